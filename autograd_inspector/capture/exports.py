@@ -1,0 +1,81 @@
+"""Values that leave torch (item, tolist, numpy, pickle) and come back as tensors that have no history."""
+
+from __future__ import annotations
+
+import math
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor
+
+from autograd_inspector.model.op import Trait
+
+if TYPE_CHECKING:
+    from autograd_inspector.capture.tape import Tape
+
+_KEPT = 4096
+_SEARCHED = 1024
+
+
+class Exports:
+    """Recognises a value that comes back: a float by its bits, an array by its identity or its base."""
+
+    def __init__(self) -> None:
+        self._scalars: dict[float, int] = {}
+        self._arrays: dict[int, tuple[weakref.ref[Any], int]] = {}
+
+    def left(self, tape: Tape, name: str, tensor: Tensor, result: Any) -> int:
+        """A tensor's value became a Python or NumPy value; returns the index of the op that says so."""
+        entry = tape.registry.enter(tensor, -1, len(tape.ops))
+        traits = int(Trait.EXPORT) | (int(Trait.CUT) if entry.requires_grad else 0)
+        index = tape.append(name, (entry.tensor,), traits=traits, site=tape.stacks.here(3))
+        if isinstance(result, float):
+            self._remember(result, entry.tensor)
+        elif isinstance(result, list):
+            for number in _numbers(result):
+                self._remember(number, entry.tensor)
+        elif hasattr(result, "__array_interface__"):
+            self._arrays[id(result)] = (weakref.ref(result), entry.tensor)
+        return index
+
+    def _remember(self, number: float, tensor: int) -> None:
+        if len(self._scalars) > _KEPT:
+            self._scalars.clear()
+        if not math.isnan(number) and number not in {0.0, 1.0, -1.0}:
+            self._scalars[number] = tensor
+
+    def came_back(self, tape: Tape, index: int, values: Any) -> None:
+        """Join the op at ``index`` to the tensors whose exported values it was given."""
+        if index >= len(tape.ops):
+            return
+        sources = tuple(dict.fromkeys(self._sources(values)))
+        op = tape.ops[index]
+        if not sources or op[1]:
+            return
+        name, _, _, outputs, writes, site, call, region, traits, first, last, error = op
+        versions = (-1,) * len(sources)
+        traits |= int(Trait.CUT)
+        tape.ops[index] = (name, sources, versions, outputs, writes, site, call, region, traits, first, last, error)
+
+    def _sources(self, values: Any) -> list[int]:
+        found = [self._scalars[number] for number in _numbers(values) if number in self._scalars]
+        for value in values:
+            array = value
+            while array is not None and hasattr(array, "__array_interface__"):
+                known = self._arrays.get(id(array))
+                if known is not None and known[0]() is array:
+                    found.append(known[1])
+                array = getattr(array, "base", None)
+        return found
+
+
+def _numbers(values: Any) -> list[float]:
+    found: list[float] = []
+    stack = [values]
+    while stack and len(found) < _SEARCHED:
+        value = stack.pop()
+        if isinstance(value, float):
+            found.append(value)
+        elif isinstance(value, (list, tuple)):
+            stack.extend(value[:_SEARCHED])
+    return found

@@ -1,0 +1,196 @@
+"""Tape -> Capture: the live side ends here."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+import torch
+from msgspec.structs import replace
+
+from autograd_inspector.capture.graph_walk import short
+from autograd_inspector.capture.modules import Modules
+from autograd_inspector.capture.sources import resolve
+from autograd_inspector.capture.tape import Tape
+from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.location import Site
+from autograd_inspector.model.op import ModuleCall, Op
+from autograd_inspector.model.placement import ParameterRow, Placement
+from autograd_inspector.model.tensor import TensorKind, TensorRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def freeze(tape: Tape, modules: Modules, *, seconds: float, error: str) -> Capture:
+    """All records of a finished capture."""
+    tape.ledger.update(tape)
+    sites = resolve(tape.stacks)
+    calls = tuple(tape.calls)
+    models = _model_names(modules, calls, sites)
+    names = _tensor_names(modules, models)
+    ops = tuple([Op(i, *raw[:4], *raw[5:11], raw[4], raw[11]) for i, raw in enumerate(tape.ops)])
+    variables = _variables(tape, sites)
+    tensors = _tensors(tape, names, variables)
+    return Capture(
+        ops=ops,
+        tensors=tensors,
+        sites=sites,
+        calls=calls,
+        regions=tuple(tape.regions),
+        backwards=tuple(tape.backwards),
+        steps=tuple(tape.steps),
+        grad_reads=tuple(tape.grad_reads),
+        grad_writes=tuple(tape.grad_writes),
+        leaf_changes=tuple(tape.leaf_changes),
+        changes=tuple(tape.changes),
+        placement=_placement(tape, tensors, names),
+        models=models,
+        error=error,
+        notes=tuple(tape.notes),
+        seconds=seconds,
+        torch_version=torch.__version__,
+    )
+
+
+def _tensors(tape: Tape, names: dict[int, tuple[str, ...]], variables: dict[int, str]) -> tuple[TensorRecord, ...]:
+    registry, ledger = tape.registry, tape.ledger
+    found = []
+    for number, fact in enumerate(registry.facts):
+        shape, dtype, device, requires_grad, leaf, offset, stride, inference, storage, birth, first_use = fact
+        numel = 1
+        for size in shape:
+            numel *= size
+        item = dtype.itemsize
+        reach = numel and (
+            numel
+            if stride is None
+            else 1 + sum((size - 1) * step for size, step in zip(shape, stride, strict=False))
+        )
+        kind: TensorKind = "activation" if birth >= 0 else "input"
+        if number in registry.parameters:
+            kind = "parameter"
+        elif number in registry.buffers:
+            kind = "buffer"
+        found.append(
+            TensorRecord(
+                number,
+                kind,
+                tuple(shape),
+                _DTYPES.setdefault(dtype, short(dtype)),
+                _DEVICES.setdefault(device, str(device)),
+                numel * item,
+                requires_grad,
+                leaf,
+                storage,
+                offset * item,
+                reach * item,
+                birth,
+                first_use,
+                names.get(number, ()),
+                variables.get(number, ""),
+                inference,
+                ledger.counter_of(number, storage),
+            )
+        )
+    return tuple(found)
+
+
+_DTYPES: dict[Any, str] = {}
+_DEVICES: dict[Any, str] = {}
+
+
+def _variables(tape: Tape, sites: tuple[Site, ...]) -> dict[int, str]:
+    """The variable that each tensor was assigned to, from the source of the statement that made it.
+
+    Of several ops that one expression runs (a module call, say), the last one's output is what gets assigned.
+    """
+    found: dict[int, str] = {}
+    ops = tape.ops
+    for index, op in enumerate(ops):
+        frames = sites[op[5]].frames
+        if not op[3] or not frames:
+            continue
+        user = sites[op[5]].user
+        if user is None or not user.target:
+            continue
+        following = ops[index + 1] if index + 1 < len(ops) else None
+        if following is not None and sites[following[5]].user == user:
+            continue
+        for number, name in zip(op[3], _targets(user.target, len(op[3])), strict=False):
+            found[number] = name
+    return found
+
+
+def _targets(target: str, count: int) -> list[str]:
+    parts = [part.strip() for part in target.strip("()").split(",")] if "," in target and "[" not in target else []
+    return parts if len(parts) > 1 else [target] * count
+
+
+def _model_names(modules: Modules, calls: tuple[ModuleCall, ...], sites: tuple[Site, ...]) -> tuple[str, ...]:
+    """What each root is called in the program: its variable, else the expression that called it, else its class."""
+    called: dict[int, str] = {}
+    for call in calls:
+        user = sites[call.site].user if call.site >= 0 else None
+        if call.root >= 0 and call.path == "" and user is not None:
+            called.setdefault(call.root, _callee(user.expression))
+    return tuple(root.variable or called.get(root.number, "") or root.type for root in modules.roots)
+
+
+def _callee(expression: str) -> str:
+    """``net`` of ``net(x)``; "" when the expression is no plain call."""
+    try:
+        tree = ast.parse(expression, mode="eval").body
+    except SyntaxError:
+        return ""
+    if isinstance(tree, ast.Call) and isinstance(tree.func, (ast.Name, ast.Attribute, ast.Subscript)):
+        return ast.unparse(tree.func)
+    return ""
+
+
+def _tensor_names(modules: Modules, models: tuple[str, ...]) -> dict[int, tuple[str, ...]]:
+    """Fully qualified names; with several models each name starts with its model's."""
+    found: dict[int, tuple[str, ...]] = {}
+    several = len(models) > 1
+    for tensor, roots in modules.names.items():
+        names = []
+        for root, within in roots.items():
+            prefix = f"{models[root]}." if several else ""
+            names += [prefix + name for name in within]
+        found[tensor] = tuple(dict.fromkeys(names))
+    return found
+
+
+def _placement(tape: Tape, tensors: tuple[TensorRecord, ...], names: dict[int, tuple[str, ...]]) -> Placement:
+    reached = {t for run in tape.backwards for t in run.reached if t not in run.empty}
+    rows: list[ParameterRow] = []
+    for number in sorted(tape.rows):
+        rows += tape.rows[number]
+    held = {row.tensor for row in rows}
+    for tensor in tensors:
+        if tensor.kind == "parameter" and tensor.id not in held and (tensor.names or tensor.id in reached):
+            rows.append(
+                ParameterRow(
+                    tensor.id,
+                    "",
+                    (),
+                    "",
+                    tensor.shape,
+                    tensor.dtype,
+                    tensor.device,
+                    tensor.nbytes,
+                    tensor.requires_grad,
+                    tensor.storage,
+                )
+            )
+    return Placement(
+        tuple(_named(row, tensors, names, reached) for row in rows), tuple(tape.optimizers[i] for i in sorted(tape.optimizers))
+    )
+
+
+def _named(
+    row: ParameterRow, tensors: tuple[TensorRecord, ...], names: dict[int, tuple[str, ...]], reached: Iterable[int]
+) -> ParameterRow:
+    given = names.get(row.tensor, ())
+    fallback = tensors[row.tensor].variable or f"group {row.group} parameter {list(row.shape)}"
+    return replace(row, name=given[0] if given else fallback, names=given, reached=row.tensor in reached)

@@ -1,0 +1,174 @@
+"""Runs of the autograd engine: what they started from, the graph at that moment, what they left."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from msgspec.structs import replace
+from torch import Tensor
+from torch.overrides import _get_current_function_mode_stack
+
+from autograd_inspector.capture.graph_walk import Walk
+from autograd_inspector.capture.ops import Recorder
+from autograd_inspector.capture.tape import Tape
+from autograd_inspector.model.autograd import AutogradGraph, Backward
+from autograd_inspector.model.op import Trait
+
+BACKWARD = int(Trait.BACKWARD)
+
+
+class Engine:
+    """Observes every engine run through the one function that all of torch's Python entries call."""
+
+    def __init__(self, tape: Tape, recorder: Recorder, on_failure: Callable[[Exception], None]) -> None:
+        self.tape = tape
+        self.recorder = recorder
+        self.on_failure = on_failure
+        self._open: list[int] = []
+
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        """Stand in for ``torch.autograd._engine_run_backward`` (private: absent, runs go unobserved and are named so)."""
+        original = getattr(torch.autograd, "_engine_run_backward", None)
+        if original is None:
+            self.tape.note("This version of torch has no engine entry that can be observed: backward runs are missing.")
+            yield
+            return
+
+        def run_backward(outputs: Any, *args: Any, **kwargs: Any) -> Any:
+            if not self.tape.recording or threading.get_ident() != self.tape.thread:
+                return original(outputs, *args, **kwargs)
+            return self.run(original, outputs, args, kwargs)
+
+        torch.autograd._engine_run_backward = run_backward  # type: ignore[attr-defined]
+        try:
+            yield
+        finally:
+            torch.autograd._engine_run_backward = original  # type: ignore[attr-defined]
+
+    def run(self, original: Callable[..., Any], outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """One engine run, with the recorder inside it, so that hooks and recomputation are seen."""
+        number = self._guard(self._begin, outputs, args, kwargs)
+        traits = self.tape.traits
+        self.tape.traits = traits | BACKWARD
+        inside = any(mode is self.recorder for mode in _get_current_function_mode_stack())
+        try:
+            if inside:
+                return original(outputs, *args, **kwargs)
+            with self.recorder:
+                return original(outputs, *args, **kwargs)
+        except BaseException as error:
+            if number is not None:
+                self._guard(self._failed, number, outputs, error)
+            raise
+        finally:
+            self.tape.traits = traits
+            if number is not None:
+                self._guard(self._end, number, args, kwargs)
+
+    def _guard(self, step: Callable[..., Any], *args: Any) -> Any:
+        try:
+            return step(*args)
+        except Exception as failure:
+            self.on_failure(failure)
+            return None
+
+    def _begin(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
+        tape = self.tape
+        names = ("grad_tensors", "retain_graph", "create_graph", "inputs")
+        given = dict(zip(names, args, strict=False)) | kwargs
+        inputs = given.get("inputs") or ()
+        walk = Walk(tape)
+        graph = walk.graph(_nodes(outputs))
+        accumulate = bool(kwargs.get("accumulate_grad"))
+        wanted = [tape.id_of(t) for t in inputs if isinstance(t, Tensor)]
+        direct = [tape.id_of(t) for t in outputs if isinstance(t, Tensor) and t.grad_fn is None and t.requires_grad]
+        number = len(tape.backwards)
+        tape.backwards.append(
+            Backward(
+                number,
+                "backward" if accumulate else "grad",
+                len(tape.ops),
+                len(tape.ops),
+                tape.stacks.here(0),
+                tuple(tape.id_of(t) for t in outputs if isinstance(t, Tensor)),
+                graph,
+                tuple(wanted or [*walk.leaves, *direct]),
+                nested_in=self._open[-1] if self._open else -1,
+                retain_graph=bool(given.get("retain_graph")),
+                create_graph=bool(given.get("create_graph")),
+            )
+        )
+        self._open.append(number)
+        return number
+
+    def _failed(self, number: int, outputs: Any, error: BaseException) -> None:
+        """Look at the saved tensors again: recomputation inside backward may have modified them."""
+        tape = self.tape
+        record = tape.backwards[number]
+        after = Walk(tape).graph(_nodes(outputs))
+        text = f"{type(error).__name__}: {error}"
+        graph = mark_failure(merged(record.graph, after), text)
+        tape.backwards[number] = replace(record, graph=graph, error=text[:4000])
+
+    def _end(self, number: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        tape = self.tape
+        self._open.remove(number)
+        record = tape.backwards[number]
+        empty = []
+        if record.api == "backward" and not record.error:
+            wanted = set(record.reached)
+            for tensor_id, tensor in tape.registry.alive(wanted):
+                if tensor.grad is None and tensor.is_leaf:
+                    empty.append(tensor_id)
+        tape.backwards[number] = replace(record, end=len(tape.ops), empty=tuple(empty))
+
+
+def _nodes(outputs: Any) -> list[Any]:
+    found = []
+    for output in outputs:
+        node = output.grad_fn if isinstance(output, Tensor) else getattr(output, "node", None)
+        if node is not None:
+            found.append(node)
+    return found
+
+
+def merged(before: AutogradGraph, after: AutogradGraph) -> AutogradGraph:
+    """The graph as it was, with what became of its saved tensors. Nodes that ran have freed theirs by now."""
+    if len(before.nodes) != len(after.nodes):
+        return after
+    pairs = zip(before.nodes, after.nodes, strict=True)
+    return replace(before, nodes=tuple(old if len(new.saved) < len(old.saved) else new for old, new in pairs))
+
+
+def mark_failure(graph: AutogradGraph, error: str) -> AutogradGraph:
+    """Mark the nodes whose own verdict on a saved tensor is the error that backward raised."""
+    nodes = tuple(
+        replace(node, failed=True)
+        if any(saved.verdict and saved.verdict.split(" Hint:")[0] in error for saved in node.saved)
+        else node
+        for node in graph.nodes
+    )
+    return replace(graph, nodes=nodes)
+
+
+def walk_alive(tape: Tape) -> None:
+    """Graphs that the program still holds but never gave to backward: record them once, from their last tensors."""
+    if tape.backwards:
+        return
+    used = {tensor for op in tape.ops for tensor in op[1] if op[3]}
+    roots, ids = [], []
+    for number, tensor in tape.registry.alive():
+        if number not in used and tensor.requires_grad and tensor.grad_fn is not None:
+            roots.append(tensor.grad_fn)
+            ids.append(number)
+    if not roots:
+        return
+    walk = Walk(tape)
+    graph = walk.graph(roots)
+    end = len(tape.ops)
+    tape.backwards.append(Backward(0, "alive", end, end, -1, tuple(ids), graph, tuple(walk.leaves)))

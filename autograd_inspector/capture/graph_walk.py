@@ -1,0 +1,197 @@
+"""Live autograd nodes -> records, iteratively and no deeper than is safe."""
+
+from __future__ import annotations
+
+import heapq
+import re
+from bisect import bisect_right
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+from torch import Tensor
+
+from autograd_inspector.capture.registry import version_of
+from autograd_inspector.capture.tape import Tape
+from autograd_inspector.model.autograd import AutogradGraph, Node, SavedStatus, SavedTensor
+
+MAX_DEPTH = 5_000
+"""A chain of Nodes that Python has met is freed recursively; some 30,000 overflow an 8 MB stack (torch 2.13)."""
+
+LEAF_SEQUENCE = 2**64 - 1
+_VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
+
+
+class Walk:
+    """One walk from some roots: consumers before producers, in descending order of sequence numbers."""
+
+    def __init__(self, tape: Tape) -> None:
+        self.tape = tape
+        self.leaves: dict[int, Tensor] = {}
+        self.truncated = False
+        self._bounds = tape.sequence_bounds()
+        tape.ledger.update(tape)
+
+    def graph(self, roots: Iterable[Any]) -> AutogradGraph:
+        """All nodes below the given grad_fn nodes."""
+        numbers: dict[Any, int] = {}
+        depths: dict[int, int] = {}
+        heap: list[tuple[int, int, Any]] = []
+        starts = []
+        for root in roots:
+            starts.append(self._see(root, 0, numbers, depths, heap))
+        nodes: dict[int, Node] = {}
+        while heap:
+            _, number, node = heapq.heappop(heap)
+            depth = depths[number]
+            edges: list[tuple[int, int]] = []
+            if depth >= MAX_DEPTH:
+                self.truncated = True
+            else:
+                for child, slot in node.next_functions:
+                    if child is not None:
+                        edges.append((self._see(child, depth + 1, numbers, depths, heap), slot))
+            nodes[number] = self._record(number, node, tuple(edges))
+        ordered = tuple(nodes[i] for i in range(len(numbers)))
+        return AutogradGraph(ordered, tuple(starts), self.truncated)
+
+    def _see(
+        self, node: Any, depth: int, numbers: dict[Any, int], depths: dict[int, int], heap: list[tuple[int, int, Any]]
+    ) -> int:
+        number = numbers.get(node)
+        if number is None:
+            number = numbers[node] = len(numbers)
+            depths[number] = depth
+            sequence = node._sequence_nr()
+            heapq.heappush(heap, (LEAF_SEQUENCE if sequence == LEAF_SEQUENCE else -sequence, number, node))
+        elif depth > depths[number]:
+            depths[number] = depth
+        return number
+
+    def _record(self, number: int, node: Any, edges: tuple[tuple[int, int], ...]) -> Node:
+        name = node.name()
+        sequence = node._sequence_nr()
+        op = position = variable = -1
+        if sequence == LEAF_SEQUENCE:
+            leaf = getattr(node, "variable", None)
+            if isinstance(leaf, Tensor):
+                variable = self.tape.id_of(leaf)
+                self.leaves[variable] = leaf
+        else:
+            op, position = self._op_at(sequence)
+        saved: list[SavedTensor] = []
+        for attribute in _saved_attributes(type(node)):
+            try:
+                raw = getattr(node, attribute)
+            except RuntimeError:
+                continue  # A custom Function that saved nothing, or one whose buffers backward has freed.
+            self._saved(node, attribute, raw, (op, position), saved)
+        return Node(number, name, sequence, edges, op, variable, position, tuple(saved), _hooks(node))
+
+    def _op_at(self, sequence: int) -> tuple[int, int]:
+        """The op that made the node, and how many ops had run by then."""
+        starts, ends, indices = self._bounds
+        at = bisect_right(starts, sequence) - 1
+        if at < 0:
+            return -1, 0 if starts else -1
+        if sequence < ends[at]:
+            return indices[at], indices[at]
+        return -1, indices[at] + 1
+
+    def _saved(
+        self, node: Any, attribute: str, raw: Any, made: tuple[int, int], into: list[SavedTensor]
+    ) -> None:
+        name = attribute.removeprefix("_raw_saved_")
+        if isinstance(raw, (tuple, list)):
+            for number, item in enumerate(raw):
+                self._one(node, f"{name}[{number}]", item, made, into)
+        else:
+            self._one(node, name, raw, made, into)
+
+    def _one(self, node: Any, name: str, raw: Any, made: tuple[int, int], into: list[SavedTensor]) -> None:
+        if raw.unpack_hook is not None:
+            into.append(SavedTensor(name, -1, (), "", "", 0, -1, 0, 0, "packed"))
+            return
+        tensor = raw.data
+        if tensor is None:
+            return
+        registry, ledger = self.tape.registry, self.tape.ledger
+        entry = registry.known(tensor)
+        storage = registry.storage_of(tensor)
+        number = -1 if entry is None else entry.tensor
+        offset, extent, nbytes = span_of(tensor)
+        version: int | None = version_of(tensor)
+        status: SavedStatus = "valid"
+        verdict, saved = "", ledger.expected(ledger.counter_of(number, storage), *made)
+        if saved != version:
+            status, verdict, expected = verify(node, name)
+            saved = version if status == "valid" else expected
+        into.append(
+            SavedTensor(
+                name,
+                number,
+                tuple(tensor.shape),
+                short(tensor.dtype),
+                str(tensor.device),
+                nbytes,
+                storage,
+                offset,
+                extent,
+                status,
+                saved,
+                version,
+                verdict,
+                _unused(node, name),
+            )
+        )
+
+
+def verify(node: Any, name: str) -> tuple[SavedStatus, str, int | None]:
+    """Autograd's own verdict on one saved tensor: (status, its message, the version it expected)."""
+    attribute = name.split("[", maxsplit=1)[0]
+    try:
+        if attribute == "tensors":
+            _ = node.saved_tensors
+        else:
+            getattr(node, f"_saved_{attribute}")
+    except RuntimeError as error:
+        text = str(error)
+        versions = _VERSIONS.search(text)
+        if versions is not None:
+            return "modified", text, int(versions.group(2))
+        return ("freed", text, None) if "freed" in text else ("unverifiable", text, None)
+    return "valid", "", None
+
+
+def short(value: Any) -> str:
+    """A dtype without its ``torch.``."""
+    return str(value).removeprefix("torch.")
+
+
+def span_of(tensor: Tensor) -> tuple[int, int, int]:
+    """(first byte in its storage, bytes from there to its last element, bytes of its own elements)."""
+    try:
+        item = tensor.element_size()
+        if tensor.numel() == 0:
+            return tensor.storage_offset() * item, 0, 0
+        reach = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
+        return tensor.storage_offset() * item, reach * item, tensor.numel() * item
+    except (RuntimeError, NotImplementedError):
+        return 0, 0, 0
+
+
+@lru_cache(maxsize=1024)
+def _saved_attributes(kind: type) -> tuple[str, ...]:
+    names = [name for name in dir(kind) if name.startswith("_raw_saved_")]
+    return tuple(names)
+
+
+def _unused(node: Any, name: str) -> bool:
+    """A batch norm in training mode saves its running statistics but differentiates through the batch's own."""
+    return name in {"running_mean", "running_var"} and bool(getattr(node, "_saved_training", False))
+
+
+def _hooks(node: Any) -> int:
+    """How many tensor hooks and node hooks a node carries, as far as Python can see."""
+    hooks = getattr(node, "_backward_hooks", None)
+    return len(hooks) if hooks else 0

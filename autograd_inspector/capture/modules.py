@@ -1,0 +1,210 @@
+"""nn.Modules: fully qualified names, the call stack of modules, and who registered, converted or loaded parameters."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from types import FrameType
+from typing import Any
+
+from torch import Tensor, nn
+from torch.nn.modules import module as hooks
+
+from autograd_inspector.capture.patches import observed
+from autograd_inspector.capture.stacks import USER, classify
+from autograd_inspector.capture.tape import Tape
+from autograd_inspector.model.event import Change, ChangeKind
+from autograd_inspector.model.op import ModuleCall
+
+
+class Root:
+    """A module that nobody contains, as far as the capture saw: its name and what its tensors are called."""
+
+    def __init__(self, module: nn.Module, number: int) -> None:
+        self.ref = weakref.ref(module)
+        self.type = type(module).__name__
+        self.number = number
+        self.variable = ""
+
+
+class Modules:
+    """Names modules and their tensors; follows which module call the program is in."""
+
+    def __init__(self, tape: Tape, on_failure: Callable[[Exception], None]) -> None:
+        self.tape = tape
+        self.on_failure = on_failure
+        self.roots: list[Root] = []
+        self.names: dict[int, dict[int, list[str]]] = {}
+        """tensor id -> root number -> its names there."""
+        self._known: dict[int, tuple[weakref.ref[nn.Module], int, str]] = {}
+        self._counts: dict[int, int] = {}
+        self._stack: list[tuple[int, nn.Module]] = []
+
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        """Global forward hooks and registration hooks, and observers of conversion and loading."""
+        with ExitStack() as stack:
+            handles = [
+                hooks.register_module_forward_pre_hook(self._enter),
+                hooks.register_module_forward_hook(self._leave, always_call=True),
+                hooks.register_module_parameter_registration_hook(self._registered),
+            ]
+            for handle in handles:
+                stack.callback(handle.remove)
+            stack.enter_context(observed(nn.Module, "_apply", after=self._converted, guard=self._guard))
+            stack.enter_context(observed(nn.Module, "load_state_dict", after=self._loaded, guard=self._guard))
+            try:
+                yield
+            finally:
+                self._stack.clear()
+
+    def _guard(self, step: Callable[..., Any], *args: Any) -> Any:
+        try:
+            return step(*args)
+        except Exception as failure:
+            self.on_failure(failure)
+            return None
+
+    # --- the module call stack ---------------------------------------------------------------------------------
+
+    def _enter(self, module: nn.Module, _args: Any) -> None:
+        if self.tape.active():
+            self._guard(self._push, module)
+
+    def _push(self, module: nn.Module) -> None:
+        tape = self.tape
+        root, path = self.place_of(module)
+        key = id(module)
+        nth = self._counts[key] = self._counts.get(key, 0) + 1
+        number = len(tape.calls)
+        inplace = bool(getattr(module, "inplace", False))
+        site = tape.stacks.here(0) if not self._stack or inplace or not path else -1
+        tape.calls.append(ModuleCall(number, path, type(module).__name__, root, nth, tape.call, site, inplace))
+        self._stack.append((tape.call, module))
+        tape.call = number
+
+    def _leave(self, module: nn.Module, _args: Any, _output: Any) -> None:
+        while self._stack and self.tape.active():
+            outer, entered = self._stack.pop()
+            self.tape.call = outer
+            if entered is module:
+                return
+
+    # --- names ---------------------------------------------------------------------------------------------------
+
+    def place_of(self, module: nn.Module) -> tuple[int, str]:
+        """(root number, qualified name within that root) of a module."""
+        known = self._known.get(id(module))
+        if known is None or known[0]() is not module:
+            parent = self._stack[-1][1] if self._stack else None
+            inside = self._known.get(id(parent)) if parent is not None else None
+            root = self.roots[inside[1]].ref() if inside is not None else None
+            if root is not None and any(child is module for child in root.modules()):
+                self.scan(root)
+            else:
+                self.scan(_outermost(module, self.tape.stacks.stop))
+            known = self._known[id(module)]
+        return known[1], known[2]
+
+    def scan(self, root: nn.Module) -> Root:
+        """(Re)read the names of a root's modules, parameters and buffers."""
+        number = next((r.number for r in self.roots if r.ref() is root), -1)
+        if number < 0:
+            number = len(self.roots)
+            self.roots.append(Root(root, number))
+            self.roots[number].variable = _variable_of(root, self.tape.stacks.stop)
+        for name, child in root.named_modules():
+            known = self._known.get(id(child))
+            if known is None or known[0]() is not child or known[1] == number or not known[2]:
+                self._known[id(child)] = (weakref.ref(child), number, name)
+        registry = self.tape.registry
+        for name, parameter in root.named_parameters(remove_duplicate=False):
+            self._name(parameter, number, name)
+            registry.parameters.add(self.tape.id_of(parameter))
+        for name, buffer in root.named_buffers(remove_duplicate=False):
+            self._name(buffer, number, name)
+            registry.buffers.add(self.tape.id_of(buffer))
+        return self.roots[number]
+
+    def rescan(self) -> None:
+        """Read the names of all roots that still live again: modules may have grown."""
+        for root in list(self.roots):
+            module = root.ref()
+            if module is not None:
+                self.scan(module)
+
+    def _name(self, tensor: Tensor, root: int, name: str) -> None:
+        names = self.names.setdefault(self.tape.id_of(tensor), {}).setdefault(root, [])
+        if name not in names:
+            names.append(name)
+
+    # --- changes -------------------------------------------------------------------------------------------------
+
+    def _registered(self, module: nn.Module, name: str, parameter: Any) -> None:
+        if isinstance(parameter, Tensor) and self.tape.recording:
+            self._guard(self._change, "registered", f"{type(module).__name__}.{name}", (parameter,), ())
+
+    def _converted(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], _before: Any) -> None:
+        caller = _caller_name()
+        if caller != "_apply":
+            self._change("converted", f"{type(module).__name__}.{caller}()", tuple(module.parameters()), ())
+
+    def _loaded(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], _before: Any) -> None:
+        assign = bool(kwargs.get("assign", args[2] if len(args) > 2 else False))
+        detail = ("assign=True",) if assign else ()
+        self._change("loaded", f"{type(module).__name__}.load_state_dict()", tuple(module.parameters()), detail)
+
+    def _change(self, kind: ChangeKind, api: str, tensors: tuple[Tensor, ...], detail: tuple[str, ...]) -> None:
+        tape = self.tape
+        ids = tuple(tape.id_of(tensor) for tensor in tensors)
+        for number, tensor in zip(ids, tensors, strict=True):
+            tape.registry.parameters.add(number)
+            tape.registry.refresh(number, tensor)
+        tape.changes.append(Change(len(tape.ops), kind, api, tape.stacks.here(0), ids, detail=detail))
+
+
+def _caller_name() -> str:
+    """The torch method that called the observed one: ``to``, ``half``, ``double``, ``_apply`` itself."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and "autograd_inspector" in frame.f_code.co_filename:
+        frame = frame.f_back
+    return frame.f_code.co_name if frame is not None else ""
+
+
+def _frames(stop: FrameType | None) -> Iterator[FrameType]:
+    """The user's frames from here outwards."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if classify(frame.f_code.co_filename) == USER:
+            yield frame
+        if frame is stop:
+            return
+        frame = frame.f_back
+
+
+def _outermost(module: nn.Module, stop: FrameType | None) -> nn.Module:
+    """The largest module of the user's frames that contains this one.
+
+    Locals are found through the garbage collector: reading ``f_locals`` would keep a copy of them alive.
+    """
+    best, size = module, sum(1 for _ in module.modules())
+    for frame in _frames(stop):
+        candidates = [*gc.get_referents(frame), *list(frame.f_globals.values())]
+        for candidate in candidates:
+            if isinstance(candidate, nn.Module) and candidate is not best:
+                inside = list(candidate.modules())
+                if len(inside) > size and any(child is module for child in inside):
+                    best, size = candidate, len(inside)
+    return best
+
+
+def _variable_of(module: nn.Module, stop: FrameType | None) -> str:
+    """The global variable that holds a module, "" when none does."""
+    for frame in _frames(stop):
+        for name, value in list(frame.f_globals.items()):
+            if value is module and not name.startswith("_"):
+                return name
+    return ""

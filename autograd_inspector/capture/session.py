@@ -1,0 +1,140 @@
+"""What ``inspect()`` opens: one ExitStack installs every observer, and takes every one away again."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+import warnings
+import weakref
+from contextlib import ExitStack
+from types import FrameType, TracebackType
+from typing import Any, Self
+
+from autograd_inspector.capture.freeze import freeze
+from autograd_inspector.capture.functions import Unseen
+from autograd_inspector.capture.gradients import Engine, walk_alive
+from autograd_inspector.capture.modules import Modules
+from autograd_inspector.capture.ops import Recorder
+from autograd_inspector.capture.optimizers import Optimizers
+from autograd_inspector.capture.regions import Regions
+from autograd_inspector.capture.tape import new_tape
+from autograd_inspector.model.capture import Capture
+
+_CURRENT: weakref.ref[Session] | None = None
+
+
+class NestedInspectionError(RuntimeError):
+    """A capture is already open in this process."""
+
+
+class InspectorWarning(UserWarning):
+    """The inspector itself failed or could not look; the program was not disturbed."""
+
+
+class Session:
+    """One capture from ``start()`` to ``finish()``. Not reusable."""
+
+    def __init__(self, *, values: bool = False, stop: FrameType | None = None) -> None:
+        self.tape = new_tape(stop, values=values)
+        self.modules = Modules(self.tape, self.fail)
+        self.optimizers = Optimizers(self.tape, self.fail)
+        self.failure: Exception | None = None
+        self._stack = ExitStack()
+        self._started = 0.0
+        self._threads = 0
+
+    def start(self) -> Self:
+        """Install all observers; raises NestedInspectionError when another capture is open."""
+        global _CURRENT  # noqa: PLW0603 - one capture a process: torch's hooks are process-wide too
+        current = _CURRENT() if _CURRENT is not None else None
+        if current is not None and not current.tape.closed:
+            raise NestedInspectionError(
+                "autograd_inspector: a capture is already open; close it (or `%autograd_inspect off`) before opening another"
+            )
+        tape = self.tape
+        regions = Regions(tape)
+        recorder = Recorder(tape, regions, self.fail)
+        engine = Engine(tape, recorder, self.fail)
+        with ExitStack() as stack:
+            for observer in (self.modules, self.optimizers, Unseen(tape, regions, self.fail), engine):
+                stack.enter_context(observer.installed())
+            stack.enter_context(recorder)
+            self._stack = stack.pop_all()
+        _CURRENT = weakref.ref(self)
+        self._threads = threading.active_count()
+        self._started = time.perf_counter()
+        return self
+
+    def finish(self, error: BaseException | None = None) -> Capture:
+        """Take every observer away and freeze what was seen."""
+        seconds = time.perf_counter() - self._started
+        tape = self.tape
+        tape.recording = False
+        self._stack.close()
+        text = "" if error is None else f"{type(error).__name__}: {error}"[:4000]
+        try:
+            if not tape.closed:
+                self._last_look()
+            tape.closed = True
+            return freeze(tape, self.modules, seconds=seconds, error=text)
+        except Exception as failure:
+            self.fail(failure)
+            return Capture(error=text, seconds=seconds, notes=tuple(tape.notes))
+        finally:
+            tape.closed = True
+            tape.stacks.close()
+            tape.registry.close()
+
+    def _last_look(self) -> None:
+        self.modules.rescan()
+        for number, optimizer in self.optimizers.alive():
+            self.optimizers.snapshot(optimizer, number)
+        walk_alive(self.tape)
+        if threading.active_count() > max(self._threads, 1):
+            self.tape.note("Other threads were running: torch calls made there were not observed.")
+
+    def fail(self, failure: Exception) -> None:
+        """The inspector's own failure: stop recording, say so once, leave the program alone."""
+        if self.failure is not None:
+            return
+        self.failure = failure
+        self.tape.closed, self.tape.recording = True, False
+        where = _origin(failure.__traceback__)
+        text = f"autograd_inspector stopped recording: {type(failure).__name__}: {failure} ({where})"
+        self.tape.note(text)
+        if os.environ.get("AUTOGRAD_INSPECTOR_STRICT"):
+            raise failure
+        warnings.warn(text, InspectorWarning, stacklevel=3)
+
+
+def _origin(traceback: TracebackType | None) -> str:
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    if traceback is None:
+        return "?"
+    return f"{os.path.basename(traceback.tb_frame.f_code.co_filename)}:{traceback.tb_lineno}"
+
+
+def current() -> Session | None:
+    """The open capture of this process, if any."""
+    session = _CURRENT() if _CURRENT is not None else None
+    return None if session is None or session.tape.closed else session
+
+
+def _after_fork() -> None:
+    """A forked child (a DataLoader worker) inherits the observers: make them inert there."""
+    session = current()
+    if session is not None:
+        session.tape.closed, session.tape.recording = True, False
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+def caller_frame(depth: int) -> FrameType:
+    """The frame ``depth`` calls above the caller."""
+    return sys._getframe(depth + 1)
+
+

@@ -1,0 +1,136 @@
+"""Interned stacks -> locations, with the text of the line and the variable that it assigns."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import re
+import sys
+from functools import lru_cache
+from types import CodeType
+
+from autograd_inspector.capture.stacks import Stacks
+from autograd_inspector.model.location import Location, Site
+
+_IPYTHON_NAME = re.compile(r"<ipython-input-(\d+)-")
+Span = tuple[int, int, int, int]
+
+
+def resolve(stacks: Stacks) -> tuple[Site, ...]:
+    """All stacks of a capture as sites."""
+    return tuple(
+        Site(tuple(locate(code, lasti, library=library) for code, lasti, library in chain)) for chain in stacks.chains
+    )
+
+
+def locate(code: CodeType, lasti: int, *, library: bool) -> Location:
+    """One frame as a location. ``lasti`` -1: the function's definition; ``-1 - n``: its line n."""
+    span = _span(code, lasti)
+    filename = code.co_filename
+    line, end, column, end_column = span
+    source = linecache.getline(filename, line).strip()
+    target, expression = ("", "") if lasti < 0 else _assignment(filename, span)
+    return Location(
+        filename=filename,
+        lineno=line,
+        function=code.co_qualname,
+        cell=cell_of(filename),
+        source=source,
+        end_lineno=end,
+        column=column,
+        end_column=end_column,
+        target=target,
+        expression=expression,
+        library=library,
+    )
+
+
+def _span(code: CodeType, lasti: int) -> Span:
+    if lasti < 0:
+        line = code.co_firstlineno if lasti == -1 else -1 - lasti
+        return line, line, -1, -1
+    line, end, column, end_column = _positions(code)[lasti // 2]
+    line = line or code.co_firstlineno
+    return line, end or line, -1 if column is None else column, -1 if end_column is None else end_column
+
+
+@lru_cache(maxsize=4096)
+def _positions(code: CodeType) -> list[tuple[int | None, int | None, int | None, int | None]]:
+    return list(code.co_positions())
+
+
+def cell_of(filename: str) -> str | None:
+    """``In [3]`` when the file is a notebook cell, else None."""
+    named = _IPYTHON_NAME.search(filename)
+    if named:
+        return f"In [{named.group(1)}]"
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    count = getattr(getattr(shell, "compile", None), "_filename_map", {}).get(filename)
+    return None if count is None else f"In [{count}]"
+
+
+def tree_of(filename: str) -> ast.Module | None:
+    """The syntax tree of a source file as it is in the line cache; None when it cannot be had."""
+    lines = linecache.getlines(filename)
+    return _parse("".join(lines)) if lines else None
+
+
+@lru_cache(maxsize=256)
+def _parse(text: str) -> ast.Module | None:
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError):
+        pass
+    # A notebook cell may hold magics; blank those lines out so that the rest keeps its numbers.
+    blanked = "\n".join("" if line.lstrip().startswith(("%", "!", "?")) else line for line in text.split("\n"))
+    try:
+        return ast.parse(blanked)
+    except (SyntaxError, ValueError):
+        return None
+
+
+@lru_cache(maxsize=256)
+def _statements(text: str) -> dict[int, list[ast.stmt]]:
+    """Simple statements by each line that they cover."""
+    tree = _parse(text)
+    found: dict[int, list[ast.stmt]] = {}
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.NamedExpr)):
+            for line in range(node.lineno, (node.end_lineno or node.lineno) + 1):
+                found.setdefault(line, []).append(node)  # type: ignore[arg-type]
+    return found
+
+
+def _assignment(filename: str, span: Span) -> tuple[str, str]:
+    """The variable that receives exactly the expression at ``span`` ("" when none does), and that expression."""
+    lines = linecache.getlines(filename)
+    if not lines or span[2] < 0:
+        return "", ""
+    text = "".join(lines)
+    expression = _slice(lines, span)
+    for statement in _statements(text).get(span[0], ()):
+        for target, value in _pairs(statement):
+            if (value.lineno, value.end_lineno, value.col_offset, value.end_col_offset) == span:
+                return ast.unparse(target), expression
+        if isinstance(statement, ast.AugAssign) and (statement.lineno, statement.col_offset) == (span[0], span[2]):
+            return ast.unparse(statement.target), expression
+    return "", expression
+
+
+def _pairs(statement: ast.stmt) -> list[tuple[ast.expr, ast.expr]]:
+    if isinstance(statement, (ast.AnnAssign, ast.NamedExpr)):
+        return [] if statement.value is None else [(statement.target, statement.value)]
+    if not isinstance(statement, ast.Assign):
+        return []
+    target = statement.targets[0]
+    if isinstance(target, ast.Tuple) and isinstance(statement.value, ast.Tuple):
+        return list(zip(target.elts, statement.value.elts, strict=False))
+    return [(target, statement.value)]
+
+
+def _slice(lines: list[str], span: Span) -> str:
+    line, end, column, end_column = span
+    if end != line or line > len(lines):
+        return ""
+    return lines[line - 1].encode()[column:end_column].decode(errors="replace")

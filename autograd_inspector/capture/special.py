@@ -1,0 +1,227 @@
+"""The torch functions that are no plain ops: attribute access, grad-mode switches, engine entries, exports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from autograd_inspector.capture.registry import version_of
+from autograd_inspector.capture.tape import Tape
+from autograd_inspector.model.event import GradRead, GradWrite, LeafChange
+from autograd_inspector.model.op import Trait, Write
+
+if TYPE_CHECKING:
+    from autograd_inspector.capture.ops import Recorder
+
+Handler = Callable[["Recorder", Any, tuple[Any, ...], dict[str, Any]], Any]
+
+_TENSOR_ATTRIBUTES = {"data", "grad", "T", "mT", "H", "mH", "real", "imag"}
+_SET_ATTRIBUTES = {"data", "grad", "requires_grad"}
+_QUESTIONS = (
+    "size stride dim ndimension numel nelement element_size storage_offset data_ptr is_contiguous is_floating_point "
+    "is_complex is_signed is_same_size is_set_to is_shared is_pinned is_inference get_device has_names type "
+    "untyped_storage storage storage_type __len__ __hash__ __repr__ __format__ __dir__ register_hook retain_grad "
+    "register_post_accumulate_grad_hook _is_view _is_zerotensor is_neg is_conj __contains__ dim_order layout"
+).split()
+_EXPORTS = "item tolist numpy __array__ __float__ __int__ __bool__ __index__ __complex__ __dlpack__ __reduce_ex__".split()
+
+
+def _descriptors() -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for owner in reversed(torch.Tensor.__mro__):
+        for name, member in vars(owner).items():
+            if type(member).__name__ == "getset_descriptor":
+                found[name] = member
+            elif isinstance(member, property):
+                found[name] = member
+    return found
+
+
+def _pass_through() -> frozenset[Any]:
+    found: set[Any] = set()
+    for name, member in _descriptors().items():
+        getter = getattr(member, "__get__", None)
+        setter = getattr(member, "__set__", None)
+        if name not in _TENSOR_ATTRIBUTES and getter is not None:
+            found.add(getter)
+        if name not in _SET_ATTRIBUTES and setter is not None:
+            found.add(setter)
+    found.update(getattr(Tensor, name) for name in _QUESTIONS if callable(getattr(Tensor, name, None)))
+    found.update({torch.is_floating_point, torch.is_complex, torch.numel, torch.is_same_size, torch.is_tensor})
+    found.update({torch.result_type, torch._has_compatible_shallow_copy_type, torch._C._nn._parse_to})
+    return frozenset(found)
+
+
+PASS = _pass_through()
+"""Calls that neither make nor change a tensor."""
+
+EXPORTS = frozenset(getattr(Tensor, name) for name in _EXPORTS if hasattr(Tensor, name))
+"""Calls through which a value leaves torch."""
+
+FROM_PYTHON = frozenset({torch.tensor, torch.as_tensor, torch.asarray, torch.full, torch.full_like})
+"""Calls that make a tensor out of Python or NumPy values."""
+
+_NAMES: dict[Any, str] = {}
+
+
+def name_of(func: Any) -> str:
+    """The field's name of a torch function: ``add_``, ``linear``, ``T`` (an attribute)."""
+    name = _NAMES.get(func)
+    if name is None:
+        name = getattr(func, "__name__", "") or type(func).__name__
+        if name in {"__get__", "__set__"}:
+            name = getattr(getattr(func, "__self__", None), "__name__", name)
+        _NAMES[func] = name
+    return name
+
+
+def silent_writes(tape: Tape, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Write]:
+    """Writes that the op makes without moving a version counter (measured on torch 2.13)."""
+    statistics = _STATISTICS.get(func)
+    if statistics is None:
+        return []
+    names, training = statistics
+    given = dict(zip(names, args, strict=False)) | kwargs
+    if not given.get("training", training):
+        return []
+    found = []
+    for name in ("running_mean", "running_var"):
+        tensor = given.get(name)
+        if isinstance(tensor, Tensor):
+            entry = tape.registry.enter(tensor, -1, len(tape.ops))
+            version = version_of(tensor)
+            found.append(Write(entry.tensor, entry.storage, version, version))
+    return found
+
+
+_FUNCTIONAL = ("input", "running_mean", "running_var", "weight", "bias", "training", "momentum", "eps")
+_NATIVE = ("input", "weight", "bias", "running_mean", "running_var", "training", "momentum", "eps")
+_STATISTICS: dict[Any, tuple[tuple[str, ...], bool]] = {
+    F.batch_norm: (_FUNCTIONAL, False),
+    F.instance_norm: (_FUNCTIONAL, True),
+    torch.batch_norm: (_NATIVE, False),
+    torch.native_batch_norm: (_NATIVE, False),
+    torch.instance_norm: (_NATIVE, True),
+}
+
+
+def _read_grad(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    result = func(*args, **kwargs)
+    try:
+        tape, tensor = recorder.tape, args[0]
+        site = tape.stacks.here(2)
+        leaf = tensor.is_leaf
+        retains = not leaf and tensor.retains_grad
+        gradient = tape.id_of(result) if isinstance(result, Tensor) else -1
+        tape.grad_reads.append(GradRead(len(tape.ops), tape.id_of(tensor), gradient, site, leaf, retains))
+    except Exception as failure:
+        recorder.on_failure(failure)
+    return result
+
+
+def _write_grad(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    result = func(*args, **kwargs)
+    try:
+        tape = recorder.tape
+        gradient = tape.id_of(args[1]) if isinstance(args[1], Tensor) else -1
+        tape.grad_writes.append(GradWrite(len(tape.ops), tape.id_of(args[0]), gradient, tape.stacks.here(2)))
+    except Exception as failure:
+        recorder.on_failure(failure)
+    return result
+
+
+def _read_data(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return recorder.record(func, args, kwargs, "data", int(Trait.ALIAS))
+
+
+def _write_data(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    tape, tensor = recorder.tape, args[0]
+    before = tape.registry.enter(tensor, -1, len(tape.ops))
+    same = args[1] is tensor
+    result = func(*args, **kwargs)
+    try:
+        storage = tape.registry.storage_of(tensor)
+        if same or storage == before.storage:
+            return result
+        version = version_of(tensor)
+        write = Write(before.tensor, before.storage, version, version)
+        before.storage = storage
+        source = tape.id_of(args[1])
+        tape.append("set_data", (source,), (), (write,), site=tape.stacks.here(2), versions=(version_of(args[1]),))
+    except Exception as failure:
+        recorder.on_failure(failure)
+    return result
+
+
+def _set_requires_grad(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    result = func(*args, **kwargs)
+    try:
+        tape, tensor = recorder.tape, args[0]
+        entry = tape.registry.enter(tensor, -1, len(tape.ops))
+        wanted = tensor.requires_grad
+        if wanted != entry.requires_grad or entry.tensor == len(tape.registry.facts) - 1:
+            entry.requires_grad = wanted
+            tape.leaf_changes.append(LeafChange(len(tape.ops), entry.tensor, wanted, tape.stacks.here(2)))
+    except Exception as failure:
+        recorder.on_failure(failure)
+    return result
+
+
+def _set_grad_mode(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    result = func(*args, **kwargs)
+    try:
+        recorder.regions.switch("set_grad_enabled")
+    except Exception as failure:
+        recorder.on_failure(failure)
+    return result
+
+
+def _untouched(_: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return func(*args, **kwargs)
+
+
+def _export(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    result = func(*args, **kwargs)
+    try:
+        recorder.tape.exports.left(recorder.tape, name_of(func), args[0], result)
+    except Exception as failure:
+        recorder.on_failure(failure)
+    return result
+
+
+def _from_python(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    tape = recorder.tape
+    before = len(tape.ops)
+    result = recorder.record(func, args, kwargs, name_of(func))
+    try:
+        tape.exports.came_back(tape, before, args)
+    except Exception as failure:
+        recorder.on_failure(failure)
+    return result
+
+
+def _specials() -> dict[Any, Handler]:
+    members = _descriptors()
+    table: dict[Any, Handler] = {
+        members["grad"].__get__: _read_grad,
+        members["grad"].__set__: _write_grad,
+        members["data"].__get__: _read_data,
+        members["data"].__set__: _write_data,
+        members["requires_grad"].__set__: _set_requires_grad,
+        Tensor.requires_grad_: _set_requires_grad,
+        torch._C._set_grad_enabled: _set_grad_mode,
+        Tensor.backward: _untouched,
+        torch.autograd.backward: _untouched,
+        torch.autograd.grad: _untouched,
+    }
+    table |= dict.fromkeys(EXPORTS, _export)
+    table |= dict.fromkeys(FROM_PYTHON, _from_python)
+    return table
+
+
+SPECIAL = _specials()
+"""Calls with a handler of their own."""

@@ -1,0 +1,115 @@
+"""Call stacks as small integers: cheap to take at every op, resolved to source lines only at the end."""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+from pathlib import Path
+from types import CodeType, FrameType
+
+import torch
+
+SKIP, LIBRARY, USER = 0, 1, 2
+MAX_WALK = 96
+MAX_USER = 6
+MAX_LIBRARY = 3
+
+_PACKAGE = str(Path(__file__).resolve().parent.parent) + "/"
+_TORCH = str(Path(torch.__file__).resolve().parent) + "/"
+_STDLIB = str(Path(sysconfig.get_paths()["stdlib"])) + "/"
+_INSTALLED = ("/site-packages/", "/dist-packages/")
+
+
+def classify(filename: str) -> int:
+    """Whether a file is torch, ours or the standard library (skipped), an installed package, or the user's own."""
+    path = filename.replace("\\", "/")
+    if path.startswith((_TORCH, _PACKAGE)) or "/torch/" in path and "site-packages/torch/" in path:
+        return SKIP
+    if any(part in path for part in _INSTALLED):
+        return LIBRARY
+    if path.startswith(_STDLIB) or path.startswith("<frozen") or path in {"<string>", "<__array_function__ internals>"}:
+        return SKIP
+    return USER
+
+
+class Stacks:
+    """Interns call stacks. ``stop`` is the frame that opened the capture: nothing outside it is kept."""
+
+    def __init__(self, stop: FrameType | None) -> None:
+        self.stop = stop
+        self.keys: dict[tuple[int, ...], int] = {}
+        self.chains: list[list[tuple[CodeType, int, bool]]] = []
+        self._kinds: dict[str, int] = {}
+
+    def here(self, depth: int = 1) -> int:
+        """The id of the current stack, from ``depth`` frames above the caller."""
+        frame: FrameType | None = sys._getframe(depth + 1)
+        stop = self.stop
+        kinds = self._kinds
+        key: list[int] = []
+        users = libraries = 0
+        for _ in range(MAX_WALK):
+            if frame is None:
+                break
+            code = frame.f_code
+            name = code.co_filename
+            kind = kinds.get(name, -1)
+            if kind < 0:
+                kind = kinds[name] = classify(name)
+            if kind == USER:
+                key += (id(code), frame.f_lasti)
+                users += 1
+                if users == MAX_USER:
+                    break
+            elif kind == LIBRARY and libraries < MAX_LIBRARY and users == 0:
+                key += (id(code), frame.f_lasti)
+                libraries += 1
+            if frame is stop:
+                break
+            frame = frame.f_back
+        found = tuple(key)
+        site = self.keys.get(found)
+        if site is None:
+            site = self._intern(found, depth + 1)
+        return site
+
+    def _intern(self, key: tuple[int, ...], depth: int) -> int:
+        """Keep the code objects of a new stack, so that their ids stay theirs."""
+        wanted = {(key[i], key[i + 1]) for i in range(0, len(key), 2)}
+        chain: list[tuple[CodeType, int, bool]] = []
+        frame: FrameType | None = sys._getframe(depth + 1)
+        while frame is not None and len(chain) * 2 < len(key):
+            if (id(frame.f_code), frame.f_lasti) in wanted:
+                kind = self._kinds[frame.f_code.co_filename]
+                chain.append((frame.f_code, frame.f_lasti, kind == LIBRARY))
+            if frame is self.stop:
+                break
+            frame = frame.f_back
+        site = self.keys[key] = len(self.chains)
+        self.chains.append(chain)
+        return site
+
+    def of_code(self, code: CodeType) -> int:
+        """The id of a one-frame stack at a function's definition (its decorator's line)."""
+        key = (id(code), -1)
+        site = self.keys.get(key)
+        if site is None:
+            site = self.keys[key] = len(self.chains)
+            self.chains.append([(code, -1, classify(code.co_filename) == LIBRARY)])
+        return site
+
+    def of_line(self, site: int, lineno: int) -> int:
+        """The user's frame of a site, moved to another line of the same function."""
+        user = next((entry for entry in self.chains[site] if not entry[2]), None)
+        if user is None:
+            return site
+        key = (id(user[0]), -1 - lineno)
+        found = self.keys.get(key)
+        if found is None:
+            found = self.keys[key] = len(self.chains)
+            self.chains.append([(user[0], -1 - lineno, False), *self.chains[site]])
+        return found
+
+    def close(self) -> None:
+        """Let go of the frame."""
+        self.stop = None

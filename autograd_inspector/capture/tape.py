@@ -1,0 +1,127 @@
+"""The mutable side of a capture: what observers append to, and the state that they share."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+from torch import Tensor
+
+from autograd_inspector.capture.exports import Exports
+from autograd_inspector.capture.registry import Registry
+from autograd_inspector.capture.stacks import Stacks
+from autograd_inspector.capture.versions import Ledger
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.event import Change, GradRead, GradWrite, LeafChange, Step
+from autograd_inspector.model.op import ModuleCall, Region
+from autograd_inspector.model.placement import OptimizerRecord
+
+RawOp = tuple[
+    str, tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[Any, ...], int, int, int, int, int, int, str
+]
+"""(name, inputs, versions, outputs, writes, site, call, region, traits, first_seq, last_seq, error)"""
+
+
+@dataclass
+class Tape:
+    """Everything observed so far. Appended to in program order; frozen into a Capture at the end."""
+
+    registry: Registry
+    stacks: Stacks
+    values: bool = False
+    ops: list[RawOp] = field(default_factory=list)
+    calls: list[ModuleCall] = field(default_factory=list)
+    regions: list[Region] = field(default_factory=list)
+    backwards: list[Backward] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    grad_reads: list[GradRead] = field(default_factory=list)
+    grad_writes: list[GradWrite] = field(default_factory=list)
+    leaf_changes: list[LeafChange] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
+    optimizers: dict[int, OptimizerRecord] = field(default_factory=dict)
+    rows: dict[int, list[Any]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    exports: Exports = field(default_factory=Exports)
+    ledger: Ledger = field(default_factory=Ledger)
+    recording: bool = True
+    """False inside an optimizer step and while the inspector itself computes."""
+    traits: int = 0
+    """Traits that every op gets now: BACKWARD inside the engine, INNER inside a custom Function's forward."""
+    call: int = -1
+    """The innermost module call."""
+    region: int = 0
+    thread: int = field(default_factory=threading.get_ident)
+    _bounds: tuple[list[int], list[int], list[int]] = field(default_factory=lambda: ([], [], []))
+    _bounded: int = 0
+    _suspender: FrameType | None = None
+    closed: bool = False
+    """Nothing is recorded any more: the capture ended, its own failure ended it, or this is a forked child."""
+
+    def id_of(self, tensor: Tensor) -> int:
+        """The id of a tensor, met now if never before."""
+        return self.registry.enter(tensor, -1, len(self.ops)).tensor
+
+    def active(self) -> bool:
+        """Whether to record now. A step that an exception left is noticed here: its frame is gone from the stack."""
+        if self.recording or self._suspender is None:
+            return self.recording
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            if frame is self._suspender:
+                return False
+            frame = frame.f_back
+        self.resume()
+        return True
+
+    def suspend(self, frame: FrameType | None) -> None:
+        """Stop recording for as long as that frame runs."""
+        self.recording, self._suspender = False, frame
+
+    def resume(self) -> FrameType | None:
+        """Record again; returns the frame that had suspended."""
+        frame, self._suspender = self._suspender, None
+        self.recording = not self.closed
+        return frame
+
+    def note(self, text: str) -> None:
+        """Say something about the capture itself, once."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def sequence_bounds(self) -> tuple[list[int], list[int], list[int]]:
+        """(first, last, op index) of the ops that made autograd nodes, by sequence number, kept up to date."""
+        firsts, lasts, indices = self._bounds
+        for index in range(self._bounded, len(self.ops)):
+            op = self.ops[index]
+            if op[10] > op[9] and (not lasts or op[9] >= lasts[-1]):
+                firsts.append(op[9])
+                lasts.append(op[10])
+                indices.append(index)
+        self._bounded = len(self.ops)
+        return self._bounds
+
+    def append(
+        self,
+        name: str,
+        inputs: tuple[int, ...] = (),
+        outputs: tuple[int, ...] = (),
+        writes: tuple[Any, ...] = (),
+        traits: int = 0,
+        site: int | None = None,
+        error: str = "",
+        versions: tuple[int, ...] = (),
+    ) -> int:
+        """An op that did not come through the torch-function mode; returns its index."""
+        where = self.stacks.here(1) if site is None else site
+        self.ops.append(
+            (name, inputs, versions, outputs, writes, where, self.call, self.region, traits | self.traits, -1, -1, error)
+        )
+        return len(self.ops) - 1
+
+
+def new_tape(stop: FrameType | None, *, values: bool) -> Tape:
+    """An empty tape whose stacks end at ``stop``."""
+    return Tape(Registry(), Stacks(stop), values)

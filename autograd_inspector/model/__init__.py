@@ -1,0 +1,1 @@
+"""Frozen records: what a capture holds once every live tensor is gone."""

@@ -1,0 +1,83 @@
+"""The autograd graph as it stood when backward was called."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+SavedStatus = Literal["valid", "modified", "freed", "packed", "unverifiable"]
+
+
+class SavedTensor(Struct, frozen=True, omit_defaults=True, gc=False):
+    """A tensor that a node keeps for backward.
+
+    ``saved_version`` is the version counter when it was saved, ``current_version`` when the graph was walked.
+    ``packed``: a saved-tensor hook holds it, so it was not looked at. ``verdict`` is autograd's own error text.
+    ``unused``: the node's backward formula does not read it in this mode (a training batch norm's statistics).
+    """
+
+    name: str
+    tensor: int
+    shape: tuple[int, ...]
+    dtype: str
+    device: str
+    nbytes: int
+    storage: int
+    offset: int
+    extent: int
+    status: SavedStatus
+    saved_version: int | None = None
+    current_version: int | None = None
+    verdict: str = ""
+    unused: bool = False
+
+
+class Node(Struct, frozen=True, omit_defaults=True, gc=False):
+    """One autograd node: ``edges`` are (node index, input number) pairs of ``next_functions``.
+
+    ``op`` is the op that made it (-1 unknown), ``variable`` the tensor of an AccumulateGrad node, ``position`` how
+    many ops had run when it was made.
+    """
+
+    index: int
+    name: str
+    seq: int
+    edges: tuple[tuple[int, int], ...]
+    op: int = -1
+    variable: int = -1
+    position: int = -1
+    saved: tuple[SavedTensor, ...] = ()
+    hooks: int = 0
+    failed: bool = False
+
+
+class AutogradGraph(Struct, frozen=True, omit_defaults=True):
+    """All nodes reachable from ``roots``; ``truncated`` where the walk stopped at its depth limit."""
+
+    nodes: tuple[Node, ...] = ()
+    roots: tuple[int, ...] = ()
+    truncated: bool = False
+
+
+class Backward(Struct, frozen=True, omit_defaults=True):
+    """One run of the autograd engine (``backward`` or ``grad``), or a graph ``alive`` at the end that none consumed.
+
+    ``start`` and ``end`` are op indices around it; ``roots`` the tensors it started from, ``reached`` the leaves
+    whose AccumulateGrad the graph holds (or the ``inputs`` asked for), ``empty`` those of them whose ``.grad`` was
+    still None afterwards.
+    """
+
+    index: int
+    api: Literal["backward", "grad", "alive"]
+    start: int
+    end: int
+    site: int
+    roots: tuple[int, ...]
+    graph: AutogradGraph
+    reached: tuple[int, ...] = ()
+    empty: tuple[int, ...] = ()
+    nested_in: int = -1
+    retain_graph: bool = False
+    create_graph: bool = False
+    error: str = ""

@@ -1,0 +1,58 @@
+"""Everything that one inspection observed."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.event import Change, GradRead, GradWrite, LeafChange, Step
+from autograd_inspector.model.location import Location, Site
+from autograd_inspector.model.op import ModuleCall, Op, Region
+from autograd_inspector.model.placement import Placement
+from autograd_inspector.model.tensor import TensorRecord
+
+
+class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
+    """The observed program. Indices (op, tensor, site, call, region) point into the tuples of that name."""
+
+    ops: tuple[Op, ...] = ()
+    tensors: tuple[TensorRecord, ...] = ()
+    sites: tuple[Site, ...] = ()
+    calls: tuple[ModuleCall, ...] = ()
+    regions: tuple[Region, ...] = ()
+    backwards: tuple[Backward, ...] = ()
+    steps: tuple[Step, ...] = ()
+    grad_reads: tuple[GradRead, ...] = ()
+    grad_writes: tuple[GradWrite, ...] = ()
+    leaf_changes: tuple[LeafChange, ...] = ()
+    changes: tuple[Change, ...] = ()
+    placement: Placement = Placement()
+    models: tuple[str, ...] = ()
+    error: str = ""
+    notes: tuple[str, ...] = ()
+    seconds: float = 0.0
+    torch_version: str = ""
+
+    def site(self, index: int) -> tuple[Location, ...]:
+        """The frames of a site, () for -1."""
+        return self.sites[index].frames if index >= 0 else ()
+
+    def place(self, index: int, role: str = "") -> Location | None:
+        """The user's own line of a site, with a role."""
+        user = self.sites[index].user if index >= 0 else None
+        return None if user is None else with_role(user, role)
+
+    @cached_property
+    def optimized(self) -> frozenset[int]:
+        """Tensor ids of the parameters that some optimizer of the capture holds."""
+        return frozenset(
+            tensor for opt in self.placement.optimizers for group in opt.parameters for tensor in group
+        )
+
+
+def with_role(location: Location, role: str) -> Location:
+    """The same line, playing that role in a finding."""
+    return replace(location, role=role) if role else location

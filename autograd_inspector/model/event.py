@@ -1,0 +1,80 @@
+"""Things that happened to parameters, gradients and optimizers beside the ops."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+
+class GradRead(Struct, frozen=True, omit_defaults=True):
+    """The program read ``tensor.grad``. ``gradient`` is the tensor it got (-1: None)."""
+
+    at: int
+    tensor: int
+    gradient: int
+    site: int
+    leaf: bool
+    retains_grad: bool = False
+
+
+class GradWrite(Struct, frozen=True, omit_defaults=True):
+    """The program assigned ``tensor.grad``. ``gradient`` is what it assigned (-1: None)."""
+
+    at: int
+    tensor: int
+    gradient: int
+    site: int
+
+
+class LeafChange(Struct, frozen=True, omit_defaults=True):
+    """``requires_grad`` of a tensor was set."""
+
+    at: int
+    tensor: int
+    requires_grad: bool
+    site: int
+
+
+ChangeKind = Literal[
+    "registered", "converted", "loaded", "optimizer_load_state_dict", "optimizer_created", "zero_grad"
+]
+
+
+class Change(Struct, frozen=True, omit_defaults=True):
+    """A whole-module or whole-optimizer change: who did it, to what, and which tensors it concerned.
+
+    ``tensors`` are ids after the change; ``detail`` says how ("to", "assign=True", "exp_avg: uint8 -> float32").
+    ``optimizer`` is the id of the optimizer concerned, -1 for none.
+    """
+
+    at: int
+    kind: ChangeKind
+    api: str
+    site: int
+    tensors: tuple[int, ...] = ()
+    optimizer: int = -1
+    detail: tuple[str, ...] = ()
+
+
+class ParameterStep(Struct, frozen=True, omit_defaults=True, gc=False):
+    """What one optimizer step met and did to one parameter (versions: -1 where there is no tensor)."""
+
+    tensor: int
+    gradient: int
+    version_before: int
+    version_after: int
+    gradient_before: int
+    gradient_after: int
+
+
+class Step(Struct, frozen=True, omit_defaults=True):
+    """One ``optimizer.step()``; ``op`` is the op record that stands for it, ``unseen``: it bumps no counter."""
+
+    at: int
+    optimizer: int
+    op: int
+    site: int
+    parameters: tuple[ParameterStep, ...] = ()
+    unseen: bool = False
+    error: str = ""

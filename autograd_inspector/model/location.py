@@ -1,0 +1,46 @@
+"""Where in the user's program something happened."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class Location(Struct, frozen=True, omit_defaults=True):
+    """One line of the program, as the editor's gutter numbers it.
+
+    ``lineno`` and ``end_lineno`` count from 1, ``column`` and ``end_column`` from 0 (UTF-8 bytes, as
+    :meth:`code.co_positions` gives them; -1 where unknown). ``cell`` is the execution count of the notebook cell
+    ("In [3]"), None in a file. ``target`` is the variable that the statement assigns, "" where it assigns none.
+    ``library`` tells installed packages from the user's own files.
+    """
+
+    filename: str
+    lineno: int
+    function: str = ""
+    cell: str | None = None
+    source: str = ""
+    role: str = ""
+    end_lineno: int = 0
+    column: int = -1
+    end_column: int = -1
+    target: str = ""
+    expression: str = ""
+    library: bool = False
+
+    @property
+    def place(self) -> str:
+        """``In [3], line 7`` for a cell, ``train.py:7`` for a file."""
+        if self.cell is not None:
+            return f"{self.cell}, line {self.lineno}"
+        return f"{self.filename.replace(chr(92), '/').rsplit('/', 1)[-1]}:{self.lineno}"
+
+
+class Site(Struct, frozen=True, omit_defaults=True):
+    """The call chain of one event: innermost frame outside torch first, then the user's own frames, outwards."""
+
+    frames: tuple[Location, ...] = ()
+
+    @property
+    def user(self) -> Location | None:
+        """The innermost frame of the user's own code, or the innermost of any library."""
+        return next((frame for frame in self.frames if not frame.library), self.frames[0] if self.frames else None)
