@@ -1,0 +1,105 @@
+# make demo   the five stories, headless      make test    everything that must pass
+# make lab    JupyterLab on the tutorials     make bench   costs, as ratios
+#
+# Each target first makes .venv by itself; a stamp file in .venv/.stamps marks each finished step,
+# so the second time costs nothing. Use another Python with: make test PYTHON=/path/to/python
+
+PYTHON ?= python3
+
+# Two packages are installed on their own (see below); their versions stand with the other pins.
+TORCH := $(shell grep '^torch==' constraints.txt)
+LLMS  := $(shell grep '^llms-from-scratch==' constraints.txt)
+
+STAMPS := .venv/.stamps
+BIN    := .venv/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --no-input install --quiet
+
+# The stories build tiny random models from configs: an attempt to reach a hub is a mistake, found at once.
+OFFLINE := HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo lab test bench lint format clean distclean
+
+help:
+	@echo "make demo       run the five stories and write their reports to reports/"
+	@echo "make lab        start JupyterLab on notebooks/"
+	@echo "make test       ruff, mypy and all tests"
+	@echo "make bench      what observing costs, beside other tools"
+	@echo "make lint       ruff and mypy only"
+	@echo "make format     let ruff rewrite what it can"
+	@echo "make setup      only make .venv"
+	@echo "make clean      remove caches, builds and reports"
+	@echo "make distclean  remove .venv as well"
+
+# --- the environment ---------------------------------------------------------------------------------
+
+setup: $(STAMPS)/package $(STAMPS)/graphviz
+
+$(STAMPS)/venv:
+	@command -v $(PYTHON) >/dev/null 2>&1 || { \
+		echo "error: $(PYTHON) not found; Python 3.11 or newer is needed (make PYTHON=/path/to/python)" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "error: Python 3.11 or newer is needed, $(PYTHON) is $$($(PYTHON) -V 2>&1) (make PYTHON=/path/to/python)" >&2; exit 1; }
+	@echo "[1/4] creating .venv with $$($(PYTHON) -V 2>&1)"
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv .venv || { \
+		echo "error: could not create .venv (Debian and Ubuntu: apt-get install python3-venv)" >&2; exit 1; }
+	@mkdir -p $(STAMPS) && touch $@
+
+# torch goes first and alone: as a dependency of the others pip might choose another build of it.
+$(STAMPS)/torch: $(STAMPS)/venv constraints.txt
+	@echo "[2/4] installing $(TORCH)"
+	@$(PIP) $(TORCH)
+	@touch $@
+
+# llms-from-scratch asks for TensorFlow and an old NumPy; its model files need only torch.
+$(STAMPS)/package: $(STAMPS)/torch pyproject.toml constraints.txt
+	@echo "[3/4] installing autograd_inspector with the extras test, stories and lab (a few minutes the first time)"
+	@$(PIP) -c constraints.txt -e '.[test,stories,lab]'
+	@$(PIP) --no-deps --ignore-requires-python $(LLMS)
+	@touch $@
+
+$(STAMPS)/graphviz: $(STAMPS)/package
+	@echo "[4/4] looking for graphviz's dot"
+	@bash scripts/install-graphviz.sh
+	@touch $@
+
+$(STAMPS)/bench: $(STAMPS)/package pyproject.toml constraints.txt
+	@echo "[bench] installing torchview, torchlens and torchvista to compare with"
+	@$(PIP) -c constraints.txt -e '.[bench]'
+	@touch $@
+
+# --- the work ----------------------------------------------------------------------------------------
+
+demo: setup
+	@$(OFFLINE) $(BIN)/python -m tests.stories
+
+# Jupyter refuses to run as root, the usual user in a container, unless told.
+lab: setup
+	@$(BIN)/python -m jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) notebooks
+
+lint: setup
+	@echo "[lint 1/3] ruff check"
+	@$(BIN)/python -m ruff check .
+	@echo "[lint 2/3] ruff format --check"
+	@$(BIN)/python -m ruff format --check .
+	@echo "[lint 3/3] mypy"
+	@$(BIN)/python -m mypy
+
+# pytest is last, so that its closing line is.
+test: lint
+	@echo "[test] pytest"
+	@$(OFFLINE) $(BIN)/python -m pytest
+
+bench: setup $(STAMPS)/bench
+	@$(OFFLINE) $(BIN)/python -m tests.benchmarks
+
+format: setup
+	@$(BIN)/python -m ruff check --fix .
+	@$(BIN)/python -m ruff format .
+
+clean:
+	rm -rf build dist reports .pytest_cache .mypy_cache .ruff_cache .hypothesis htmlcov .coverage
+	find . \( -name .venv -o -name .git -o -name node_modules \) -prune -o -type d -name __pycache__ -print0 | xargs -0 rm -rf
+
+distclean: clean
+	rm -rf .venv
