@@ -22,6 +22,7 @@ class Report(Struct, frozen=True, dict=True):
     capture: Capture
     findings: tuple[Finding, ...] = ()
     ignored: int = 0
+    notes: tuple[str, ...] = ()
     schema: int = SCHEMA
 
     @property
@@ -32,6 +33,6 @@ class Report(Struct, frozen=True, dict=True):
 
 def report_of(capture: Capture, *, ignore: tuple[str, ...] = ()) -> Report:
     """Apply the rules to a capture."""
-    found = findings_of(capture)
+    found, notes = findings_of(capture)
     kept = tuple(f for f in found if not any(f.rule.startswith(code) for code in ignore))
-    return Report(capture, kept, len(found) - len(kept))
+    return Report(capture, kept, len(found) - len(kept), (*capture.notes, *notes))

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import torch
 from msgspec.structs import replace
 
+from autograd_inspector.capture.aliases import alias_writes
 from autograd_inspector.capture.graph_walk import short
 from autograd_inspector.capture.modules import Modules
 from autograd_inspector.capture.sources import resolve
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.location import Site
-from autograd_inspector.model.op import ModuleCall, Op
+from autograd_inspector.model.op import ModuleCall, Op, Trait
 from autograd_inspector.model.placement import ParameterRow, Placement
 from autograd_inspector.model.tensor import TensorKind, TensorRecord
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 def freeze(tape: Tape, modules: Modules, *, seconds: float, error: str) -> Capture:
     """All records of a finished capture."""
     tape.ledger.update(tape)
+    writes = tuple(alias_writes(tape))
     sites = resolve(tape.stacks)
     calls = tuple(tape.calls)
     models = _model_names(modules, calls, sites)
@@ -44,6 +46,7 @@ def freeze(tape: Tape, modules: Modules, *, seconds: float, error: str) -> Captu
         grad_writes=tuple(tape.grad_writes),
         leaf_changes=tuple(tape.leaf_changes),
         changes=tuple(tape.changes),
+        alias_writes=writes,
         placement=_placement(tape, tensors, names),
         models=models,
         error=error,
@@ -55,9 +58,12 @@ def freeze(tape: Tape, modules: Modules, *, seconds: float, error: str) -> Captu
 
 def _tensors(tape: Tape, names: dict[int, tuple[str, ...]], variables: dict[int, str]) -> tuple[TensorRecord, ...]:
     registry, ledger = tape.registry, tape.ledger
+    functions = {t: i for i, op in enumerate(tape.ops) if op[8] & FUNCTION for t in op[3] if t not in op[1]}
     found = []
     for number, fact in enumerate(registry.facts):
         shape, dtype, device, requires_grad, leaf, offset, stride, inference, storage, birth, first_use = fact
+        requires_grad = registry.entries[number].requires_grad
+        birth = functions.get(number, birth)
         numel = 1
         for size in shape:
             numel *= size
@@ -96,6 +102,7 @@ def _tensors(tape: Tape, names: dict[int, tuple[str, ...]], variables: dict[int,
     return tuple(found)
 
 
+FUNCTION = int(Trait.FUNCTION)
 _DTYPES: dict[Any, str] = {}
 _DEVICES: dict[Any, str] = {}
 
@@ -119,6 +126,10 @@ def _variables(tape: Tape, sites: tuple[Site, ...]) -> dict[int, str]:
             continue
         for number, name in zip(op[3], _targets(user.target, len(op[3])), strict=False):
             found[number] = name
+    for change in tape.leaf_changes:
+        user = sites[change.site].user
+        if user is not None and user.target:
+            found.setdefault(change.tensor, user.target)
     return found
 
 

@@ -45,6 +45,7 @@ class Optimizers:
         self._known: dict[int, tuple[weakref.ref[Optimizer], int]] = {}
         self._dirty: set[int] = set()
         self._open: list[_OpenStep] = []
+        self._changes = 0
 
     @contextmanager
     def installed(self) -> Iterator[None]:
@@ -174,7 +175,9 @@ class Optimizers:
         self._abandon_open()
         number = self.id_of(optimizer)
         self._refresh(optimizer, number)
-        if number in self._dirty or any(change.at >= 0 for change in tape.changes[-1:]):
+        changes = sum(1 for change in tape.changes if change.kind != "zero_grad")
+        if number in self._dirty or changes != self._changes:
+            self._changes = changes
             self.snapshot(optimizer, number)
         before = []
         for group in optimizer.param_groups:

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograd_inspector.model.autograd import Backward
-from autograd_inspector.model.event import Change, GradRead, GradWrite, LeafChange, Step
+from autograd_inspector.model.event import AliasWrite, Change, GradRead, GradWrite, LeafChange, Step
 from autograd_inspector.model.location import Location, Site
 from autograd_inspector.model.op import ModuleCall, Op, Region
 from autograd_inspector.model.placement import Placement
@@ -29,6 +29,7 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     grad_writes: tuple[GradWrite, ...] = ()
     leaf_changes: tuple[LeafChange, ...] = ()
     changes: tuple[Change, ...] = ()
+    alias_writes: tuple[AliasWrite, ...] = ()
     placement: Placement = Placement()
     models: tuple[str, ...] = ()
     error: str = ""

@@ -78,3 +78,14 @@ class Step(Struct, frozen=True, omit_defaults=True):
     parameters: tuple[ParameterStep, ...] = ()
     unseen: bool = False
     error: str = ""
+
+
+class AliasWrite(Struct, frozen=True, omit_defaults=True):
+    """The source writes through a NumPy array that shares a tensor's memory; ``op`` made the array.
+
+    Read off the source text, for NumPy's own writes run outside torch. ``how`` is the writing expression.
+    """
+
+    op: int
+    site: int
+    how: str

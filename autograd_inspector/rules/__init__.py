@@ -2,9 +2,29 @@
 
 from __future__ import annotations
 
+import os
+
 from autograd_inspector.model.capture import Capture
-from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.finding import SEVERITIES, Finding
+from autograd_inspector.rules import gradients, inplace, optimizer_state, optimizers, steps, unreached  # noqa: F401
+from autograd_inspector.rules.catalogue import CATALOGUE, Facts, Rule
+
+__all__ = ["CATALOGUE", "Rule", "findings_of"]
 
 
-def findings_of(capture: Capture) -> tuple[Finding, ...]:
-    return ()
+def findings_of(capture: Capture) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
+    """(findings, most severe first; notes about rules that failed).
+
+    A rule that fails says so in the notes and takes nothing else with it: the report of the others stands.
+    """
+    facts = Facts(capture)
+    found: list[Finding] = []
+    notes: list[str] = []
+    for code in sorted(CATALOGUE):
+        try:
+            found += CATALOGUE[code].check(facts)
+        except Exception as failure:
+            if os.environ.get("AUTOGRAD_INSPECTOR_STRICT"):
+                raise
+            notes.append(f"rule {code} failed on this capture: {type(failure).__name__}: {failure}")
+    return tuple(sorted(found, key=lambda f: (SEVERITIES.index(f.severity), f.rule))), tuple(notes)

@@ -1,0 +1,90 @@
+"""Writes through a NumPy alias of a tensor, read off the source of the function that made the alias."""
+
+from __future__ import annotations
+
+import ast
+from types import CodeType
+
+from autograd_inspector.capture.sources import locate, tree_of
+from autograd_inspector.capture.tape import Tape
+from autograd_inspector.model.event import AliasWrite
+from autograd_inspector.model.op import Trait
+
+_METHODS = {"fill", "sort", "partition", "put", "itemset", "resize", "setfield", "byteswap"}
+_FUNCTIONS = {"copyto", "put", "place", "putmask", "fill_diagonal", "shuffle", "put_along_axis"}
+
+
+def alias_writes(tape: Tape) -> list[AliasWrite]:
+    """All such writes to arrays that ``.numpy()`` gave out in the capture."""
+    found = []
+    for index, op in enumerate(tape.ops):
+        if op[8] & int(Trait.EXPORT) and op[0] in {"numpy", "__array__"} and op[5] < len(tape.stacks.chains):
+            chain = tape.stacks.chains[op[5]]
+            user = next((entry for entry in chain if not entry[2]), None)
+            if user is None:
+                continue
+            for line, how in _writes(user[0], user[1]):
+                found.append(AliasWrite(index, tape.stacks.of_line(op[5], line), how))
+    return found
+
+
+def _writes(code: CodeType, lasti: int) -> list[tuple[int, str]]:
+    here = locate(code, lasti, library=False)
+    tree = tree_of(code.co_filename)
+    if tree is None or here.column < 0:
+        return []
+    scope = _scope(tree, here.lineno)
+    found = []
+    for node in ast.walk(scope):
+        line = getattr(node, "lineno", 0)
+        if line < here.lineno:
+            continue
+        if _holds(node, here.lineno, here.column) and line == here.lineno:
+            written = _written(node)
+            if written is not None and _holds(written, here.lineno, here.column):
+                found.append((line, ast.unparse(node)[:80]))
+        elif here.target.isidentifier():
+            written = _written(node)
+            if written is not None and _base_name(written) == here.target:
+                found.append((line, ast.unparse(node)[:80]))
+    return found
+
+
+def _scope(tree: ast.Module, line: int) -> ast.AST:
+    """The innermost function around a line, else the module."""
+    best: ast.AST = tree
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.lineno <= line <= (node.end_lineno or 0):
+            best = node
+    return best
+
+
+def _written(node: ast.AST) -> ast.expr | None:
+    """The expression whose memory a node writes, if it writes any."""
+    if isinstance(node, ast.AugAssign):
+        return node.target
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+        return node.targets[0]
+    if isinstance(node, ast.Call):
+        for keyword in node.keywords:
+            if keyword.arg == "out":
+                return keyword.value
+        if isinstance(node.func, ast.Attribute):
+            if node.func.attr in _METHODS:
+                return node.func.value
+            if node.func.attr in _FUNCTIONS and node.args:
+                return node.args[0]
+    return None
+
+
+def _base_name(node: ast.expr) -> str:
+    while isinstance(node, (ast.Subscript, ast.Attribute)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _holds(node: ast.AST, line: int, column: int) -> bool:
+    """Whether the position lies inside the node."""
+    start = (getattr(node, "lineno", 0), getattr(node, "col_offset", 0))
+    end = (getattr(node, "end_lineno", 0) or 0, getattr(node, "end_col_offset", 0) or 0)
+    return start <= (line, column) < end

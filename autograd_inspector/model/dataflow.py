@@ -1,0 +1,89 @@
+"""Which op gave a tensor the value that another op read: data flow over the ops of a capture."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+
+from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.op import Op, Trait
+
+SKIPPED = Trait.STEP | Trait.BACKWARD
+"""Ops that data flow does not go through: a step links each parameter with everything that ever made its gradient."""
+
+
+class DataFlow:
+    """Producers of values. Memory is what counts: a tensor's value comes from whoever wrote its storage last."""
+
+    def __init__(self, capture: Capture) -> None:
+        self.capture = capture
+
+    @cached_property
+    def _storage_events(self) -> dict[int, tuple[list[int], list[int]]]:
+        """storage -> (op indices, tensors) of births and writes in it, in program order."""
+        tensors = self.capture.tensors
+        found: dict[int, tuple[list[int], list[int]]] = {}
+        for op in self.capture.ops:
+            if op.has(SKIPPED):
+                continue
+            touched = {(tensors[t].storage, t): None for t in op.outputs if tensors[t].birth == op.index}
+            touched |= {(w.storage, w.tensor): None for w in op.writes}
+            for storage, tensor in touched:
+                if storage >= 0:
+                    ops, who = found.setdefault(storage, ([], []))
+                    ops.append(op.index)
+                    who.append(tensor)
+        return found
+
+    def events(self, tensor: int, before: int) -> Iterator[tuple[int, int]]:
+        """(op, tensor it touched) of all births and writes in a tensor's storage before an op, latest first."""
+        record = self.capture.tensors[tensor]
+        ops, who = self._storage_events.get(record.storage, ([], []))
+        for at in range(bisect_left(ops, before) - 1, -1, -1):
+            yield ops[at], who[at]
+
+    def producers(self, tensor: int, before: int) -> list[int]:
+        """The ops whose results a read of ``tensor`` by op ``before`` depends on."""
+        record = self.capture.tensors[tensor]
+        found = [record.birth] if 0 <= record.birth < before else []
+        for op, touched in self.events(tensor, before):
+            if op == record.birth:
+                break
+            wrote = any(w.tensor == touched for w in self.capture.ops[op].writes)
+            if wrote and self.capture.tensors[touched].overlaps(record):
+                found.append(op)
+            elif not wrote and record.birth < 0:
+                found.append(op)
+                break
+        return [op for op in dict.fromkeys(found) if not self.capture.ops[op].has(SKIPPED)]
+
+    def birth(self, tensor: int) -> Op | None:
+        """The op that made the tensor, or the memory that it wraps (``nn.Parameter(t)``); None: it existed before."""
+        record = self.capture.tensors[tensor]
+        if record.birth >= 0:
+            return self.capture.ops[record.birth]
+        limit = record.first_use if record.first_use >= 0 else len(self.capture.ops)
+        first = None
+        for op, touched in self.events(tensor, limit):
+            if any(w.tensor == touched for w in self.capture.ops[op].writes):
+                continue
+            first = op
+        return None if first is None else self.capture.ops[first]
+
+    def upstream(
+        self, starts: Iterable[tuple[int, int]], through: Callable[[Op, int], bool]
+    ) -> Iterator[tuple[Op, int]]:
+        """(op, the tensor it was reached through) upstream of (tensor, op index) pairs; ``through`` says go on."""
+        seen: set[tuple[int, int]] = set()
+        todo = list(starts)
+        while todo:
+            tensor, before = todo.pop()
+            for index in self.producers(tensor, before):
+                if (index, tensor) in seen:
+                    continue
+                seen.add((index, tensor))
+                op = self.capture.ops[index]
+                yield op, tensor
+                if through(op, tensor):
+                    todo += [(read, index) for read in op.inputs]

@@ -1,0 +1,57 @@
+"""What to write instead, for each kind of in-place edit, and why the saver needs the value."""
+
+from __future__ import annotations
+
+import re
+
+from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.rules.catalogue import Facts
+
+_AUGMENTED = re.compile(r"^(?P<target>[\w.\[\]'\"]+)\s*(?P<op>[-+*/@]|\*\*|//)=\s*(?P<value>.+?)(\s*#.*)?$")
+_RESULTS = {"result", "output", "out", "result0", "result1"}
+_FACTORS = {"self", "other", "mat1", "mat2", "weight", "input", "tensor1", "tensor2", "batch1", "batch2"}
+
+
+def needs_because(saved: str) -> str:
+    """Why a node keeps a tensor, by the name that its derivative formula gives it."""
+    base = saved.split("[", maxsplit=1)[0]
+    if base in _RESULTS:
+        return "its derivative is computed from its own result"
+    if base in _FACTORS:
+        return f"the derivative needs its operand `{base}`"
+    if base == "tensors":
+        return "it was given to save_for_backward"
+    return f"the derivative needs `{base}`"
+
+
+def repair(facts: Facts, edits: list[Op], name: str) -> str:
+    """The fix for the first modifying op."""
+    if not edits:
+        return f"Give whoever modifies {name} a copy: `{name}.clone()`."
+    op = edits[0]
+    place = facts.capture.place(op.site)
+    source = place.source if place is not None else ""
+    augmented = _AUGMENTED.match(source)
+    call = facts.capture.calls[op.call] if op.call >= 0 else None
+    if op.has(Trait.STEP):
+        return "Call optimizer.step() only after the last backward() that uses these parameters."
+    if call is not None and call.inplace:
+        return f"Set inplace=False on '{call.path or call.type}' (nn.{call.type})."
+    if op.has(Trait.INNER):
+        return "Compute out of place inside the custom Function (or call ctx.mark_dirty(x) and return x)."
+    if op.name in {"batch_norm", "instance_norm", "native_batch_norm"}:
+        return "Run backward before the next forward in training mode, or put the norm layer into eval mode for it."
+    if op.has(Trait.BACKWARD):
+        return f"Do not modify {name} inside the checkpointed function: work on `{name}.clone()` there."
+    if augmented is not None and ".data" not in source:
+        target, operator, value = augmented["target"], augmented["op"], augmented["value"]
+        return f"Write `{target} = {target} {operator} {value}` instead of `{source}`."
+    if facts.capture.tensors and any(facts.capture.tensors[w.tensor].kind == "parameter" for w in op.writes):
+        return "Modify parameters only after backward() (and after optimizer.step())."
+    if op.name == "copy_":
+        return f"Do not refill {name} before backward(): give each forward its own tensor, or call backward() first."
+    if op.name == "__setitem__":
+        return f"Assign into a copy: `{name} = {name}.clone()` before the assignment, or use torch.where."
+    if op.name.endswith("_") and not op.name.startswith("_"):
+        return f"Use the out-of-place `{op.name.rstrip('_')}` instead of `{op.name}`, or modify `{name}.clone()`."
+    return f"Modify a copy: `{name}.clone()`, or do it after backward()."

@@ -1,0 +1,152 @@
+"""What a rule is, and the list of them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+
+from msgspec import Struct
+
+from autograd_inspector.model.capture import Capture, with_role
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.dataflow import DataFlow
+from autograd_inspector.model.location import Location
+from autograd_inspector.model.op import Op, Write
+from autograd_inspector.rules.severed import Severed, severed
+
+Check = Callable[["Facts"], Iterable[Finding]]
+
+
+class Rule(Struct, frozen=True):
+    """One rule: its stable code, its name, and the function whose docstring is its page."""
+
+    code: str
+    name: str
+    check: Check
+
+    @property
+    def page(self) -> str:
+        """The rule's documentation: what, why, example, fix, references."""
+        return inspect.getdoc(self.check) or ""
+
+    @property
+    def summary(self) -> str:
+        """The first line of the page."""
+        return self.page.split("\n", maxsplit=1)[0]
+
+
+CATALOGUE: dict[str, Rule] = {}
+
+
+def rule(code: str, name: str) -> Callable[[Check], Check]:
+    """Enter a function into the catalogue."""
+
+    def enter(check: Check) -> Check:
+        CATALOGUE[code] = Rule(code, name, check)
+        return check
+
+    return enter
+
+
+class Facts:
+    """A capture with the indices that several rules need, each computed once and only when asked for."""
+
+    def __init__(self, capture: Capture) -> None:
+        self.capture = capture
+        self.flow = DataFlow(capture)
+
+    @cached_property
+    def reached(self) -> frozenset[int]:
+        """Leaves that some backward of the capture gave a gradient."""
+        return frozenset(
+            tensor
+            for run in self.capture.backwards
+            if run.api == "backward" and not run.error
+            for tensor in run.reached
+            if tensor not in run.empty
+        )
+
+    @cached_property
+    def meant(self) -> frozenset[int]:
+        """Parameters meant to learn: they require grad and sit in an optimizer that the program steps."""
+        optimizers = self.capture.placement.optimizers
+        stepped = [o for o in optimizers if o.steps] or list(optimizers)
+        held = {t for o in stepped for group in o.parameters for t in group}
+        return frozenset(t for t in held if self.capture.tensors[t].requires_grad)
+
+    @cached_property
+    def starved(self) -> frozenset[int]:
+        """Parameters meant to learn that no backward reached."""
+        return self.meant - self.reached
+
+    @cached_property
+    def severed(self) -> tuple[Severed, ...]:
+        """The cuts that matter."""
+        return severed(self.capture, self.flow, self.starved)
+
+    def writes_to(self, storage: int, tensor: int, start: int, end: int) -> Iterator[tuple[Op, Write]]:
+        """(op, write) in program order of all writes to a storage, or to that tensor, by ops ``start`` to ``end``."""
+        ops = self.capture.ops
+        found = {
+            (index, number)
+            for key in (("storage", storage), ("tensor", tensor))
+            if key[1] >= 0
+            for index, number in self._writes.get(key, ())
+            if start <= index < end
+        }
+        for index, number in sorted(found):
+            yield ops[index], ops[index].writes[number]
+
+    @cached_property
+    def _writes(self) -> dict[tuple[str, int], list[tuple[int, int]]]:
+        found: dict[tuple[str, int], list[tuple[int, int]]] = {}
+        for op in self.capture.ops:
+            for number, write in enumerate(op.writes):
+                found.setdefault(("storage", write.storage), []).append((op.index, number))
+                found.setdefault(("tensor", write.tensor), []).append((op.index, number))
+        return found
+
+    def name(self, tensor: int) -> str:
+        """What to call a tensor: its own name, else that of the memory it shares."""
+        record = self.capture.tensors[tensor]
+        if record.names or record.variable or record.storage < 0:
+            return record.name
+        return self.storage_name(record.storage) or record.name
+
+    def storage_name(self, storage: int) -> str:
+        """The name of some tensor with that memory: a parameter's first, then a variable's."""
+        return self._storage_names.get(storage, "")
+
+    @cached_property
+    def _storage_names(self) -> dict[int, str]:
+        found: dict[int, str] = {}
+        for record in self.capture.tensors:
+            if record.variable and record.storage >= 0:
+                found.setdefault(record.storage, record.variable)
+        for record in self.capture.tensors:
+            if record.names and record.storage >= 0:
+                found[record.storage] = record.names[0]
+        return found
+
+    def chain(self, site: int, role: str, *, callers: str = "called from") -> tuple[Location, ...]:
+        """The user's frames of a site, innermost first: the first plays ``role``, the others called it."""
+        frames = self.capture.site(site)
+        own = [frame for frame in frames if not frame.library] or list(frames[:1])
+        return tuple(with_role(frame, role if i == 0 else callers) for i, frame in enumerate(own))
+
+
+def joined(names: Iterable[str], limit: int = 6) -> str:
+    """``a, b and 3 more``."""
+    given = list(dict.fromkeys(names))
+    if len(given) <= limit:
+        return ", ".join(given)
+    return f"{', '.join(given[:limit])} and {len(given) - limit} more"
+
+
+def unique(locations: Iterable[Location]) -> tuple[Location, ...]:
+    """Each line once, in its first role."""
+    seen: dict[tuple[str, int], Location] = {}
+    for location in locations:
+        seen.setdefault((location.filename, location.lineno), location)
+    return tuple(seen.values())

@@ -1,0 +1,82 @@
+"""AG302: gradients that are not where the program looks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.model.event import GradRead
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.rules.catalogue import Facts, rule, unique
+
+_CONVERSIONS = {"to", "double", "float", "half", "bfloat16", "cuda", "cpu", "type", "type_as", "clone", "reshape", "view"}
+
+
+@rule("AG302", "nonleaf-grad")
+def nonleaf_grad(facts: Facts) -> Iterator[Finding]:
+    """`.grad` read on a tensor that is no leaf, or a leaf replaced by a non-leaf (`w = w.to(...)`).
+
+    Why it matters
+        Backward stores gradients in leaves only. A weight that became the result of an expression is a leaf no more:
+        its `.grad` stays None, and the leaf that does get the gradient is lost to the program.
+
+    Example
+        ::
+
+            w = torch.randn(3, 1, requires_grad=True).double()
+            (x.double() @ w).pow(2).mean().backward()
+            w.grad
+
+    Fix
+        ::
+
+            w = torch.randn(3, 1).double().requires_grad_()
+            (x.double() @ w).pow(2).mean().backward()
+            w.grad
+
+    References
+        torch.Tensor.grad, torch.Tensor.is_leaf, torch.Tensor.retain_grad.
+    """
+    told: dict[int, list[GradRead]] = {}
+    for read in facts.capture.grad_reads:
+        if not read.leaf and not read.retains_grad and read.gradient < 0 and facts.capture.site(read.site):
+            made = facts.flow.birth(read.tensor)
+            told.setdefault(-1 - read.tensor if made is None else made.site, []).append(read)
+    for reads in told.values():
+        yield _finding(facts, reads)
+
+
+def _finding(facts: Facts, reads: list[GradRead]) -> Finding:
+    tensors = list(dict.fromkeys(read.tensor for read in reads))
+    first = tensors[0]
+    name = facts.name(first)
+    made = facts.flow.birth(first)
+    by = f"the result of `{made.name}`" if made is not None else "the result of an expression"
+    fix = f"Call {name}.retain_grad() before backward() to keep the gradient of this intermediate tensor."
+    if made is not None and _was_leaf(facts, first):
+        fix = (
+            f"Make {name} with its final dtype and device and call requires_grad_() last; update it in place under "
+            "torch.no_grad() instead of assigning an expression to it."
+            if made.name in _CONVERSIONS
+            else f"Update {name} in place under torch.no_grad() (`{name}.mul_(...)`), so that it stays the leaf that "
+            "backward and the optimizer know."
+        )
+    return Finding(
+        "AG302",
+        "nonleaf-grad",
+        "warning" if not facts.capture.error else "error",
+        f".grad of {name} was read, but {name} is not a leaf: it is {by}, so backward leaves its .grad None",
+        fix,
+        unique([
+            *(facts.chain(made.site, "became a non-leaf here") if made is not None else ()),
+            *(place for read in reads[:4] for place in facts.chain(read.site, ".grad read here")),
+        ]),
+        tuple(dict.fromkeys(facts.name(t) for t in tensors)),
+        ops=(made.index,) if made is not None else (),
+    )
+
+
+def _was_leaf(facts: Facts, tensor: int) -> bool:
+    """Whether the tensor was computed straight from a leaf that requires grad."""
+    made = facts.flow.birth(tensor)
+    tensors = facts.capture.tensors
+    return made is not None and any(tensors[t].requires_grad and tensors[t].leaf for t in made.inputs)

@@ -1,0 +1,212 @@
+"""AG404 and AG405: parameters and optimizers that do not know each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.location import Location
+from autograd_inspector.model.op import Trait
+from autograd_inspector.model.placement import OptimizerRecord
+from autograd_inspector.rules.catalogue import Facts, joined, rule, unique
+
+
+@rule("AG404", "not-in-optimizer")
+def not_in_optimizer(facts: Facts) -> Iterator[Finding]:
+    """A live trainable parameter that gets gradients and is in no optimizer.
+
+    Why it matters
+        It never moves, and its gradient grows from step to step because zero_grad() does not know it either.
+
+    Example
+        ::
+
+            optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+            net.append(nn.Linear(2, 2))
+            net(x).pow(2).mean().backward()
+            optimizer.step()
+
+    Fix
+        ::
+
+            net.append(nn.Linear(2, 2))
+            optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+            net(x).pow(2).mean().backward()
+            optimizer.step()
+
+    References
+        torch.optim.Optimizer.add_param_group.
+    """
+    loose = _loose(facts)
+    if loose is None or _replaced(facts, loose):
+        return
+    late = [t for t in loose.parameters if _born_after(facts, t, loose.optimizer)]
+    early = [t for t in loose.parameters if t not in late]
+    names = [facts.name(t) for t in loose.parameters]
+    made = facts.chain(loose.optimizer.site, "optimizer made without them here")
+    born = [place for t in late for place in _birthplace(facts, t, "made after the optimizer here")]
+    foreign = not set(facts.meant) & facts.reached
+    of = f" (it holds other parameters, which no backward reached)" if foreign else ""
+    yield Finding(
+        "AG404",
+        "not-in-optimizer",
+        "warning",
+        f"{joined(names)} {'get' if len(names) > 1 else 'gets'} gradients but {'are' if len(names) > 1 else 'is'} in no "
+        f"optimizer: {loose.optimizer.type} does not hold {'them' if len(names) > 1 else 'it'}{of}",
+        "Build the optimizer from the parameters of the model that is trained, after it has all its layers, or call "
+        "optimizer.add_param_group({'params': [...]}) for the new ones; freeze with requires_grad_(False) what is not "
+        "meant to learn.",
+        unique([*born, *made] if not early else [*made, *born]) or _first_use(facts, loose.parameters[0]),
+        tuple(names),
+    )
+
+
+@rule("AG405", "orphan-in-optimizer")
+def orphan_in_optimizer(facts: Facts) -> Iterator[Finding]:
+    """The optimizer holds parameters that are no longer the model's: they were replaced after it was made.
+
+    Why it matters
+        An optimizer keeps parameter objects. A new head, `copy.deepcopy(model)`, `load_state_dict(assign=True)` or a
+        conversion that swaps parameters leaves it stepping the old ones: the loss never changes, and nothing raises.
+
+    Example
+        ::
+
+            optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+            net[0] = nn.Linear(4, 2)
+            net(x).pow(2).mean().backward()
+            optimizer.step()
+
+    Fix
+        ::
+
+            net[0] = nn.Linear(4, 2)
+            optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+            net(x).pow(2).mean().backward()
+            optimizer.step()
+
+    References
+        torch.nn.Module.load_state_dict (assign); torch.__future__.set_overwrite_module_params_on_conversion.
+    """
+    loose = _loose(facts)
+    if loose is None:
+        return
+    pairs = _replaced(facts, loose)
+    if not pairs:
+        return
+    names = [facts.name(new) for new in loose.parameters]
+    old = [facts.name(t) for t in loose.orphans]
+    where = [place for new in loose.parameters[:4] for place in _birthplace(facts, new, "replaced here")]
+    made = facts.chain(loose.optimizer.site, "optimizer made here")
+    at_entry = "" if where else " (they differed already when the capture began)"
+    yield Finding(
+        "AG405",
+        "orphan-in-optimizer",
+        "error" if any(step.error for step in facts.capture.steps) else "warning",
+        f"{loose.optimizer.type} holds {len(loose.orphans)} parameters that are no longer the model's: {joined(names)} "
+        f"get the gradients and are in no optimizer, so step() does not move them{at_entry}",
+        "Build the optimizer after the model is final, or copy into the existing parameters (load_state_dict without "
+        "assign=True, copy_ under torch.no_grad()) instead of replacing them.",
+        unique([*where, *made]) or _first_use(facts, loose.parameters[0]),
+        tuple(dict.fromkeys([*names, *old])),
+    )
+
+
+class Loose(Struct, frozen=True):
+    """Parameters that get gradients but are in no optimizer, and those of an optimizer that get none any more."""
+
+    optimizer: OptimizerRecord
+    parameters: tuple[int, ...]
+    orphans: tuple[int, ...]
+
+
+def _loose(facts: Facts) -> Loose | None:
+    capture = facts.capture
+    steps = [step for step in capture.steps]
+    if not steps:
+        return None
+    optimizer = capture.placement.optimizers[steps[-1].optimizer]
+    held = {t for record in capture.placement.optimizers for group in record.parameters for t in group}
+    window = _reached_before_last_step(facts, optimizer.id)
+    trainable = {t for group in optimizer.parameters for t in group if capture.tensors[t].requires_grad}
+    orphans = tuple(t for t in sorted(trainable) if t not in window and not _owned(facts, t))
+    found = [t for t in sorted(window - held) if _counts(facts, t, orphans)]
+    return Loose(optimizer, tuple(found), orphans) if found else None
+
+
+def _reached_before_last_step(facts: Facts, optimizer: int) -> set[int]:
+    """Leaves that got gradients since the optimizer's last step but one."""
+    capture = facts.capture
+    times = [step.at for step in capture.steps if step.optimizer == optimizer]
+    start = times[-2] if len(times) > 1 else -1
+    return {
+        tensor
+        for run in capture.backwards
+        if run.api == "backward" and not run.error and start <= run.start and tensor_time(run.end, start)
+        for tensor in run.reached
+        if tensor not in run.empty
+    }
+
+
+def tensor_time(end: int, start: int) -> bool:
+    """Whether a run ended after a step (a closure's backward runs inside the step that it belongs to)."""
+    return end >= start
+
+
+def _counts(facts: Facts, tensor: int, orphans: tuple[int, ...]) -> bool:
+    """A module's parameter that nobody updates by hand, or a bare leaf that took an orphan's place."""
+    record = facts.capture.tensors[tensor]
+    if record.names and record.kind == "parameter":
+        return not _updated_by_hand(facts, tensor)
+    return any(_same_role(facts, tensor, orphan) for orphan in orphans)
+
+
+def _same_role(facts: Facts, new: int, old: int) -> bool:
+    a, b = facts.capture.tensors[new], facts.capture.tensors[old]
+    return a.shape == b.shape and bool(a.variable) and a.variable == b.variable
+
+
+def _owned(facts: Facts, tensor: int) -> bool:
+    """Whether a model that ran in the capture still has the parameter under a name."""
+    return bool(facts.capture.tensors[tensor].names)
+
+
+def _updated_by_hand(facts: Facts, tensor: int) -> bool:
+    """Whether the program itself writes the parameter after a backward (manual SGD, EMA, a target network)."""
+    storage = facts.capture.tensors[tensor].storage
+    first = min((run.end for run in facts.capture.backwards), default=0)
+    writes = facts.writes_to(storage, tensor, first, len(facts.capture.ops))
+    return any(not op.has(Trait.STEP | Trait.BACKWARD) for op, _ in writes)
+
+
+def _replaced(facts: Facts, loose: Loose) -> bool:
+    """Whether the loose parameters took the place of the orphans (and were not simply left out from the start)."""
+    if not loose.orphans:
+        return False
+    if loose.optimizer.site < 0:
+        return True
+    return any(_born_after(facts, t, loose.optimizer) for t in loose.parameters)
+
+
+def _born_after(facts: Facts, tensor: int, optimizer: OptimizerRecord) -> bool:
+    if optimizer.created_at < 0:
+        return False
+    made = facts.flow.birth(tensor)
+    registered = [c.at for c in facts.capture.changes if c.kind == "registered" and tensor in c.tensors]
+    return any(at >= optimizer.created_at for at in [*registered, *([made.index] if made is not None else [])])
+
+
+def _birthplace(facts: Facts, tensor: int, role: str) -> tuple[Location, ...]:
+    """Where a parameter came from: its registration in a module, or the op that made its memory."""
+    changes = [c for c in facts.capture.changes if c.kind == "registered" and tensor in c.tensors]
+    made = facts.flow.birth(tensor)
+    sites = [change.site for change in changes[-1:]] or ([made.site] if made is not None else [])
+    leaf = [c.site for c in facts.capture.leaf_changes if c.tensor == tensor][-1:]
+    return tuple(place for site in sites or leaf for place in facts.chain(site, role))
+
+
+def _first_use(facts: Facts, tensor: int) -> tuple[Location, ...]:
+    use = next((op for op in facts.capture.ops if tensor in op.inputs), None)
+    return facts.chain(use.site, "used here") if use is not None else ()

@@ -1,0 +1,80 @@
+"""AG202 under checkpointing: recomputation read something else than the forward did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.op import Op, Trait, Write
+from autograd_inspector.rules.catalogue import Facts, joined, unique
+
+Key = tuple[str, int, str, int]
+
+
+def recompute_edits(facts: Facts) -> Iterator[Finding]:
+    """Tensors that live outside the checkpoint and changed between its forward and its recomputation."""
+    capture = facts.capture
+    if not any(op.has(Trait.BACKWARD) for op in capture.ops):
+        return
+    forward: dict[tuple[Key, int], Op] = {}
+    told: dict[tuple[int, ...], list[tuple[Op, int, list[tuple[Op, Write]]]]] = {}
+    for op in capture.ops:
+        if not op.has(Trait.BACKWARD):
+            for tensor in op.inputs:
+                forward[_key(facts, op), tensor] = op
+            continue
+        for tensor in dict.fromkeys(op.inputs):
+            before = forward.get((_key(facts, op), tensor))
+            if before is None or tensor in before.outputs or tensor in _writes(before):
+                continue
+            edits = [
+                (edit, write)
+                for edit, write in facts.writes_to(
+                    capture.tensors[tensor].storage, tensor, before.index + 1, op.index
+                )
+                if not edit.has(Trait.BACKWARD) and capture.tensors[write.tensor].overlaps(capture.tensors[tensor])
+            ]
+            if edits:
+                told.setdefault(tuple(dict.fromkeys(e.site for e, _ in edits)), []).append((op, tensor, edits))
+    for members in told.values():
+        yield _finding(facts, members)
+
+
+def _key(facts: Facts, op: Op) -> Key:
+    frames = facts.capture.site(op.site)
+    inner = frames[0] if frames else None
+    return op.name, inner.lineno if inner else -1, inner.filename if inner else "", inner.column if inner else -1
+
+
+def _writes(op: Op) -> set[int]:
+    return {write.tensor for write in op.writes}
+
+
+def _finding(facts: Facts, members: list[tuple[Op, int, list[tuple[Op, Write]]]]) -> Finding:
+    op, _, edits = members[0]
+    names = list(dict.fromkeys(facts.name(tensor) for _, tensor, _ in members))
+    edit = edits[0][0]
+    fix = (
+        "Call optimizer.step() only after the last backward()."
+        if edit.has(Trait.STEP)
+        else f"Do not modify {names[0]} between forward and backward: edit `{names[0]}.clone()`, or edit it afterwards."
+    )
+    return Finding(
+        "AG202",
+        "unseen-edit",
+        "error",
+        f"{joined(names)} was modified by `{edit.name}` after the forward; the checkpoint recomputes `{op.name}` in "
+        "backward with the new values, so the gradients are silently wrong",
+        fix,
+        unique([
+            *facts.chain(edit.site, "modified here"),
+            *facts.chain(op.site, "read again by the checkpoint's recomputation"),
+        ]),
+        tuple(names),
+        (
+            f"The forward ran `{op.name}` inside a checkpoint, which saves its inputs by reference only.",
+            f"`{edit.name}` then modified {joined(names)}.",
+            "Backward ran the same code again and read the modified memory; certain, by the order of the calls.",
+        ),
+        (edit.index,),
+    )
