@@ -1,0 +1,55 @@
+"""Autograd nodes of all walks, each once, with the op that made it."""
+
+from __future__ import annotations
+
+from autograd_inspector.model.autograd import Node
+from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.op import Trait
+
+Key = tuple[int, str]
+"""A node's sequence number and name; an AccumulateGrad has no number of its own, so its place in its walk."""
+
+_LEAF_SEQUENCE = 2**64 - 1
+_INNER, _FUNCTION = int(Trait.INNER), int(Trait.FUNCTION)
+
+
+def homes(capture: Capture) -> list[int]:
+    """For each op the op that stands for it: itself, or the custom Function whose forward it ran in.
+
+    A Function that raised left no op of its own: then the ops of its forward stand for themselves.
+    """
+    ops = capture.ops
+    found = list(range(len(ops)))
+    start = -1
+    for index, op in enumerate(ops):
+        if op.traits & _INNER:
+            start = index if start < 0 else start
+        elif start >= 0:
+            if op.traits & _FUNCTION:
+                found[start:index] = [index] * (index - start)
+            start = -1
+    return found
+
+
+class Joined:
+    """``made``: the autograd nodes of each op. ``alone``: those that no recorded op made."""
+
+    def __init__(self, capture: Capture, home: list[int]) -> None:
+        self.home = home
+        self.made: dict[int, dict[Key, Node]] = {}
+        self.alone: dict[Key, Node] = {}
+        for run in capture.backwards:
+            for node in run.graph.nodes:
+                if node.variable >= 0:
+                    continue
+                key = self.key(run.index, node)
+                group = self.alone if node.op < 0 else self.made.setdefault(home[node.op], {})
+                known = group.get(key)
+                # A later walk knows what became of the saved tensors, unless they have been freed by then.
+                if known is None or node.failed or len(node.saved) >= len(known.saved):
+                    group[key] = node
+
+    @staticmethod
+    def key(run: int, node: Node) -> Key:
+        """Which node it is, whichever walk met it."""
+        return (node.seq, node.name) if node.seq != _LEAF_SEQUENCE else (-1 - node.index, f"{run}")

@@ -1,0 +1,164 @@
+"""Capture -> Graph: ops, the autograd nodes that they made, and the tensors between them."""
+
+from __future__ import annotations
+
+from autograd_inspector.model.autograd import Node
+from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.flow import Flow
+from autograd_inspector.model.graph import Graph, GraphEdge, GraphNode, NodeKind
+from autograd_inspector.model.joined import Joined, Key, homes
+from autograd_inspector.model.memory import distinct_bytes
+from autograd_inspector.model.op import Op, Trait
+
+_STEP, _FUNCTION, _BACKWARD = int(Trait.STEP), int(Trait.FUNCTION), int(Trait.BACKWARD)
+
+
+def graph_of(capture: Capture) -> Graph:
+    """The merged graph of everything that the capture saw."""
+    joined = Joined(capture, homes(capture))
+    truncated = any(run.graph.truncated for run in capture.backwards)
+    flow = Flow(capture, joined, truncated=truncated)
+    flow.run()
+    alone: dict[Key, int] = {}
+    roots: set[int] = set()
+    for run in capture.backwards:
+        ids = [_id_of(node, run.index, flow, alone) for node in run.graph.nodes]
+        for node in run.graph.nodes:
+            for child, _ in node.edges:
+                flow.connect(ids[child], ids[node.index])
+        roots.update(ids[start] for start in run.graph.roots)
+        if len(run.graph.roots) < len(run.roots):
+            roots.update(flow.leaf(tensor) for tensor in run.roots)
+    nodes = _nodes(capture, flow, joined, alone, roots)
+    parameters = frozenset(t.storage for t in capture.tensors if t.kind == "parameter")
+    kept = distinct_bytes((saved for node in nodes for saved in node.saved), parameters)
+    return Graph(nodes, _edges(flow, roots), kept, truncated)
+
+
+def _id_of(node: Node, run: int, flow: Flow, alone: dict[Key, int]) -> int:
+    """The merged node that an autograd node belongs to."""
+    if node.variable >= 0:
+        return flow.leaf(node.variable)
+    if node.op >= 0:
+        known = flow.node_of_op.get(flow.joined.home[node.op])
+        if known is not None:
+            return known
+    key = Joined.key(run, node)
+    if key not in alone:
+        alone[key] = len(flow.nodes)
+        flow.nodes.append(-1)
+    return alone[key]
+
+
+def _nodes(
+    capture: Capture, flow: Flow, joined: Joined, alone: dict[Key, int], roots: set[int]
+) -> tuple[GraphNode, ...]:
+    several = len(capture.models) > 1
+    paths = [
+        f"{capture.models[c.root]}.{c.path}".rstrip(".") if several and c.root >= 0 else c.path
+        for c in capture.calls
+    ]
+    gradients = _gradients(capture)
+    unclaimed = {number: key for key, number in alone.items()}
+    found = []
+    for number, source in enumerate(flow.nodes):
+        root = number in roots
+        if number in unclaimed:
+            found.append(_engine_node(number, joined.alone[unclaimed[number]], root=root))
+        elif source < 0:
+            found.append(_leaf(number, -1 - source, capture, flow, gradients, root=root))
+        else:
+            op = capture.ops[source]
+            made = joined.made.get(source)
+            path = paths[op.call] if op.call >= 0 else ""
+            found.append(
+                _call(number, op, path, flow, () if made is None else tuple(made.values()), root=root)
+            )
+    return tuple(found)
+
+
+def _call(number: int, op: Op, path: str, flow: Flow, made: tuple[Node, ...], *, root: bool) -> GraphNode:
+    kind: NodeKind = "op"
+    if op.traits & (_STEP | _FUNCTION):
+        kind = "step" if op.traits & _STEP else "function"
+    result = op.outputs[0] if op.outputs else -1
+    return GraphNode(
+        number,
+        kind,
+        op.name.removesuffix(".apply"),
+        path,
+        op.index,
+        result,
+        op.call,
+        op.site,
+        tuple([node.name for node in made]) if made else (),
+        tuple([saved for node in made for saved in node.saved]) if made else (),
+        sum([node.hooks for node in made]) if made else 0,
+        flow.folded.get(number, 0),
+        bool(made) or (result >= 0 and bool(flow.tracked[result])),
+        root,
+        any(node.failed for node in made) if made else False,
+        bool(op.traits & _BACKWARD),
+        op.error,
+    )
+
+
+def _engine_node(number: int, node: Node, *, root: bool) -> GraphNode:
+    return GraphNode(
+        number,
+        "autograd",
+        node.name,
+        grad_fns=(node.name,),
+        saved=node.saved,
+        hooks=node.hooks,
+        tracked=True,
+        root=root,
+        failed=node.failed,
+    )
+
+
+def _leaf(
+    number: int, tensor: int, capture: Capture, flow: Flow, gradients: dict[int, str], *, root: bool
+) -> GraphNode:
+    record = capture.tensors[tensor]
+    kind: NodeKind = record.kind if record.kind != "activation" else "input"
+    name = record.name
+    if tensor in gradients:
+        kind, name = "gradient", gradients[tensor]
+    return GraphNode(number, kind, name, tensor=tensor, tracked=bool(flow.tracked[tensor]), root=root)
+
+
+def _gradients(capture: Capture) -> dict[int, str]:
+    """Names of the tensors that are the ``.grad`` of another."""
+    tensors = capture.tensors
+    pairs = [(p.gradient, p.tensor) for step in capture.steps for p in step.parameters]
+    pairs += [(read.gradient, read.tensor) for read in capture.grad_reads]
+    return {gradient: f"{tensors[of].name}.grad" for gradient, of in pairs if gradient >= 0}
+
+
+def _edges(flow: Flow, roots: set[int]) -> tuple[GraphEdge, ...]:
+    needed = _leads_to(flow, roots)
+    return tuple(
+        [
+            GraphEdge(source, target, kind, tensor, cause, site, kind == "severed" and target in needed)
+            for (source, target), (kind, tensor, cause, site) in flow.edges.items()
+        ]
+    )
+
+
+def _leads_to(flow: Flow, roots: set[int]) -> set[int]:
+    """The nodes whose value went into a root; without a root, all that anything read."""
+    if not any(edge[0] == "severed" for edge in flow.edges.values()):
+        return set()
+    if not roots:
+        return {source for source, _ in flow.edges}
+    sources: dict[int, list[int]] = {}
+    for source, target in flow.edges:
+        sources.setdefault(target, []).append(source)
+    found, stack = set(roots), list(roots)
+    while stack:
+        for source in sources.get(stack.pop(), ()):
+            if source not in found:
+                found.add(source)
+                stack.append(source)
+    return found
