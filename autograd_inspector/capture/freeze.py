@@ -49,6 +49,7 @@ def freeze(tape: Tape, modules: Modules, *, seconds: float, error: str) -> Captu
         alias_writes=writes,
         placement=_placement(tape, tensors, names),
         models=models,
+        owners={tensor: root for root, names in modules.current.items() for tensor in names.values()},
         error=error,
         notes=tuple(tape.notes),
         seconds=seconds,

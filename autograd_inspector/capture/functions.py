@@ -153,7 +153,11 @@ class Unseen:
         inputs: list[Tensor] = []
         gather((args, kwargs), inputs)
         before = [version_of(t) for t in inputs]
-        result = original(*args, **kwargs)
+        self.tape.recording = False  # torch.distributed hands some collectives to the torch-function mode as well.
+        try:
+            result = original(*args, **kwargs)
+        finally:
+            self.tape.recording = not self.tape.closed
         self._guard(self._communicated, name, inputs, before)
         return result
 

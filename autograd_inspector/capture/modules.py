@@ -39,6 +39,9 @@ class Modules:
         self.roots: list[Root] = []
         self.names: dict[int, dict[int, list[str]]] = {}
         """tensor id -> root number -> its names there."""
+        self.current: dict[int, dict[str, int]] = {}
+        """root number -> name -> the tensor that had it at the last look."""
+        self._stale = False
         self._known: dict[int, tuple[weakref.ref[nn.Module], int, str]] = {}
         self._counts: dict[int, int] = {}
         self._stack: list[tuple[int, nn.Module]] = []
@@ -76,13 +79,15 @@ class Modules:
 
     def _push(self, module: nn.Module) -> None:
         tape = self.tape
+        if self._stale and not self._stack:
+            self.rescan()
         root, path = self.place_of(module)
         key = id(module)
         nth = self._counts[key] = self._counts.get(key, 0) + 1
         number = len(tape.calls)
         inplace = bool(getattr(module, "inplace", False))
         site = tape.stacks.here(0) if not self._stack or inplace or not path else -1
-        tape.calls.append(ModuleCall(number, path, type(module).__name__, root, nth, tape.call, site, inplace))
+        tape.calls.append(ModuleCall(number, path, type(module).__name__, root, nth, tape.call, site, inplace, len(tape.ops)))
         self._stack.append((tape.call, module))
         tape.call = number
 
@@ -121,16 +126,19 @@ class Modules:
             if known is None or known[0]() is not child or known[1] == number or not known[2]:
                 self._known[id(child)] = (weakref.ref(child), number, name)
         registry = self.tape.registry
+        current = self.current[number] = {}
         for name, parameter in root.named_parameters(remove_duplicate=False):
             self._name(parameter, number, name)
-            registry.parameters.add(self.tape.id_of(parameter))
+            current[name] = self.tape.id_of(parameter)
+            registry.parameters.add(current[name])
         for name, buffer in root.named_buffers(remove_duplicate=False):
             self._name(buffer, number, name)
             registry.buffers.add(self.tape.id_of(buffer))
         return self.roots[number]
 
     def rescan(self) -> None:
-        """Read the names of all roots that still live again: modules may have grown."""
+        """Read the names of all roots that still live again: modules grow, and parameters get replaced."""
+        self._stale = False
         for root in list(self.roots):
             module = root.ref()
             if module is not None:
@@ -159,6 +167,7 @@ class Modules:
 
     def _change(self, kind: ChangeKind, api: str, tensors: tuple[Tensor, ...], detail: tuple[str, ...]) -> None:
         tape = self.tape
+        self._stale = True
         ids = tuple(tape.id_of(tensor) for tensor in tensors)
         for number, tensor in zip(ids, tensors, strict=True):
             tape.registry.parameters.add(number)

@@ -204,6 +204,33 @@ def _from_python(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: d
     return result
 
 
+def _shape_only(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``zeros_like(x)`` takes x's shape, dtype and device, none of its values: x is no input."""
+    result = func(*args, **kwargs)
+    try:
+        tape = recorder.tape
+        entry = tape.registry.enter(result, len(tape.ops), len(tape.ops))
+        tape.append(name_of(func), outputs=(entry.tensor,), site=tape.stacks.here(1))
+    except Exception as failure:
+        recorder.on_failure(failure)
+    return result
+
+
+def _first_only(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``x.type_as(y)`` takes y's dtype, none of its values: only x is an input."""
+    rest, named = args[1:], kwargs
+
+    def call(first: Any) -> Any:
+        return func(first, *rest, **named)
+
+    return recorder.record(call, args[:1], {}, name_of(func))
+
+
+_LIKE = "zeros_like ones_like empty_like rand_like randn_like randint_like".split()
+_NEW = "new_zeros new_ones new_empty new_full new_empty_strided".split()
+_AS = "type_as view_as expand_as reshape_as".split()
+
+
 def _specials() -> dict[Any, Handler]:
     members = _descriptors()
     table: dict[Any, Handler] = {
@@ -220,6 +247,9 @@ def _specials() -> dict[Any, Handler]:
     }
     table |= dict.fromkeys(EXPORTS, _export)
     table |= dict.fromkeys(FROM_PYTHON, _from_python)
+    table |= dict.fromkeys([getattr(torch, name) for name in _LIKE], _shape_only)
+    table |= dict.fromkeys([getattr(Tensor, name) for name in _NEW], _shape_only)
+    table |= dict.fromkeys([getattr(Tensor, name) for name in _AS], _first_only)
     return table
 
 

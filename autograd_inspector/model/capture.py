@@ -32,6 +32,8 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     alias_writes: tuple[AliasWrite, ...] = ()
     placement: Placement = Placement()
     models: tuple[str, ...] = ()
+    owners: dict[int, int] = {}  # noqa: RUF012 - msgspec copies a Struct's empty default for each instance
+    """Parameter -> index of the model that has it now."""
     error: str = ""
     notes: tuple[str, ...] = ()
     seconds: float = 0.0

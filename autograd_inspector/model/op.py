@@ -101,7 +101,8 @@ class Region(Struct, frozen=True, omit_defaults=True):
 class ModuleCall(Struct, frozen=True, omit_defaults=True):
     """One call of one nn.Module: class, and which call of that module it was (from 1).
 
-    ``path`` is its qualified name within its root ("" for the root itself), ``root`` the root's index in ``models``.
+    ``path`` is its qualified name within its root ("" for the root itself), ``root`` the root's index in ``models``,
+    ``at`` how many ops had run when it began.
     """
 
     id: int
@@ -112,6 +113,7 @@ class ModuleCall(Struct, frozen=True, omit_defaults=True):
     parent: int = -1
     site: int = -1
     inplace: bool = False
+    at: int = 0
 
     @property
     def name(self) -> str:

@@ -13,6 +13,7 @@ from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.dataflow import DataFlow
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Write
+from autograd_inspector.rules.loose import Loose, loose_of
 from autograd_inspector.rules.severed import Severed, severed
 
 Check = Callable[["Facts"], Iterable[Finding]]
@@ -78,7 +79,13 @@ class Facts:
     @cached_property
     def starved(self) -> frozenset[int]:
         """Parameters meant to learn that no backward reached."""
-        return self.meant - self.reached
+        orphans = set(self.loose.orphans) if self.loose is not None else set()
+        return self.meant - self.reached - orphans
+
+    @cached_property
+    def loose(self) -> Loose | None:
+        """What the last step left out."""
+        return loose_of(self.capture, self.writes_to)
 
     @cached_property
     def severed(self) -> tuple[Severed, ...]:

@@ -11,6 +11,7 @@ from autograd_inspector.model.op import Op, Trait, Write
 from autograd_inspector.rules.advice import needs_because, repair
 from autograd_inspector.rules.catalogue import Facts, joined, rule, unique
 from autograd_inspector.rules.recompute import recompute_edits
+from autograd_inspector.rules.unsaved import hidden_saver
 
 VERSION_ERROR = "has been modified by an inplace operation"
 Saved = tuple[Node, SavedTensor]
@@ -56,6 +57,8 @@ def saved_tensor_modified(facts: Facts) -> Iterator[Finding]:
                     groups.setdefault(tuple(dict.fromkeys(op.site for op, _ in culprits)), []).append(
                         ((node, saved), culprits)
                     )
+        if not groups and raised and not inner:
+            yield from hidden_saver(facts, run)
         if groups and not inner:
             yield from (_modified(facts, run, members) for members in list(groups.values())[:8])
 
@@ -143,11 +146,13 @@ def _modified(facts: Facts, run: Backward, members: list[tuple[Saved, list[tuple
     ]
     details.append(f"Backward found version {now} and expected {then}.")
     others = [saved_name(facts, n, s) for (n, s), _ in members[1:]]
+    aliases = dict.fromkeys(_through(facts, write, saved) for _, write in culprits)
     return Finding(
         "AG201",
         "saved-tensor-modified",
         "error",
-        f"{name} was saved for backward by {saver} at version {then} and then modified in place by {spelled}: "
+        f"{name} was saved for backward by {saver} at version {then} and then modified in place by {spelled}"
+        f"{next(filter(None, aliases), '')}: "
         f"it is at version {now}, expected version {then}",
         repair(facts, edits, name),
         shown,

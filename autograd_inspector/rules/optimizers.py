@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec import Struct
-
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
-from autograd_inspector.model.op import Trait
 from autograd_inspector.model.placement import OptimizerRecord
 from autograd_inspector.rules.catalogue import Facts, joined, rule, unique
+from autograd_inspector.rules.loose import Loose
 
 
 @rule("AG404", "not-in-optimizer")
@@ -39,7 +37,7 @@ def not_in_optimizer(facts: Facts) -> Iterator[Finding]:
     References
         torch.optim.Optimizer.add_param_group.
     """
-    loose = _loose(facts)
+    loose = facts.loose
     if loose is None or _replaced(facts, loose):
         return
     late = [t for t in loose.parameters if _born_after(facts, t, loose.optimizer)]
@@ -90,7 +88,7 @@ def orphan_in_optimizer(facts: Facts) -> Iterator[Finding]:
     References
         torch.nn.Module.load_state_dict (assign); torch.__future__.set_overwrite_module_params_on_conversion.
     """
-    loose = _loose(facts)
+    loose = facts.loose
     if loose is None:
         return
     pairs = _replaced(facts, loose)
@@ -112,73 +110,6 @@ def orphan_in_optimizer(facts: Facts) -> Iterator[Finding]:
         unique([*where, *made]) or _first_use(facts, loose.parameters[0]),
         tuple(dict.fromkeys([*names, *old])),
     )
-
-
-class Loose(Struct, frozen=True):
-    """Parameters that get gradients but are in no optimizer, and those of an optimizer that get none any more."""
-
-    optimizer: OptimizerRecord
-    parameters: tuple[int, ...]
-    orphans: tuple[int, ...]
-
-
-def _loose(facts: Facts) -> Loose | None:
-    capture = facts.capture
-    steps = [step for step in capture.steps]
-    if not steps:
-        return None
-    optimizer = capture.placement.optimizers[steps[-1].optimizer]
-    held = {t for record in capture.placement.optimizers for group in record.parameters for t in group}
-    window = _reached_before_last_step(facts, optimizer.id)
-    trainable = {t for group in optimizer.parameters for t in group if capture.tensors[t].requires_grad}
-    orphans = tuple(t for t in sorted(trainable) if t not in window and not _owned(facts, t))
-    found = [t for t in sorted(window - held) if _counts(facts, t, orphans)]
-    return Loose(optimizer, tuple(found), orphans) if found else None
-
-
-def _reached_before_last_step(facts: Facts, optimizer: int) -> set[int]:
-    """Leaves that got gradients since the optimizer's last step but one."""
-    capture = facts.capture
-    times = [step.at for step in capture.steps if step.optimizer == optimizer]
-    start = times[-2] if len(times) > 1 else -1
-    return {
-        tensor
-        for run in capture.backwards
-        if run.api == "backward" and not run.error and start <= run.start and tensor_time(run.end, start)
-        for tensor in run.reached
-        if tensor not in run.empty
-    }
-
-
-def tensor_time(end: int, start: int) -> bool:
-    """Whether a run ended after a step (a closure's backward runs inside the step that it belongs to)."""
-    return end >= start
-
-
-def _counts(facts: Facts, tensor: int, orphans: tuple[int, ...]) -> bool:
-    """A module's parameter that nobody updates by hand, or a bare leaf that took an orphan's place."""
-    record = facts.capture.tensors[tensor]
-    if record.names and record.kind == "parameter":
-        return not _updated_by_hand(facts, tensor)
-    return any(_same_role(facts, tensor, orphan) for orphan in orphans)
-
-
-def _same_role(facts: Facts, new: int, old: int) -> bool:
-    a, b = facts.capture.tensors[new], facts.capture.tensors[old]
-    return a.shape == b.shape and bool(a.variable) and a.variable == b.variable
-
-
-def _owned(facts: Facts, tensor: int) -> bool:
-    """Whether a model that ran in the capture still has the parameter under a name."""
-    return bool(facts.capture.tensors[tensor].names)
-
-
-def _updated_by_hand(facts: Facts, tensor: int) -> bool:
-    """Whether the program itself writes the parameter after a backward (manual SGD, EMA, a target network)."""
-    storage = facts.capture.tensors[tensor].storage
-    first = min((run.end for run in facts.capture.backwards), default=0)
-    writes = facts.writes_to(storage, tensor, first, len(facts.capture.ops))
-    return any(not op.has(Trait.STEP | Trait.BACKWARD) for op, _ in writes)
 
 
 def _replaced(facts: Facts, loose: Loose) -> bool:

@@ -81,8 +81,8 @@ def no_grad_region(facts: Facts) -> Iterator[Finding]:
     """
     for cut in _caused_by(facts, "no_grad"):
         region = facts.capture.regions[cut.ops[0].region]
-        if region.library == "torch.utils.checkpoint":
-            continue  # Reentrant checkpointing runs its forward under no_grad by design: AG106 judges that.
+        if region.library:
+            continue  # torch's own no_grad (initialisation, conversion; checkpointing, which AG106 judges).
         yield _region_finding(facts, "AG102", cut, region)
 
 

@@ -1,0 +1,82 @@
+"""AG201 where no node of the graph holds the modified tensor: a saved-tensor hook, as checkpointing installs, does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.op import Op, Trait, Write
+from autograd_inspector.rules.advice import repair
+from autograd_inspector.rules.catalogue import Facts, joined, rule, unique  # noqa: F401
+
+_ERROR = re.compile(r"\[torch\.(?:\w+\.)?\w+ \[(?P<shape>[\d, ]*)\]\].*?is at version (?P<now>\d+); expected version (?P<then>\d+)")
+
+
+def hidden_saver(facts: Facts, run: Backward) -> Iterator[Finding]:
+    """Find the tensor by what the error says of it: its shape, and the versions that it had and has."""
+    said = _ERROR.search(run.error)
+    if said is None:
+        return
+    shape = tuple(int(size) for size in said["shape"].split(",") if size.strip())
+    now, then = int(said["now"]), int(said["then"])
+    for op, tensor in _candidates(facts, run, shape, then):
+        edits = _edits(facts, op, tensor, run, then, now)
+        if edits:
+            yield _finding(facts, run, op, tensor, edits, now, then)
+            return
+
+
+def _candidates(facts: Facts, run: Backward, shape: tuple[int, ...], then: int) -> list[tuple[Op, int]]:
+    """(op, tensor) that may have saved it: custom Functions first, then any op that read it at that version."""
+    found = [
+        (op, tensor)
+        for op in facts.capture.ops[: run.end]
+        for tensor, version in zip(op.inputs, op.versions, strict=False)
+        if version == then and facts.capture.tensors[tensor].shape == shape
+    ]
+    return sorted(found, key=lambda pair: not pair[0].has(Trait.FUNCTION))
+
+
+def _edits(facts: Facts, saver: Op, tensor: int, run: Backward, then: int, now: int) -> list[tuple[Op, Write]]:
+    record = facts.capture.tensors[tensor]
+    writes = [
+        (op, write)
+        for op, write in facts.writes_to(record.storage, tensor, saver.index + 1, run.end)
+        if then < write.after <= now and facts.capture.tensors[write.tensor].counter == record.counter
+    ]
+    return writes if any(write.after == now for _, write in writes) else []
+
+
+def _finding(
+    facts: Facts, run: Backward, saver: Op, tensor: int, edits: list[tuple[Op, Write]], now: int, then: int
+) -> Finding:
+    name = facts.name(tensor)
+    ops = [op for op, _ in edits]
+    checkpointed = saver.name == "_NoopSaveInputs.apply"
+    by = "checkpoint(use_reentrant=False), for recomputation," if checkpointed else f"`{saver.name}`"
+    spelled = joined(f"`{op.name}`" for op in ops)
+    place = facts.capture.place(ops[0].site)
+    return Finding(
+        "AG201",
+        "saved-tensor-modified",
+        "error",
+        f"{name} was saved by {by} at version {then} and then modified in place by {spelled}: it is at version {now}, "
+        f"expected version {then}",
+        f"Work on a copy inside the checkpointed function: `{name} = {name}.clone()` before `{ops[0].name}`."
+        if checkpointed
+        else repair(facts, ops, name),
+        unique([
+            *(location for op in ops for location in facts.chain(op.site, "modified here")),
+            *facts.chain(saver.site, "saved here"),
+            *facts.chain(run.site, "needed here"),
+        ]),
+        (name, *dict.fromkeys(op.name for op in ops)),
+        (
+            f"{by} kept {name} at version {then}.",
+            *(f"`{op.name}` moved it from version {w.before} to {w.after}." for op, w in edits[:12]),
+            f"Backward found version {now} and expected {then}" + (f" ({place.place})." if place else "."),
+        ),
+        tuple(op.index for op in ops[:64]),
+    )
