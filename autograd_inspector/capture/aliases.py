@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from types import CodeType
 
-from autograd_inspector.capture.sources import locate, tree_of
+from autograd_inspector.capture.sources import compiled, tree_of
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.model.event import AliasWrite
 from autograd_inspector.model.op import Trait
@@ -29,7 +29,7 @@ def alias_writes(tape: Tape) -> list[AliasWrite]:
 
 
 def _writes(code: CodeType, lasti: int) -> list[tuple[int, str]]:
-    here = locate(code, lasti, library=False)
+    here = compiled(code, lasti, library=False)
     tree = tree_of(code.co_filename)
     if tree is None or here.column < 0:
         return []

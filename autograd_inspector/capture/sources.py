@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import ast
-import linecache
-import re
-import sys
 from functools import lru_cache
 from types import CodeType
 
+from msgspec.structs import replace
+
+from autograd_inspector.capture.cells import cell_at, is_timed, lines_of, typed_line
 from autograd_inspector.capture.stacks import Stacks
 from autograd_inspector.model.location import Location, Site
 
-_IPYTHON_NAME = re.compile(r"<ipython-input-(\d+)-")
 Span = tuple[int, int, int, int]
 
 
@@ -24,18 +23,36 @@ def resolve(stacks: Stacks) -> tuple[Site, ...]:
 
 
 def locate(code: CodeType, lasti: int, *, library: bool) -> Location:
-    """One frame as a location. ``lasti`` -1: the function's definition; ``-1 - n``: its line n."""
+    """One frame as a location, in the lines of the editor's gutter."""
+    found = compiled(code, lasti, library=library)
+    cell = cell_at(found.filename)
+    if cell is None:
+        # A reader looks for the line of `%time` in the cell, not for the code that it compiles.
+        return replace(found, library=library or is_timed(found.filename))
+    return replace(
+        found,
+        cell=cell.label,
+        lineno=found.lineno + cell.shift,
+        end_lineno=found.end_lineno + cell.shift,
+        source=typed_line(cell, found.lineno) or found.source,
+    )
+
+
+def compiled(code: CodeType, lasti: int, *, library: bool) -> Location:
+    """One frame in the lines of the compiled text, as :func:`tree_of` numbers them.
+
+    ``lasti`` -1 is the function's definition, ``-1 - n`` its line n.
+    """
     span = _span(code, lasti)
     filename = code.co_filename
     line, end, column, end_column = span
-    source = linecache.getline(filename, line).strip()
+    lines = lines_of(filename)
     target, expression = ("", "") if lasti < 0 else _assignment(filename, span)
     return Location(
         filename=filename,
         lineno=line,
         function=code.co_qualname,
-        cell=cell_of(filename),
-        source=source,
+        source=lines[line - 1].strip() if 0 < line <= len(lines) else "",
         end_lineno=end,
         column=column,
         end_column=end_column,
@@ -59,20 +76,9 @@ def _positions(code: CodeType) -> list[tuple[int | None, int | None, int | None,
     return list(code.co_positions())
 
 
-def cell_of(filename: str) -> str | None:
-    """``In [3]`` when the file is a notebook cell, else None."""
-    named = _IPYTHON_NAME.search(filename)
-    if named:
-        return f"In [{named.group(1)}]"
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    count = getattr(getattr(shell, "compile", None), "_filename_map", {}).get(filename)
-    return None if count is None else f"In [{count}]"
-
-
 def tree_of(filename: str) -> ast.Module | None:
     """The syntax tree of a source file as it is in the line cache; None when it cannot be had."""
-    lines = linecache.getlines(filename)
+    lines = lines_of(filename)
     return _parse("".join(lines)) if lines else None
 
 
@@ -104,7 +110,7 @@ def _statements(text: str) -> dict[int, list[ast.stmt]]:
 
 def _assignment(filename: str, span: Span) -> tuple[str, str]:
     """The variable that receives exactly the expression at ``span`` ("" when none does), and that expression."""
-    lines = linecache.getlines(filename)
+    lines = lines_of(filename)
     if not lines or span[2] < 0:
         return "", ""
     text = "".join(lines)

@@ -1,0 +1,119 @@
+"""Notebook cells: their label, their text, and which line of the editor's gutter a line of code is.
+
+IPython compiles a cell without its leading blank lines, and without the line of a cell magic; the text that
+it keeps for tracebacks starts there. The history has the cell as it was typed.
+"""
+
+from __future__ import annotations
+
+import linecache
+import re
+import sys
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+_IPYTHON_NAME = re.compile(r"<ipython-input-(\d+)-")
+_CALLED = re.compile(r"get_ipython\(\)\.run_cell_magic\('(\w+)'")
+"""What a cell under a cell magic is compiled to: one line, whatever its length."""
+_TIMED = ("<timed exec>", "<timed eval>")
+"""What IPython's ``%time`` and ``%%time`` call the code that they compile."""
+
+
+class Cell(NamedTuple):
+    """A cell that code comes from: ``text`` as it was compiled, ``typed`` as it stands in the editor.
+
+    Line n of the text is line n + ``shift`` in the editor's gutter.
+    """
+
+    label: str
+    shift: int
+    text: tuple[str, ...]
+    typed: tuple[str, ...] = ()
+
+
+def cell_at(filename: str) -> Cell | None:
+    """The cell behind a compiled file name, None for a file."""
+    shell = _shell()
+    if filename in _TIMED:
+        return _timed(_history(shell, -1), len(_inputs(shell)) - 1)
+    count = _count(shell, filename)
+    if count is None:
+        return None
+    text = tuple(linecache.getlines(filename))
+    # A magic such as %%capture runs its body as a cell of its own, which gets the next number.
+    for number in (count, count - 1):
+        typed = _history(shell, number)
+        shift = _shift(typed, text)
+        if shift is not None:
+            return Cell(f"In [{number}]", shift, text, tuple(typed.splitlines()))
+    return Cell(f"In [{count}]", 0, text)
+
+
+def is_timed(filename: str) -> bool:
+    """Whether this is the code of ``%time``, whose own line in the cell is what a reader looks for."""
+    return filename in _TIMED and cell_at(filename) is None
+
+
+def lines_of(filename: str) -> list[str]:
+    """The source text that was compiled, line by line; empty when it cannot be had."""
+    lines = linecache.getlines(filename)
+    cell = cell_at(filename) if not lines and filename in _TIMED else None
+    return lines if cell is None else list(cell.text)
+
+
+def typed_line(cell: Cell, line: int) -> str:
+    """A magic as the user wrote it: `%time f()`, not the call that it became; "" for other lines."""
+    line += cell.shift
+    typed = cell.typed[line - 1].strip() if 0 < line <= len(cell.typed) else ""
+    return typed if typed.startswith(("%", "!")) or "= %" in typed or "= !" in typed else ""
+
+
+def _shell() -> Any:
+    ipython = sys.modules.get("IPython")
+    return ipython.get_ipython() if ipython is not None else None
+
+
+def _count(shell: Any, filename: str) -> int | None:
+    known = getattr(getattr(shell, "compile", None), "_filename_map", {}).get(filename)
+    named = _IPYTHON_NAME.match(filename)
+    return known if known is not None or named is None else int(named[1])
+
+
+def _inputs(shell: Any) -> list[str]:
+    return getattr(getattr(shell, "history_manager", None), "input_hist_raw", None) or []
+
+
+def _history(shell: Any, number: int) -> str:
+    """The cell of that number as it was typed, "" when it was not kept."""
+    inputs = _inputs(shell)
+    return inputs[number] if -len(inputs) <= number < len(inputs) else ""
+
+
+@lru_cache(maxsize=512)
+def _shift(raw: str, text: tuple[str, ...]) -> int | None:
+    """How far the compiled text begins below the cell's first line; None when it is not from this cell."""
+    typed = [line.strip() for line in raw.splitlines()]
+    lines = [line.strip() for line in text]
+    called = _CALLED.match(lines[0]) if lines else None
+    if called is not None:
+        return next((i for i, line in enumerate(typed) if line.startswith(f"%%{called[1]}")), None)
+    best, found = 0, None
+    for shift in range(_preamble(typed) + 1):
+        same = sum(1 for one, other in zip(typed[shift:], lines, strict=False) if one and one == other)
+        if same > best:
+            best, found = same, shift
+    return found
+
+
+def _preamble(typed: list[str]) -> int:
+    """How many lines at the top are blank or belong to cell magics."""
+    return next((i for i, line in enumerate(typed) if line and not line.startswith("%%")), len(typed))
+
+
+def _timed(raw: str, number: int) -> Cell | None:
+    """The body of a ``%%time`` cell; None where ``%time`` stands on a line of its own."""
+    typed = raw.splitlines(keepends=True)
+    top = _preamble([line.strip() for line in typed])
+    if not any(line.lstrip().startswith("%%time") for line in typed[:top]):
+        return None
+    return Cell(f"In [{number}]", top, tuple(typed[top:]), tuple(typed))

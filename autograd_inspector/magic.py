@@ -1,0 +1,151 @@
+"""``%%autograd_inspect`` and ``%autograd_inspect``: the inspector in IPython and Jupyter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from IPython.core.error import UsageError
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.magic import Magics, line_cell_magic, magics_class, needs_local_scope, no_var_expand
+
+from autograd_inspector.capture.session import NestedInspectionError
+from autograd_inspector.failure import failure_of
+from autograd_inspector.notebook.execute import execute
+from autograd_inspector.notebook.header import KeepLines
+from autograd_inspector.notebook.live import picture_of, report_on
+from autograd_inspector.notebook.options import (
+    DESCRIPTION,
+    MAGIC,
+    Options,
+    mistaken,
+    parse,
+    parse_header,
+    silent,
+    usage,
+)
+from autograd_inspector.notebook.outcome import deliver, tell
+from autograd_inspector.notebook.run import Run
+from autograd_inspector.notebook.watch import Watch
+from autograd_inspector.report import Report
+
+
+@magics_class
+class AutogradInspectMagics(Magics):
+    """The magic itself; cells with our header on top run without it (see notebook/header.py)."""
+
+    shell: InteractiveShell
+
+    def __init__(self, shell: InteractiveShell, watch: Watch) -> None:
+        super().__init__(shell)
+        self.watch = watch
+
+    @no_var_expand
+    @needs_local_scope
+    @line_cell_magic
+    def autograd_inspect(
+        self, line: str, cell: str | None = None, local_ns: dict[str, Any] | None = None
+    ) -> Any:
+        """The line and the cell magic."""
+        __tracebackhide__ = True
+        if cell is not None:
+            return self._cell(parse_header(line), cell)
+        options = parse(line)
+        expression = " ".join(options.words)
+        if options.torchviz:
+            if not expression:
+                raise mistaken("--torchviz needs an expression: %autograd_inspect --torchviz loss")
+            return picture_of(self._evaluate(expression, local_ns), self._named(options))
+        if expression == "on":
+            self.watch.every = options
+            return tell(
+                "autograd_inspector: every cell from now on is inspected; `%autograd_inspect off` ends it"
+            )
+        if expression == "off":
+            self.watch.stop()
+            return tell("autograd_inspector: cells are no longer inspected")
+        if not expression:
+            return tell(usage())
+        return self._line(options, expression, local_ns)
+
+    def _cell(self, options: Options, body: str) -> None:
+        """A body that another magic or a program hands us."""
+        __tracebackhide__ = True
+        watch = self.watch
+        count = watch.count if watch.busy() else int(self.shell.execution_count)
+        try:
+            run = Run(self.shell, options, watch.frame)
+        except NestedInspectionError as error:
+            raise UsageError(str(error)) from None
+        try:
+            execute(self.shell, body, watch.raw_cell, count)
+        except BaseException as error:
+            deliver(self.shell, run.report(error), options)
+            raise
+        report = run.report(None)
+        deliver(self.shell, report, options)
+        failure = failure_of(report, options.fail_on)
+        if failure is not None:
+            raise failure
+
+    def _line(self, options: Options, expression: str, local_ns: dict[str, Any] | None) -> Report | None:
+        __tracebackhide__ = True
+        value = self._evaluate(expression, local_ns)
+        report = (
+            value
+            if isinstance(value, Report)
+            else report_on(value, expression, self._named(options), options)
+        )
+        # IPython displays the value of a magic, or assigns it: `report = %autograd_inspect loss`.
+        deliver(self.shell, report, silent(options))
+        failure = failure_of(report, options.fail_on)
+        if failure is not None:
+            raise failure
+        return None if options.quiet else report
+
+    def _evaluate(self, expression: str, local_ns: dict[str, Any] | None) -> Any:
+        __tracebackhide__ = True
+        try:
+            code = compile(expression, "<autograd_inspect>", "eval")
+        except (SyntaxError, ValueError):
+            raise mistaken(f"{expression!r} is neither `on`, `off` nor an expression") from None
+        with self.shell.builtin_trap:
+            names = self.shell.user_ns if local_ns is None else local_ns
+            return eval(code, self.shell.user_global_ns, names)  # noqa: S307 - the user's own expression
+
+    def _named(self, options: Options) -> dict[str, Any]:
+        """The models and optimizers that the options name, by name."""
+        __tracebackhide__ = True
+        return {name: self._evaluate(name, None) for name in (*options.models, *options.optimizers)}
+
+
+AutogradInspectMagics.autograd_inspect.__doc__ = DESCRIPTION
+
+_LOADED: dict[int, tuple[Watch, KeepLines]] = {}
+"""What was installed into which shell, to be taken away again."""
+
+
+def load_ipython_extension(shell: InteractiveShell) -> None:
+    """``%load_ext autograd_inspector``."""
+    if id(shell) in _LOADED:
+        return
+    watch = Watch(shell)
+    lines = KeepLines(watch.busy)
+    shell.register_magics(AutogradInspectMagics(shell, watch))
+    shell.input_transformers_cleanup.insert(0, lines)
+    shell.events.register("pre_run_cell", watch.before)
+    shell.events.register("post_run_cell", watch.after)
+    _LOADED[id(shell)] = watch, lines
+
+
+def unload_ipython_extension(shell: InteractiveShell) -> None:
+    """``%unload_ext autograd_inspector``."""
+    installed = _LOADED.pop(id(shell), None)
+    if installed is None:
+        return
+    watch, lines = installed
+    watch.stop()
+    shell.input_transformers_cleanup.remove(lines)
+    shell.events.unregister("pre_run_cell", watch.before)
+    shell.events.unregister("post_run_cell", watch.after)
+    for kind in ("line", "cell"):
+        shell.magics_manager.magics[kind].pop(MAGIC, None)

@@ -1,0 +1,1 @@
+"""The IPython side: options, the cell's header, the watch over cells, and what becomes of a report."""

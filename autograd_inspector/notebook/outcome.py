@@ -1,0 +1,40 @@
+"""What becomes of a report in the notebook: stored, written, displayed."""
+
+from __future__ import annotations
+
+import sys
+
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.display import display
+
+from autograd_inspector.arguments import numbered, written
+from autograd_inspector.notebook.options import Options
+from autograd_inspector.report import Report
+
+
+def deliver(shell: InteractiveShell, report: Report, options: Options, *, cell: int = 0) -> None:
+    """Store, write and show a report. Where every cell has one, ``cell`` numbers its files."""
+    if options.store:
+        shell.user_ns[options.store] = report
+    html, json = (path and numbered(shell.var_expand(path), cell) for path in (options.html, options.json))
+    for said in written(report, html=html, json=json):
+        if not (options.quiet and said.startswith("wrote")):
+            say(said)
+    if not options.quiet:
+        show(report)
+
+
+def show(report: Report) -> None:
+    """Display a report. Its views are made here: IPython would print a traceback of ours if one failed."""
+    bundle = report._repr_mimebundle_()
+    display(bundle, raw=True)
+
+
+def say(text: str) -> None:
+    """One line that the user should not miss."""
+    print(f"autograd_inspector: {text}", file=sys.stderr)  # noqa: T201 - beside the cell's own output
+
+
+def tell(text: str) -> None:
+    """The answer to a line magic."""
+    print(text)  # noqa: T201 - what the user asked for

@@ -1,0 +1,1 @@
+"""What ``autograd-inspect run`` runs: scripts and notebooks."""
