@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,10 +9,11 @@ from typing import Any
 import torch
 from msgspec.structs import replace
 from torch import Tensor
-from torch.overrides import _get_current_function_mode_stack
 
 from autograd_inspector.capture.graph_walk import Walk
+from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.ops import Recorder
+from autograd_inspector.capture.patches import replaced
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.model.autograd import AutogradGraph, Backward
 from autograd_inspector.model.op import Trait
@@ -24,10 +24,10 @@ BACKWARD = int(Trait.BACKWARD)
 class Engine:
     """Observes every engine run through the one function that all of torch's Python entries call."""
 
-    def __init__(self, tape: Tape, recorder: Recorder, on_failure: Callable[[Exception], None]) -> None:
+    def __init__(self, tape: Tape, recorder: Recorder, guard: Guard) -> None:
         self.tape = tape
         self.recorder = recorder
-        self.on_failure = on_failure
+        self._guard = guard
         self._open: list[int] = []
 
     @contextmanager
@@ -40,26 +40,20 @@ class Engine:
             return
 
         def run_backward(outputs: Any, *args: Any, **kwargs: Any) -> Any:
-            if not self.tape.recording or threading.get_ident() != self.tape.thread:
+            if not (self.tape.here() and self.tape.active()):
                 return original(outputs, *args, **kwargs)
             return self.run(original, outputs, args, kwargs)
 
-        torch.autograd._engine_run_backward = run_backward  # type: ignore[attr-defined]
-        try:
+        with replaced(torch.autograd, "_engine_run_backward", run_backward):
             yield
-        finally:
-            torch.autograd._engine_run_backward = original  # type: ignore[attr-defined]
 
     def run(self, original: Callable[..., Any], outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """One engine run, with the recorder inside it, so that hooks and recomputation are seen."""
         number = self._guard(self._begin, outputs, args, kwargs)
         traits = self.tape.traits
         self.tape.traits = traits | BACKWARD
-        inside = any(mode is self.recorder for mode in _get_current_function_mode_stack())
         try:
-            if inside:
-                return original(outputs, *args, **kwargs)
-            with self.recorder:
+            with self.recorder.installed(), self.recorder.regions.kept():
                 return original(outputs, *args, **kwargs)
         except BaseException as error:
             if number is not None:
@@ -69,13 +63,6 @@ class Engine:
             self.tape.traits = traits
             if number is not None:
                 self._guard(self._end, number, args, kwargs)
-
-    def _guard(self, step: Callable[..., Any], *args: Any) -> Any:
-        try:
-            return step(*args)
-        except Exception as failure:
-            self.on_failure(failure)
-            return None
 
     def _begin(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
         tape = self.tape
@@ -161,14 +148,19 @@ def walk_alive(tape: Tape) -> None:
     if tape.backwards:
         return
     used = {tensor for op in tape.ops for tensor in op[1] if op[3]}
-    roots, ids = [], []
-    for number, tensor in tape.registry.alive():
-        if number not in used and tensor.requires_grad and tensor.grad_fn is not None:
-            roots.append(tensor.grad_fn)
-            ids.append(number)
-    if not roots:
-        return
+    ends = [
+        tensor
+        for number, tensor in tape.registry.alive()
+        if number not in used and tensor.requires_grad and tensor.grad_fn is not None
+    ]
+    if ends:
+        walk_roots(tape, ends)
+
+
+def walk_roots(tape: Tape, roots: list[Tensor]) -> None:
+    """Record the graph behind some tensors as one that no backward has consumed."""
     walk = Walk(tape)
-    graph = walk.graph(roots)
+    graph = walk.graph(_nodes(roots))
     end = len(tape.ops)
-    tape.backwards.append(Backward(0, "alive", end, end, -1, tuple(ids), graph, tuple(walk.leaves)))
+    ids = tuple(tape.id_of(root) for root in roots)
+    tape.backwards.append(Backward(len(tape.backwards), "alive", end, end, -1, ids, graph, tuple(walk.leaves)))

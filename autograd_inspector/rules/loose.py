@@ -22,9 +22,12 @@ class Loose(Struct, frozen=True):
 
 
 def loose_of(capture: Capture, writes_to: WritesTo) -> Loose | None:
-    """What the last step of the capture left out, None when it left nothing out."""
+    """What the last step of the capture left out, None when it left nothing out.
+
+    Of an optimizer and a model that were only looked at: what either has and the other has not.
+    """
     if not capture.steps:
-        return None
+        return _unpaired(capture) if not capture.ops else None
     optimizer = capture.placement.optimizers[capture.steps[-1].optimizer]
     held = {t for record in capture.placement.optimizers for group in record.parameters for t in group}
     start = _window(capture, optimizer.id)
@@ -37,6 +40,16 @@ def loose_of(capture: Capture, writes_to: WritesTo) -> Loose | None:
         if _counts(capture, t, orphans) and not _updated_by_hand(capture, t, writes_to)
     ]
     return Loose(optimizer, tuple(found), orphans) if found else None
+
+
+def _unpaired(capture: Capture) -> Loose | None:
+    if not capture.placement.optimizers or not capture.owners:
+        return None
+    optimizer = capture.placement.optimizers[-1]
+    held = {t for group in optimizer.parameters for t in group}
+    found = [t for t in sorted(capture.owners) if t not in held and capture.tensors[t].requires_grad]
+    orphans = [t for t in sorted(held) if t not in capture.owners]
+    return Loose(optimizer, tuple(found), tuple(orphans)) if found else None
 
 
 def _window(capture: Capture, optimizer: int) -> int:

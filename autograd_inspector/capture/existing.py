@@ -1,0 +1,63 @@
+"""Captures of what exists already: a graph, an optimizer, a model. Nothing is run and no observer installed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from autograd_inspector.capture.freeze import freeze
+from autograd_inspector.capture.gradients import walk_roots
+from autograd_inspector.capture.modules import Modules
+from autograd_inspector.capture.optimizers import Optimizers
+from autograd_inspector.capture.tape import Tape, new_tape
+from autograd_inspector.model.capture import Capture
+
+
+def capture_graph(roots: Iterable[Tensor], model: nn.Module | None) -> Capture:
+    """The graph behind some tensors."""
+    tape, modules = _empty(model)
+    tensors = list(roots)
+    for tensor in tensors:
+        if tensor.grad_fn is None:
+            tape.note(
+                "A tensor given has no grad_fn: "
+                + ("it is a leaf." if tensor.requires_grad else "it does not require grad, so nothing leads to it.")
+            )
+    walk_roots(tape, tensors)
+    return _done(tape, modules)
+
+
+def capture_optimizer(optimizer: Optimizer, model: nn.Module | None) -> Capture:
+    """An optimizer's parameters, gradients and state."""
+    tape, modules = _empty(model)
+    optimizers = Optimizers(tape, _raise)
+    optimizers.snapshot(optimizer, optimizers.id_of(optimizer))
+    return _done(tape, modules)
+
+
+def capture_model(model: nn.Module) -> Capture:
+    """A model's parameters."""
+    return _done(*_empty(model))
+
+
+def _empty(model: nn.Module | None) -> tuple[Tape, Modules]:
+    tape = new_tape(None, values=False)
+    modules = Modules(tape, _raise)
+    if model is not None:
+        modules.scan(model)
+    return tape, modules
+
+
+def _done(tape: Tape, modules: Modules) -> Capture:
+    try:
+        return freeze(tape, modules, seconds=0.0, error="")
+    finally:
+        tape.closed = True
+        tape.stacks.close()
+        tape.registry.close()
+
+
+def _raise(failure: Exception) -> None:
+    raise failure
