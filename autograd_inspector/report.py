@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.graph import Graph
+from autograd_inspector.model.merge import graph_of
 from autograd_inspector.model.placement import Placement
 from autograd_inspector.rules import findings_of
+from autograd_inspector.views.archive import ReportFormatError, decode, encode
+
+__all__ = ["SCHEMA", "Report", "ReportFormatError", "report_of"]
 
 SCHEMA = 1
 """Version of the JSON form; a reader refuses any other."""
@@ -25,10 +33,75 @@ class Report(Struct, frozen=True, dict=True):
     notes: tuple[str, ...] = ()
     schema: int = SCHEMA
 
+    @cached_property
+    def graph(self) -> Graph:
+        """Ops joined with the autograd nodes that they made; made on first use."""
+        return graph_of(self.capture)
+
     @property
     def placement(self) -> Placement:
         """One row a parameter: where it, its gradient and its optimizer state live."""
         return self.capture.placement
+
+    def to_text(self, *, width: int = 100, color: bool = False) -> str:
+        """Everything, as text; ``color`` for a terminal that shows ANSI colours."""
+        from autograd_inspector.views.text import to_text
+
+        return to_text(self, width=width, color=color)
+
+    def to_json(self) -> str:
+        """Everything, as JSON that :meth:`from_json` reads."""
+        return encode(self)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Report:
+        """The report in JSON text; raises ReportFormatError for any other text or schema version."""
+        return decode(text, cls, SCHEMA)
+
+    def to_dot(self, *, boxes: int = 60) -> str:
+        """The collapsed graph in the DOT language, in at most about that many boxes."""
+        from autograd_inspector.views.dot import to_dot
+
+        return to_dot(self, boxes=boxes).source
+
+    def to_svg(self, *, boxes: int = 60) -> str:
+        """The collapsed graph as SVG; raises GraphvizMissingError when `dot` is not installed."""
+        from autograd_inspector.views.dot import to_dot
+        from autograd_inspector.views.render import svg_of
+
+        return svg_of(to_dot(self, boxes=boxes))
+
+    def render(self, path: str | os.PathLike[str], *, boxes: int = 60) -> Path:
+        """Draw the collapsed graph into a file; its suffix says how: .svg, .png, .pdf."""
+        from autograd_inspector.views.dot import to_dot
+        from autograd_inspector.views.render import render
+
+        return render(to_dot(self, boxes=boxes), Path(path))
+
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Everything as one static HTML page, also written to ``path``."""
+        from autograd_inspector.views.html import to_html
+
+        page = to_html(self)
+        if path is not None:
+            Path(path).write_text(page, encoding="utf-8")
+        return page
+
+    def __repr__(self) -> str:
+        from autograd_inspector.views.summary import headline
+
+        return f"<Report: {headline(self)}>"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """``text/plain`` says all; ``image/svg+xml`` shows the collapsed graph where `dot` is installed."""
+        from autograd_inspector.views.render import GraphvizMissingError
+
+        bundle = {"text/plain": self.to_text()}
+        if self.graph.nodes:
+            with suppress(GraphvizMissingError):
+                bundle["image/svg+xml"] = self.to_svg()
+        wanted = set(bundle) if include is None else set(include)
+        return {kind: data for kind, data in bundle.items() if kind in wanted - set(exclude or ())}
 
 
 def report_of(capture: Capture, *, ignore: tuple[str, ...] = ()) -> Report:

@@ -77,12 +77,14 @@ class GraphEdge(Struct, frozen=True, omit_defaults=True, gc=False):
 class Graph(Struct, frozen=True, omit_defaults=True, dict=True):
     """Nodes in program order (a leaf where it is first used), edges by target.
 
-    ``saved_bytes``: memory that the graph keeps for backward, each byte counted once, parameters excluded.
+    ``roots``: for each run of the engine the nodes that it started from. ``saved_bytes``: memory that the graph
+    keeps for backward, each byte counted once, parameters excluded.
     ``truncated``: the walk of autograd's nodes stopped at its depth limit; the ops stand in for the rest.
     """
 
     nodes: tuple[GraphNode, ...] = ()
     edges: tuple[GraphEdge, ...] = ()
+    roots: tuple[tuple[int, ...], ...] = ()
     saved_bytes: int = 0
     truncated: bool = False
 

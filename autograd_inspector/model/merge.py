@@ -10,6 +10,9 @@ from autograd_inspector.model.joined import Joined, Key, homes
 from autograd_inspector.model.memory import distinct_bytes
 from autograd_inspector.model.op import Op, Trait
 
+_EARLY_STOP = "_StopRecomputationError"
+"""How checkpointing ends a recomputation: no failure of the program's."""
+
 _STEP, _FUNCTION, _BACKWARD = int(Trait.STEP), int(Trait.FUNCTION), int(Trait.BACKWARD)
 
 
@@ -20,19 +23,21 @@ def graph_of(capture: Capture) -> Graph:
     flow = Flow(capture, joined, truncated=truncated)
     flow.run()
     alone: dict[Key, int] = {}
-    roots: set[int] = set()
+    starts: list[tuple[int, ...]] = []
     for run in capture.backwards:
         ids = [_id_of(node, run.index, flow, alone) for node in run.graph.nodes]
         for node in run.graph.nodes:
             for child, _ in node.edges:
                 flow.connect(ids[child], ids[node.index])
-        roots.update(ids[start] for start in run.graph.roots)
-        if len(run.graph.roots) < len(run.roots):
-            roots.update(flow.leaf(tensor) for tensor in run.roots)
+        found = [ids[start] for start in run.graph.roots]
+        if len(found) < len(run.roots):
+            found += [flow.leaf(tensor) for tensor in run.roots]
+        starts.append(tuple(dict.fromkeys(found)))
+    roots = {node for found in starts for node in found}
     nodes = _nodes(capture, flow, joined, alone, roots)
     parameters = frozenset(t.storage for t in capture.tensors if t.kind == "parameter")
     kept = distinct_bytes((saved for node in nodes for saved in node.saved), parameters)
-    return Graph(nodes, _edges(flow, roots), kept, truncated)
+    return Graph(nodes, _edges(flow, roots), tuple(starts), kept, truncated)
 
 
 def _id_of(node: Node, run: int, flow: Flow, alone: dict[Key, int]) -> int:
@@ -99,7 +104,7 @@ def _call(number: int, op: Op, path: str, flow: Flow, made: tuple[Node, ...], *,
         root,
         any(node.failed for node in made) if made else False,
         bool(op.traits & _BACKWARD),
-        op.error,
+        "" if _EARLY_STOP in op.error else op.error,
     )
 
 

@@ -1,0 +1,1 @@
+"""Frozen records -> what people read: text, pictures, one HTML file, JSON."""

@@ -1,0 +1,167 @@
+"""Graph -> the boxes and links of a picture, independent of who draws it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Literal
+
+from msgspec import Struct
+
+from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.graph import GraphEdge, GraphNode
+from autograd_inspector.report import Report
+from autograd_inspector.views.folding import Folding, Key
+from autograd_inspector.views.labels import alarms_of, leaf_title, title_of
+from autograd_inspector.views.relevant import relevant
+
+_BOUND = frozenset({"parameter", "buffer"})
+
+Look = Literal["flowing", "still", "learnt", "given", "start", "broken"]
+
+
+class Box(Struct, frozen=True):
+    """``chain``: the module calls it is drawn in, outermost first. ``alarms``: what went wrong in it."""
+
+    id: int
+    look: Look
+    title: str
+    subtitle: str
+    alarms: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    chain: tuple[int, ...] = ()
+    leaf: bool = False
+
+
+class Link(Struct, frozen=True):
+    """Values between boxes; ``label``: why gradient does not come back, ``live``: whether it should."""
+
+    source: int
+    target: int
+    kind: Literal["gradient", "data", "severed"]
+    label: str = ""
+    live: bool = False
+
+
+class Picture(Struct, frozen=True):
+    """What there is to draw."""
+
+    boxes: tuple[Box, ...]
+    links: tuple[Link, ...]
+
+
+def picture(report: Report, *, limit: int) -> Picture:
+    """The relevant part of the graph in about ``limit`` boxes."""
+    return _Drawing(report, limit).picture()
+
+
+class _Drawing:
+    def __init__(self, report: Report, limit: int) -> None:
+        self.report = report
+        self.capture: Capture = report.capture
+        self.nodes = report.graph.nodes
+        self.shown = relevant(report)
+        self.edges = [e for e in report.graph.edges if e.source in self.shown and e.target in self.shown]
+        self._fed = {edge.target for edge in self.edges}
+        self.folding = Folding(report.graph, self.capture, self.shown)
+        self.keys = self.folding.keys(limit)
+        self.flagged: dict[int, list[str]] = defaultdict(list)
+        for finding in report.findings:
+            for op in finding.ops:
+                if finding.severity != "info" and op in report.graph.by_op:
+                    self.flagged[report.graph.by_op[op]].append(finding.rule)
+
+    def picture(self) -> Picture:
+        self._place_leaves()
+        members: dict[Key, list[GraphNode]] = {}
+        for number in sorted(self.keys):
+            members.setdefault(self.keys[number], []).append(self.nodes[number])
+        ids = {key: n for n, key in enumerate(members)}
+        cuts: dict[Key, list[GraphEdge]] = defaultdict(list)
+        for edge in self.edges:
+            if edge.kind == "severed" and self._inside(edge):
+                cuts[self.keys[edge.target]].append(edge)
+        boxes = [self._box(ids[key], key, nodes, cuts[key]) for key, nodes in members.items()]
+        return Picture(tuple(boxes), self._links(ids))
+
+    def _inside(self, edge: GraphEdge) -> bool:
+        return self.keys.get(edge.source) == self.keys.get(edge.target)
+
+    def _place_leaves(self) -> None:
+        """A leaf that one box alone reads is part of that box, if that is a module or sits in one."""
+        readers: dict[int, set[Key]] = defaultdict(set)
+        modular: dict[int, bool] = {}
+        for edge in self.edges:
+            if self._bare(self.nodes[edge.source]) and edge.target in self.keys:
+                readers[edge.source].add(self.keys[edge.target])
+                modular[edge.source] = modular.get(edge.source, True) and self.nodes[edge.target].call >= 0
+        for number in sorted(readers):
+            node = self.nodes[number]
+            bound = node.kind in _BOUND or node.call >= 0
+            if bound and len(readers[number]) == 1 and modular[number] and not node.root:
+                self.keys[number] = next(iter(readers[number]))
+            elif node.leaf or node.call < 0:
+                self.keys[number] = ("op", str(number))
+
+    def _bare(self, node: GraphNode) -> bool:
+        """A tensor that nothing led to: a leaf, or a constant made on the spot."""
+        return node.leaf or (node.kind == "op" and not node.tracked and node.id not in self._fed)
+
+    def _box(self, number: int, key: Key, nodes: list[GraphNode], cuts: list[GraphEdge]) -> Box:
+        first = nodes[0]
+        alarms = alarms_of(nodes, cuts, self.capture)
+        for node in nodes:
+            alarms += self.flagged.get(node.id, [])
+        notes = ["backward starts here"] if any(node.root for node in nodes) else []
+        if any(node.hooks for node in nodes):
+            notes.append("has hooks")
+        if all(node.leaf for node in nodes):
+            title, subtitle = leaf_title(first, self.capture)
+        else:
+            title, subtitle = title_of(key, nodes, self.capture, self.folding.times(key))
+        return Box(
+            number,
+            self._look(nodes, broken=bool(alarms)),
+            title,
+            subtitle,
+            tuple(dict.fromkeys(alarms)),
+            tuple(notes),
+            self._chain(key, nodes),
+            all(node.leaf for node in nodes),
+        )
+
+    def _look(self, nodes: list[GraphNode], *, broken: bool) -> Look:
+        if broken:
+            return "broken"
+        if any(node.root for node in nodes):
+            return "start"
+        if all(self._bare(node) for node in nodes):
+            return "learnt" if nodes[0].tracked else "given"
+        return "flowing" if any(node.tracked and not node.leaf for node in nodes) else "still"
+
+    def _chain(self, key: Key, nodes: list[GraphNode]) -> tuple[int, ...]:
+        if key[0] == "path":
+            return ()
+        if key[0] == "call":
+            return self.folding.chains[self.capture.calls[int(key[1])].parent]
+        return self.folding.chains[nodes[0].call]
+
+    def _links(self, ids: dict[Key, int]) -> tuple[Link, ...]:
+        found: dict[tuple[int, int, bool], GraphEdge] = {}
+        for edge in self.edges:
+            if edge.source not in self.keys or edge.target not in self.keys or self._inside(edge):
+                continue
+            pair = ids[self.keys[edge.source]], ids[self.keys[edge.target]], edge.kind == "severed"
+            known = found.get(pair)
+            if known is None or (edge.kind, edge.live) > (known.kind, known.live):
+                found[pair] = edge
+        return tuple(
+            Link(source, target, edge.kind, self._label(edge), edge.live)
+            for (source, target, _), edge in found.items()
+            if edge.kind != "data" or (source, target, True) not in found
+        )
+
+    def _label(self, edge: GraphEdge) -> str:
+        location = self.capture.place(edge.site)
+        if edge.kind != "severed":
+            return ""
+        return edge.cause if location is None else f"{edge.cause}\n{location.place}"

@@ -1,0 +1,152 @@
+"""The picture in the DOT language."""
+
+from __future__ import annotations
+
+from graphviz import Digraph
+
+from autograd_inspector.report import Report
+from autograd_inspector.views import palette
+from autograd_inspector.views.boxes import Box, Link, Look, picture
+from autograd_inspector.views.markup import LINE_BREAK, Markup, element, escaped, together
+from autograd_inspector.views.palette import Paint
+from autograd_inspector.views.shown import shown
+
+_PAINTS: dict[Look, Paint] = {
+    "flowing": palette.FLOWING,
+    "still": palette.STILL,
+    "learnt": palette.LEARNT,
+    "given": palette.GIVEN,
+    "start": palette.START,
+    "broken": palette.BROKEN,
+}
+_FONT = "Helvetica,Arial,sans-serif"
+
+
+def to_dot(report: Report, *, boxes: int = 60) -> Digraph:
+    """Values flow downwards, from inputs and parameters to what backward starts from."""
+    drawn = picture(report, limit=boxes)
+    graph = Digraph("autograd")
+    graph.attr(
+        "graph",
+        {"class": "autograd-graph"},
+        rankdir="TB",
+        bgcolor=palette.PAPER,
+        fontname=_FONT,
+        fontsize="10",
+        fontcolor=palette.QUIET,
+        nodesep="0.22",
+        ranksep="0.34",
+        pad="0.2",
+        labelloc="b",
+        tooltip="autograd graph",
+    )
+    graph.attr(
+        "node",
+        shape="box",
+        style="rounded,filled",
+        fontname=_FONT,
+        fontsize="11",
+        margin="0.1,0.05",
+        height="0.3",
+    )
+    graph.attr("edge", fontname=_FONT, fontsize="9", arrowsize="0.6", penwidth="1.1")
+    graph.attr(label=_html(_legend(drawn.boxes, drawn.links)))
+    _cluster(graph, drawn.boxes, 0, report)
+    for link in drawn.links:
+        _edge(graph, link)
+    return graph
+
+
+def _html(label: Markup) -> str:
+    """DOT's own form of a label that is markup."""
+    return f"<{label}>" if label else ""
+
+
+def _cluster(graph: Digraph, boxes: tuple[Box, ...], depth: int, report: Report) -> None:
+    """Boxes of one level, those of one module call inside a frame; a frame around one box says nothing."""
+    inside: dict[int, list[Box]] = {}
+    for box in boxes:
+        if len(box.chain) > depth:
+            inside.setdefault(box.chain[depth], []).append(box)
+        else:
+            _node(graph, box)
+    for call, members in inside.items():
+        if len(members) == 1:
+            _node(graph, members[0])
+            continue
+        record = report.capture.calls[call]
+        name = record.path or (report.capture.models[record.root] if record.root >= 0 else record.type)
+        with graph.subgraph(name=f"cluster_{call}") as frame:
+            frame.attr(
+                label=_html(together(element("b", shown(name, 60)), f"  {shown(record.type, 60)}")),
+                labelloc="t",
+                labeljust="l",
+                style="rounded,filled",
+                color=palette.FRAME,
+                fillcolor=palette.CLUSTER,
+                fontcolor=palette.QUIET,
+                tooltip=escaped(name),
+                margin="9",
+            )
+            _cluster(frame, tuple(members), depth + 1, report)
+
+
+def _node(graph: Digraph, box: Box) -> None:
+    paint = _PAINTS[box.look]
+    lines = [element("b", box.title)]
+    if box.subtitle:
+        lines.append(_small(box.subtitle, palette.QUIET))
+    lines += [_small(text, palette.ALARM) for text in box.alarms]
+    lines += [_small(text, palette.INK) for text in box.notes]
+    rows = [element("tr", element("td", line)) for line in lines]
+    label = element("table", *rows, border="0", cellborder="0", cellspacing="0", cellpadding="1")
+    graph.node(
+        f"b{box.id}",
+        label=_html(label),
+        fillcolor=paint.fill,
+        color=paint.line,
+        fontcolor=paint.text,
+        penwidth="1.8" if box.look == "broken" else "1",
+        tooltip=escaped(f"{box.title}: {box.subtitle}"),
+        style="filled" if box.leaf else "rounded,filled",
+    )
+
+
+def _small(text: str, color: str) -> Markup:
+    return element("font", text, **{"point-size": "9", "color": color})
+
+
+def _edge(graph: Digraph, link: Link) -> None:
+    ends = f"b{link.source}", f"b{link.target}"
+    if link.kind == "gradient":
+        graph.edge(*ends, color=palette.FLOW)
+    elif link.kind == "data":
+        graph.edge(*ends, color=palette.IDLE)
+    else:
+        color = palette.ALARM if link.live else palette.IDLE
+        # The spaces keep the text off the line that it belongs to.
+        lines = [piece for line in link.label.split("\n") for piece in (f"\u2002{line}\u2002", LINE_BREAK)][
+            :-1
+        ]
+        graph.edge(
+            *ends,
+            label=_html(element("font", *lines, color=color)),
+            color=color,
+            style="dashed",
+            penwidth="1.6",
+            arrowhead="tee" if link.live else "normal",
+        )
+
+
+def _legend(boxes: tuple[Box, ...], links: tuple[Link, ...]) -> Markup:
+    """What the colours mean, as far as they occur."""
+    kinds = {link.kind for link in links}
+    looks = {box.look for box in boxes}
+    entries = [
+        ("gradient" in kinds, "gradient flows back", palette.FLOW),
+        ("data" in kinds or "still" in looks, "no gradient needed", palette.QUIET),
+        ("severed" in kinds, "gradient is cut", palette.ALARM),
+        ("learnt" in looks, "leaf that learns", palette.HOPE),
+    ]
+    said = [_small(f"■ {text}", color) for there, text, color in entries if there]
+    return together(*[piece for entry in said for piece in (entry, "    ")][:-1])

@@ -1,0 +1,72 @@
+"""How the nodes of a picture are put into few enough boxes."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.graph import Graph, GraphNode
+
+Key = tuple[str, ...]
+"""A box: ("op", node), ("call", module call), ("line", module call, place) or ("path", path)."""
+
+_NUMBER = re.compile(r"\d+")
+
+
+class Folding:
+    """Assigns each call of the picture to a box; ``chains``: the module calls around it, outermost first."""
+
+    def __init__(self, graph: Graph, capture: Capture, shown: set[int]) -> None:
+        self.capture = capture
+        self.nodes = [graph.nodes[n] for n in sorted(shown) if not graph.nodes[n].leaf]
+        self.chains: dict[int, tuple[int, ...]] = {-1: ()}
+        for call in capture.calls:
+            self.chains[call.id] = (*self.chains[call.parent], call.id)
+        self._called = Counter(
+            (capture.calls[c].root, capture.calls[c].path)
+            for c in {c for n in self.nodes for c in self.chains[n.call]}
+        )
+        self._population = Counter(call for node in self.nodes for call in self.chains[node.call])
+
+    def times(self, key: Key) -> int:
+        """How often the module of a box was called within the picture."""
+        if key[0] != "call":
+            return 1
+        call = self.capture.calls[int(key[1])]
+        return self._called[call.root, call.path]
+
+    def keys(self, limit: int) -> dict[int, Key]:
+        """The finest folding that needs no more boxes than ``limit``, else the coarsest."""
+        found: dict[int, Key] = {}
+        for key_of in self._candidates():
+            found = {node.id: key_of(node) for node in self.nodes}
+            if len(set(found.values())) <= limit:
+                break
+        return found
+
+    def _candidates(self) -> Iterator[Callable[[GraphNode], Key]]:
+        deepest = max((len(self.chains[node.call]) for node in self.nodes), default=0)
+        for by_line, by_path in ((False, False), (True, False), (True, True)):
+            for depth in range(deepest, -1, -1):
+                yield partial(self._key, depth=depth, by_line=by_line, by_path=by_path)
+        yield self._pattern
+
+    def _key(self, node: GraphNode, *, depth: int, by_line: bool, by_path: bool) -> Key:
+        chain = self.chains[node.call]
+        if len(chain) > depth:
+            box = chain[depth]
+        elif chain and self._population[chain[-1]] == 1:
+            box = chain[-1]
+        elif by_line:
+            location = self.capture.place(node.site)
+            return "line", str(node.call), "" if location is None else location.place
+        else:
+            return "op", str(node.id)
+        return ("path", self.capture.calls[box].path) if by_path else ("call", str(box))
+
+    def _pattern(self, node: GraphNode) -> Key:
+        """The two outer levels of the module path, numbers left out."""
+        return "path", ".".join(_NUMBER.sub("*", node.path).split(".")[:2])

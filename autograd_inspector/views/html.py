@@ -1,0 +1,131 @@
+"""The whole report as one static page: no script, nothing from the network."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.location import Location
+from autograd_inspector.report import Report
+from autograd_inspector.views.dot import to_dot
+from autograd_inspector.views.markup import Markup, element, together
+from autograd_inspector.views.render import DrawingError, GraphvizMissingError, svg_of
+from autograd_inspector.views.shown import counted, shown, size
+from autograd_inspector.views.summary import graph_line, headline
+from autograd_inspector.views.table import table_of
+from autograd_inspector.views.tree import Branch, branches
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+_ROWS = 400
+_OPEN = 2
+
+
+def to_html(report: Report) -> str:
+    """Findings, the picture, the module tree, the placement table, notes."""
+    style = Markup(files("autograd_inspector.views").joinpath("page.css").read_text(encoding="utf-8"))
+    head = together(
+        Markup('<meta charset="utf-8">'),
+        Markup(f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'),
+        Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
+        element("title", f"autograd inspector: {headline(report)}"),
+        element("style", style),
+    )
+    body = together(*_findings(report), *_graph(report), *_placement(report), *_notes(report))
+    page = element("html", element("head", head), element("body", body), lang="en")
+    return f"<!doctype html>\n{page}\n"
+
+
+def _findings(report: Report) -> list[Markup]:
+    parts = [element("h1", "autograd inspector"), element("p", headline(report), class_="quiet")]
+    if report.capture.error:
+        parts.append(element("p", f"the program raised {report.capture.error}", class_="raised"))
+    return parts + [_finding(finding) for finding in report.findings]
+
+
+def _finding(finding: Finding) -> Markup:
+    title = together(element("span", finding.severity, class_="severity"), f"{finding.rule} {finding.name}")
+    parts = [element("h3", title), element("p", finding.message)]
+    if finding.locations:
+        parts.append(element("table", *[_place(place) for place in finding.locations], class_="places"))
+    if finding.details:
+        parts.append(element("ul", *[element("li", text) for text in finding.details], class_="story"))
+    if finding.subjects:
+        parts.append(element("p", f"concerns: {', '.join(finding.subjects)}", class_="quiet"))
+    if finding.fix:
+        # Line by line: on a page of its own a line break is the one control character that a fix may keep.
+        lines = [together(line, Markup("\n")) for line in finding.fix.strip().split("\n")]
+        parts.append(element("pre", "fix: ", *lines, class_="fix"))
+    parts += [element("p", f"follows from it: {text}", class_="quiet") for text in finding.consequences]
+    return element("section", *parts, class_=f"finding {finding.severity}")
+
+
+def _place(location: Location) -> Markup:
+    return element(
+        "tr",
+        element("td", location.role or "at", class_="role"),
+        element("td", location.place),
+        element("td", _source(location), class_="code"),
+    )
+
+
+def _source(location: Location) -> Markup:
+    """The line, with the expression that ran marked."""
+    before, found, after = location.source.partition(location.expression or "\0")
+    if not found or not (before or after):
+        return element("code", location.source or f"(in {location.function})")
+    return element("code", before, element("mark", found), after)
+
+
+def _graph(report: Report) -> list[Markup]:
+    if not report.graph.nodes:
+        return []
+    parts = [element("h2", "Graph"), element("p", graph_line(report), class_="quiet")]
+    try:
+        parts.append(element("div", Markup(svg_of(to_dot(report))), class_="picture"))
+    except (GraphvizMissingError, DrawingError) as error:
+        parts.append(element("p", str(error), class_="quiet"))
+    parts.append(element("h2", "Modules"))
+    return [*parts, *[_branch(branch, depth=0) for branch in branches(report.graph, report.capture)[:_ROWS]]]
+
+
+def _branch(branch: Branch, *, depth: int) -> Markup:
+    said = [branch.ops if branch.ops and not branch.children else counted(branch.total, "op")]
+    if branch.nbytes:
+        said.append(f"{size(branch.nbytes)} saved")
+    if branch.recomputed:
+        said.append("during backward")
+    times = f" ×{branch.times}" if branch.times > 1 else ""
+    kind = element("code" if branch.source else "span", shown(branch.type))
+    line = together(
+        element("b", branch.name, times), " ", kind, " ", element("span", " · ".join(said), class_="quiet")
+    )
+    marks = [
+        element("li", f"{what}  {where}", class_="alarm" if alarming else "")
+        for what, where, alarming in branch.marks
+    ]
+    below = [element("ul", *marks, class_="marks")] if marks else []
+    if not branch.children:
+        return together(element("div", line, class_="leaf"), *below)
+    children = [_branch(child, depth=depth + 1) for child in branch.children]
+    opened = {"open": "open"} if depth < _OPEN or branch.alarming else {}
+    return element("details", element("summary", line), *below, *children, **opened)
+
+
+def _placement(report: Report) -> list[Markup]:
+    table = table_of(report.placement)
+    if not table.rows:
+        return []
+    head = element("tr", *[element("th", header) for header in table.headers])
+    rows = [element("tr", *[element("td", text) for text in row]) for row in table.rows[:_ROWS]]
+    common = [element("p", f"all of them: {table.common}", class_="quiet")] if table.common else []
+    return [
+        element("h2", "Placement"),
+        *common,
+        element("div", element("table", head, *rows), class_="placement"),
+    ]
+
+
+def _notes(report: Report) -> list[Markup]:
+    if not report.notes:
+        return []
+    return [element("h2", "Notes"), element("ul", *[element("li", note) for note in report.notes])]

@@ -1,0 +1,91 @@
+"""What is written in a box."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.graph import GraphEdge, GraphNode
+from autograd_inspector.model.memory import distinct_bytes
+from autograd_inspector.views.shown import counted, listed, op_name, shown, size
+from autograd_inspector.views.tree import story
+
+_LONGEST = 44
+Key = tuple[str, ...]
+
+
+def title_of(key: Key, nodes: list[GraphNode], capture: Capture, times: int) -> tuple[str, str]:
+    """(title, subtitle) of a box of calls; ``times``: how often its module occurs in the picture."""
+    calls = [node for node in nodes if not node.leaf]
+    if key[0] == "call":
+        call = capture.calls[int(key[1])]
+        outer = capture.calls[call.parent].path if call.parent >= 0 else ""
+        name = call.path.removeprefix(f"{outer}.") if outer else call.path
+        if not name:
+            name = capture.models[call.root] if call.root >= 0 else call.type
+        nth = f" (call {call.nth})" if times > 1 else ""
+        inside = [text for text in _inside(calls) if text.replace("_", "") != call.type.lower()]
+        return shown(name, _LONGEST) + nth, _join(shown(call.type, _LONGEST), *inside, _learnt(nodes))
+    if key[0] == "path":
+        return shown(key[1] or "all the rest", _LONGEST), _join(*_inside(calls), _learnt(nodes))
+    names = listed([op_name(node.name) for node in calls], 4)
+    if key[0] == "line":
+        return names, _join(key[2], _kept(calls, capture))
+    record = capture.tensors[calls[0].tensor] if calls[0].tensor >= 0 else None
+    made = "" if record is None else f"{record.variable} {_shape(record.shape)}".strip()
+    name = op_name(calls[0].name)
+    return name, _join(f"→ {shown(made, _LONGEST)}" if made else "", _learnt(nodes))
+
+
+def leaf_title(node: GraphNode, capture: Capture) -> tuple[str, str]:
+    """(title, subtitle) of a tensor."""
+    record = capture.tensors[node.tensor]
+    kind: str = "needs grad" if node.tracked and node.kind == "input" else node.kind
+    if node.kind == "parameter" and not node.tracked:
+        kind = "frozen parameter"
+    name = record.names[0] if record.names else record.variable
+    shape = _shape(record.shape)
+    return (shown(name, _LONGEST), _join(kind, shape)) if name else (f"{record.dtype} {shape}", kind)
+
+
+def alarms_of(nodes: list[GraphNode], cuts: list[GraphEdge], capture: Capture) -> list[str]:
+    """What went wrong in a box, and where gradient stops inside it."""
+    found = []
+    for node in nodes:
+        found += [f"saved {shown(s.name, 20)} {story(s)}" for s in node.modified]
+        if node.failed:
+            found.append("backward failed here")
+        if node.error:
+            found.append(f"raised {shown(node.error, _LONGEST)}")
+    for (cause, site), number in Counter((e.cause, e.site) for e in cuts if e.live).items():
+        location = capture.place(site)
+        where = "" if location is None else f", {location.place}"
+        times = f" ×{number}" if number > 1 else ""
+        found.append(f"✂ {cause}{times}{where}")
+    return found
+
+
+def _inside(calls: list[GraphNode]) -> list[str]:
+    if len(calls) == 1:
+        return [op_name(calls[0].name)]
+    return [counted(len(calls), "op")] if calls else []
+
+
+def _learnt(nodes: list[GraphNode]) -> str:
+    """How many parameters live in the box."""
+    own = sum(node.kind == "parameter" for node in nodes)
+    return counted(own, "parameter") if own else ""
+
+
+def _kept(calls: list[GraphNode], capture: Capture) -> str:
+    own = frozenset(t.storage for t in capture.tensors if t.kind == "parameter")
+    kept = distinct_bytes((saved for node in calls for saved in node.saved), own)
+    return f"{size(kept)} saved" if kept else ""
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return "×".join(map(str, shape)) or "scalar"
+
+
+def _join(*parts: str) -> str:
+    return " · ".join(part for part in parts if part)

@@ -1,0 +1,34 @@
+"""The only place that escapes: everything that reaches a page or a label goes through here."""
+
+from __future__ import annotations
+
+import html
+
+from autograd_inspector.views.shown import shown
+
+
+class Markup(str):
+    """Text that is markup already."""
+
+    __slots__ = ()
+
+
+def escaped(child: str) -> Markup:
+    """A program's text made harmless; markup stays as it is."""
+    if isinstance(child, Markup):
+        return child
+    return Markup(html.escape(shown(child, longest=4000), quote=True))
+
+
+def element(tag: str, *children: str, **attributes: str) -> Markup:
+    """``<tag attribute="...">children</tag>``; a trailing underscore of an attribute's name is dropped."""
+    inside = "".join(f' {name.rstrip("_")}="{escaped(value)}"' for name, value in attributes.items())
+    return Markup(f"<{tag}{inside}>{''.join(map(escaped, children))}</{tag}>")
+
+
+def together(*children: str) -> Markup:
+    """Several pieces after one another."""
+    return Markup("".join(map(escaped, children)))
+
+
+LINE_BREAK = Markup("<br/>")

@@ -1,0 +1,61 @@
+"""The colours of the picture, each with its meaning and its twin for dark pages."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class Paint(Struct, frozen=True):
+    """Colours of one kind of box."""
+
+    fill: str
+    line: str
+    text: str = "#1f2933"
+
+
+PAPER = "#ffffff"
+INK = "#1f2933"
+QUIET = "#6b7785"
+FRAME = "#cfd8e3"
+FLOW = "#4c78a8"
+IDLE = "#b4bcc6"
+ALARM = "#c62828"
+HOPE = "#3d8b55"
+
+FLOWING = Paint("#eaf2fb", "#7ea6d4")
+STILL = Paint("#f3f4f6", "#c3c9d1", "#6b7785")
+LEARNT = Paint("#e6f4ea", "#74b389")
+GIVEN = Paint("#ffffff", "#aab4c0")
+START = Paint("#fff4d6", "#d0a23a")
+BROKEN = Paint("#fdeceb", "#c62828")
+
+_TWINS = {
+    PAPER: "#15191f",
+    INK: "#e4e9ef",
+    QUIET: "#97a3b0",
+    FRAME: "#37414d",
+    FLOW: "#7fb0e6",
+    IDLE: "#59636f",
+    ALARM: "#ff7b72",
+    HOPE: "#7ccb93",
+    "#eaf2fb": "#1b2a3c",
+    "#7ea6d4": "#47709f",
+    "#f3f4f6": "#20262d",
+    "#c3c9d1": "#454e59",
+    "#e6f4ea": "#172d20",
+    "#74b389": "#3f7d55",
+    "#aab4c0": "#5b6672",
+    "#fff4d6": "#332a12",
+    "#d0a23a": "#a37f2c",
+    "#fdeceb": "#3a1917",
+    "#fafbfd": "#191e25",
+}
+CLUSTER = "#fafbfd"
+
+
+def dark_rules(scope: str) -> str:
+    """CSS that turns every colour inside ``scope`` into its twin; a presentation attribute yields to CSS."""
+    return "".join(
+        f'{scope} [fill="{light}"]{{fill:{dark}}}{scope} [stroke="{light}"]{{stroke:{dark}}}'
+        for light, dark in _TWINS.items()
+    )

@@ -1,0 +1,36 @@
+"""Which part of the graph a picture is about."""
+
+from __future__ import annotations
+
+from autograd_inspector.model.graph import Graph
+from autograd_inspector.report import Report
+
+_APART = frozenset({"step", "gradient"})
+
+
+def relevant(report: Report) -> set[int]:
+    """What led to the last backward of each line, to the findings and to an error.
+
+    Of a training loop that is one step; of a program that never called backward, all that ran.
+    """
+    graph, capture = report.graph, report.capture
+    last = {run.site: run.index for run in capture.backwards if run.nested_in < 0}
+    focus = {node for index in last.values() for node in graph.roots[index]}
+    focus |= {graph.by_op[op] for f in report.findings for op in f.ops if op in graph.by_op}
+    focus |= {node.id for node in graph.nodes if node.error or node.failed}
+    if not focus:
+        return {node.id for node in graph.nodes if node.kind not in _APART}
+    return _ancestors(graph, focus)
+
+
+def _ancestors(graph: Graph, focus: set[int]) -> set[int]:
+    sources: dict[int, list[int]] = {}
+    for edge in graph.edges:
+        sources.setdefault(edge.target, []).append(edge.source)
+    found, stack = set(focus), list(focus)
+    while stack:
+        for source in sources.get(stack.pop(), ()):
+            if source not in found:
+                found.add(source)
+                stack.append(source)
+    return {number for number in found if graph.nodes[number].kind not in _APART}

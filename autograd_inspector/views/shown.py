@@ -1,0 +1,62 @@
+"""Names and numbers as a reader sees them."""
+
+from __future__ import annotations
+
+import unicodedata
+
+LONGEST = 160
+_ROUNDS_UP = 999.5
+_KEPT = frozenset({"\t"})
+_UNITS = ("B", "kB", "MB", "GB", "TB")
+
+
+def shown(text: str, longest: int = LONGEST) -> str:
+    """A name or line of the program, on one line: controls and direction marks spelled out, long ones cut.
+
+    A terminal would obey an escape sequence, and a bidirectional mark would reorder what stands beside it.
+    """
+    if len(text) > longest:
+        half = longest // 2
+        text = f"{text[:half]} … {text[-half:]}"
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_visible(character) for character in text)
+
+
+def _visible(character: str) -> str:
+    if character in _KEPT:
+        return " "
+    if unicodedata.category(character) in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}:
+        return repr(character)[1:-1]
+    return character
+
+
+def op_name(name: str) -> str:
+    """``getitem`` for ``__getitem__``."""
+    bare = name[2:-2] if name.startswith("__") and name.endswith("__") else name
+    return shown(bare or name, 40)
+
+
+def size(count: int) -> str:
+    """``1.2 MB``: decimal units, three digits."""
+    value = float(count)
+    for unit in _UNITS:
+        if value < _ROUNDS_UP or unit == _UNITS[-1]:
+            break
+        value /= 1000
+    return f"{count} B" if unit == "B" else f"{value:.3g} {unit}"
+
+
+def counted(count: int, noun: str) -> str:
+    """``1 op``, ``12 ops``."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def listed(names: list[str], most: int = 6) -> str:
+    """``matmul ×2, tanh, …``: in order of appearance, repetitions counted."""
+    counts: dict[str, int] = {}
+    for name in names:
+        counts[name] = counts.get(name, 0) + 1
+    parts = [op_name(n) if c == 1 else f"{op_name(n)} ×{c:,}" for n, c in list(counts.items())[:most]]
+    rest = len(counts) - len(parts)
+    return ", ".join([*parts, f"{rest} more"] if rest else parts)

@@ -1,0 +1,42 @@
+"""The report in one line, and one finding in a few."""
+
+from __future__ import annotations
+
+from autograd_inspector.model.finding import SEVERITIES, Finding
+from autograd_inspector.report import Report
+from autograd_inspector.views.shown import counted, shown, size
+
+
+def headline(report: Report) -> str:
+    """``2 errors, 1 warning · 120 ops observed``."""
+    counts = [(s, sum(f.severity == s for f in report.findings)) for s in SEVERITIES]
+    said = ", ".join(f"{n} {s}" if s == "info" else counted(n, s) for s, n in counts if n)
+    return f"{said or 'no findings'} · {counted(len(report.capture.ops), 'op')} observed"
+
+
+def graph_line(report: Report) -> str:
+    """How large the graph is, what it keeps, at how many places gradient is cut."""
+    graph = report.graph
+    cuts = len({(edge.cause, edge.site) for edge in graph.severed if edge.live})
+    said = [
+        counted(sum(len(node.grad_fns) for node in graph.nodes), "autograd node"),
+        f"{size(graph.saved_bytes)} saved for backward",
+    ]
+    if cuts:
+        said.append(f"gradient cut at {counted(cuts, 'place')}")
+    if graph.truncated:
+        said.append("deeper than autograd's nodes are walked: ops stand in for the rest")
+    return ", ".join(said)
+
+
+def brief(finding: Finding) -> str:
+    """What and why, the line, the fix."""
+    lines = [f"{finding.rule} {finding.name} ({finding.severity})", f"  {shown(finding.message, 2000)}"]
+    for location in finding.locations[:2]:
+        role = f"{shown(location.role)}: " if location.role else ""
+        lines.append(f"    {role}{shown(location.place)}  {shown(location.source)}")
+    if finding.fix:
+        first, *more = finding.fix.strip().split("\n")
+        lines.append(f"  fix: {shown(first, 400)}")
+        lines += [f"       {shown(line, 400)}" for line in more]
+    return "\n".join(lines)

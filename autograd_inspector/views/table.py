@@ -1,0 +1,125 @@
+"""The placement table, folded: parameters of equal shape in equal modules share one row."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from autograd_inspector.model.placement import OptimizerRecord, ParameterRow, Placement
+from autograd_inspector.views.shown import size
+
+HEADERS = ("parameter", "shape", "dtype", "device", "gradient", "optimizer", "state", "bytes + state")
+_HOISTED = range(2, 7)
+_FEW = 24
+_NUMBER = re.compile(r"\d+")
+
+
+class Table(Struct, frozen=True):
+    """``common`` is what all parameters share, said once; ``headers`` and ``rows`` are the rest."""
+
+    common: str
+    headers: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def table_of(placement: Placement) -> Table:
+    """One row for each kind of parameter, or of module where there are many; in the order of the model."""
+    optimizers = {optimizer.id: optimizer for optimizer in placement.optimizers}
+    facts = [(row, _facts(row, optimizers)) for row in placement.rows]
+    rows = _rows(facts, lambda row: row.name)
+    if len(rows) > _FEW:
+        rows = _rows([(row, ("", *cells[1:])) for row, cells in facts], _module)
+    alike = [n for n in _HOISTED if len(rows) > 1 and len({row[n] for row in rows}) == 1]
+    common = ", ".join(f"{HEADERS[n]} {rows[0][n]}" for n in alike if rows[0][n])
+    kept = [n for n in range(len(HEADERS)) if n not in alike and any(row[n] for row in rows)]
+    return Table(common, tuple(HEADERS[n] for n in kept), tuple(tuple(row[n] for n in kept) for row in rows))
+
+
+def _facts(row: ParameterRow, optimizers: dict[int, OptimizerRecord]) -> tuple[str, ...]:
+    return _list(row.shape), row.dtype, row.device, _gradient(row), _optimizer(row, optimizers), _state(row)
+
+
+def _module(row: ParameterRow) -> str:
+    """``h.0.attn.*`` for ``h.0.attn.weight``."""
+    owner = row.name.rpartition(".")[0]
+    return f"{owner}.*" if owner else row.name
+
+
+def _rows(
+    facts: list[tuple[ParameterRow, tuple[str, ...]]], name: Callable[[ParameterRow], str]
+) -> list[tuple[str, ...]]:
+    groups: dict[tuple[str, ...], list[ParameterRow]] = {}
+    for row, cells in facts:
+        groups.setdefault((_NUMBER.sub("#", name(row)), *cells), []).append(row)
+    found = []
+    for key, members in groups.items():
+        pattern = _pattern([name(row) for row in members])
+        times = f"  ×{len(members)}" if len(members) > 1 else ""
+        found.append((pattern + times, *key[1:], _bytes(members)))
+    return found
+
+
+def _list(shape: tuple[int, ...]) -> str:
+    return "×".join(map(str, shape)) or "scalar"
+
+
+def _gradient(row: ParameterRow) -> str:
+    if not row.requires_grad:
+        return "frozen"
+    if row.gradient is None:
+        return "reached" if row.reached else "none"
+    gradient = row.gradient
+    unlike = [
+        value for value, own in ((gradient.dtype, row.dtype), (gradient.device, row.device)) if value != own
+    ]
+    return " ".join(["yes", *unlike])
+
+
+def _optimizer(row: ParameterRow, optimizers: dict[int, OptimizerRecord]) -> str:
+    optimizer = optimizers.get(row.optimizer)
+    if optimizer is None:
+        return "none"
+    return f"{optimizer.type}[{row.group}]" if len(optimizer.groups) > 1 else optimizer.type
+
+
+def _state(row: ParameterRow) -> str:
+    """Names of the state tensors; what sets one apart from its parameter stands behind it."""
+    parts = []
+    for entry in row.state:
+        scalar = entry.shape == ()
+        unlike = [
+            value
+            for value, own in ((entry.dtype, row.dtype), (entry.device, row.device))
+            if value != own and not scalar
+        ]
+        if entry.shape not in ((), row.shape):
+            unlike.append(_list(entry.shape))
+        parts.append(f"{entry.name} ({', '.join(unlike)})" if unlike else entry.name)
+    return ", ".join(parts)
+
+
+def _bytes(rows: list[ParameterRow]) -> str:
+    held = {row.storage if row.storage >= 0 else -2 - row.tensor: row.nbytes for row in rows}
+    state = {
+        entry.storage if entry.storage >= 0 else (row.tensor, entry.name): entry.nbytes
+        for row in rows
+        for entry in row.state
+    }
+    own, more = sum(held.values()), sum(state.values())
+    return f"{size(own)} + {size(more)}" if more else size(own)
+
+
+def _pattern(names: list[str]) -> str:
+    """``h.{0…11}.ln.weight`` for names that differ in numbers."""
+    if len(set(names)) == 1:
+        return names[0]
+    columns = [_NUMBER.findall(name) for name in names]
+    between = _NUMBER.split(names[0])
+    text = between[0]
+    for position, part in enumerate(between[1:]):
+        values = [column[position] for column in columns]
+        same = len(set(values)) == 1
+        text += (values[0] if same else f"{{{values[0]}…{values[-1]}}}") + part
+    return text

@@ -1,0 +1,169 @@
+"""The whole report as text, for terminals, logs and notebooks that show nothing else."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.location import Location
+from autograd_inspector.report import Report
+from autograd_inspector.views.shown import counted, shown, size
+from autograd_inspector.views.summary import graph_line, headline
+from autograd_inspector.views.table import table_of
+from autograd_inspector.views.tree import Branch, branches
+
+STYLES = {"error": "bold red", "warning": "bold yellow", "info": "bold cyan"}
+_LINES = 60
+_ROWS = 40
+_NAMES = 8
+
+
+def to_text(report: Report, *, width: int = 100, color: bool = False) -> str:
+    """Findings first, then the graph folded by module, then the placement table, then notes."""
+    console = Console(
+        file=io.StringIO(),
+        width=width,
+        force_terminal=color,
+        color_system="standard" if color else None,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        legacy_windows=False,
+    )
+    with console.capture() as text:
+        for part in (
+            *_findings(report),
+            *_graph(report),
+            *_placement(report),
+            *_notes(report),
+        ):
+            console.print(part)
+    return "\n".join(line.rstrip() for line in text.get().split("\n")).rstrip("\n") + "\n"
+
+
+def _findings(report: Report) -> Iterator[RenderableType]:
+    yield Text(f"autograd inspector: {headline(report)}", "bold")
+    if report.capture.error:
+        yield Text(f"the program raised {shown(report.capture.error.split(chr(10))[0], 400)}", "red")
+    for finding in report.findings:
+        yield Text("")
+        yield finding_block(finding)
+
+
+def finding_block(finding: Finding) -> RenderableType:
+    """Everything about one finding."""
+    parts: list[RenderableType] = [Text(shown(finding.message, 4000))]
+    if finding.locations:
+        parts.append(_places(finding.locations))
+    parts += [Text(f"· {shown(detail, 1000)}") for detail in finding.details]
+    if finding.subjects:
+        names = ", ".join(shown(name, 80) for name in finding.subjects[:_NAMES])
+        more = f" and {len(finding.subjects) - _NAMES} more" if len(finding.subjects) > _NAMES else ""
+        parts.append(Text(f"concerns: {names}{more}", "dim"))
+    if finding.fix:
+        lines = [shown(line, 400) for line in finding.fix.strip().split("\n")]
+        parts.append(Text("fix: " + "\n     ".join(lines), "green"))
+    parts += [Text(f"follows from it: {shown(text, 400)}", "dim") for text in finding.consequences]
+    title = Text.assemble(
+        (finding.severity, STYLES[finding.severity]), f"  {finding.rule} ", (finding.name, "bold")
+    )
+    return Group(title, Padding(Group(*parts), (0, 0, 0, 2)))
+
+
+def _places(locations: tuple[Location, ...]) -> Table:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="magenta", no_wrap=True)
+    grid.add_column(style="cyan", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for location in locations:
+        grid.add_row(shown(location.role or "at", 40), shown(location.place, 60), source_text(location))
+    return grid
+
+
+def source_text(location: Location) -> Text:
+    """The line, with the expression that ran underlined."""
+    text = Text(shown(location.source or f"(in {location.function})"))
+    if 0 < len(location.expression) < len(location.source):
+        start = text.plain.find(shown(location.expression))
+        if start >= 0:
+            text.stylize("underline", start, start + len(location.expression))
+    return text
+
+
+def _graph(report: Report) -> Iterator[RenderableType]:
+    if not report.graph.nodes:
+        return
+    yield Text("")
+    yield Text(f"graph: {graph_line(report)}", "bold")
+    roots = branches(report.graph, report.capture)
+    depth = next((d for d in (6, 5, 4, 3, 2) if _count(roots, d) <= _LINES), 1)
+    tree = Tree("", hide_root=True, guide_style="dim")
+    for branch in roots[:_LINES]:
+        _grow(tree, branch, depth)
+    if len(roots) > _LINES:
+        tree.add(Text(f"… and {counted(len(roots) - _LINES, 'line')} more", "dim"))
+    yield tree
+
+
+def _count(found: tuple[Branch, ...], depth: int) -> int:
+    return sum(1 + len(b.marks) + (_count(b.children, depth - 1) if depth > 1 else 0) for b in found)
+
+
+def _grow(tree: Tree, branch: Branch, depth: int) -> None:
+    line = Text(shown(branch.name, 60), "bold")
+    if branch.times > 1:
+        line.append(f" ×{branch.times}", "bold")
+    line.append(f"  {shown(branch.type, 60)}", "cyan")
+    said = [counted(branch.total, "op")]
+    if branch.ops and (not branch.children or branch.total <= _NAMES):
+        said = [branch.ops]
+    if branch.nbytes:
+        said.append(f"{size(branch.nbytes)} saved")
+    if branch.times > 1:
+        said.append("each")
+    if branch.recomputed:
+        said.append("during backward")
+    line.append(f"  {' · '.join(said)}", "dim")
+    grown = tree.add(line)
+    for what, where, alarming in branch.marks:
+        grown.add(
+            Text(f"✂ {what}" if what.startswith("cut") else f"! {what}", "red" if alarming else "dim").append(
+                f"  {shown(where)}", "dim"
+            )
+        )
+    if depth > 1:
+        for child in branch.children:
+            _grow(grown, child, depth - 1)
+
+
+def _placement(report: Report) -> Iterator[RenderableType]:
+    table = table_of(report.placement)
+    if not table.rows:
+        return
+    yield Text("")
+    yield Text("placement: where parameters, gradients and optimizer state live", "bold")
+    if table.common:
+        yield Text(f"all of them: {shown(table.common)}", "dim")
+    grid = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
+    for number, header in enumerate(table.headers):
+        grid.add_column(header, overflow="fold", style="bold" if number == 0 else "", ratio=None)
+    for row in table.rows[:_ROWS]:
+        grid.add_row(*[Text(shown(text)) for text in row])
+    yield grid
+    if len(table.rows) > _ROWS:
+        yield Text(f"… and {counted(len(table.rows) - _ROWS, 'row')} more", "dim")
+
+
+def _notes(report: Report) -> Iterator[RenderableType]:
+    if report.notes:
+        yield Text("")
+        yield Text("notes", "bold")
+        yield from (Text(f"· {shown(note, 600)}") for note in report.notes)
