@@ -9,6 +9,7 @@ from torch.optim import Optimizer
 
 from autograd_inspector.capture.freeze import freeze
 from autograd_inspector.capture.gradients import walk_roots
+from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.modules import Modules
 from autograd_inspector.capture.optimizers import Optimizers
 from autograd_inspector.capture.tape import Tape, new_tape
@@ -32,7 +33,7 @@ def capture_graph(roots: Iterable[Tensor], model: nn.Module | None) -> Capture:
 def capture_optimizer(optimizer: Optimizer, model: nn.Module | None) -> Capture:
     """An optimizer's parameters, gradients and state."""
     tape, modules = _empty(model)
-    optimizers = Optimizers(tape, _raise)
+    optimizers = Optimizers(tape, Guard(tape, _raise))
     optimizers.snapshot(optimizer, optimizers.id_of(optimizer))
     return _done(tape, modules)
 
@@ -44,7 +45,7 @@ def capture_model(model: nn.Module) -> Capture:
 
 def _empty(model: nn.Module | None) -> tuple[Tape, Modules]:
     tape = new_tape(None, values=False)
-    modules = Modules(tape, _raise)
+    modules = Modules(tape, Guard(tape, _raise))
     if model is not None:
         modules.scan(model)
     return tape, modules

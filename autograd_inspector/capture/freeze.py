@@ -62,9 +62,11 @@ def _tensors(tape: Tape, names: dict[int, tuple[str, ...]], variables: dict[int,
     functions = {t: i for i, op in enumerate(tape.ops) if op[8] & FUNCTION for t in op[3] if t not in op[1]}
     found = []
     for number, fact in enumerate(registry.facts):
-        shape, dtype, device, requires_grad, leaf, offset, stride, inference, storage, birth, first_use = fact
+        shape, dtype, device, leaf, offset, stride, inference, storage, birth, first_use = fact
         requires_grad = registry.entries[number].requires_grad
         birth = functions.get(number, birth)
+        if not leaf and birth >= 0:
+            leaf = tape.ops[birth][9] == tape.ops[birth][10]
         numel = 1
         for size in shape:
             numel *= size
@@ -83,7 +85,7 @@ def _tensors(tape: Tape, names: dict[int, tuple[str, ...]], variables: dict[int,
             TensorRecord(
                 number,
                 kind,
-                tuple(shape),
+                _SHAPES.setdefault(shape, tuple(shape)),
                 _DTYPES.setdefault(dtype, short(dtype)),
                 _DEVICES.setdefault(device, str(device)),
                 numel * item,
@@ -104,6 +106,7 @@ def _tensors(tape: Tape, names: dict[int, tuple[str, ...]], variables: dict[int,
 
 
 FUNCTION = int(Trait.FUNCTION)
+_SHAPES: dict[Any, tuple[int, ...]] = {}
 _DTYPES: dict[Any, str] = {}
 _DEVICES: dict[Any, str] = {}
 
@@ -111,7 +114,8 @@ _DEVICES: dict[Any, str] = {}
 def _variables(tape: Tape, sites: tuple[Site, ...]) -> dict[int, str]:
     """The variable that each tensor was assigned to, from the source of the statement that made it.
 
-    Of several ops that one expression runs (a module call, say), the last one's output is what gets assigned.
+    Of several ops that one expression runs (a module call, say), the last one's output is what gets assigned; the
+    same op again and again is the statement in a loop.
     """
     found: dict[int, str] = {}
     ops = tape.ops
@@ -123,7 +127,8 @@ def _variables(tape: Tape, sites: tuple[Site, ...]) -> dict[int, str]:
         if user is None or not user.target:
             continue
         following = ops[index + 1] if index + 1 < len(ops) else None
-        if following is not None and sites[following[5]].user == user:
+        repeated = following is not None and (following[0], following[6]) == (op[0], op[6])
+        if following is not None and sites[following[5]].user == user and not repeated:
             continue
         for number, name in zip(op[3], _targets(user.target, len(op[3])), strict=False):
             found[number] = name

@@ -12,8 +12,9 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.autograd import Function
 
+from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.ops import gather
-from autograd_inspector.capture.patches import observed
+from autograd_inspector.capture.patches import observed, replaced
 from autograd_inspector.capture.regions import Regions
 from autograd_inspector.capture.registry import version_of
 from autograd_inspector.capture.tape import Tape
@@ -28,37 +29,32 @@ _COLLECTIVES = (
 class Unseen:
     """Observes, for one capture, the calls that bypass the torch-function mode."""
 
-    def __init__(self, tape: Tape, regions: Regions, on_failure: Callable[[Exception], None]) -> None:
+    def __init__(self, tape: Tape, regions: Regions, guard: Guard) -> None:
         self.tape = tape
         self.regions = regions
-        self.on_failure = on_failure
+        self._guard = guard
 
     @contextmanager
     def installed(self) -> Iterator[None]:
         """Put the wrappers in place, and the originals back on exit."""
         with ExitStack() as stack:
             stack.enter_context(self._apply())
-            for method in ("__enter__", "__exit__"):
-                stack.enter_context(
-                    observed(torch.inference_mode, method, after=self._switched, guard=self._guard)
-                )
-            stack.enter_context(_replaced(torch, "from_numpy", self._from_numpy))
+            for method, after in (("__enter__", self._entered), ("__exit__", self._left)):
+                stack.enter_context(observed(torch.inference_mode, method, after=after, guard=self._guard))
+            stack.enter_context(_through(torch, "from_numpy", self._from_numpy))
             if dist.is_available():
                 for name in _COLLECTIVES:
                     if hasattr(dist, name):
-                        stack.enter_context(_replaced(dist, name, functools.partial(self._collective, name)))
+                        stack.enter_context(_through(dist, name, functools.partial(self._collective, name)))
             yield
 
-    def _guard(self, step: Callable[..., Any], *args: Any) -> Any:
-        try:
-            return step(*args)
-        except Exception as failure:
-            self.on_failure(failure)
-            return None
-
-    def _switched(self, *_: Any) -> None:
+    def _entered(self, *_: Any) -> None:
         if self.tape.active():
-            self.regions.switch("torch.inference_mode()")
+            self.regions.enter("torch.inference_mode()")
+
+    def _left(self, *_: Any) -> None:
+        if self.tape.active():
+            self.regions.leave()
 
     @contextmanager
     def _apply(self) -> Iterator[None]:
@@ -69,24 +65,22 @@ class Unseen:
 
         @functools.wraps(call)
         def apply(cls: type[Function], *args: Any, **kwargs: Any) -> Any:
-            if torch.compiler.is_compiling() or not tape.active():
+            if not (tape.here() and tape.active()):
                 return call(cls, *args, **kwargs)
             started = self._guard(self._starts, args, kwargs)
             traits = tape.traits
             tape.traits = traits | int(Trait.INNER)
             try:
-                result = call(cls, *args, **kwargs)
+                with self.regions.kept():
+                    result = call(cls, *args, **kwargs)
             finally:
                 tape.traits = traits
             if started is not None:
                 self._guard(self._applied, cls, started, result)
             return result
 
-        Function.apply = classmethod(apply)  # type: ignore[assignment,method-assign]
-        try:
+        with replaced(Function, "apply", classmethod(apply)):
             yield
-        finally:
-            Function.apply = original  # type: ignore[method-assign]
 
     def _starts(self, args: Any, kwargs: Any) -> Any:
         inputs: list[Tensor] = []
@@ -137,7 +131,7 @@ class Unseen:
 
     def _from_numpy(self, original: Callable[..., Any], array: Any) -> Any:
         result = original(array)
-        if self.tape.active():
+        if self.tape.here() and self.tape.active():
             self._guard(self._arrived, array, result)
         return result
 
@@ -148,17 +142,16 @@ class Unseen:
         tape.exports.came_back(tape, index, (array,))
 
     def _collective(self, name: str, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        if not self.tape.active():
+        if not (self.tape.here() and self.tape.active()):
             return original(*args, **kwargs)
-        inputs: list[Tensor] = []
-        gather((args, kwargs), inputs)
-        before = [version_of(t) for t in inputs]
+        started = self._guard(_versions, (args, kwargs))
         self.tape.recording = False  # torch.distributed hands some collectives to the torch-function mode as well.
         try:
             result = original(*args, **kwargs)
         finally:
             self.tape.recording = not self.tape.closed
-        self._guard(self._communicated, name, inputs, before)
+        if started is not None:
+            self._guard(self._communicated, name, *started)
         return result
 
     def _communicated(self, name: str, inputs: list[Tensor], before: list[int]) -> None:
@@ -180,18 +173,20 @@ class Unseen:
         )
 
 
+def _versions(values: Any) -> tuple[list[Tensor], list[int]]:
+    inputs: list[Tensor] = []
+    gather(values, inputs)
+    return inputs, [version_of(t) for t in inputs]
+
+
 @contextmanager
-def _replaced(owner: Any, name: str, wrapper: Callable[..., Any]) -> Iterator[None]:
-    """A module's function, called through ``wrapper(original, ...)``."""
+def _through(owner: Any, name: str, wrapper: Callable[..., Any]) -> Iterator[None]:
+    """A module's function, called as ``wrapper(original, ...)``."""
     original = getattr(owner, name)
 
     @functools.wraps(original)
     def stand_in(*args: Any, **kwargs: Any) -> Any:
         return wrapper(original, *args, **kwargs)
 
-    setattr(owner, name, stand_in)
-    try:
+    with replaced(owner, name, stand_in):
         yield
-    finally:
-        if getattr(owner, name) is stand_in:
-            setattr(owner, name, original)

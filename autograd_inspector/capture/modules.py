@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from torch import Tensor, nn
 from torch.nn.modules import module as hooks
 
+from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.patches import observed
 from autograd_inspector.capture.stacks import USER, classify
 from autograd_inspector.capture.tape import Tape
@@ -33,9 +34,9 @@ class Root:
 class Modules:
     """Names modules and their tensors; follows which module call the program is in."""
 
-    def __init__(self, tape: Tape, on_failure: Callable[[Exception], None]) -> None:
+    def __init__(self, tape: Tape, guard: Guard) -> None:
         self.tape = tape
-        self.on_failure = on_failure
+        self._guard = guard
         self.roots: list[Root] = []
         self.names: dict[int, dict[int, list[str]]] = {}
         """tensor id -> root number -> its names there."""
@@ -59,22 +60,16 @@ class Modules:
                 stack.callback(handle.remove)
             stack.enter_context(observed(nn.Module, "_apply", after=self._converted, guard=self._guard))
             stack.enter_context(observed(nn.Module, "load_state_dict", after=self._loaded, guard=self._guard))
-            try:
-                yield
-            finally:
-                self._stack.clear()
+            yield
 
-    def _guard(self, step: Callable[..., Any], *args: Any) -> Any:
-        try:
-            return step(*args)
-        except Exception as failure:
-            self.on_failure(failure)
-            return None
+    def close(self) -> None:
+        """Let go of the modules whose call never came back."""
+        self._stack.clear()
 
     # --- the module call stack ---------------------------------------------------------------------------------
 
     def _enter(self, module: nn.Module, _args: Any) -> None:
-        if self.tape.active():
+        if self.tape.here() and self.tape.active():
             self._guard(self._push, module)
 
     def _push(self, module: nn.Module) -> None:
@@ -92,7 +87,9 @@ class Modules:
         tape.call = number
 
     def _leave(self, module: nn.Module, _args: Any, _output: Any) -> None:
-        while self._stack and self.tape.active():
+        if not self.tape.here():
+            return
+        while self._stack:
             outer, entered = self._stack.pop()
             self.tape.call = outer
             if entered is module:
@@ -152,7 +149,7 @@ class Modules:
     # --- changes -------------------------------------------------------------------------------------------------
 
     def _registered(self, module: nn.Module, name: str, parameter: Any) -> None:
-        if isinstance(parameter, Tensor) and self.tape.recording:
+        if isinstance(parameter, Tensor) and self.tape.here() and self.tape.recording:
             self._guard(self._change, "registered", f"{type(module).__name__}.{name}", (parameter,), ())
 
     def _converted(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], _before: Any) -> None:

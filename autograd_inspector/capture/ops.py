@@ -6,17 +6,22 @@ This is the hot path: each call of the user's passes once through :meth:`Recorde
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.overrides import TorchFunctionMode
+from torch.nn import Parameter
+from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack, _pop_mode, _push_mode
 
+from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.regions import Regions
-from autograd_inspector.capture.registry import Entry
-from autograd_inspector.capture.special import PASS, SPECIAL, name_of, silent_writes
+from autograd_inspector.capture.registry import Entry, version_of
+from autograd_inspector.capture.special import NAMES, PASS, SPECIAL, name_of
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.model.op import Trait, Write
 
@@ -25,46 +30,93 @@ _inference = torch.is_inference_mode_enabled
 _sequence = torch.autograd._get_sequence_nr
 _autocast = torch._C._is_any_autocast_enabled
 _ident = threading.get_ident
+_frame = sys._getframe
 CUT, AUTOCAST = int(Trait.CUT), int(Trait.AUTOCAST)
+_PLAIN = frozenset({int, float, bool, str, type(None), torch.dtype, torch.device, torch.Size, slice})
+NO_WRITES: tuple[Write, ...] = ()
 
 
 class Recorder(TorchFunctionMode):
     """Writes one raw op per torch call to the tape; a failure of its own switches it off, never the program."""
 
-    def __init__(self, tape: Tape, regions: Regions, on_failure: Callable[[Exception], None]) -> None:
+    def __init__(self, tape: Tape, regions: Regions, guard: Guard) -> None:
         super().__init__()
         self.tape = tape
         self.regions = regions
-        self.on_failure = on_failure
+        self.guard = guard
+        self.on_failure = guard.on_failure
+
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        """Put the mode on this thread's stack, unless it is there; on exit take it, and nothing else, away."""
+        if any(mode is self for mode in _get_current_function_mode_stack()):
+            yield
+            return
+        _push_mode(self)
+        try:
+            yield
+        finally:
+            self._take_away()
+
+    def _take_away(self) -> None:
+        """Modes that the program pushed above ours and left there stay."""
+        if any(mode is self for mode in _get_current_function_mode_stack()):
+            above = []
+            while (mode := _pop_mode()) is not self:
+                above.append(mode)
+            for mode in reversed(above):
+                _push_mode(mode)
 
     def __torch_function__(  # type: ignore[override]
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         """Call ``func`` and record what it read, returned and modified."""
-        kwargs = kwargs or {}
+        if kwargs is None:
+            kwargs = {}
         tape = self.tape
+        name = NAMES.get(func)
+        if name is not None and tape.recording:
+            return self.record(func, args, kwargs, name, frame=_frame(1))
         if func in PASS or not (tape.recording or tape.active()):
             return func(*args, **kwargs)
         special = SPECIAL.get(func)
         if special is not None:
             return special(self, func, args, kwargs)
-        return self.record(func, args, kwargs, name_of(func))
+        NAMES[func] = name_of(func)
+        return self.record(func, args, kwargs, NAMES[func], frame=_frame(1))
 
-    def record(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], name: str, traits: int = 0) -> Any:
-        """Call ``func`` as an op of that name."""
+    def record(
+        self,
+        func: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        name: str,
+        traits: int = 0,
+        frame: FrameType | None = None,
+        silent: Callable[[], list[Write]] | None = None,
+    ) -> Any:
+        """Call ``func`` as an op of that name. ``silent`` tells the writes that moved no version counter."""
         tape = self.tape
         try:
-            now = len(tape.ops)
-            enter = tape.registry.enter
             inputs: list[Tensor] = []
             gather(args, inputs)
             if kwargs:
                 gather(kwargs.values(), inputs)
-            entries = [enter(t, -1, now) for t in inputs]
-            versions = [_version(t) for t in inputs]
-            grad, inference = _grad_enabled(), _inference()
-            if (grad, inference) != self.regions.mode:
-                self.regions.sync(grad, inference)
+            registry = tape.registry
+            by_address = registry.by_address
+            entries = []
+            for tensor in inputs:
+                entry = by_address.get(id(tensor))
+                if entry is None or entry.ref() is not tensor:
+                    entry = registry.add(tensor, -1, len(tape.ops))
+                entries.append(entry)
+            try:
+                versions = [tensor._version for tensor in inputs]
+            except RuntimeError:
+                versions = [version_of(tensor) for tensor in inputs]
+            mode = (_grad_enabled(), _inference())
+            if mode != self.regions.mode:
+                self.regions.sync(*mode)
             first = _sequence()
         except Exception as failure:
             self.on_failure(failure)
@@ -75,72 +127,65 @@ class Recorder(TorchFunctionMode):
             self._failed(name, entries, versions, traits, error)
             raise
         try:
-            self._append(func, name, args, kwargs, result, inputs, entries, versions, traits, first)
+            last = _sequence()
+            try:
+                after = [tensor._version for tensor in inputs]
+            except RuntimeError:
+                after = [version_of(tensor) for tensor in inputs]
+            alive = False
+            for entry in entries:
+                if entry.requires_grad:
+                    alive = True
+                    break
+            writes = NO_WRITES if after == versions else _writes(inputs, entries, versions, after)
+            if silent is not None:
+                writes = (*writes, *silent())
+            now = len(tape.ops)
+            connected = False
+            if type(result) is Tensor:
+                entry = by_address.get(id(result))
+                if entry is None or entry.ref() is not result:
+                    entry = registry.add(result, now, now)
+                else:
+                    entry.requires_grad = result.requires_grad
+                connected = entry.requires_grad
+                outputs: tuple[int, ...] = (entry.tensor,)
+            else:
+                found: list[Tensor] = []
+                gather((result,), found)
+                if not found and not writes:
+                    return result
+                outputs = ()
+                for tensor in found:
+                    entry = registry.enter(tensor, now, now)
+                    entry.requires_grad = tensor.requires_grad
+                    connected = connected or entry.requires_grad
+                    outputs += (entry.tensor,)
+            if alive and not connected and not _keeps_gradient(registry.entries, writes):
+                traits |= CUT
+            if _autocast():
+                traits |= AUTOCAST
+            if tape.traits and _ident() != tape.thread:
+                first = last = -1  # A backward thread of another device: its sequence numbers are its own.
+            tape.ops.append(
+                (
+                    name,
+                    tuple([entry.tensor for entry in entries]),
+                    tuple(versions),
+                    outputs,
+                    writes,
+                    tape.stacks.at(frame if frame is not None else _frame(1)),
+                    tape.call,
+                    tape.region,
+                    traits | tape.traits,
+                    first,
+                    last,
+                    "",
+                )
+            )
         except Exception as failure:
             self.on_failure(failure)
         return result
-
-    def _append(
-        self,
-        func: Any,
-        name: str,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        result: Any,
-        inputs: list[Tensor],
-        entries: list[Entry],
-        versions: list[int],
-        traits: int,
-        first: int,
-    ) -> None:
-        tape = self.tape
-        now = len(tape.ops)
-        last = _sequence()
-        alive = False
-        writes: list[Write] = []
-        for tensor, entry, before in zip(inputs, entries, versions, strict=True):
-            alive = alive or entry.requires_grad
-            after = _version(tensor)
-            if after != before:
-                entry.requires_grad = tensor.requires_grad
-                writes.append(Write(entry.tensor, entry.storage, before, after))
-        writes += silent_writes(tape, func, args, kwargs)
-        outputs: list[Tensor] = []
-        if isinstance(result, Tensor):
-            outputs.append(result)
-        else:
-            gather((result,), outputs)
-            if not outputs and not writes:
-                return
-        connected = False
-        ids = []
-        for tensor in outputs:
-            entry = tape.registry.enter(tensor, now, now)
-            entry.requires_grad = tensor.requires_grad
-            ids.append(entry.tensor)
-            connected = connected or entry.requires_grad
-        if alive and not connected and not any(e.requires_grad for e in _written(entries, writes)):
-            traits |= CUT
-        if _autocast():
-            traits |= AUTOCAST
-        if _ident() != tape.thread:
-            first = last = -1
-        tape.ops.append(
-            (
-                name,
-                tuple([e.tensor for e in entries]),
-                tuple(versions),
-                tuple(ids),
-                tuple(writes),
-                tape.stacks.here(3),
-                tape.call,
-                tape.region,
-                traits | tape.traits,
-                first,
-                last,
-                "",
-            )
-        )
 
     def _failed(self, name: str, entries: list[Entry], versions: list[int], traits: int, error: BaseException) -> None:
         """Keep the call that raised, with what it was given."""
@@ -150,7 +195,6 @@ class Recorder(TorchFunctionMode):
                 name,
                 tuple(e.tensor for e in entries),
                 traits=traits,
-                site=tape.stacks.here(3),
                 error=f"{type(error).__name__}: {error}"[:2000],
                 versions=tuple(versions),
             )
@@ -161,7 +205,12 @@ class Recorder(TorchFunctionMode):
 def gather(values: Any, into: list[Tensor]) -> None:
     """Collect the tensors among arguments, also inside lists, tuples and dicts."""
     for value in values:
-        if isinstance(value, Tensor):
+        kind = type(value)
+        if kind is Tensor or kind is Parameter:
+            into.append(value)
+        elif kind in _PLAIN:
+            continue
+        elif isinstance(value, Tensor):
             into.append(value)
         elif isinstance(value, (list, tuple)):
             gather(value, into)
@@ -169,15 +218,17 @@ def gather(values: Any, into: list[Tensor]) -> None:
             gather(value.values(), into)
 
 
-def _version(tensor: Tensor) -> int:
-    try:
-        return tensor._version
-    except RuntimeError:
-        return -1
+def _writes(
+    inputs: list[Tensor], entries: list[Entry], versions: list[int], after: list[int]
+) -> tuple[Write, ...]:
+    found = []
+    for tensor, entry, before, now in zip(inputs, entries, versions, after, strict=True):
+        if now != before:
+            entry.requires_grad = tensor.requires_grad
+            found.append(Write(entry.tensor, entry.storage, before, now))
+    return tuple(found)
 
 
-def _written(entries: list[Entry], writes: list[Write]) -> list[Entry]:
-    if not writes:
-        return []
-    touched = {w.tensor for w in writes}
-    return [e for e in entries if e.tensor in touched]
+def _keeps_gradient(entries: list[Entry], writes: tuple[Write, ...]) -> bool:
+    """Whether something that the op wrote requires grad now."""
+    return any(entries[write.tensor].requires_grad for write in writes)

@@ -15,6 +15,7 @@ from torch.optim import Optimizer
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from autograd_inspector.capture.graph_walk import short
+from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.patches import observed
 from autograd_inspector.capture.registry import version_of
 from autograd_inspector.capture.tape import Tape
@@ -34,14 +35,17 @@ class _OpenStep:
         self.at = at
         self.site = site
         self.before = before
+        self.inner = 0
+        """Calls of the same optimizer's inherited ``step`` that are open inside."""
 
 
 class Optimizers:
     """Observes every torch.optim.Optimizer through the public global step hooks."""
 
-    def __init__(self, tape: Tape, on_failure: Callable[[Exception], None]) -> None:
+    def __init__(self, tape: Tape, guard: Guard) -> None:
         self.tape = tape
-        self.on_failure = on_failure
+        self._guard = guard
+        tape.on_left = self._left
         self._known: dict[int, tuple[weakref.ref[Optimizer], int]] = {}
         self._dirty: set[int] = set()
         self._open: list[_OpenStep] = []
@@ -61,17 +65,15 @@ class Optimizers:
                 )
             )
             stack.enter_context(observed(Optimizer, "zero_grad", after=self._zeroed, guard=self._guard))
-            try:
-                yield
-            finally:
-                self._guard(self._abandon_open)
+            yield
 
-    def _guard(self, step: Callable[..., Any], *args: Any) -> Any:
-        try:
-            return step(*args)
-        except Exception as failure:
-            self.on_failure(failure)
-            return None
+    def close(self) -> None:
+        """Let go of the steps that never came back."""
+        self._guard(self._abandon_open)
+        self._open.clear()
+
+    def _left(self) -> None:
+        self._guard(self._abandon_open)
 
     # --- who ---------------------------------------------------------------------------------------------------
 
@@ -165,7 +167,11 @@ class Optimizers:
     # --- steps -------------------------------------------------------------------------------------------------
 
     def _before_step(self, optimizer: Optimizer, args: Any, kwargs: Any) -> tuple[Any, Any] | None:
+        if not self.tape.here():
+            return None
         if not self.tape.active():
+            if self._is_open(optimizer):
+                self._open[-1].inner += 1
             return None
         self._guard(self._begin, optimizer, sys._getframe(1))
         return self._with_closure(args, kwargs)
@@ -209,9 +215,19 @@ class Optimizers:
         return None
 
     def _after_step(self, optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
+        if not self.tape.here() or not self._is_open(optimizer):
+            return
+        opened = self._open[-1]
+        if opened.inner:
+            opened.inner -= 1
+            return
         self.tape.resume()
-        if self._open:
-            self._guard(self._end, optimizer, self._open.pop())
+        self._open.pop()
+        self._guard(self._end, optimizer, opened)
+
+    def _is_open(self, optimizer: Optimizer) -> bool:
+        known = self._known.get(id(optimizer))
+        return bool(self._open) and known is not None and known[1] == self._open[-1].optimizer
 
     def _end(self, optimizer: Optimizer, opened: _OpenStep) -> None:
         self._record(opened, "", type(optimizer).__name__)

@@ -1,4 +1,4 @@
-"""Observing methods that no hook covers: put a wrapper in place, take it away again."""
+"""Observing methods and functions that no hook covers: put a wrapper in place, take it away again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-Guard = Callable[..., Any]
+from autograd_inspector.capture.guard import Guard
+
 Before = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
 After = Callable[[Any, tuple[Any, ...], dict[str, Any], Any], None]
 
@@ -19,12 +20,14 @@ def observed(
     """Call ``before(self, args, kwargs)`` and ``after(self, args, kwargs, what before returned)`` around a method.
 
     ``args`` has ``self`` first. ``after`` also runs when the method raised. Neither can raise into the program:
-    both go through ``guard``.
+    both go through ``guard``. Calls made in another thread are not observed.
     """
     original = owner.__dict__[name]
 
     @functools.wraps(original)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not guard.tape.here():
+            return original(self, *args, **kwargs)
         seen = guard(before, self, (self, *args), kwargs) if before is not None else None
         try:
             return original(self, *args, **kwargs)
@@ -32,9 +35,18 @@ def observed(
             if after is not None:
                 guard(after, self, (self, *args), kwargs, seen)
 
-    setattr(owner, name, wrapper)
+    with replaced(owner, name, wrapper):
+        yield
+
+
+@contextmanager
+def replaced(owner: Any, name: str, stand_in: Any) -> Iterator[None]:
+    """Another value for an attribute; on exit the original comes back, unless the program put its own there."""
+    own = vars(owner)
+    original = own[name]
+    setattr(owner, name, stand_in)
     try:
         yield
     finally:
-        if owner.__dict__.get(name) is wrapper:
+        if own.get(name) is stand_in:
             setattr(owner, name, original)

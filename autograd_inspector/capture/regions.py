@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
@@ -10,10 +13,12 @@ import torch
 
 from autograd_inspector.capture.stacks import SKIP, classify
 from autograd_inspector.capture.tape import Tape
-from autograd_inspector.model.op import Region, RegionKind
+from autograd_inspector.model.op import Region, RegionKind, Trait
 
-_DECORATOR = "decorate_context"
-_LEAVING = {"__exit__"}
+_DECORATORS = {"decorate_context", "generator_context"}
+_SWITCHES = str(Path(torch.__file__).parent / "autograd" / "grad_mode.py")
+_UNDOING = (".__exit__", ".__call__")
+_AS_FUNCTION = "torch.set_grad_enabled("
 
 
 def _kind(grad: bool, inference: bool) -> RegionKind:
@@ -29,38 +34,75 @@ class Regions:
         self._stack: list[int] = []
         tape.regions.append(Region(0, _kind(*self.mode)))
 
-    def switch(self, api: str) -> None:
-        """The grad mode has just been set by a call that we saw; the caller's frame tells who asked."""
-        mode = (torch.is_grad_enabled(), torch.is_inference_mode_enabled())
+    def grad_mode_set(self) -> None:
+        """``torch._C._set_grad_enabled`` has just run: the frames above tell which switch called it, and which way."""
         frame = _outside(sys._getframe(1))
-        if frame is not None and frame.f_code.co_name in _LEAVING:
-            self._leave(mode)
-            return
-        if mode == self.mode:
-            self._stack.append(self.tape.region)
-            return
+        names: list[str] = []
+        while frame is not None and frame.f_code.co_filename == _SWITCHES:
+            names.append(frame.f_code.co_qualname)
+            frame = frame.f_back
+        if names and names[-1].endswith(_UNDOING):
+            self.leave()
+        elif names and not names[-1].startswith("set_grad_enabled."):
+            self.enter(f"torch.{names[-1].split('.')[0]}()")
+        elif self._returns():
+            self.leave()
+        elif not (names and names[-1].endswith(".__enter__") and _now() == self.mode):
+            # `with set_grad_enabled(...)` switches twice: when it is made and when it is entered.
+            self.enter(f"{_AS_FUNCTION}{torch.is_grad_enabled()})")
+
+    def _returns(self) -> bool:
+        """``set_grad_enabled(True)`` called as a function, after ``set_grad_enabled(False)``: the way back."""
+        regions = self.tape.regions
+        if not self._stack or not regions[self.tape.region].api.startswith(_AS_FUNCTION) or _now() == self.mode:
+            return False
+        return regions[self._stack[-1]].kind == _kind(*_now())
+
+    def enter(self, api: str) -> None:
+        """A switch was thrown; the mode that it set may be the one that was on already."""
         self._stack.append(self.tape.region)
-        self._enter(mode, api, frame)
+        mode = _now()
+        if mode != self.mode:
+            self._begin(mode, api, _outside(sys._getframe(1)))
+
+    def leave(self) -> None:
+        """A switch was undone: back to the innermost region of the mode that is on now."""
+        mode = _now()
+        while self._stack:
+            region = self._stack.pop()
+            if self.tape.regions[region].kind == _kind(*mode):
+                self.mode, self.tape.region = mode, region
+                return
+        if mode != self.mode:
+            self._begin(mode, "restored", None)
 
     def sync(self, grad: bool, inference: bool) -> None:
-        """An op ran in another mode than the last known one: C++ switched it (a custom Function's forward does)."""
+        """An op ran in another mode than the last known one: C++ switched it."""
         mode = (grad, inference)
         for earlier in reversed(self._stack):
             if self.tape.regions[earlier].kind == _kind(*mode):
                 self.tape.region, self.mode = earlier, mode
                 return
-        self._enter(mode, "C++ code", None)
+        traits = self.tape.traits
+        if traits & int(Trait.INNER):
+            self._begin(mode, "custom Function", None, "torch.autograd")
+        elif traits & int(Trait.BACKWARD):
+            self._begin(mode, "backward", None, "torch.autograd")
+        else:
+            self._begin(mode, "C++ code", None)
 
-    def _leave(self, mode: tuple[bool, bool]) -> None:
-        if self._stack:
-            self.tape.region = self._stack.pop()
-            if self.tape.regions[self.tape.region].kind == _kind(*mode):
-                self.mode = mode
-                return
-        if mode != self.mode:
-            self._enter(mode, "restored", None)
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Whatever C++ switches inside, it switches back: so do we, without a region for the way back."""
+        region, mode, depth = self.tape.region, self.mode, len(self._stack)
+        try:
+            yield
+        finally:
+            if _now() == mode:
+                self.tape.region, self.mode = region, mode
+                del self._stack[depth:]
 
-    def _enter(self, mode: tuple[bool, bool], api: str, frame: FrameType | None) -> None:
+    def _begin(self, mode: tuple[bool, bool], api: str, frame: FrameType | None, library: str = "") -> None:
         tape = self.tape
         decorated = _decorated(frame)
         site = tape.stacks.here(2)
@@ -74,10 +116,14 @@ class Regions:
                 site=site,
                 decorated=decorated.co_qualname if decorated is not None else "",
                 definition=tape.stacks.of_code(decorated) if decorated is not None else -1,
-                library=_library(frame),
+                library=library or _library(frame),
                 at=len(tape.ops),
             )
         )
+
+
+def _now() -> tuple[bool, bool]:
+    return torch.is_grad_enabled(), torch.is_inference_mode_enabled()
 
 
 def _outside(frame: FrameType | None) -> FrameType | None:
@@ -92,7 +138,7 @@ def _decorated(frame: FrameType | None) -> CodeType | None:
     for _ in range(6):
         if frame is None:
             return None
-        if frame.f_code.co_name == _DECORATOR:
+        if frame.f_code.co_name in _DECORATORS:
             # A frame of torch's own wrapper, never the user's: reading its locals keeps nothing of the program alive.
             func: Any = frame.f_locals.get("func")
             return getattr(func, "__code__", None)

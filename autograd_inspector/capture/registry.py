@@ -8,13 +8,12 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.multiprocessing.reductions import StorageWeakRef
 
 _address = torch._C._storage_address
 
 
 class Entry:
-    """One live tensor object: its id in the capture, its storage's id, whether it required grad when last met."""
+    """One tensor object: its id in the capture, its storage's id, whether it required grad when last met."""
 
     __slots__ = ("ref", "requires_grad", "storage", "tensor")
 
@@ -25,8 +24,11 @@ class Entry:
         self.requires_grad = requires_grad
 
 
-Fact = tuple[Any, ...]
-"""(shape, dtype, device, requires_grad, is_leaf, storage, offset, stride, itemsize, birth, first_use, inference)"""
+Fact = tuple[Any, Any, Any, bool, int, Any, bool, int, int, int]
+"""(shape, dtype, device, is_leaf, offset, stride, inference, storage, birth, first_use).
+
+``is_leaf`` False of an op's output: its op knows better, whether it made a node. ``stride`` None: it covers its storage densely from the start, as whatever has just allocated it does.
+"""
 
 
 class Registry:
@@ -38,30 +40,41 @@ class Registry:
     """
 
     def __init__(self) -> None:
-        self._entries: dict[int, Entry] = {}
+        self.by_address: dict[int, Entry] = {}
         self.entries: list[Entry] = []
-        self._storages: dict[int, int] = {}
-        self._held: list[StorageWeakRef] = []
         self.facts: list[Fact] = []
         self.parameters: set[int] = set()
         self.buffers: set[int] = set()
+        self._storages: dict[int, int] = {}
+        self._held: list[int] = []
 
     def known(self, tensor: Tensor) -> Entry | None:
         """The entry of this very object, None when it was never met."""
-        entry = self._entries.get(id(tensor))
+        entry = self.by_address.get(id(tensor))
         return entry if entry is not None and entry.ref() is tensor else None
 
     def enter(self, tensor: Tensor, birth: int, now: int) -> Entry:
         """The entry of this object, made on first sight. ``birth``: the op that returned it, -1 unknown."""
-        entry = self._entries.get(id(tensor))
+        entry = self.by_address.get(id(tensor))
         if entry is not None and entry.ref() is tensor:
             return entry
-        number = len(self.facts)
-        requires_grad = tensor.requires_grad
+        return self.add(tensor, birth, now)
+
+    def add(self, tensor: Tensor, birth: int, now: int) -> Entry:
+        """A new entry for an object that was never met."""
+        known = len(self._held)
         storage = self.storage_of(tensor)
-        self.facts.append((*_layout(tensor, requires_grad), storage, birth, now))
+        requires_grad = tensor.requires_grad
+        if storage == known and birth >= 0:
+            offset, stride = 0, None
+        else:
+            offset, stride = _placed(tensor)
+        number = len(self.entries)
         entry = Entry(weakref.ref(tensor), number, storage, requires_grad)
-        self._entries[id(tensor)] = entry
+        leaf = not requires_grad or (birth < 0 and tensor.is_leaf)
+        inference = not requires_grad and tensor.is_inference()
+        self.facts.append((tensor.shape, tensor.dtype, tensor.device, leaf, offset, stride, inference, storage, birth, now))
+        self.by_address[id(tensor)] = entry
         self.entries.append(entry)
         return entry
 
@@ -70,7 +83,8 @@ class Registry:
         storage = self.storage_of(tensor)
         entry = self.entries[number]
         entry.storage, entry.requires_grad = storage, tensor.requires_grad
-        self.facts[number] = (*_layout(tensor, tensor.requires_grad), storage, *self.facts[number][9:])
+        layout = (tensor.shape, tensor.dtype, tensor.device, tensor.is_leaf, *_placed(tensor), tensor.is_inference())
+        self.facts[number] = (*layout, storage, *self.facts[number][8:])
 
     def storage_of(self, tensor: Tensor) -> int:
         """The number of the memory behind a tensor, -1 when it has none (sparse, functorch wrappers)."""
@@ -80,8 +94,8 @@ class Registry:
             return -1
         number = self._storages.get(address)
         if number is None:
-            self._held.append(StorageWeakRef(tensor.untyped_storage()))
-            number = self._storages[address] = len(self._storages)
+            number = self._storages[address] = len(self._held)
+            self._held.append(tensor.untyped_storage()._weak_ref())
         return number
 
     def alive(self, tensors: Iterable[int] | None = None) -> Iterator[tuple[int, Tensor]]:
@@ -96,25 +110,18 @@ class Registry:
 
     def close(self) -> None:
         """Forget every live object."""
-        self._entries.clear()
+        self.by_address.clear()
         self.entries.clear()
-        self._held.clear()
+        self._storages.clear()
+        while self._held:
+            torch.UntypedStorage._free_weak_ref(self._held.pop())
 
 
-def _layout(tensor: Tensor, requires_grad: bool) -> Fact:
+def _placed(tensor: Tensor) -> tuple[int, Any]:
     try:
-        return (
-            tensor.shape,
-            tensor.dtype,
-            tensor.device,
-            requires_grad,
-            tensor.is_leaf,
-            tensor.storage_offset(),
-            tensor.stride(),
-            tensor.is_inference(),
-        )
+        return tensor.storage_offset(), tensor.stride()
     except (RuntimeError, NotImplementedError):
-        return (tuple(tensor.shape), tensor.dtype, tensor.device, requires_grad, tensor.is_leaf, 0, None, False)
+        return 0, None
 
 
 def version_of(tensor: Tensor) -> int:

@@ -15,11 +15,13 @@ from typing import Any, Self
 from autograd_inspector.capture.freeze import freeze
 from autograd_inspector.capture.functions import Unseen
 from autograd_inspector.capture.gradients import Engine, walk_alive
+from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.modules import Modules
 from autograd_inspector.capture.ops import Recorder
 from autograd_inspector.capture.optimizers import Optimizers
 from autograd_inspector.capture.regions import Regions
 from autograd_inspector.capture.tape import new_tape
+from autograd_inspector.capture.tracebacks import without_own_frames
 from autograd_inspector.model.capture import Capture
 
 _CURRENT: weakref.ref[Session] | None = None
@@ -38,12 +40,12 @@ class Session:
 
     def __init__(self, *, values: bool = False, stop: FrameType | None = None) -> None:
         self.tape = new_tape(stop, values=values)
-        self.modules = Modules(self.tape, self.fail)
-        self.optimizers = Optimizers(self.tape, self.fail)
-        self.failure: Exception | None = None
+        self.guard = Guard(self.tape, self.fail)
+        self.modules = Modules(self.tape, self.guard)
+        self.optimizers = Optimizers(self.tape, self.guard)
+        self.failure = ""
         self._stack = ExitStack()
         self._started = 0.0
-        self._threads = 0
 
     def start(self) -> Self:
         """Install all observers; raises NestedInspectionError when another capture is open."""
@@ -53,28 +55,36 @@ class Session:
             raise NestedInspectionError(
                 "autograd_inspector: a capture is already open; close it (or `%autograd_inspect off`) before opening another"
             )
-        tape = self.tape
-        regions = Regions(tape)
-        recorder = Recorder(tape, regions, self.fail)
-        engine = Engine(tape, recorder, self.fail)
-        with ExitStack() as stack:
-            for observer in (self.modules, self.optimizers, Unseen(tape, regions, self.fail), engine):
-                stack.enter_context(observer.installed())
-            stack.enter_context(recorder)
-            self._stack = stack.pop_all()
         _CURRENT = weakref.ref(self)
-        self._threads = threading.active_count()
         self._started = time.perf_counter()
+        try:
+            self._install()
+        except Exception as failure:
+            self.fail(failure)
         return self
+
+    def _install(self) -> None:
+        tape, guard = self.tape, self.guard
+        tape.thread = threading.get_ident()
+        regions = Regions(tape)
+        recorder = Recorder(tape, regions, guard)
+        tape.mode = recorder
+        engine = Engine(tape, recorder, guard)
+        observers = (self.modules, self.optimizers, Unseen(tape, regions, guard), engine, recorder)
+        with ExitStack() as stack:
+            for observer in observers:
+                stack.enter_context(observer.installed())
+            self._stack = stack.pop_all()
 
     def finish(self, error: BaseException | None = None) -> Capture:
         """Take every observer away and freeze what was seen."""
         seconds = time.perf_counter() - self._started
         tape = self.tape
         tape.recording = False
-        self._stack.close()
+        without_own_frames(error)
         text = "" if error is None else f"{type(error).__name__}: {error}"[:4000]
         try:
+            self._stack.close()
             if not tape.closed:
                 self._last_look()
             tape.closed = True
@@ -84,29 +94,34 @@ class Session:
             return Capture(error=text, seconds=seconds, notes=tuple(tape.notes))
         finally:
             tape.closed = True
+            tape.resume()
+            self.modules.close()
             tape.stacks.close()
             tape.registry.close()
 
     def _last_look(self) -> None:
+        self.optimizers.close()
         self.modules.rescan()
         for number, optimizer in self.optimizers.alive():
             self.optimizers.snapshot(optimizer, number)
         walk_alive(self.tape)
-        if threading.active_count() > max(self._threads, 1):
-            self.tape.note("Other threads were running: torch calls made there were not observed.")
 
     def fail(self, failure: Exception) -> None:
         """The inspector's own failure: stop recording, say so once, leave the program alone."""
-        if self.failure is not None:
+        if self.failure:
             return
-        self.failure = failure
         self.tape.closed, self.tape.recording = True, False
         where = _origin(failure.__traceback__)
         text = f"autograd_inspector stopped recording: {type(failure).__name__}: {failure} ({where})"
+        self.failure = text
         self.tape.note(text)
         if os.environ.get("AUTOGRAD_INSPECTOR_STRICT"):
             raise failure
-        warnings.warn(text, InspectorWarning, stacklevel=3)
+        try:
+            warnings.warn(text, InspectorWarning, stacklevel=3)
+        except InspectorWarning:
+            # The program turns warnings into errors. Ours must not become one of its own.
+            print(text, file=sys.stderr)  # noqa: T201
 
 
 def _origin(traceback: TracebackType | None) -> str:

@@ -65,37 +65,37 @@ EXPORTS = frozenset(getattr(Tensor, name) for name in _EXPORTS if hasattr(Tensor
 FROM_PYTHON = frozenset({torch.tensor, torch.as_tensor, torch.asarray, torch.full, torch.full_like})
 """Calls that make a tensor out of Python or NumPy values."""
 
-_NAMES: dict[Any, str] = {}
+NAMES: dict[Any, str] = {}
+"""The functions met so far that are plain ops, by name: one look-up decides for them."""
 
 
 def name_of(func: Any) -> str:
     """The field's name of a torch function: ``add_``, ``linear``, ``T`` (an attribute)."""
-    name = _NAMES.get(func)
-    if name is None:
-        name = getattr(func, "__name__", "") or type(func).__name__
-        if name in {"__get__", "__set__"}:
-            name = getattr(getattr(func, "__self__", None), "__name__", name)
-        _NAMES[func] = name
+    name = str(getattr(func, "__name__", "") or type(func).__name__)
+    if name in {"__get__", "__set__"}:
+        name = str(getattr(getattr(func, "__self__", None), "__name__", name))
     return name
 
 
-def silent_writes(tape: Tape, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Write]:
-    """Writes that the op makes without moving a version counter (measured on torch 2.13)."""
-    statistics = _STATISTICS.get(func)
-    if statistics is None:
-        return []
-    names, training = statistics
-    given = dict(zip(names, args, strict=False)) | kwargs
-    if not given.get("training", training):
-        return []
-    found = []
-    for name in ("running_mean", "running_var"):
-        tensor = given.get(name)
-        if isinstance(tensor, Tensor):
-            entry = tape.registry.enter(tensor, -1, len(tape.ops))
-            version = version_of(tensor)
-            found.append(Write(entry.tensor, entry.storage, version, version))
-    return found
+def _normalise(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A norm in training mode updates its running statistics without moving their counters (torch 2.13)."""
+
+    def silent() -> list[Write]:
+        tape = recorder.tape
+        names, training = _STATISTICS[func]
+        given = dict(zip(names, args, strict=False)) | kwargs
+        if not given.get("training", training):
+            return []
+        found = []
+        for name in ("running_mean", "running_var"):
+            tensor = given.get(name)
+            if isinstance(tensor, Tensor):
+                entry = tape.registry.enter(tensor, -1, len(tape.ops))
+                version = version_of(tensor)
+                found.append(Write(entry.tensor, entry.storage, version, version))
+        return found
+
+    return recorder.record(func, args, kwargs, name_of(func), silent=silent)
 
 
 _FUNCTIONAL = ("input", "running_mean", "running_var", "weight", "bias", "training", "momentum", "eps")
@@ -174,7 +174,7 @@ def _set_requires_grad(recorder: Recorder, func: Any, args: tuple[Any, ...], kwa
 def _set_grad_mode(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     result = func(*args, **kwargs)
     try:
-        recorder.regions.switch("set_grad_enabled")
+        recorder.regions.grad_mode_set()
     except Exception as failure:
         recorder.on_failure(failure)
     return result
@@ -246,6 +246,7 @@ def _specials() -> dict[Any, Handler]:
         torch.autograd.grad: _untouched,
     }
     table |= dict.fromkeys(EXPORTS, _export)
+    table |= dict.fromkeys(_STATISTICS, _normalise)
     table |= dict.fromkeys(FROM_PYTHON, _from_python)
     table |= dict.fromkeys([getattr(torch, name) for name in _LIKE], _shape_only)
     table |= dict.fromkeys([getattr(Tensor, name) for name in _NEW], _shape_only)

@@ -41,49 +41,49 @@ class Stacks:
         self.chains: list[list[tuple[CodeType, int, bool]]] = []
         self._kinds: dict[str, int] = {}
 
-    def here(self, depth: int = 1) -> int:
-        """The id of the current stack, from ``depth`` frames above the caller."""
-        frame: FrameType | None = sys._getframe(depth + 1)
+    def here(self, depth: int = 0) -> int:
+        """The id of the current stack (our own frames are never part of one)."""
+        return self.at(sys._getframe(depth + 1))
+
+    def at(self, start: FrameType | None) -> int:
+        """The id of the stack that ends in that frame."""
+        frame = start
         stop = self.stop
         kinds = self._kinds
         key: list[int] = []
-        users = libraries = 0
+        users = 0
         for _ in range(MAX_WALK):
             if frame is None:
                 break
             code = frame.f_code
-            name = code.co_filename
-            kind = kinds.get(name, -1)
-            if kind < 0:
-                kind = kinds[name] = classify(name)
-            if kind == USER:
-                key += (id(code), frame.f_lasti)
-                users += 1
-                if users == MAX_USER:
-                    break
-            elif kind == LIBRARY and libraries < MAX_LIBRARY and users == 0:
-                key += (id(code), frame.f_lasti)
-                libraries += 1
+            kind = kinds.get(code.co_filename)
+            if kind is None:
+                kind = kinds[code.co_filename] = classify(code.co_filename)
+            if kind:
+                if kind == USER:
+                    users += 1
+                    key.append(id(code))
+                    key.append(frame.f_lasti)
+                    if users == MAX_USER:
+                        break
+                elif users == 0 and len(key) < 2 * MAX_LIBRARY:
+                    key.append(id(code))
+                    key.append(frame.f_lasti)
             if frame is stop:
                 break
             frame = frame.f_back
         found = tuple(key)
         site = self.keys.get(found)
-        if site is None:
-            site = self._intern(found, depth + 1)
-        return site
+        return self._intern(found, start) if site is None else site
 
-    def _intern(self, key: tuple[int, ...], depth: int) -> int:
+    def _intern(self, key: tuple[int, ...], start: FrameType | None) -> int:
         """Keep the code objects of a new stack, so that their ids stay theirs."""
-        wanted = {(key[i], key[i + 1]) for i in range(0, len(key), 2)}
         chain: list[tuple[CodeType, int, bool]] = []
-        frame: FrameType | None = sys._getframe(depth + 1)
-        while frame is not None and len(chain) * 2 < len(key):
-            if (id(frame.f_code), frame.f_lasti) in wanted:
-                kind = self._kinds[frame.f_code.co_filename]
-                chain.append((frame.f_code, frame.f_lasti, kind == LIBRARY))
-            if frame is self.stop:
-                break
+        frame = start
+        while frame is not None and 2 * len(chain) < len(key):
+            at = 2 * len(chain)
+            if (id(frame.f_code), frame.f_lasti) == (key[at], key[at + 1]):
+                chain.append((frame.f_code, frame.f_lasti, self._kinds[frame.f_code.co_filename] == LIBRARY))
             frame = frame.f_back
         site = self.keys[key] = len(self.chains)
         self.chains.append(chain)

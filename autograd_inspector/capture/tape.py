@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
 from torch import Tensor
+from torch.overrides import _get_current_function_mode_stack
 
 from autograd_inspector.capture.exports import Exports
 from autograd_inspector.capture.registry import Registry
@@ -23,6 +25,9 @@ RawOp = tuple[
     str, tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[Any, ...], int, int, int, int, int, int, str
 ]
 """(name, inputs, versions, outputs, writes, site, call, region, traits, first_seq, last_seq, error)"""
+
+
+OTHER_THREADS = "Torch ran in other threads too: what was called there was not observed."
 
 
 @dataclass
@@ -59,6 +64,10 @@ class Tape:
     _suspender: FrameType | None = None
     closed: bool = False
     """Nothing is recorded any more: the capture ended, its own failure ended it, or this is a forked child."""
+    mode: object = None
+    """The torch-function mode of this capture: the threads that have it on their stack are observed."""
+    on_left: Callable[[], None] | None = None
+    """Called when an exception is found to have left the frame that had suspended recording."""
 
     def id_of(self, tensor: Tensor) -> int:
         """The id of a tensor, met now if never before."""
@@ -74,7 +83,23 @@ class Tape:
                 return False
             frame = frame.f_back
         self.resume()
-        return True
+        if self.on_left is not None and self.recording:
+            self.on_left()
+        return self.recording
+
+    def here(self) -> bool:
+        """Whether the capture is open and this thread is part of it. Hooks and patched methods are process-wide.
+
+        An engine thread of a backward that the capture's own thread called carries the mode, so it is part of it.
+        """
+        if self.closed:
+            return False
+        if threading.get_ident() == self.thread:
+            return True
+        if any(mode is self.mode for mode in _get_current_function_mode_stack()):
+            return True
+        self.note(OTHER_THREADS)
+        return False
 
     def suspend(self, frame: FrameType | None) -> None:
         """Stop recording for as long as that frame runs."""

@@ -1,0 +1,44 @@
+"""Tracebacks without the inspector's frames: the same tail, and no frame that keeps a tensor alive."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+
+_PACKAGE = str(Path(__file__).resolve().parent.parent)
+_DISPATCH = "handle_torch_function"
+
+
+def without_own_frames(error: BaseException | None) -> None:
+    """Take the inspector's frames out of an exception, its causes, its context and its group, in place."""
+    seen: set[int] = set()
+    left = [error]
+    while left:
+        found = left.pop()
+        if found is None or id(found) in seen:
+            continue
+        seen.add(id(found))
+        found.__traceback__ = _cleaned(found.__traceback__)
+        left += [found.__cause__, found.__context__]
+        if isinstance(found, BaseExceptionGroup):
+            left += found.exceptions
+
+
+def _cleaned(traceback: TracebackType | None) -> TracebackType | None:
+    kept: list[TracebackType] = []
+    while traceback is not None:
+        if traceback.tb_frame.f_code.co_filename.startswith(_PACKAGE):
+            _drop_detour(kept)
+        else:
+            kept.append(traceback)
+        traceback = traceback.tb_next
+    for entry, following in zip(kept, [*kept[1:], None], strict=True):
+        if entry.tb_next is not following:
+            entry.tb_next = following
+    return kept[0] if kept else None
+
+
+def _drop_detour(kept: list[TracebackType]) -> None:
+    """A torch function written in Python calls itself again for a mode: forget the first of the two calls."""
+    if len(kept) > 1 and kept[-1].tb_frame.f_code.co_name == _DISPATCH:
+        del kept[-2:]
