@@ -40,11 +40,21 @@ class Folding:
 
     def keys(self, limit: int) -> dict[int, Key]:
         """The finest folding that needs no more boxes than ``limit``, else the coarsest."""
+        candidates = list(self._candidates())
+        for key_of in candidates[:-1]:
+            found = self._within(limit, key_of)
+            if found is not None:
+                return found
+        return {node.id: candidates[-1](node) for node in self.nodes}
+
+    def _within(self, limit: int, key_of: Callable[[GraphNode], Key]) -> dict[int, Key] | None:
         found: dict[int, Key] = {}
-        for key_of in self._candidates():
-            found = {node.id: key_of(node) for node in self.nodes}
-            if len(set(found.values())) <= limit:
-                break
+        distinct: set[Key] = set()
+        for node in self.nodes:
+            key = found[node.id] = key_of(node)
+            distinct.add(key)
+            if len(distinct) > limit:
+                return None
         return found
 
     def _candidates(self) -> Iterator[Callable[[GraphNode], Key]]:
