@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import weakref
+from collections import deque
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
 _KEPT = 4096
 _SEARCHED = 1024
+_RECENT = 64
 
 
 class Exports:
@@ -23,12 +26,14 @@ class Exports:
     def __init__(self) -> None:
         self._scalars: dict[float, int] = {}
         self._arrays: dict[int, tuple[weakref.ref[Any], int]] = {}
+        self._recent: deque[tuple[list[CodeType], int, int]] = deque(maxlen=_RECENT)
 
     def left(self, tape: Tape, name: str, tensor: Tensor, result: Any) -> int:
         """A tensor's value became a Python or NumPy value; returns the index of the op that says so."""
         entry = tape.registry.enter(tensor, -1, len(tape.ops))
         traits = int(Trait.EXPORT) | (int(Trait.CUT) if entry.requires_grad else 0)
         index = tape.append(name, (entry.tensor,), traits=traits, site=tape.stacks.here(3))
+        self._recent.append((_functions(tape, tape.ops[index][5]), entry.tensor, len(tape.backwards)))
         if isinstance(result, float):
             self._remember(result, entry.tensor)
         elif isinstance(result, list):
@@ -48,14 +53,28 @@ class Exports:
         """Join the op at ``index`` to the tensors whose exported values it was given."""
         if index >= len(tape.ops):
             return
-        sources = tuple(dict.fromkeys(self._sources(values)))
         op = tape.ops[index]
-        if not sources or op[1]:
+        if op[1]:
+            return
+        found = self._sources(values) or self._nearby(tape, op[5], values)
+        sources = tuple(dict.fromkeys(found))
+        if not sources:
             return
         name, _, _, outputs, writes, site, call, region, traits, first, last, error = op
         versions = (-1,) * len(sources)
         traits |= int(Trait.CUT)
         tape.ops[index] = (name, sources, versions, outputs, writes, site, call, region, traits, first, last, error)
+
+    def _nearby(self, tape: Tape, site: int, values: Any) -> list[int]:
+        """The value was computed with in between: what left torch in the same function since the last backward."""
+        if not any(isinstance(value, float) or hasattr(value, "__array_interface__") for value in _leaves(values)):
+            return []
+        function, runs = _functions(tape, site)[:1], len(tape.backwards)
+        return [
+            tensor
+            for functions, tensor, run in self._recent
+            if function and function[0] in functions and run == runs and tape.registry.entries[tensor].requires_grad
+        ]
 
     def _sources(self, values: Any) -> list[int]:
         found = [self._scalars[number] for number in _numbers(values) if number in self._scalars]
@@ -69,13 +88,23 @@ class Exports:
         return found
 
 
+def _functions(tape: Tape, site: int) -> list[CodeType]:
+    """The user's functions that a site lies in, innermost first (a comprehension is a function of its own)."""
+    return [code for code, _, library in tape.stacks.chains[site] if not library]
+
+
 def _numbers(values: Any) -> list[float]:
-    found: list[float] = []
+    return [value for value in _leaves(values) if isinstance(value, float)]
+
+
+def _leaves(values: Any) -> list[Any]:
+    """The first so many values inside nested lists and tuples."""
+    found: list[Any] = []
     stack = [values]
     while stack and len(found) < _SEARCHED:
         value = stack.pop()
-        if isinstance(value, float):
-            found.append(value)
-        elif isinstance(value, (list, tuple)):
+        if isinstance(value, (list, tuple)):
             stack.extend(value[:_SEARCHED])
+        else:
+            found.append(value)
     return found

@@ -9,7 +9,7 @@ from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait, Write
 from autograd_inspector.rules.advice import needs_because, repair
-from autograd_inspector.rules.catalogue import Facts, joined, rule, unique
+from autograd_inspector.rules.catalogue import Facts, folded, joined, rule, unique
 from autograd_inspector.rules.recompute import recompute_edits
 from autograd_inspector.rules.unsaved import hidden_saver
 
@@ -249,7 +249,7 @@ def _unseen(facts: Facts, run: Backward, members: list[tuple[Saved, Op, Write]])
         "AG202",
         "unseen-edit",
         "error",
-        f"{joined(names)} was saved for backward by {saver_name(facts, node)} and then modified by {how}: no version "
+        f"{folded(names)} was saved for backward by {saver_name(facts, node)} and then modified by {how}: no version "
         "counter moved, so the gradients are silently wrong",
         repair(facts, [op], name),
         unique([

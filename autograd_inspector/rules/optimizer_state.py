@@ -8,7 +8,7 @@ from autograd_inspector.model.event import Change
 from autograd_inspector.model.finding import Finding, Severity
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.placement import OptimizerRecord, ParameterRow, StateEntry
-from autograd_inspector.rules.catalogue import Facts, joined, rule, unique
+from autograd_inspector.rules.catalogue import Facts, folded, joined, rule, unique
 from autograd_inspector.rules.severed import differentiable
 
 Misplaced = tuple[ParameterRow, StateEntry]
@@ -111,7 +111,7 @@ def _belongs(row: ParameterRow, entry: StateEntry, optimizer: OptimizerRecord, *
 def _device_text(facts: Facts, wrong: list[Misplaced]) -> tuple[str, str]:
     row, entry = wrong[0]
     kinds = joined(dict.fromkeys(e.name for _, e in wrong), 4)
-    names = joined(r.name for r, _ in wrong)
+    names = folded(r.name for r, _ in wrong)
     return (
         f"{kinds} of {names} {'is' if len(wrong) == 1 else 'are'} on {entry.device} while the parameters are on "
         f"{row.device}",
@@ -124,7 +124,7 @@ def _device_text(facts: Facts, wrong: list[Misplaced]) -> tuple[str, str]:
 def _dtype_text(facts: Facts, wrong: list[Misplaced]) -> tuple[str, str]:
     row, entry = wrong[0]
     kinds = joined(dict.fromkeys(e.name for _, e in wrong), 4)
-    names = joined(r.name for r, _ in wrong)
+    names = folded(r.name for r, _ in wrong)
     return (
         f"{kinds} of {names} {'is' if len(wrong) == 1 else 'are'} {entry.dtype} while the parameters are {row.dtype}",
         "Convert the model first, then build the optimizer and load its state. For the state that is there now: "

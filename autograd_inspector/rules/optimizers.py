@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.placement import OptimizerRecord
-from autograd_inspector.rules.catalogue import Facts, joined, rule, unique
+from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
 from autograd_inspector.rules.loose import Loose
 
 
@@ -51,7 +51,7 @@ def not_in_optimizer(facts: Facts) -> Iterator[Finding]:
         "AG404",
         "not-in-optimizer",
         "warning",
-        f"{joined(names)} {'get' if len(names) > 1 else 'gets'} gradients but {'are' if len(names) > 1 else 'is'} in no "
+        f"{folded(names)} {'get' if len(names) > 1 else 'gets'} gradients but {'are' if len(names) > 1 else 'is'} in no "
         f"optimizer: {loose.optimizer.type} does not hold {'them' if len(names) > 1 else 'it'}{of}",
         "Build the optimizer from the parameters of the model that is trained, after it has all its layers, or call "
         "optimizer.add_param_group({'params': [...]}) for the new ones; freeze with requires_grad_(False) what is not "
@@ -103,7 +103,7 @@ def orphan_in_optimizer(facts: Facts) -> Iterator[Finding]:
         "AG405",
         "orphan-in-optimizer",
         "error" if any(step.error for step in facts.capture.steps) else "warning",
-        f"{loose.optimizer.type} holds {len(loose.orphans)} parameters that are no longer the model's: {joined(names)} "
+        f"{loose.optimizer.type} holds {len(loose.orphans)} parameters that are no longer the model's: {folded(names)} "
         f"get the gradients and are in no optimizer, so step() does not move them{at_entry}",
         "Build the optimizer after the model is final, or copy into the existing parameters (load_state_dict without "
         "assign=True, copy_ under torch.no_grad()) instead of replacing them.",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.model.finding import Finding, Severity
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Region
-from autograd_inspector.rules.catalogue import Facts, joined, rule, unique
+from autograd_inspector.rules.catalogue import Facts, folded, joined, rule, unique
 from autograd_inspector.rules.severed import NO_GRAD_ERROR, Cause, Severed
 
 INFERENCE_ERRORS = ("Inference tensors cannot be saved for backward", "Inplace update to inference tensor")
@@ -311,7 +311,7 @@ def _described(facts: Facts, cut: Severed, op: Op) -> str:
 
 
 def _effect(facts: Facts, cut: Severed) -> str:
-    names = joined(facts.name(t) for t in cut.parameters)
+    names = folded(facts.name(t) for t in cut.parameters)
     if cut.fatal:
         return ": the tensor given to backward does not require grad" + (f" ({names} cannot learn)" if names else "")
     return f": {names} get no gradient" if len(cut.parameters) > 1 else f": {names} gets no gradient"
@@ -380,7 +380,7 @@ def _checkpoint_finding(facts: Facts, op: Op, backward: int) -> Finding:
         for t in o.inputs
         if capture.tensors[t].kind == "parameter" and capture.tensors[t].requires_grad
     ]
-    names = joined(facts.name(t) for t in inside)
+    names = folded(facts.name(t) for t in inside)
     return Finding(
         "AG106",
         "no-trainable-input",
@@ -408,7 +408,7 @@ def _all_frozen(facts: Facts, roots: tuple[int, ...], before: int, backward: int
     where = tuple(place for change in changes[-1:] for place in facts.chain(change.site, "frozen here"))
     roots_named = joined(map(facts.name, roots), 2)
     message = (
-        f"nothing that {roots_named} is computed from requires grad: {joined(names)} are frozen"
+        f"nothing that {roots_named} is computed from requires grad: {folded(names)} are frozen"
         if names
         else f"nothing that {roots_named} is computed from requires grad: no parameter took part"
     )
