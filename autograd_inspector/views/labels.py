@@ -43,6 +43,8 @@ def leaf_title(node: GraphNode, capture: Capture) -> tuple[str, str]:
     kind: str = "needs grad" if node.tracked and node.kind == "input" else node.kind
     if node.kind == "parameter" and not node.tracked:
         kind = "frozen parameter"
+    if node.kind == "input" and not record.leaf:
+        kind = "made before the capture"
     name = record.names[0] if record.names else record.variable
     shape = _shape(record.shape)
     return (shown(name, _LONGEST), _join(kind, shape)) if name else (f"{record.dtype} {shape}", kind)

@@ -1,0 +1,1 @@
+"""One thin module per framework, named after it."""
