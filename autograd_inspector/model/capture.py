@@ -34,6 +34,8 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     models: tuple[str, ...] = ()
     owners: dict[int, int] = {}  # noqa: RUF012 - msgspec copies a Struct's empty default for each instance
     """Parameter -> index of the model that has it now."""
+    alive: tuple[int, ...] = ()
+    """Tensors with a graph that the program still held at the end."""
     error: str = ""
     notes: tuple[str, ...] = ()
     seconds: float = 0.0

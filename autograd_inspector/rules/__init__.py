@@ -6,7 +6,18 @@ import os
 
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.finding import SEVERITIES, Finding
-from autograd_inspector.rules import gradients, inplace, optimizer_state, optimizers, steps, unreached  # noqa: F401
+from autograd_inspector.rules import (  # noqa: F401 - importing a family enters its rules into the catalogue
+    forbidden,
+    gradients,
+    inplace,
+    lifetime,
+    membership,
+    optimizer_state,
+    optimizers,
+    steps,
+    unreached,
+    unused,
+)
 from autograd_inspector.rules.catalogue import CATALOGUE, Facts, Rule
 
 __all__ = ["CATALOGUE", "Rule", "findings_of"]

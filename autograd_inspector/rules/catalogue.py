@@ -9,10 +9,11 @@ from functools import cached_property
 from msgspec import Struct
 
 from autograd_inspector.model.capture import Capture, with_role
+from autograd_inspector.model.event import LeafChange
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.dataflow import DataFlow
 from autograd_inspector.model.location import Location
-from autograd_inspector.model.op import Op, Write
+from autograd_inspector.model.op import Op, Trait, Write
 from autograd_inspector.rules.loose import Loose, loose_of
 from autograd_inspector.rules.severed import Severed, severed
 
@@ -81,6 +82,35 @@ class Facts:
         """Parameters meant to learn that no backward reached."""
         orphans = set(self.loose.orphans) if self.loose is not None else set()
         return self.meant - self.reached - orphans
+
+    @cached_property
+    def emptied(self) -> frozenset[int]:
+        """Leaves that a backward's graph held and that still had no gradient afterwards."""
+        return frozenset(t for run in self.capture.backwards for t in run.empty) - self.reached
+
+    @cached_property
+    def _read(self) -> frozenset[int]:
+        return frozenset(t for op in self.capture.ops if not op.has(Trait.STEP) for t in op.inputs)
+
+    def used(self, tensor: int) -> bool:
+        """Whether any op of the program read the tensor."""
+        return tensor in self._read
+
+    def requires_grad_at(self, tensor: int, at: int) -> bool:
+        """``requires_grad`` of a leaf when the op of that index ran."""
+        wanted = self.capture.tensors[tensor].requires_grad
+        for change in reversed(self._leaf_changes.get(tensor, [])):
+            if change.at <= at:
+                return change.requires_grad
+            wanted = not change.requires_grad
+        return wanted
+
+    @cached_property
+    def _leaf_changes(self) -> dict[int, list[LeafChange]]:
+        found: dict[int, list[LeafChange]] = {}
+        for change in self.capture.leaf_changes:
+            found.setdefault(change.tensor, []).append(change)
+        return found
 
     @cached_property
     def loose(self) -> Loose | None:

@@ -1,0 +1,105 @@
+"""AG203: in-place operations that autograd forbids outright."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.op import Op
+from autograd_inspector.rules.catalogue import Facts, rule, unique
+
+_FORBIDDEN = (
+    (
+        "a leaf Variable that requires grad",
+        "is a leaf that requires grad",
+        "Wrap the update in `with torch.no_grad():`, or work on `{name}.clone()`.",
+    ),
+    (
+        "a view of a leaf Variable that requires grad",
+        "is a view of a leaf that requires grad",
+        "Wrap the update in `with torch.no_grad():`, or work on `{name}.clone()`.",
+    ),
+    (
+        "more than one element of the written-to tensor refers to a single memory location",
+        "is an expanded view: several of its elements are one memory location",
+        "Write `{name} = {name} + ...` (out of place), or call `.contiguous()` / `.clone()` after the expand.",
+    ),
+    (
+        "some elements of the input tensor and the written-to tensor refer to a single memory location",
+        "overlaps the memory that the same call reads",
+        "Read from a copy: `{name}.clone()`.",
+    ),
+    (
+        "is a view and is being modified inplace",
+        "is a view that must not be modified in place",
+        "Use the out-of-place form of the operation, or modify `{name}.clone()`.",
+    ),
+    (
+        "functions with out=... arguments don't support automatic differentiation",
+        "is written through out=, which autograd does not follow",
+        "Assign the result instead of passing out=, or compute under torch.no_grad().",
+    ),
+    (
+        "A view was created in no_grad mode and is being modified inplace with grad mode enabled",
+        "is a view made under no_grad and modified with grad mode on",
+        "Make the view where gradient is recorded, or modify `{name}.clone()`.",
+    ),
+)
+
+
+@rule("AG203", "forbidden-inplace")
+def forbidden_inplace(facts: Facts) -> Iterator[Finding]:
+    """In place on a leaf that requires grad, on an expanded tensor, or on a view that allows none.
+
+    Why it matters
+        The call raises at once, in words that name neither the tensor nor the view that it is.
+
+    Example
+        ::
+
+            bias = (w * 2).expand(3, 4)
+            bias += torch.ones(3, 4)
+
+    Fix
+        ::
+
+            bias = (w * 2).expand(3, 4)
+            bias = bias + torch.ones(3, 4)
+
+    References
+        "In-place operations with autograd" in the autograd notes of the PyTorch documentation; torch.Tensor.expand.
+    """
+    for op in facts.capture.ops:
+        for text, what, fix in _FORBIDDEN if op.error else ():
+            if text in op.error and op.inputs:
+                yield _finding(facts, op, what, fix)
+                break
+
+
+def _finding(facts: Facts, op: Op, what: str, fix: str) -> Finding:
+    target = op.inputs[0]
+    made = facts.flow.birth(target)
+    name = facts.name(target)
+    place = facts.capture.place(op.site)
+    if place is not None and "." not in name and "[" in name:
+        name = _assigned(place.source) or name
+    by = f" (made by `{made.name}`)" if made is not None else ""
+    return Finding(
+        "AG203",
+        "forbidden-inplace",
+        "error",
+        f"`{op.name}` cannot modify {name} in place: {name}{by} {what}",
+        fix.replace("{name}", name),
+        unique([
+            *facts.chain(op.site, "modified in place here"),
+            *(facts.chain(made.site, "made here") if made is not None else ()),
+        ]),
+        (name, op.name),
+        ops=(op.index,),
+    )
+
+
+def _assigned(source: str) -> str:
+    """The variable on the left of an augmented assignment."""
+    head = source.split("=", maxsplit=1)[0].rstrip("+-*/@%&|^ <>")
+    return head.strip() if head.strip().isidentifier() else ""

@@ -1,0 +1,172 @@
+"""AG406 and AG407: parameters that are in an optimizer in a way nobody meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.model.event import LeafChange
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.rules.catalogue import Facts, folded, joined, rule, unique
+
+
+@rule("AG406", "frozen-in-optimizer")
+def frozen_in_optimizer(facts: Facts) -> Iterator[Finding]:
+    """A frozen parameter that still moves, or one frozen by accident because it is tied to another.
+
+    Why it matters
+        `requires_grad = False` stops backward, not the optimizer: with a gradient left over from before, momentum and
+        weight decay go on moving the parameter. And freezing one module freezes whatever shares its parameters.
+
+    Example
+        ::
+
+            net(x).pow(2).mean().backward()
+            net[0].requires_grad_(False)
+            optimizer.step()
+
+    Fix
+        ::
+
+            net[0].requires_grad_(False)
+            net[0].zero_grad(set_to_none=True)
+            net(x).pow(2).mean().backward()
+            optimizer.step()
+
+    References
+        torch.nn.Module.requires_grad_; torch.optim.Optimizer.zero_grad (set_to_none).
+    """
+    yield from _still_moving(facts)
+    yield from _frozen_with_its_twin(facts)
+
+
+def _still_moving(facts: Facts) -> Iterator[Finding]:
+    tensors = facts.capture.tensors
+    moved: dict[int, int] = {}
+    for step in facts.capture.steps:
+        for p in step.parameters:
+            frozen = not facts.requires_grad_at(p.tensor, step.at)
+            if frozen and p.gradient >= 0 and p.version_after > p.version_before and tensors[p.tensor].leaf:
+                moved.setdefault(p.tensor, step.site)
+    if not moved:
+        return
+    names = [facts.name(t) for t in moved]
+    changes = [c for c in facts.capture.leaf_changes if c.tensor in moved and not c.requires_grad]
+    frozen_at = [place for c in changes[-1:] for place in facts.chain(c.site, "frozen here")]
+    yield Finding(
+        "AG406",
+        "frozen-in-optimizer",
+        "warning",
+        f"{folded(names)} {'do' if len(names) > 1 else 'does'} not require grad, yet step() moved "
+        f"{'them' if len(names) > 1 else 'it'}: a gradient from before is still there, and momentum and weight decay apply",
+        "Set the .grad of what you freeze to None (module.zero_grad(set_to_none=True)), or take it out of the optimizer.",
+        unique([*frozen_at, *facts.chain(next(iter(moved.values())), "step() moves it here")]),
+        tuple(dict.fromkeys(names)),
+    )
+
+
+def _frozen_with_its_twin(facts: Facts) -> Iterator[Finding]:
+    """A tied parameter frozen under one of its names while the module of its other name goes on learning."""
+    capture = facts.capture
+    told: set[int] = set()
+    for change in capture.leaf_changes:
+        names = capture.tensors[change.tensor].names
+        if change.requires_grad or len(names) < 2 or change.tensor in told or capture.tensors[change.tensor].requires_grad:
+            continue
+        learning = [name for name in names if _siblings_learn(facts, name, change)]
+        frozen = [name for name in names if name not in learning]
+        if learning and frozen and capture.steps:
+            told.add(change.tensor)
+            yield Finding(
+                "AG406",
+                "frozen-in-optimizer",
+                "warning",
+                f"freezing {frozen[0]} also froze {joined(learning)}: they are one parameter (tied), and the module of "
+                f"{learning[0]} is still meant to learn",
+                f"Untie them ({learning[0]} = nn.Parameter(weight.clone())), or leave the tied weight out of the freezing.",
+                facts.chain(change.site, "frozen here"),
+                names,
+            )
+
+
+def _siblings_learn(facts: Facts, name: str, change: LeafChange) -> bool:
+    """Whether parameters of the same outer module still require grad and are optimized."""
+    outer = name.split(".", maxsplit=1)[0] + "."
+    return any(
+        record.requires_grad and record.id != change.tensor and record.id in facts.capture.optimized
+        for record in facts.capture.tensors
+        for other in record.names
+        if other.startswith(outer)
+    )
+
+
+@rule("AG407", "duplicate-parameter")
+def duplicate_parameter(facts: Facts) -> Iterator[Finding]:
+    """One parameter twice in an optimizer, or in two optimizers that take turns.
+
+    Why it matters
+        It is stepped twice per step, with two momenta. Concatenating `parameters()` of modules that share a weight
+        does it.
+
+    Example
+        ::
+
+            head.weight = embedding.weight
+            optimizer = torch.optim.SGD([*embedding.parameters(), *head.parameters()], lr=0.1)
+            head(embedding(i)).pow(2).mean().backward()
+            optimizer.step()
+
+    Fix
+        ::
+
+            head.weight = embedding.weight
+            optimizer = torch.optim.SGD(nn.ModuleList([embedding, head]).parameters(), lr=0.1)
+            head(embedding(i)).pow(2).mean().backward()
+            optimizer.step()
+
+    References
+        torch.nn.Module.parameters (it yields a shared parameter once).
+    """
+    for optimizer in facts.capture.placement.optimizers:
+        flat = [t for group in optimizer.parameters for t in group]
+        twice = [t for t in dict.fromkeys(flat) if flat.count(t) > 1] if len(flat) != len(set(flat)) else []
+        if twice:
+            names = [facts.name(t) for t in twice]
+            aliases = [name for t in twice for name in facts.capture.tensors[t].names]
+            yield Finding(
+                "AG407",
+                "duplicate-parameter",
+                "warning",
+                f"{optimizer.type} holds duplicate parameters: {folded(names)} "
+                f"{'are' if len(names) > 1 else 'is'} listed twice and stepped twice per step()",
+                "Collect parameters from one parent module (its parameters() yields a shared one once), or deduplicate: "
+                "list(dict.fromkeys(params)).",
+                facts.chain(optimizer.site, "given to the optimizer twice here"),
+                tuple(dict.fromkeys([*names, *aliases])),
+            )
+    yield from _two_optimizers(facts)
+
+
+def _two_optimizers(facts: Facts) -> Iterator[Finding]:
+    """Shared between optimizers whose steps alternate (one after the other is training in phases, as intended)."""
+    optimizers = facts.capture.placement.optimizers
+    turns = [step.optimizer for step in facts.capture.steps]
+    for i, one in enumerate(optimizers):
+        for other in optimizers[i + 1 :]:
+            shared = sorted({t for g in one.parameters for t in g} & {t for g in other.parameters for t in g})
+            order = [turn for turn in turns if turn in {one.id, other.id}]
+            changes = sum(a != b for a, b in zip(order, order[1:], strict=False))
+            if shared and changes >= 2:
+                names = [facts.name(t) for t in shared]
+                yield Finding(
+                    "AG407",
+                    "duplicate-parameter",
+                    "warning",
+                    f"{folded(names)} {'are' if len(names) > 1 else 'is'} a duplicate: in {one.type} and in {other.type}, "
+                    "whose steps alternate",
+                    "Give each parameter to one optimizer only.",
+                    unique([
+                        *facts.chain(one.site, "first optimizer made here"),
+                        *facts.chain(other.site, "second optimizer made here"),
+                    ]),
+                    tuple(names),
+                )

@@ -1,0 +1,83 @@
+"""AG301: a parameter meant to learn that no backward reached, though nothing cuts its gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.location import Location
+from autograd_inspector.model.op import Trait
+from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
+
+
+@rule("AG301", "no-gradient")
+def no_gradient(facts: Facts) -> Iterator[Finding]:
+    """A parameter meant to learn was not reached by backward: never used, or used for something that is not the loss.
+
+    Why it matters
+        Its `.grad` stays None and the optimizer skips it without a word. Data-parallel training raises for it.
+
+    Example
+        ::
+
+            optimizer = torch.optim.SGD([*encoder.parameters(), *head.parameters()], lr=0.1)
+            head(features).pow(2).mean().backward()
+            optimizer.step()
+
+    Fix
+        ::
+
+            optimizer = torch.optim.SGD([*encoder.parameters(), *head.parameters()], lr=0.1)
+            head(encoder(x)).pow(2).mean().backward()
+            optimizer.step()
+
+    References
+        torch.nn.parallel.DistributedDataParallel (find_unused_parameters); torch.optim.Optimizer.zero_grad.
+    """
+    runs = [run for run in facts.capture.backwards if run.api == "backward" and not run.error]
+    if not runs or not facts.capture.steps:
+        return
+    explained = {tensor for cut in facts.severed for tensor in cut.parameters}
+    left = sorted(facts.starved - explained - facts.emptied)
+    used = [t for t in left if facts.used(t)]
+    never = [t for t in left if t not in used]
+    if never:
+        yield _finding(facts, never, "never take part in a forward of the capture", _entrances(facts))
+    if used:
+        yield _finding(facts, used, "are used, but nothing computed from them reaches the loss", _uses(facts, used))
+
+
+def _finding(facts: Facts, tensors: list[int], why: str, extra: tuple[Location, ...]) -> Finding:
+    names = [facts.name(t) for t in tensors]
+    verb = why if len(tensors) > 1 else why.replace("never take", "never takes").replace("are used", "is used", 1)
+    holders = [o for o in facts.capture.placement.optimizers if set(tensors) & {t for g in o.parameters for t in g}]
+    made = tuple(place for o in holders for place in facts.chain(o.site, "given to the optimizer here"))
+    runs = [run for run in facts.capture.backwards if run.api == "backward"]
+    return Finding(
+        "AG301",
+        "no-gradient",
+        "warning",
+        f"{folded(names)} {'are' if len(tensors) > 1 else 'is'} in an optimizer but got no gradient: they {verb}"
+        if len(tensors) > 1
+        else f"{folded(names)} is in an optimizer but got no gradient: it {verb}",
+        "Use what should learn in the forward (recompute cached features with grad), or leave it out of the optimizer.",
+        unique([*made, *extra, *facts.chain(runs[-1].site, "backward called here")]),
+        tuple(dict.fromkeys(names)),
+    )
+
+
+def _entrances(facts: Facts) -> tuple[Location, ...]:
+    """Where tensors without history enter the computation of the loss."""
+    run = next(run for run in reversed(facts.capture.backwards) if run.api == "backward")
+    found: list[Location] = []
+    for op, _ in facts.flow.upstream([(root, run.start) for root in run.roots], lambda o, t: True):
+        for tensor in op.inputs:
+            record = facts.capture.tensors[tensor]
+            if record.kind == "input" and record.birth < 0 and not record.requires_grad and record.dtype.startswith("fl"):
+                found += facts.chain(op.site, "the loss is computed from this")
+    return unique(found)[:4]
+
+
+def _uses(facts: Facts, tensors: list[int]) -> tuple[Location, ...]:
+    op = next((o for o in facts.capture.ops if set(tensors) & set(o.inputs) and not o.has(Trait.STEP)), None)
+    return facts.chain(op.site, "used here") if op is not None else ()
