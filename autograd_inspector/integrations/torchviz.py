@@ -22,11 +22,12 @@ def picture(value: Any, *models: Any) -> Digraph:
     With several models each name starts with its model's class. Nodes are numbered in order instead of by
     address, so that the same graph gives the same text.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # torchviz compares versions through distutils
-        from torchviz import make_dot
     try:
-        graph: Digraph = make_dot(value, params=_names(models))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # torchviz compares versions through distutils
+            from torchviz import make_dot
+
+            graph: Digraph = make_dot(value, params=_names(models))
     except RecursionError:
         raise PictureError(
             "autograd_inspector: this graph is too deep for torchviz, which draws by recursion; "

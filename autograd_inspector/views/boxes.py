@@ -96,7 +96,7 @@ class _Drawing:
                 modular[edge.source] = modular.get(edge.source, True) and self.nodes[edge.target].call >= 0
         for number in sorted(readers):
             node = self.nodes[number]
-            bound = node.kind in _BOUND or node.call >= 0
+            bound = node.kind in _BOUND or (node.call >= 0 and not node.tracked)
             if bound and len(readers[number]) == 1 and modular[number] and not node.root:
                 self.keys[number] = next(iter(readers[number]))
             elif node.leaf or node.call < 0:
@@ -104,7 +104,7 @@ class _Drawing:
 
     def _bare(self, node: GraphNode) -> bool:
         """A tensor that nothing led to: a leaf, or a constant made on the spot."""
-        return node.leaf or (node.kind == "op" and not node.tracked and node.id not in self._fed)
+        return node.leaf or (node.kind == "op" and node.id not in self._fed)
 
     def _box(self, number: int, key: Key, nodes: list[GraphNode], cuts: list[GraphEdge]) -> Box:
         first = nodes[0]

@@ -28,7 +28,7 @@ def to_dot(report: Report, *, boxes: int = 60) -> Digraph:
     graph = Digraph("autograd")
     graph.attr(
         "graph",
-        {"class": "autograd-graph"},
+        _attributes={"class": "autograd-graph"},
         rankdir="TB",
         bgcolor=palette.PAPER,
         fontname=_FONT,
@@ -125,9 +125,7 @@ def _edge(graph: Digraph, link: Link) -> None:
     else:
         color = palette.ALARM if link.live else palette.IDLE
         # The spaces keep the text off the line that it belongs to.
-        lines = [piece for line in link.label.split("\n") for piece in (f"\u2002{line}\u2002", LINE_BREAK)][
-            :-1
-        ]
+        lines = [piece for line in link.label.split("\n") for piece in (f"\u2002{line}\u2002", LINE_BREAK)][:-1]
         graph.edge(
             *ends,
             label=_html(element("font", *lines, color=color)),

@@ -26,8 +26,7 @@ class Folding:
         for call in capture.calls:
             self.chains[call.id] = (*self.chains[call.parent], call.id)
         self._called = Counter(
-            (capture.calls[c].root, capture.calls[c].path)
-            for c in {c for n in self.nodes for c in self.chains[n.call]}
+            (capture.calls[c].root, capture.calls[c].path) for c in {c for n in self.nodes for c in self.chains[n.call]}
         )
         self._population = Counter(call for node in self.nodes for call in self.chains[node.call])
 

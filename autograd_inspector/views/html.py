@@ -96,12 +96,9 @@ def _branch(branch: Branch, *, depth: int) -> Markup:
         said.append("during backward")
     times = f" ×{branch.times}" if branch.times > 1 else ""
     kind = element("code" if branch.source else "span", shown(branch.type))
-    line = together(
-        element("b", branch.name, times), " ", kind, " ", element("span", " · ".join(said), class_="quiet")
-    )
+    line = together(element("b", branch.name, times), " ", kind, " ", element("span", " · ".join(said), class_="quiet"))
     marks = [
-        element("li", f"{what}  {where}", class_="alarm" if alarming else "")
-        for what, where, alarming in branch.marks
+        element("li", f"{what}  {where}", class_="alarm" if alarming else "") for what, where, alarming in branch.marks
     ]
     below = [element("ul", *marks, class_="marks")] if marks else []
     if not branch.children:

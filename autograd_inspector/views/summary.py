@@ -31,7 +31,7 @@ def graph_line(report: Report) -> str:
 
 def brief(finding: Finding) -> str:
     """What and why, the line, the fix."""
-    lines = [f"{finding.rule} {finding.name} ({finding.severity})", f"  {shown(finding.message, 2000)}"]
+    lines = [f"{shown(finding.rule)} {shown(finding.name)} ({finding.severity})", f"  {shown(finding.message, 2000)}"]
     for location in finding.locations[:2]:
         role = f"{shown(location.role)}: " if location.role else ""
         lines.append(f"    {role}{shown(location.place)}  {shown(location.source)}")

@@ -71,9 +71,7 @@ def _gradient(row: ParameterRow) -> str:
     if row.gradient is None:
         return "reached" if row.reached else "none"
     gradient = row.gradient
-    unlike = [
-        value for value, own in ((gradient.dtype, row.dtype), (gradient.device, row.device)) if value != own
-    ]
+    unlike = [value for value, own in ((gradient.dtype, row.dtype), (gradient.device, row.device)) if value != own]
     return " ".join(["yes", *unlike])
 
 

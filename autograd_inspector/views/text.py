@@ -73,7 +73,7 @@ def finding_block(finding: Finding) -> RenderableType:
         parts.append(Text("fix: " + "\n     ".join(lines), "green"))
     parts += [Text(f"follows from it: {shown(text, 400)}", "dim") for text in finding.consequences]
     title = Text.assemble(
-        (finding.severity, STYLES[finding.severity]), f"  {finding.rule} ", (finding.name, "bold")
+        (finding.severity, STYLES[finding.severity]), f"  {shown(finding.rule)} ", (shown(finding.name), "bold")
     )
     return Group(title, Padding(Group(*parts), (0, 0, 0, 2)))
 

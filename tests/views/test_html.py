@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import msgspec
+import pytest
+import torch
+from torch import nn
+
+import autograd_inspector
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.location import Location
+
+HOSTILE = [
+    "</script><script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    '"><b onmouseover="alert(1)">',
+    "right\u202eto left",
+    "nul\0byte",
+    "\x1b[31mred\x1b[0m",
+    "x" * 10_000,
+    "lone \ud800 surrogate",
+    "&lt;&amp;",
+    "\\N \\G \\l",
+]
+
+
+class Page(HTMLParser):
+    """Tags and text of a page, and whether every element is closed in order."""
+
+    VOID = frozenset({"meta", "br"})
+
+    def __init__(self, text: str):
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.text = ""
+        self.open: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def test_the_page_has_every_part(broken, finding):
+    """Findings with lines and fix, the picture, the module tree, the placement table."""
+    page = Page(msgspec.structs.replace(broken, findings=(finding,)).to_html())
+    assert not page.open
+    for text in (finding.message, "hidden.add_(1.0)", "In [4], line 3", "fix: hidden = hidden + 1.0", *finding.details):
+        assert text in page.text
+    assert {"svg", "details", "summary", "table"} <= set(page.tags)
+    assert "encoder.weight" in page.text
+
+
+def test_the_page_needs_neither_script_nor_network(broken):
+    """No script element, no handler, nothing loaded from anywhere, and a policy that forbids it."""
+    text = broken.to_html()
+    page = Page(text)
+    assert not {"script", "iframe", "object", "embed", "link", "img"} & set(page.tags)
+    assert not [name for name, _ in page.attributes if name.startswith("on") or name in {"src", "href", "xlink:href"}]
+    assert "default-src 'none'" in text
+    assert "@import" not in text
+    assert "url(" not in text
+
+
+def test_the_page_follows_the_readers_colour_scheme(broken):
+    """Light and dark come from prefers-color-scheme."""
+    assert broken.to_html().count("prefers-color-scheme: dark") == 2
+
+
+def test_the_page_is_written_where_asked(broken, tmp_path):
+    """to_html(path) writes the same page that it returns."""
+    path = tmp_path / "report.html"
+    assert broken.to_html(path) == path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_names_stay_text(name):
+    """A name from the program becomes no tag, attribute, control character or direction mark in any view."""
+    net = nn.Sequential()
+    net.register_module("m" + name.replace(".", ""), nn.Linear(2, 2))
+    with autograd_inspector.inspect() as inspection:
+        net(torch.ones(1, 2)).detach().mul(net[0].weight).sum().backward()
+    place = Location(name, 1, name, source=name, role=name, expression=name[:3])
+    finding = Finding("AG101", name, "error", name, name, (place,), (name,), (name,), consequences=(name,))
+    report = msgspec.structs.replace(inspection.report, findings=(finding,), notes=(name,))
+
+    page = Page(report.to_html())
+    assert not page.open
+    assert not {"script", "img"} & set(page.tags)
+    assert not [attribute for attribute, _ in page.attributes if attribute.startswith("on")]
+    assert page.tags.count("b") == report.to_html().count("<b>")
+    for text in (report.to_html(), report.to_text(), report.to_dot(), report.to_svg()):
+        assert not re.search("[\0\x1b\u202e\ud800-\udfff]", text)
+        text.encode("utf-8")
+    assert max(map(len, report.to_text().split("\n"))) <= 100
+    assert len(report.to_svg()) < 60_000
+    read = autograd_inspector.Report.from_json(report.to_json())
+    assert read.findings[0].message == re.sub("[\ud800-\udfff]", "�", name)
+
+
+def test_markup_in_a_name_is_shown_as_it_is_spelled(broken, finding):
+    """The reader sees `<b>` where the program says `<b>`."""
+    report = msgspec.structs.replace(broken, findings=(msgspec.structs.replace(finding, message="a <b> & 'c'"),))
+    assert "a <b> & 'c'" in Page(report.to_html()).text

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+
+import msgspec
+import pytest
+import torch
+from torch import nn
+
+import autograd_inspector
+from autograd_inspector.views.boxes import picture
+from autograd_inspector.views.render import GraphvizMissingError
+
+
+def test_a_deep_model_is_drawn_in_few_boxes(deep):
+    """By default between ten and sixty boxes, whatever the size."""
+    drawn = picture(deep, limit=60)
+    assert 10 <= len(drawn.boxes) <= 60
+    assert len(picture(deep, limit=8).boxes) <= 8
+
+
+def test_one_step_of_a_loop_is_drawn(deep):
+    """Of several steps of one line the picture shows the last: each module once."""
+    titles = [box.title for box in picture(deep, limit=60).boxes]
+    assert len(titles) == len(set(titles)) or "(call" not in "".join(titles)
+    assert sum("backward starts here" in box.notes for box in picture(deep, limit=60).boxes) == 1
+
+
+def test_a_cut_is_a_red_dashed_edge_with_cause_and_line(detached):
+    """The severed edge says why and where."""
+    (link,) = [link for link in picture(detached, limit=60).links if link.kind == "severed"]
+    assert link.live
+    assert re.fullmatch(r"detached\nconftest\.py:\d+", link.label)
+    (line,) = [line for line in detached.to_dot().split("\n") if "detached" in line and "->" in line]
+    assert "dashed" in line
+    assert "#c62828" in line
+
+
+def test_a_modified_saved_tensor_is_told_in_its_box(broken):
+    """Box of the module: which tensor, both versions, and that backward failed there."""
+    (box,) = [box for box in picture(broken, limit=60).boxes if box.title == "norm"]
+    assert box.look == "broken"
+    assert "saved input v0, now v1" in box.alarms
+    assert "backward failed here" in box.alarms
+
+
+def test_what_needs_no_gradient_is_grey():
+    """Computation that no gradient passes looks different from computation that it passes."""
+    w = torch.ones(2, requires_grad=True)
+    x = torch.ones(2)
+    with autograd_inspector.inspect() as inspection:
+        (x.exp() * w).sum().backward()
+    looks = {box.title: box.look for box in picture(inspection.report, limit=60).boxes}
+    assert (looks["exp"], looks["mul"]) == ("still", "flowing")
+
+
+def test_a_tied_parameter_is_drawn_once_for_both_users():
+    """A parameter of one module belongs to its box; one that two modules read stands between them."""
+    first, second = nn.Linear(3, 3, bias=False), nn.Linear(3, 3)
+    second.weight = first.weight
+    net = nn.Sequential(first, nn.ReLU(), second)
+    with autograd_inspector.inspect() as inspection:
+        net(torch.ones(2, 3)).sum().backward()
+    drawn = picture(inspection.report, limit=60)
+    (leaf,) = [box for box in drawn.boxes if box.look == "learnt"]
+    assert leaf.title == "0.weight"
+    assert len([link for link in drawn.links if link.source == leaf.id]) == 2
+    assert "1 parameter" in next(box.subtitle for box in drawn.boxes if box.title == "2")
+
+
+def test_a_long_loop_is_folded_by_line():
+    """Thousands of ops of one line are one box."""
+    w = torch.ones(2, requires_grad=True)
+    with autograd_inspector.inspect() as inspection:
+        h = w
+        for _ in range(1000):
+            h = h * w
+        h.sum().backward()
+    titles = [box.title for box in picture(inspection.report, limit=60).boxes]
+    assert "mul ×1,000" in titles
+    assert len(titles) <= 4
+
+
+def test_the_picture_is_the_same_for_the_same_program():
+    """Neither addresses nor random numbers are in DOT or SVG: another run of the program draws the same."""
+
+    def drawn() -> tuple[str, str]:
+        net = nn.Sequential(nn.Linear(3, 3), nn.ReLU())
+        with autograd_inspector.inspect() as inspection:
+            net(torch.ones(2, 3)).sum().backward()
+        return inspection.report.to_dot(), inspection.report.to_svg()
+
+    assert drawn() == drawn()
+
+
+def test_svg_is_one_element_with_colours_for_dark_pages(broken):
+    """The SVG parses, starts with <svg>, and its rules stay inside the picture."""
+    svg = broken.to_svg()
+    root = ET.fromstring(svg)
+    assert root.tag.endswith("svg")
+    style = next(element.text for element in root.iter() if element.tag.endswith("style"))
+    rules = re.findall(r"([^{}]+)\{[^{}]+\}", style.partition("{")[2])
+    assert rules
+    assert all(rule.startswith(".autograd-graph ") for rule in rules)
+
+
+def test_every_colour_of_the_picture_has_a_dark_twin(broken, detached):
+    """No colour that is drawn stays light on a dark page."""
+    for report in (broken, detached):
+        style, _, drawing = report.to_svg().partition("</style>")
+        used = set(re.findall(r'(?:fill|stroke)="(#\w+)"', drawing))
+        assert used
+        assert not [color for color in used if f'"{color}"' not in style]
+
+
+def test_without_dot_the_error_says_what_to_install(broken, monkeypatch):
+    """A machine without Graphviz gets one typed line; text and the notebook display still work."""
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(GraphvizMissingError, match=r"apt install graphviz") as caught:
+        broken.to_svg()
+    assert "\n" not in str(caught.value)
+    assert set(broken._repr_mimebundle_()) == {"text/plain"}
+    assert "apt install graphviz" in broken.to_html()
+    assert broken.to_dot().startswith("digraph")
+
+
+def test_the_notebook_display_has_text_and_picture(broken):
+    """text/plain is complete; image/svg+xml shows the graph; what was not asked for is left out."""
+    bundle = broken._repr_mimebundle_()
+    assert bundle == {"text/plain": broken.to_text(), "image/svg+xml": broken.to_svg()}
+    assert set(broken._repr_mimebundle_(include=["text/plain"])) == {"text/plain"}
+    assert set(broken._repr_mimebundle_(exclude=["text/plain"])) == {"image/svg+xml"}
+
+
+def test_render_writes_the_format_of_the_suffix(broken, tmp_path):
+    """.svg and .png files are what they say."""
+    assert broken.render(tmp_path / "graph.svg").read_text(encoding="utf-8").startswith("<svg")
+    assert broken.render(tmp_path / "graph.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_ops_of_a_finding_are_drawn_with_its_code(detached, finding):
+    """A box that a finding is about carries the rule's code."""
+    op = next(op.index for op in detached.capture.ops if op.name == "detach")
+    report = msgspec.structs.replace(detached, findings=(msgspec.structs.replace(finding, ops=(op,)),))
+    (box,) = [box for box in picture(report, limit=60).boxes if "AG201" in box.alarms]
+    assert box.title == "detach"

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import re
+
+import msgspec
+import torch
+
+import autograd_inspector
+from autograd_inspector.views.summary import brief
+
+
+def told(report, finding, **options) -> str:
+    return msgspec.structs.replace(report, findings=(finding,)).to_text(**options)
+
+
+def test_a_finding_is_complete_in_text(broken, finding):
+    """Text alone has the rule, message, every place with its role and line, the story, the fix, what follows."""
+    text = told(broken, finding)
+    for part in (
+        "error  AG201 saved-tensor-modified",
+        finding.message,
+        *finding.details,
+        "encoder.weight",
+        "fix: hidden = hidden + 1.0",
+        "return hidden",
+        "AG301 no-gradient: encoder.weight",
+    ):
+        assert part in text
+    assert re.search(r"modified here +train\.py:8 +hidden\.add_\(1\.0\)", text)
+    assert re.search(r"saved here +In \[4\], line 3 +hidden = torch\.sigmoid\(x\)", text)
+
+
+def test_findings_come_before_the_graph_and_the_graph_before_the_placement(broken, finding):
+    """The reader meets what is wrong first."""
+    text = told(broken, finding)
+    assert text.index("AG201") < text.index("\ngraph: ") < text.index("\nplacement: ")
+
+
+def test_the_module_tree_marks_what_backward_found_changed(broken):
+    """The branch of the module that saved the tensor tells both versions."""
+    lines = broken.to_text().split("\n")
+    at = next(n for n, line in enumerate(lines) if "norm  LayerNorm" in line)
+    assert "saved input v0, now v1" in lines[at + 1]
+    assert "backward failed here" in lines[at + 2]
+
+
+def test_the_module_tree_marks_cuts_with_their_cause(detached):
+    """Where gradient stops stands in the tree, with the line."""
+    assert re.search(r"✂ cut: detached +conftest\.py:\d+", detached.to_text())
+
+
+def test_equal_neighbours_share_a_branch_and_a_row(deep):
+    """Twelve equal blocks take one branch of the tree, and their weights one row of the table."""
+    text = deep.to_text()
+    assert re.search(r"0 … 11 ×12 +Sequential", text)
+    assert re.search(r"\{0…11\}\.\{0…2\}\.weight +×24", text)
+    assert len(text.split("\n")) < 40
+
+
+def test_what_all_parameters_share_is_said_once(deep):
+    """dtype, device and optimizer are no columns when they are the same everywhere."""
+    text = deep.to_text()
+    assert "all of them: dtype float32, device cpu, gradient yes, optimizer AdamW" in text
+    assert text.count("float32") == 1
+
+
+def test_text_is_plain_unless_colour_is_asked_for(broken, finding):
+    """A log gets no escape sequences; a terminal does."""
+    assert "\x1b" not in told(broken, finding)
+    assert "\x1b[" in told(broken, finding, color=True)
+
+
+def test_text_keeps_to_the_width(broken, finding):
+    """No line is longer than asked for, but for nothing: long ones wrap."""
+    for width in (60, 100, 140):
+        assert max(map(len, told(broken, finding, width=width).split("\n"))) <= width
+
+
+def test_text_is_the_same_every_time(deep):
+    """Two texts of one report are equal: notebooks are compared by their outputs."""
+    assert deep.to_text() == deep.to_text()
+
+
+def test_an_empty_capture_has_a_text():
+    """A block without a torch call is reported without fuss."""
+    with autograd_inspector.inspect() as inspection:
+        pass
+    assert inspection.report.to_text() == "autograd inspector: no findings · 0 ops observed\n"
+
+
+def test_brief_has_what_a_reader_needs_first(finding):
+    """In few lines: rule, message, the culprit's line, the fix."""
+    lines = brief(finding).split("\n")
+    assert lines[0] == "AG201 saved-tensor-modified (error)"
+    assert any("train.py:8  hidden.add_(1.0)" in line for line in lines)
+    assert any("fix: hidden = hidden + 1.0" in line for line in lines)
+    assert len(lines) <= 6
+
+
+def test_a_report_says_in_one_line_what_it_is(broken):
+    """The repr counts findings and ops."""
+    assert re.fullmatch(r"<Report: .+ · \d+ ops observed>", repr(broken))
+
+
+def test_ops_outside_of_modules_are_listed_by_line():
+    """A loop without modules takes one line, with counts."""
+    w = torch.ones(2, requires_grad=True)
+    with autograd_inspector.inspect() as inspection:
+        h = w
+        for _ in range(50):
+            h = (h * w).tanh()
+        h.sum().backward()
+    assert re.search(r"h = \(h \* w\)\.tanh\(\) +mul ×50, tanh ×50", inspection.report.to_text())
