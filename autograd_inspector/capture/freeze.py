@@ -53,7 +53,7 @@ def freeze(tape: Tape, modules: Modules, *, seconds: float, error: str) -> Captu
         error=error,
         notes=tuple(tape.notes),
         seconds=seconds,
-        torch_version=torch.__version__,
+        torch_version=str(torch.__version__),
     )
 
 
@@ -149,7 +149,7 @@ def _model_names(modules: Modules, calls: tuple[ModuleCall, ...], sites: tuple[S
     called: dict[int, str] = {}
     for call in calls:
         user = sites[call.site].user if call.site >= 0 else None
-        if call.root >= 0 and call.path == "" and user is not None:
+        if call.root >= 0 and call.path == "" and call.parent < 0 and user is not None:
             called.setdefault(call.root, _callee(user.expression))
     return tuple(root.variable or called.get(root.number, "") or root.type for root in modules.roots)
 
@@ -161,19 +161,24 @@ def _callee(expression: str) -> str:
     except SyntaxError:
         return ""
     if isinstance(tree, ast.Call) and isinstance(tree.func, (ast.Name, ast.Attribute, ast.Subscript)):
-        return ast.unparse(tree.func)
+        return ast.unparse(tree.func).removeprefix("self.")
     return ""
 
 
 def _tensor_names(modules: Modules, models: tuple[str, ...]) -> dict[int, tuple[str, ...]]:
-    """Fully qualified names; with several models each name starts with its model's."""
-    found: dict[int, tuple[str, ...]] = {}
-    several = len(models) > 1
+    """Fully qualified names; with several models each name starts with its model's.
+
+    A root all of whose tensors belong to a larger root is a part of that one, whoever called it first.
+    """
+    held: dict[int, set[int]] = {}
     for tensor, roots in modules.names.items():
-        names = []
-        for root, within in roots.items():
-            prefix = f"{models[root]}." if several else ""
-            names += [prefix + name for name in within]
+        for root in roots:
+            held.setdefault(root, set()).add(tensor)
+    parts = {a for a in held for b in held if held[a] < held[b] or (held[a] == held[b] and a > b)}
+    prefixes = {root: f"{models[root]}." if len(held) - len(parts) > 1 else "" for root in held}
+    found: dict[int, tuple[str, ...]] = {}
+    for tensor, roots in modules.names.items():
+        names = [prefixes[root] + name for root, within in roots.items() if root not in parts for name in within]
         found[tensor] = tuple(dict.fromkeys(names))
     return found
 
