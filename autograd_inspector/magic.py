@@ -12,7 +12,7 @@ from autograd_inspector.capture.session import NestedInspectionError
 from autograd_inspector.failure import failure_of
 from autograd_inspector.notebook.execute import execute
 from autograd_inspector.notebook.header import KeepLines
-from autograd_inspector.notebook.live import picture_of, report_on
+from autograd_inspector.notebook.live import picture_of, report_on, without
 from autograd_inspector.notebook.options import (
     DESCRIPTION,
     MAGIC,
@@ -42,9 +42,7 @@ class AutogradInspectMagics(Magics):
     @no_var_expand
     @needs_local_scope
     @line_cell_magic
-    def autograd_inspect(
-        self, line: str, cell: str | None = None, local_ns: dict[str, Any] | None = None
-    ) -> Any:
+    def autograd_inspect(self, line: str, cell: str | None = None, local_ns: dict[str, Any] | None = None) -> Any:
         """The line and the cell magic."""
         __tracebackhide__ = True
         if cell is not None:
@@ -54,12 +52,10 @@ class AutogradInspectMagics(Magics):
         if options.torchviz:
             if not expression:
                 raise mistaken("--torchviz needs an expression: %autograd_inspect --torchviz loss")
-            return picture_of(self._evaluate(expression, local_ns), self._named(options))
+            return picture_of(self._evaluate(expression, local_ns), self._named(options), self.shell.user_ns)
         if expression == "on":
             self.watch.every = options
-            return tell(
-                "autograd_inspector: every cell from now on is inspected; `%autograd_inspect off` ends it"
-            )
+            return tell("autograd_inspector: every cell from now on is inspected; `%autograd_inspect off` ends it")
         if expression == "off":
             self.watch.stop()
             return tell("autograd_inspector: cells are no longer inspected")
@@ -90,11 +86,9 @@ class AutogradInspectMagics(Magics):
     def _line(self, options: Options, expression: str, local_ns: dict[str, Any] | None) -> Report | None:
         __tracebackhide__ = True
         value = self._evaluate(expression, local_ns)
-        report = (
-            value
-            if isinstance(value, Report)
-            else report_on(value, expression, self._named(options), options)
-        )
+        if not isinstance(value, Report):
+            value = report_on(value, expression, self._named(options), self.shell.user_ns)
+        report = without(value, options)
         # IPython displays the value of a magic, or assigns it: `report = %autograd_inspect loss`.
         deliver(self.shell, report, silent(options))
         failure = failure_of(report, options.fail_on)
@@ -112,10 +106,10 @@ class AutogradInspectMagics(Magics):
             names = self.shell.user_ns if local_ns is None else local_ns
             return eval(code, self.shell.user_global_ns, names)  # noqa: S307 - the user's own expression
 
-    def _named(self, options: Options) -> dict[str, Any]:
-        """The models and optimizers that the options name, by name."""
+    def _named(self, options: Options) -> list[Any]:
+        """The models and optimizers that the options name."""
         __tracebackhide__ = True
-        return {name: self._evaluate(name, None) for name in (*options.models, *options.optimizers)}
+        return [self._evaluate(name, None) for name in (*options.models, *options.optimizers)]
 
 
 AutogradInspectMagics.autograd_inspect.__doc__ = DESCRIPTION
@@ -143,7 +137,7 @@ def unload_ipython_extension(shell: InteractiveShell) -> None:
     if installed is None:
         return
     watch, lines = installed
-    watch.stop()
+    watch.close()
     shell.input_transformers_cleanup.remove(lines)
     shell.events.unregister("pre_run_cell", watch.before)
     shell.events.unregister("post_run_cell", watch.after)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import linecache
 import re
 import sys
+from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -22,13 +23,17 @@ _TIMED = ("<timed exec>", "<timed eval>")
 class Cell(NamedTuple):
     """A cell that code comes from: ``text`` as it was compiled, ``typed`` as it stands in the editor.
 
-    Line n of the text is line n + ``shift`` in the editor's gutter.
+    ``numbers`` holds, for each line of the text, its number in the editor's gutter.
     """
 
     label: str
-    shift: int
     text: tuple[str, ...]
+    numbers: tuple[int, ...] = ()
     typed: tuple[str, ...] = ()
+
+    def gutter(self, line: int) -> int:
+        """The gutter's number for a line of the compiled text."""
+        return self.numbers[line - 1] if 0 < line <= len(self.numbers) else line
 
 
 def cell_at(filename: str) -> Cell | None:
@@ -41,12 +46,13 @@ def cell_at(filename: str) -> Cell | None:
         return None
     text = tuple(linecache.getlines(filename))
     # A magic such as %%capture runs its body as a cell of its own, which gets the next number.
-    for number in (count, count - 1):
-        typed = _history(shell, number)
-        shift = _shift(typed, text)
-        if shift is not None:
-            return Cell(f"In [{number}]", shift, text, tuple(typed.splitlines()))
-    return Cell(f"In [{count}]", 0, text)
+    found = [
+        (number, typed, *_aligned(typed, text)) for number in (count, count - 1) if (typed := _history(shell, number))
+    ]
+    number, typed, same, numbers = max(found, key=lambda one: one[2], default=(count, "", 0, ()))
+    if not same:
+        return Cell(f"In [{count}]", text)
+    return Cell(f"In [{number}]", text, numbers, tuple(typed.splitlines()))
 
 
 def is_timed(filename: str) -> bool:
@@ -63,8 +69,8 @@ def lines_of(filename: str) -> list[str]:
 
 def typed_line(cell: Cell, line: int) -> str:
     """A magic as the user wrote it: `%time f()`, not the call that it became; "" for other lines."""
-    line += cell.shift
-    typed = cell.typed[line - 1].strip() if 0 < line <= len(cell.typed) else ""
+    number = cell.gutter(line)
+    typed = cell.typed[number - 1].strip() if 0 < number <= len(cell.typed) else ""
     return typed if typed.startswith(("%", "!")) or "= %" in typed or "= !" in typed else ""
 
 
@@ -90,30 +96,34 @@ def _history(shell: Any, number: int) -> str:
 
 
 @lru_cache(maxsize=512)
-def _shift(raw: str, text: tuple[str, ...]) -> int | None:
-    """How far the compiled text begins below the cell's first line; None when it is not from this cell."""
+def _aligned(raw: str, text: tuple[str, ...]) -> tuple[int, tuple[int, ...]]:
+    """How many lines of the compiled text stand in the cell as typed, and the gutter's number for each line.
+
+    Lines that IPython rewrote (magics, shell escapes) lie behind the line before them.
+    """
     typed = [line.strip() for line in raw.splitlines()]
     lines = [line.strip() for line in text]
     called = _CALLED.match(lines[0]) if lines else None
     if called is not None:
-        return next((i for i, line in enumerate(typed) if line.startswith(f"%%{called[1]}")), None)
-    best, found = 0, None
-    for shift in range(_preamble(typed) + 1):
-        same = sum(1 for one, other in zip(typed[shift:], lines, strict=False) if one and one == other)
-        if same > best:
-            best, found = same, shift
-    return found
-
-
-def _preamble(typed: list[str]) -> int:
-    """How many lines at the top are blank or belong to cell magics."""
-    return next((i for i, line in enumerate(typed) if line and not line.startswith("%%")), len(typed))
+        tops = [number for number, line in enumerate(typed, 1) if line.startswith(f"%%{called[1]}")]
+        return len(tops[:1]), tuple(tops[:1]) * len(lines)
+    same = 0
+    numbers = [0] * len(lines)
+    for block in SequenceMatcher(None, lines, typed, autojunk=False).get_matching_blocks():
+        for offset in range(block.size):
+            numbers[block.a + offset] = block.b + offset + 1
+            same += bool(lines[block.a + offset])
+    first = next((index for index, number in enumerate(numbers) if number), 0)
+    before = max(numbers[first] - first - 1, 0) if numbers else 0
+    for index, number in enumerate(numbers):
+        before = numbers[index] = number or before + 1
+    return same, tuple(numbers)
 
 
 def _timed(raw: str, number: int) -> Cell | None:
     """The body of a ``%%time`` cell; None where ``%time`` stands on a line of its own."""
     typed = raw.splitlines(keepends=True)
-    top = _preamble([line.strip() for line in typed])
+    top = next((n for n, line in enumerate(typed) if line.strip() and not line.lstrip().startswith("%%")), len(typed))
     if not any(line.lstrip().startswith("%%time") for line in typed[:top]):
         return None
-    return Cell(f"In [{number}]", top, tuple(typed[top:]), tuple(typed))
+    return Cell(f"In [{number}]", tuple(typed[top:]), tuple(range(top + 1, len(typed) + 1)), tuple(typed))

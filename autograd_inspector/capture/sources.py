@@ -32,8 +32,8 @@ def locate(code: CodeType, lasti: int, *, library: bool) -> Location:
     return replace(
         found,
         cell=cell.label,
-        lineno=found.lineno + cell.shift,
-        end_lineno=found.end_lineno + cell.shift,
+        lineno=cell.gutter(found.lineno),
+        end_lineno=cell.gutter(found.end_lineno),
         source=typed_line(cell, found.lineno) or found.source,
     )
 
@@ -66,8 +66,8 @@ def _span(code: CodeType, lasti: int) -> Span:
     if lasti < 0:
         line = code.co_firstlineno if lasti == -1 else -1 - lasti
         return line, line, -1, -1
-    line, end, column, end_column = _positions(code)[lasti // 2]
-    line = line or code.co_firstlineno
+    start, end, column, end_column = _positions(code)[lasti // 2]
+    line = start or code.co_firstlineno
     return line, end or line, -1 if column is None else column, -1 if end_column is None else end_column
 
 

@@ -43,15 +43,10 @@ def _nodes(body: list[ast.stmt], interactivity: str) -> Iterator[tuple[ast.stmt,
         yield (
             node,
             interactivity == "all"
-            or (
-                index == last
-                and (interactivity == "last" or (expression and interactivity.startswith("last_expr")))
-            ),
+            or (index == last and (interactivity == "last" or (expression and interactivity.startswith("last_expr")))),
         )
     if body and interactivity == "last_expr_or_assign":
-        target = (
-            body[-1].targets[0] if isinstance(body[-1], ast.Assign) else getattr(body[-1], "target", None)
-        )
+        target = body[-1].targets[0] if isinstance(body[-1], ast.Assign) else getattr(body[-1], "target", None)
         if isinstance(target, ast.Name) and not isinstance(body[-1], (ast.For, ast.AsyncFor)):
             yield ast.fix_missing_locations(ast.Expr(ast.Name(target.id, ast.Load()))), True
 

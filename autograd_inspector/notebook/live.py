@@ -5,6 +5,7 @@ Objects are known by what they offer, so that this side of the house needs no to
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from msgspec.structs import replace
@@ -13,44 +14,59 @@ from autograd_inspector.notebook.options import Options, mistaken
 from autograd_inspector.report import Report
 
 
-def report_on(value: Any, expression: str, named: dict[str, Any], options: Options) -> Report:
-    """The report on a tensor's graph, an optimizer or a model; nothing of the user's is run."""
-    __tracebackhide__ = True
-    if not (
-        _is_optimizer(value)
-        or _is_model(value)
-        or (hasattr(value, "grad_fn") and hasattr(value, "requires_grad"))
-    ):
-        kind = type(value).__name__
-        raise mistaken(
-            f"{expression!r} is of type {kind}; a tensor, an optimizer, a model or a report is wanted"
-        )
+def report_on(value: Any, expression: str, named: list[Any], namespace: dict[str, Any]) -> Report:
+    """The report on a tensor's graph, an optimizer or a model; nothing of the user's is run.
+
+    ``named`` are the objects that --model and --optimizer name; the rest is looked up in the user's namespace.
+    """
     from autograd_inspector import live
 
-    model = next((other for other in named.values() if _is_model(other)), None)
+    __tracebackhide__ = True
     if _is_optimizer(value):
-        report: Report = live.inspect_optimizer(value, model=model)
-    elif _is_model(value):
-        optimizer = next((other for other in named.values() if _is_optimizer(other)), None)
-        report = live.inspect_optimizer(optimizer, model=value)
-    else:
-        report = live.inspect_graph(value)
-    kept = tuple(
-        finding for finding in report.findings if not finding.rule.startswith(options.ignore or ("-",))
-    )
+        return live.inspect_optimizer(value, model=_first(_models(named)))
+    if _is_model(value):
+        optimizer = next((other for other in named if _is_optimizer(other)), None)
+        return live.inspect_model(value) if optimizer is None else live.inspect_optimizer(optimizer, model=value)
+    if hasattr(value, "grad_fn") and hasattr(value, "requires_grad"):
+        models = _models(named) or _models(namespace.values())
+        # Names of another model would mislead where several could be meant.
+        return live.inspect_graph(value, model=models[0] if len(models) == 1 else None)
+    kind = type(value).__name__
+    raise mistaken(f"{expression!r} is of type {kind}; a tensor, an optimizer, a model or a report is wanted")
+
+
+def without(report: Report, options: Options) -> Report:
+    """The report without the findings that the user ignores."""
+    kept = tuple(finding for finding in report.findings if not finding.rule.startswith(options.ignore or ("-",)))
     return replace(report, findings=kept, ignored=report.ignored + len(report.findings) - len(kept))
 
 
-def picture_of(value: Any, named: dict[str, Any]) -> Any:
+def picture_of(value: Any, named: list[Any], namespace: dict[str, Any]) -> Any:
     """The picture that torchviz itself draws, with our names for the parameters."""
     from autograd_inspector.integrations import torchviz
 
     __tracebackhide__ = True
-    return torchviz.picture(value, *(model for model in named.values() if _is_model(model)))
+    try:
+        return torchviz.picture(value, *(_models(named) or _models(namespace.values())))
+    except torchviz.PictureError as error:
+        raise mistaken(str(error).removeprefix("autograd_inspector: ")) from None
+
+
+def _models(values: Iterable[Any]) -> list[Any]:
+    """The models among some values, each once, without those that are part of another."""
+    found = {id(value): value for value in values if _is_model(value)}
+    inner = {id(part) for value in found.values() for part in value.modules() if part is not value}
+    return [value for key, value in found.items() if key not in inner]
+
+
+def _first(values: list[Any]) -> Any:
+    return values[0] if values else None
 
 
 def _is_model(value: Any) -> bool:
-    return callable(getattr(value, "named_parameters", None))
+    return (
+        not isinstance(value, type) and callable(getattr(value, "named_parameters", None)) and hasattr(value, "modules")
+    )
 
 
 def _is_optimizer(value: Any) -> bool:

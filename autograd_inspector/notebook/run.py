@@ -21,14 +21,21 @@ class Run:
         self._shell = shell
         self._session = Session(values=options.values, stop=stop).start()
         self._unmet = {*options.models, *options.optimizers}
-        self._introduce()
+        try:
+            self._introduce()
+        except BaseException:
+            self.abandon()
+            raise
 
     def report(self, error: BaseException | None) -> Report:
         """Close the capture and conclude."""
-        self._introduce()
+        try:
+            self._introduce()
+        finally:
+            capture = self._session.finish(error)
         for name in sorted(self._unmet):
             say(f"there is no model or optimizer named {name!r}")
-        return report_of(self._session.finish(error), ignore=self.options.ignore)
+        return report_of(capture, ignore=self.options.ignore)
 
     def abandon(self) -> None:
         """Close the capture and forget it."""

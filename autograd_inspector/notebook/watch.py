@@ -49,7 +49,7 @@ class Watch:
         """IPython's ``pre_run_cell``."""
         if self.busy():
             return
-        self._abandon()
+        self.close()
         self._cell, self._thread, self.frame = info, threading.get_ident(), _cell_frame()
         count = int(self.shell.execution_count)
         self.count = count - 1 if info.store_history else count
@@ -107,7 +107,8 @@ class Watch:
             return False
         return not any(frame is self.frame for frame in _stack())
 
-    def _abandon(self) -> None:
+    def close(self) -> None:
+        """Forget the cell and its capture."""
         self._abandon_run()
         self._cell = self.frame = None
 
