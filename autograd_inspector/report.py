@@ -62,7 +62,8 @@ class Report(Struct, frozen=True, dict=True):
         """The collapsed graph in the DOT language, in at most about that many boxes."""
         from autograd_inspector.views.dot import to_dot
 
-        return to_dot(self, boxes=boxes).source
+        source: str = to_dot(self, boxes=boxes).source
+        return source
 
     def to_svg(self, *, boxes: int = 60) -> str:
         """The collapsed graph as SVG; raises GraphvizMissingError when `dot` is not installed."""

@@ -33,6 +33,7 @@ class Flow:
         tensors = capture.tensors
         self.tracked = bytearray([t.requires_grad and t.birth < 0 for t in tensors])
         self._fixed = bytearray([t.kind in _BOUND for t in tensors])
+        self._requires = bytearray([t.requires_grad for t in tensors])
         self._storage = [t.storage for t in tensors]
         self._producer: list[int] = [-1] * len(tensors)
         self._writer: dict[int, int] = {}
@@ -69,29 +70,33 @@ class Flow:
                 self.edges[source, target] = ("gradient", -1 if known is None else known[1], "", -1)
 
     def _op(self, index: int, op: Op) -> None:
-        tracked, tensors, traits = self.tracked, self.capture.tensors, op.traits
+        traits, outputs = op.traits, op.outputs
         if traits & _STEP:
             self._step(index, op)
             return
+        tracked, producer, requires = self.tracked, self._producer, self._requires
         alive = False
         sources = []
         for tensor in op.inputs:
-            sources.append(self.leaf(tensor))
+            source = producer[tensor]
+            sources.append(source if source >= 0 else self.leaf(tensor))
             if tracked[tensor]:
                 alive = True
         node = self._node(index)
         function = bool(traits & _FUNCTION)
-        carries = alive and not traits & _CUT and (function or self._result_tracked(op))
+        carries = alive and not traits & _CUT
+        if carries and not function and not op.writes:
+            carries = any(map(requires.__getitem__, outputs))
         if traits & _CUT and severs(op, self.capture):
             self._sever(op, sources, node)
         else:
             self._read(op, sources, node, inferred=carries and not self._walked(index))
         if self._inner:
             self._absorb(node)
-        for tensor in op.outputs:
+        for tensor in outputs:
             if not self._fixed[tensor]:
-                self._producer[tensor] = node
-            tracked[tensor] = not traits & _CUT and (tensors[tensor].requires_grad or (carries and function))
+                producer[tensor] = node
+            tracked[tensor] = not traits & _CUT and (requires[tensor] or (carries and function))
         if op.writes:
             self._write(op, node, carries=carries)
 
@@ -99,12 +104,6 @@ class Flow:
         node = self.node_of_op[index] = len(self.nodes)
         self.nodes.append(index)
         return node
-
-    def _result_tracked(self, op: Op) -> bool:
-        if op.writes:
-            return True
-        tensors = self.capture.tensors
-        return any(tensors[t].requires_grad for t in op.outputs)
 
     def _step(self, index: int, op: Op) -> None:
         """An optimizer step only ends edges: what it writes stays a parameter, so no step feeds the next."""
