@@ -50,6 +50,7 @@ def freeze(tape: Tape, modules: Modules, *, seconds: float, error: str) -> Captu
         placement=_placement(tape, tensors, names),
         models=models,
         owners={tensor: root for root, names in modules.current.items() for tensor in names.values()},
+        alive=tape.alive,
         error=error,
         notes=tuple(tape.notes),
         seconds=seconds,

@@ -53,7 +53,8 @@ class Engine:
         traits = self.tape.traits
         self.tape.traits = traits | BACKWARD
         try:
-            with self.recorder.installed(), self.recorder.regions.kept():
+            create_graph = bool(kwargs.get("create_graph", args[2] if len(args) > 2 else False))
+            with self.recorder.installed(), self.recorder.regions.kept(grad=create_graph):
                 return original(outputs, *args, **kwargs)
         except BaseException as error:
             if number is not None:
@@ -85,6 +86,7 @@ class Engine:
                 tuple(tape.id_of(t) for t in outputs if isinstance(t, Tensor)),
                 graph,
                 tuple(wanted or [*walk.leaves, *direct]),
+                stale=tuple(t for t, leaf in walk.leaves.items() if accumulate and leaf.grad is not None),
                 nested_in=self._open[-1] if self._open else -1,
                 retain_graph=bool(given.get("retain_graph")),
                 create_graph=bool(given.get("create_graph")),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import Any
@@ -132,6 +132,15 @@ class Modules:
             self._name(buffer, number, name)
             registry.buffers.add(self.tape.id_of(buffer))
         return self.roots[number]
+
+    def adopt(self, parameters: Iterable[Tensor]) -> None:
+        """Name parameters that an optimizer was given: look for the modules of the user's frames that have them."""
+        missing = {id(p) for p in parameters if self.tape.id_of(p) not in self.names}
+        for frame in _frames(self.tape.stacks.stop) if missing else ():
+            for candidate in [*gc.get_referents(frame), *list(frame.f_globals.values())]:
+                if isinstance(candidate, nn.Module) and any(id(p) in missing for p in candidate.parameters()):
+                    self.scan(_outermost(candidate, self.tape.stacks.stop))
+                    missing -= {id(p) for p in candidate.parameters()}
 
     def rescan(self) -> None:
         """Read the names of all roots that still live again: modules grow, and parameters get replaced."""

@@ -17,7 +17,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 from autograd_inspector.capture.graph_walk import short
 from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.patches import observed
-from autograd_inspector.capture.registry import version_of
+from autograd_inspector.capture.registry import shape_of, version_of
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.model.event import Change, ParameterStep, Step
 from autograd_inspector.model.op import Trait, Write
@@ -39,6 +39,15 @@ class _OpenStep:
         """Calls of the same optimizer's inherited ``step`` that are open inside."""
 
 
+class _Load:
+    """A state_dict on its way into an optimizer: its dtypes, group sizes, and the exception being handled then."""
+
+    def __init__(self, dtypes: dict[str, str], sizes: list[int], handled: BaseException | None) -> None:
+        self.dtypes = dtypes
+        self.sizes = sizes
+        self.handled = handled
+
+
 class Optimizers:
     """Observes every torch.optim.Optimizer through the public global step hooks."""
 
@@ -50,6 +59,8 @@ class Optimizers:
         self._dirty: set[int] = set()
         self._open: list[_OpenStep] = []
         self._changes = 0
+        self.adopt: Callable[[list[Tensor]], None] = lambda parameters: None
+        """Told the parameters of each optimizer met, so that whoever knows modules can name them."""
 
     @contextmanager
     def installed(self) -> Iterator[None]:
@@ -88,6 +99,7 @@ class Optimizers:
         self.tape.optimizers[number] = OptimizerRecord(number, kind.__name__, kind.__module__)
         self._dirty.add(number)
         self._refresh(optimizer, number)
+        self.adopt([p for group in optimizer.param_groups for p in group["params"]])
         return number
 
     def alive(self) -> list[tuple[int, Optimizer]]:
@@ -129,19 +141,31 @@ class Optimizers:
             self._refresh(optimizer, known[1])
             self._dirty.add(known[1])
 
-    def _loading(self, optimizer: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, str]:
+    def _loading(self, optimizer: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Load:
         given = args[1] if len(args) > 1 else kwargs.get("state_dict", {})
-        return _dtypes(given.get("state", {}))
+        sizes = [len(group.get("params", ())) for group in given.get("param_groups", ())]
+        return _Load(_dtypes(given.get("state", {})), sizes, sys.exc_info()[1])
 
-    def _loaded(self, optimizer: Optimizer, _args: Any, _kwargs: Any, before: dict[str, str] | None) -> None:
+    def _loaded(self, optimizer: Optimizer, _args: Any, _kwargs: Any, load: _Load | None) -> None:
         tape = self.tape
+        raised = sys.exc_info()[1]
+        if load is not None and raised is not None and raised is not load.handled:
+            own = [len(group["params"]) for group in optimizer.param_groups]
+            detail = (f"error: {raised}", f"saved groups: {load.sizes}", f"own groups: {own}")
+            api = f"{type(optimizer).__name__}.load_state_dict()"
+            number = self.id_of(optimizer)
+            ids = tuple(t for group in tape.optimizers[number].parameters for t in group)
+            tape.changes.append(
+                Change(len(tape.ops), "optimizer_load_failed", api, tape.stacks.here(0), ids, number, detail)
+            )
+            return
         number = self.id_of(optimizer)
         self._refresh(optimizer, number)
         self._dirty.add(number)
         after = _dtypes(optimizer.state)
         cast = tuple(
             f"{name}: {dtype} -> {after[name]}"
-            for name, dtype in (before or {}).items()
+            for name, dtype in (load.dtypes if load is not None else {}).items()
             if name in after and after[name] != dtype and name != "step"
         )
         ids = tuple(t for group in tape.optimizers[number].parameters for t in group)
@@ -286,7 +310,7 @@ def row_of(tape: Tape, parameter: Tensor, optimizer: int, group: int, state: Any
     gradient = None
     if grad is not None:
         gradient = Gradient(
-            tuple(grad.shape),
+            tuple(shape_of(grad)),
             short(grad.dtype),
             str(grad.device),
             bytes_of(grad),
@@ -296,7 +320,7 @@ def row_of(tape: Tape, parameter: Tensor, optimizer: int, group: int, state: Any
     entries = [
         StateEntry(
             str(name),
-            tuple(value.shape),
+            tuple(shape_of(value)),
             short(value.dtype),
             str(value.device),
             bytes_of(value),
@@ -311,7 +335,7 @@ def row_of(tape: Tape, parameter: Tensor, optimizer: int, group: int, state: Any
         "",
         (),
         "",
-        tuple(parameter.shape),
+        tuple(shape_of(parameter)),
         short(parameter.dtype),
         str(parameter.device),
         bytes_of(parameter),

@@ -43,6 +43,7 @@ class Session:
         self.guard = Guard(self.tape, self.fail)
         self.modules = Modules(self.tape, self.guard)
         self.optimizers = Optimizers(self.tape, self.guard)
+        self.optimizers.adopt = self.modules.adopt
         self.failure = ""
         self._stack = ExitStack()
         self._started = 0.0
@@ -86,7 +87,7 @@ class Session:
         try:
             self._stack.close()
             if not tape.closed:
-                self._last_look()
+                self._last_look(error)
             tape.closed = True
             return freeze(tape, self.modules, seconds=seconds, error=text)
         except Exception as failure:
@@ -99,12 +100,16 @@ class Session:
             tape.stacks.close()
             tape.registry.close()
 
-    def _last_look(self) -> None:
+    def _last_look(self, error: BaseException | None) -> None:
         self.optimizers.close()
         self.modules.rescan()
         for number, optimizer in self.optimizers.alive():
             self.optimizers.snapshot(optimizer, number)
         walk_alive(self.tape)
+        if error is not None:
+            registry = self.tape.registry
+            candidates = [e.tensor for e in registry.entries if e.requires_grad]
+            self.tape.alive = tuple(n for n, t in registry.alive(candidates) if t.grad_fn is not None)
 
     def fail(self, failure: Exception) -> None:
         """The inspector's own failure: stop recording, say so once, leave the program alone."""

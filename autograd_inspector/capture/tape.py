@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.overrides import _get_current_function_mode_stack
 
 from autograd_inspector.capture.exports import Exports
+from autograd_inspector.capture.reach import Reach
 from autograd_inspector.capture.registry import Registry
 from autograd_inspector.capture.stacks import Stacks
 from autograd_inspector.capture.versions import Ledger
@@ -49,8 +50,11 @@ class Tape:
     optimizers: dict[int, OptimizerRecord] = field(default_factory=dict)
     rows: dict[int, list[Any]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    alive: tuple[int, ...] = ()
+    """Tensors with a graph that a program which raised still held at the end."""
     exports: Exports = field(default_factory=Exports)
     ledger: Ledger = field(default_factory=Ledger)
+    reach: Reach = field(default_factory=Reach)
     recording: bool = True
     """False inside an optimizer step and while the inspector itself computes."""
     traits: int = 0

@@ -65,7 +65,7 @@ class Backward(Struct, frozen=True, omit_defaults=True):
 
     ``start`` and ``end`` are op indices around it; ``roots`` the tensors it started from, ``reached`` the leaves
     whose AccumulateGrad the graph holds (or the ``inputs`` asked for), ``empty`` those of them whose ``.grad`` was
-    still None afterwards.
+    still None afterwards, ``stale`` those that had one already before.
     """
 
     index: int
@@ -77,6 +77,7 @@ class Backward(Struct, frozen=True, omit_defaults=True):
     graph: AutogradGraph
     reached: tuple[int, ...] = ()
     empty: tuple[int, ...] = ()
+    stale: tuple[int, ...] = ()
     nested_in: int = -1
     retain_graph: bool = False
     create_graph: bool = False

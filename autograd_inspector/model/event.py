@@ -37,7 +37,13 @@ class LeafChange(Struct, frozen=True, omit_defaults=True):
 
 
 ChangeKind = Literal[
-    "registered", "converted", "loaded", "optimizer_load_state_dict", "optimizer_created", "zero_grad"
+    "registered",
+    "converted",
+    "loaded",
+    "optimizer_load_state_dict",
+    "optimizer_load_failed",
+    "optimizer_created",
+    "zero_grad",
 ]
 
 
