@@ -14,6 +14,7 @@ from autograd_inspector.views.folding import Folding, Key
 from autograd_inspector.views.labels import alarms_of, leaf_title, title_of
 from autograd_inspector.views.relevant import relevant
 
+_FEW = 3
 _BOUND = frozenset({"parameter", "buffer"})
 
 Look = Literal["flowing", "still", "learnt", "given", "start", "broken"]
@@ -87,9 +88,13 @@ class _Drawing:
         return self.keys.get(edge.source) == self.keys.get(edge.target)
 
     def _place_leaves(self) -> None:
-        """A leaf that one box alone reads is part of that box, if that is a module or sits in one."""
+        """A leaf that one box alone reads is part of that box, if that is a module or sits in one.
+
+        Many leaves that the same boxes read are one box.
+        """
         readers: dict[int, set[Key]] = defaultdict(set)
         modular: dict[int, bool] = {}
+        crowds: dict[tuple[str, bool, str], list[int]] = {}
         for edge in self.edges:
             if self._bare(self.nodes[edge.source]) and edge.target in self.keys:
                 readers[edge.source].add(self.keys[edge.target])
@@ -99,15 +104,21 @@ class _Drawing:
             bound = node.kind in _BOUND or (node.call >= 0 and not node.tracked)
             if bound and len(readers[number]) == 1 and modular[number] and not node.root:
                 self.keys[number] = next(iter(readers[number]))
-            elif node.leaf or node.call < 0:
+            elif node.leaf:
+                crowd = ",".join(sorted("/".join(key) for key in readers[number]))
+                crowds.setdefault((node.kind, node.tracked, crowd), []).append(number)
+            elif node.call < 0:
                 self.keys[number] = ("op", str(number))
+        for numbers in crowds.values():
+            together = len(numbers) > _FEW
+            for number in numbers:
+                self.keys[number] = ("leaves", str(numbers[0])) if together else ("op", str(number))
 
     def _bare(self, node: GraphNode) -> bool:
         """A tensor that nothing led to: a leaf, or a constant made on the spot."""
         return node.leaf or (node.kind == "op" and node.id not in self._fed)
 
     def _box(self, number: int, key: Key, nodes: list[GraphNode], cuts: list[GraphEdge]) -> Box:
-        first = nodes[0]
         alarms = alarms_of(nodes, cuts, self.capture)
         for node in nodes:
             alarms += self.flagged.get(node.id, [])
@@ -115,7 +126,7 @@ class _Drawing:
         if any(node.hooks for node in nodes):
             notes.append("has hooks")
         if all(node.leaf for node in nodes):
-            title, subtitle = leaf_title(first, self.capture)
+            title, subtitle = leaf_title(nodes, self.capture)
         else:
             title, subtitle = title_of(key, nodes, self.capture, self.folding.times(key))
         return Box(
@@ -143,7 +154,7 @@ class _Drawing:
             return ()
         if key[0] == "call":
             return self.folding.chains[self.capture.calls[int(key[1])].parent]
-        return self.folding.chains[nodes[0].call]
+        return self.folding.chains[next((node.call for node in nodes if not node.leaf), -1)]
 
     def _links(self, ids: dict[Key, int]) -> tuple[Link, ...]:
         found: dict[tuple[int, int, bool], GraphEdge] = {}

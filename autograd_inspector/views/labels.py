@@ -11,6 +11,7 @@ from autograd_inspector.views.shown import counted, listed, op_name, shown, size
 from autograd_inspector.views.tree import story
 
 _LONGEST = 44
+_SAME = 200
 Key = tuple[str, ...]
 
 
@@ -37,8 +38,9 @@ def title_of(key: Key, nodes: list[GraphNode], capture: Capture, times: int) -> 
     return name, _join(f"→ {shown(made, _LONGEST)}" if made else "", _learnt(nodes))
 
 
-def leaf_title(node: GraphNode, capture: Capture) -> tuple[str, str]:
-    """(title, subtitle) of a tensor."""
+def leaf_title(nodes: list[GraphNode], capture: Capture) -> tuple[str, str]:
+    """(title, subtitle) of a tensor, or of several that the same boxes read."""
+    node = nodes[0]
     record = capture.tensors[node.tensor]
     kind: str = "needs grad" if node.tracked and node.kind == "input" else node.kind
     if node.kind == "parameter" and not node.tracked:
@@ -47,6 +49,8 @@ def leaf_title(node: GraphNode, capture: Capture) -> tuple[str, str]:
         kind = "made before the capture"
     name = record.names[0] if record.names else record.variable
     shape = _shape(record.shape)
+    if len(nodes) > 1:
+        return f"{len(nodes)} tensors", _join(kind, f"{shown(name or shape, _LONGEST)}, …")
     return (shown(name, _LONGEST), _join(kind, shape)) if name else (f"{record.dtype} {shape}", kind)
 
 
@@ -57,7 +61,7 @@ def alarms_of(nodes: list[GraphNode], cuts: list[GraphEdge], capture: Capture) -
         found += [f"saved {shown(s.name, 20)} {story(s)}" for s in node.modified]
         if node.failed:
             found.append("backward failed here")
-        if node.error:
+        if ended(node, capture):
             found.append(f"raised {shown(node.error, _LONGEST)}")
     for (cause, site), number in Counter((e.cause, e.site) for e in cuts if e.live).items():
         location = capture.place(site)
@@ -65,6 +69,11 @@ def alarms_of(nodes: list[GraphNode], cuts: list[GraphEdge], capture: Capture) -
         times = f" ×{number}" if number > 1 else ""
         found.append(f"✂ {cause}{times}{where}")
     return found
+
+
+def ended(node: GraphNode, capture: Capture) -> bool:
+    """Whether the call raised what ended the program, not something that was caught."""
+    return bool(node.error) and capture.error.startswith(node.error[:_SAME])
 
 
 def _inside(calls: list[GraphNode]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from autograd_inspector.model.graph import Graph
 from autograd_inspector.report import Report
+from autograd_inspector.views.labels import ended
 
 _APART = frozenset({"step", "gradient"})
 
@@ -17,7 +18,7 @@ def relevant(report: Report) -> set[int]:
     last = {run.site: run.index for run in capture.backwards if run.nested_in < 0}
     focus = {node for index in last.values() for node in graph.roots[index]}
     focus |= {graph.by_op[op] for f in report.findings for op in f.ops if op in graph.by_op}
-    focus |= {node.id for node in graph.nodes if node.error or node.failed}
+    focus |= {node.id for node in graph.nodes if node.failed or ended(node, capture)}
     if not focus:
         return {node.id for node in graph.nodes if node.kind not in _APART}
     return _ancestors(graph, focus)

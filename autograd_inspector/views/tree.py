@@ -135,7 +135,9 @@ class _Tree:
             if node.failed:
                 found.append(("backward failed here", self.place(node.site), True))
             if node.error:
-                found.append((f"raised {shown(node.error)}", self.place(node.site), True))
+                fatal = self.capture.error.startswith(node.error)
+                said = "raised" if node.error == "raised" else f"raised {shown(node.error)}"
+                found.append((said, self.place(node.site), fatal))
             if node.hooks:
                 found.append((f"hooks on {node.name}", "", False))
         for (cause, live), sites in cuts.items():
