@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 from autograd_inspector.capture.aliases import alias_writes
 from autograd_inspector.capture.graph_walk import short
 from autograd_inspector.capture.modules import Modules
-from autograd_inspector.capture.sources import resolve
+from autograd_inspector.capture.sources import resolve, tree_of
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.location import Site
@@ -27,6 +28,7 @@ def freeze(tape: Tape, modules: Modules, *, seconds: float, error: str) -> Captu
     """All records of a finished capture."""
     tape.ledger.update(tape)
     writes = tuple(alias_writes(tape))
+    functions = {name: _returning(tape, code) for name, code in tape.functions.items() if code is not None}
     sites = resolve(tape.stacks)
     calls = tuple(tape.calls)
     models = _model_names(modules, calls, sites)
@@ -50,12 +52,30 @@ def freeze(tape: Tape, modules: Modules, *, seconds: float, error: str) -> Captu
         placement=_placement(tape, tensors, names),
         models=models,
         owners={tensor: root for root, names in modules.current.items() for tensor in names.values()},
+        function_sites=functions,
         alive=tape.alive,
         error=error,
         notes=tuple(tape.notes),
         seconds=seconds,
         torch_version=str(torch.__version__),
     )
+
+
+def _returning(tape: Tape, code: CodeType) -> int:
+    """The site of a function's last return statement, of its definition where the source cannot be had."""
+    tree = tree_of(code.co_filename)
+    lines = [
+        node.lineno
+        for scope in (ast.walk(tree) if tree is not None else ())
+        if isinstance(scope, ast.FunctionDef) and code.co_firstlineno in {scope.lineno, *_decorators(scope)}
+        for node in ast.walk(scope)
+        if isinstance(node, ast.Return)
+    ]
+    return tape.stacks.of_code(code, max(lines, default=None))
+
+
+def _decorators(scope: ast.FunctionDef) -> list[int]:
+    return [decorator.lineno for decorator in scope.decorator_list]
 
 
 def _tensors(tape: Tape, names: dict[int, tuple[str, ...]], variables: dict[int, str]) -> tuple[TensorRecord, ...]:

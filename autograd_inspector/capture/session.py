@@ -83,7 +83,7 @@ class Session:
         tape = self.tape
         tape.recording = False
         without_own_frames(error)
-        text = "" if error is None else f"{type(error).__name__}: {error}"[:4000]
+        text = "" if error is None else _told(error)
         try:
             self._stack.close()
             if not tape.closed:
@@ -127,6 +127,12 @@ class Session:
         except InspectorWarning:
             # The program turns warnings into errors. Ours must not become one of its own.
             print(text, file=sys.stderr)  # noqa: T201
+
+
+def _told(error: BaseException) -> str:
+    """Type and message; of a long one (a worker's traceback) the beginning and the end."""
+    text = f"{type(error).__name__}: {error}"
+    return text if len(text) <= 4000 else f"{text[:1000]} ... {text[-3000:]}"
 
 
 def _origin(traceback: TracebackType | None) -> str:

@@ -89,13 +89,14 @@ class Stacks:
         self.chains.append(chain)
         return site
 
-    def of_code(self, code: CodeType) -> int:
-        """The id of a one-frame stack at a function's definition (its decorator's line)."""
-        key = (id(code), -1)
+    def of_code(self, code: CodeType, lineno: int | None = None) -> int:
+        """The id of a one-frame stack at a function's definition (its decorator's line), or at one of its lines."""
+        lasti = -1 if lineno is None else -1 - lineno
+        key = (id(code), lasti)
         site = self.keys.get(key)
         if site is None:
             site = self.keys[key] = len(self.chains)
-            self.chains.append([(code, -1, classify(code.co_filename) == LIBRARY)])
+            self.chains.append([(code, lasti, classify(code.co_filename) == LIBRARY)])
         return site
 
     def of_line(self, site: int, lineno: int) -> int:

@@ -6,7 +6,7 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from torch import Tensor
@@ -50,6 +50,8 @@ class Tape:
     optimizers: dict[int, OptimizerRecord] = field(default_factory=dict)
     rows: dict[int, list[Any]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    functions: dict[str, CodeType | None] = field(default_factory=dict)
+    """Custom autograd.Function -> the code of its backward."""
     alive: tuple[int, ...] = ()
     """Tensors with a graph that a program which raised still held at the end."""
     exports: Exports = field(default_factory=Exports)

@@ -34,6 +34,8 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     models: tuple[str, ...] = ()
     owners: dict[int, int] = {}  # noqa: RUF012 - msgspec copies a Struct's empty default for each instance
     """Parameter -> index of the model that has it now."""
+    function_sites: dict[str, int] = {}  # noqa: RUF012
+    """Custom autograd.Function -> the site of its backward's return statement, or of its definition."""
     alive: tuple[int, ...] = ()
     """Tensors with a graph that the program still held at the end."""
     error: str = ""
