@@ -10,15 +10,15 @@ from functools import lru_cache
 from typing import Any
 
 from torch import Tensor
+from torch.autograd.function import BackwardCFunction
 
-from autograd_inspector.capture.registry import version_of
+from autograd_inspector.capture.reach import MAX_DEPTH, MAX_WIDTH
+from autograd_inspector.capture.registry import shape_of, version_of
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.model.autograd import AutogradGraph, Node, SavedStatus, SavedTensor
 
-MAX_DEPTH = 5_000
-"""A chain of Nodes that Python has met is freed recursively; some 30,000 overflow an 8 MB stack (torch 2.13)."""
-
 LEAF_SEQUENCE = 2**64 - 1
+TOO_DEEP = "Graphs that continue each other grew too deep to be walked any more without danger to the program."
 _VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 
 
@@ -37,6 +37,9 @@ class Walk:
         numbers: dict[Any, int] = {}
         depths: dict[int, int] = {}
         heap: list[tuple[int, int, Any]] = []
+        reach = self.tape.reach
+        floor = LEAF_SEQUENCE if reach.exhausted else 0
+        met: list[tuple[int, list[int]]] = []
         starts = []
         for root in roots:
             starts.append(self._see(root, 0, numbers, depths, heap))
@@ -44,16 +47,31 @@ class Walk:
         while heap:
             _, number, node = heapq.heappop(heap)
             depth = depths[number]
+            sequence = node._sequence_nr()
             edges: list[tuple[int, int]] = []
-            if depth >= MAX_DEPTH:
+            below: list[int] = []
+            if self._too_wide(sequence):
                 self.truncated = True
+            elif depth >= MAX_DEPTH or sequence < floor:
+                # Another path may lead below this node: nothing older is opened either.
+                self.truncated, floor = True, max(floor, sequence)
             else:
                 for child, slot in node.next_functions:
                     if child is not None:
                         edges.append((self._see(child, depth + 1, numbers, depths, heap), slot))
+                        below.append(child._sequence_nr())
+            met.append((sequence, below))
             nodes[number] = self._record(number, node, tuple(edges))
+        reach.met(met)
+        if reach.exhausted:
+            self.tape.note(TOO_DEEP)
         ordered = tuple(nodes[i] for i in range(len(numbers)))
         return AutogradGraph(ordered, tuple(starts), self.truncated)
+
+    def _too_wide(self, sequence: int) -> bool:
+        """Opening a node meets all its inputs at once; they may be one chain, as the steps of a loop are."""
+        op = -1 if sequence == LEAF_SEQUENCE else self._op_at(sequence)[0]
+        return op >= 0 and len(self.tape.ops[op][1]) > MAX_WIDTH
 
     def _see(
         self, node: Any, depth: int, numbers: dict[Any, int], depths: dict[int, int], heap: list[tuple[int, int, Any]]
@@ -130,7 +148,7 @@ class Walk:
             SavedTensor(
                 name,
                 number,
-                tuple(tensor.shape),
+                tuple(shape_of(tensor)),
                 short(tensor.dtype),
                 str(tensor.device),
                 nbytes,
@@ -173,17 +191,21 @@ def span_of(tensor: Tensor) -> tuple[int, int, int]:
     try:
         item = tensor.element_size()
         if tensor.numel() == 0:
-            return tensor.storage_offset() * item, 0, 0
+            return int(tensor.storage_offset() * item), 0, 0
         reach = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
-        return tensor.storage_offset() * item, reach * item, tensor.numel() * item
+        return int(tensor.storage_offset() * item), int(reach * item), int(tensor.numel() * item)
     except (RuntimeError, NotImplementedError):
         return 0, 0, 0
 
 
-@lru_cache(maxsize=1024)
 def _saved_attributes(kind: type) -> tuple[str, ...]:
-    names = [name for name in dir(kind) if name.startswith("_raw_saved_")]
-    return tuple(names)
+    # The class of a custom Function's node is the program's own: a cache would keep it alive.
+    return ("_raw_saved_tensors",) if issubclass(kind, BackwardCFunction) else _of_kind(kind)
+
+
+@lru_cache(maxsize=1024)
+def _of_kind(kind: type) -> tuple[str, ...]:
+    return tuple([name for name in dir(kind) if name.startswith("_raw_saved_")])
 
 
 def _unused(node: Any, name: str) -> bool:

@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._C import DisableTorchFunction, _EnableTorchFunction
 from torch.nn import Parameter
 from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack, _pop_mode, _push_mode
 
@@ -31,7 +32,13 @@ _sequence = torch.autograd._get_sequence_nr
 _autocast = torch._C._is_any_autocast_enabled
 _ident = threading.get_ident
 _frame = sys._getframe
-CUT, AUTOCAST = int(Trait.CUT), int(Trait.AUTOCAST)
+_depth = torch._C._len_torch_function_stack
+_tracing = torch._C._is_tracing
+_enabled = torch._C._is_torch_function_enabled
+_all_disabled = torch._C._is_torch_function_all_disabled
+_excluded = torch._C._dispatch_tls_is_dispatch_key_excluded
+_AUTOGRAD = torch._C.DispatchKey.AutogradFunctionality
+CUT, AUTOCAST, BACKWARD = int(Trait.CUT), int(Trait.AUTOCAST), int(Trait.BACKWARD)
 _PLAIN = frozenset({int, float, bool, str, type(None), torch.dtype, torch.device, torch.Size, slice})
 NO_WRITES: tuple[Write, ...] = ()
 
@@ -73,17 +80,45 @@ class Recorder(TorchFunctionMode):
         """Call ``func`` and record what it read, returned and modified."""
         if kwargs is None:
             kwargs = {}
+        if types or _depth() or _tracing():
+            return self._beside_others(func, args, kwargs)
         tape = self.tape
         name = NAMES.get(func)
-        if name is not None and tape.recording:
+        if name is not None and tape.recording and not tape.traits:
             return self.record(func, args, kwargs, name, frame=_frame(1))
-        if func in PASS or not (tape.recording or tape.active()):
+        return self._sort_out(func, args, kwargs)
+
+    def _beside_others(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The program's own modes and tensor subclasses must not see us look: only the call itself is theirs.
+
+        While torch.jit traces, looking at a tensor's shape would become part of the traced program.
+        """
+        if _tracing():
             return func(*args, **kwargs)
+        if not _enabled():
+            return self._sort_out(func, args, kwargs)
+        with DisableTorchFunction():
+            return self._sort_out(func, args, kwargs)
+
+    def call(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run the program's own call, with the modes and subclasses on that were on when it was made."""
+        if _all_disabled():
+            with _EnableTorchFunction():
+                return func(*args, **kwargs)
+        return func(*args, **kwargs)
+
+    def _sort_out(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Pass on, handle specially or record."""
+        tape = self.tape
+        if func in PASS or not (tape.recording or tape.active()):
+            return self.call(func, args, kwargs)
+        if tape.traits & BACKWARD and _excluded(_AUTOGRAD):
+            return self.call(func, args, kwargs)  # Below autograd: a kernel in Python, or a subclass at work.
         special = SPECIAL.get(func)
         if special is not None:
             return special(self, func, args, kwargs)
         NAMES[func] = name_of(func)
-        return self.record(func, args, kwargs, NAMES[func], frame=_frame(1))
+        return self.record(func, args, kwargs, NAMES[func])
 
     def record(
         self,
@@ -120,9 +155,9 @@ class Recorder(TorchFunctionMode):
             first = _sequence()
         except Exception as failure:
             self.on_failure(failure)
-            return func(*args, **kwargs)
+            return self.call(func, args, kwargs)
         try:
-            result = func(*args, **kwargs)
+            result = self.call(func, args, kwargs) if frame is None else func(*args, **kwargs)
         except BaseException as error:
             self._failed(name, entries, versions, traits, error)
             raise

@@ -32,11 +32,12 @@ class Regions:
         self.tape = tape
         self.mode = (torch.is_grad_enabled(), torch.is_inference_mode_enabled())
         self._stack: list[int] = []
+        self._switched: dict[tuple[tuple[bool, bool], str], int] = {}
         tape.regions.append(Region(0, _kind(*self.mode)))
 
     def grad_mode_set(self) -> None:
         """``torch._C._set_grad_enabled`` has just run: the frames above tell which switch called it, and which way."""
-        frame = _outside(sys._getframe(1))
+        frame = outside(sys._getframe(1))
         names: list[str] = []
         while frame is not None and frame.f_code.co_filename == _SWITCHES:
             names.append(frame.f_code.co_qualname)
@@ -63,7 +64,7 @@ class Regions:
         self._stack.append(self.tape.region)
         mode = _now()
         if mode != self.mode:
-            self._begin(mode, api, _outside(sys._getframe(1)))
+            self._begin(mode, api, outside(sys._getframe(1)))
 
     def leave(self) -> None:
         """A switch was undone: back to the innermost region of the mode that is on now."""
@@ -84,17 +85,21 @@ class Regions:
                 self.tape.region, self.mode = earlier, mode
                 return
         traits = self.tape.traits
-        if traits & int(Trait.INNER):
-            self._begin(mode, "custom Function", None, "torch.autograd")
-        elif traits & int(Trait.BACKWARD):
-            self._begin(mode, "backward", None, "torch.autograd")
+        api = "backward" if traits & int(Trait.BACKWARD) else "C++ code"
+        api = "custom Function" if traits & int(Trait.INNER) else api
+        known = self._switched.get((mode, api))
+        if known is None:
+            self._begin(mode, api, None, "" if api == "C++ code" else "torch.autograd")
+            self._switched[mode, api] = self.tape.region
         else:
-            self._begin(mode, "C++ code", None)
+            self.tape.region, self.mode = known, mode
 
     @contextmanager
-    def kept(self) -> Iterator[None]:
-        """Whatever C++ switches inside, it switches back: so do we, without a region for the way back."""
+    def kept(self, *, grad: bool | None = None) -> Iterator[None]:
+        """C++ switches inside (grad mode to ``grad`` at once) and switches back: so do we, without a region for that."""
         region, mode, depth = self.tape.region, self.mode, len(self._stack)
+        if grad is not None and grad != mode[0]:
+            self.sync(grad, mode[1])
         try:
             yield
         finally:
@@ -126,7 +131,7 @@ def _now() -> tuple[bool, bool]:
     return torch.is_grad_enabled(), torch.is_inference_mode_enabled()
 
 
-def _outside(frame: FrameType | None) -> FrameType | None:
+def outside(frame: FrameType | None) -> FrameType | None:
     """The first frame that is not the inspector's: torch's own __enter__ / __exit__ / __init__."""
     while frame is not None and "autograd_inspector" in frame.f_code.co_filename:
         frame = frame.f_back

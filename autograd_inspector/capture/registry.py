@@ -73,7 +73,7 @@ class Registry:
         entry = Entry(weakref.ref(tensor), number, storage, requires_grad)
         leaf = not requires_grad or (birth < 0 and tensor.is_leaf)
         inference = not requires_grad and tensor.is_inference()
-        self.facts.append((tensor.shape, tensor.dtype, tensor.device, leaf, offset, stride, inference, storage, birth, now))
+        self.facts.append((shape_of(tensor), tensor.dtype, tensor.device, leaf, offset, stride, inference, storage, birth, now))
         self.by_address[id(tensor)] = entry
         self.entries.append(entry)
         return entry
@@ -83,7 +83,7 @@ class Registry:
         storage = self.storage_of(tensor)
         entry = self.entries[number]
         entry.storage, entry.requires_grad = storage, tensor.requires_grad
-        layout = (tensor.shape, tensor.dtype, tensor.device, tensor.is_leaf, *_placed(tensor), tensor.is_inference())
+        layout = (shape_of(tensor), tensor.dtype, tensor.device, tensor.is_leaf, *_placed(tensor), tensor.is_inference())
         self.facts[number] = (*layout, storage, *self.facts[number][8:])
 
     def storage_of(self, tensor: Tensor) -> int:
@@ -117,11 +117,22 @@ class Registry:
             torch.UntypedStorage._free_weak_ref(self._held.pop())
 
 
+def shape_of(tensor: Tensor) -> Any:
+    """Its sizes; () where it has none (nested), -1 for one that is only a symbol."""
+    try:
+        shape = tensor.shape
+    except RuntimeError:
+        return ()
+    return shape if type(tensor) is Tensor else tuple([size if type(size) is int else -1 for size in shape])
+
+
 def _placed(tensor: Tensor) -> tuple[int, Any]:
     try:
-        return tensor.storage_offset(), tensor.stride()
+        offset, stride = tensor.storage_offset(), tensor.stride()
     except (RuntimeError, NotImplementedError):
         return 0, None
+    symbolic = type(tensor) is not Tensor and any(type(step) is not int for step in (offset, *stride))
+    return (0, None) if symbolic else (offset, stride)
 
 
 def version_of(tensor: Tensor) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from autograd_inspector.capture.regions import outside
 from autograd_inspector.capture.registry import version_of
+from autograd_inspector.capture.stacks import SKIP, classify
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.model.event import GradRead, GradWrite, LeafChange
 from autograd_inspector.model.op import Trait, Write
@@ -109,29 +112,34 @@ _STATISTICS: dict[Any, tuple[tuple[str, ...], bool]] = {
 }
 
 
-def _read_grad(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    result = func(*args, **kwargs)
-    try:
-        tape, tensor = recorder.tape, args[0]
-        site = tape.stacks.here(2)
-        leaf = tensor.is_leaf
-        retains = not leaf and tensor.retains_grad
-        gradient = tape.id_of(result) if isinstance(result, Tensor) else -1
-        tape.grad_reads.append(GradRead(len(tape.ops), tape.id_of(tensor), gradient, site, leaf, retains))
-    except Exception as failure:
-        recorder.on_failure(failure)
-    return result
+def _after(step: Callable[..., None]) -> Handler:
+    """A handler that makes the call and then lets ``step(recorder, args, result)`` note what it was."""
+
+    def handler(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        result = recorder.call(func, args, kwargs)
+        recorder.guard(step, recorder, args, result)
+        return result
+
+    return handler
 
 
-def _write_grad(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    result = func(*args, **kwargs)
-    try:
-        tape = recorder.tape
-        gradient = tape.id_of(args[1]) if isinstance(args[1], Tensor) else -1
-        tape.grad_writes.append(GradWrite(len(tape.ops), tape.id_of(args[0]), gradient, tape.stacks.here(2)))
-    except Exception as failure:
-        recorder.on_failure(failure)
-    return result
+def _read_grad(recorder: Recorder, args: tuple[Any, ...], result: Any) -> None:
+    tape, tensor = recorder.tape, args[0]
+    caller = outside(sys._getframe(1))
+    if caller is not None and caller.f_code.co_name == "zero_grad" and classify(caller.f_code.co_filename) == SKIP:
+        return  # torch's own zero_grad looks whether there is one.
+    leaf = tensor.is_leaf
+    retains = not leaf and tensor.retains_grad
+    gradient = tape.id_of(result) if isinstance(result, Tensor) else -1
+    tape.grad_reads.append(
+        GradRead(len(tape.ops), tape.id_of(tensor), gradient, tape.stacks.here(), leaf, retains)
+    )
+
+
+def _write_grad(recorder: Recorder, args: tuple[Any, ...], _: Any) -> None:
+    tape = recorder.tape
+    gradient = tape.id_of(args[1]) if isinstance(args[1], Tensor) else -1
+    tape.grad_writes.append(GradWrite(len(tape.ops), tape.id_of(args[0]), gradient, tape.stacks.here()))
 
 
 def _read_data(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -139,57 +147,45 @@ def _read_data(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dic
 
 
 def _write_data(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    recorder.guard(recorder.tape.id_of, args[0])
+    result = recorder.call(func, args, kwargs)
+    recorder.guard(_data_written, recorder.tape, args[0], args[1])
+    return result
+
+
+def _data_written(tape: Tape, tensor: Tensor, source: Tensor) -> None:
+    entry = tape.registry.enter(tensor, -1, len(tape.ops))
+    storage = tape.registry.storage_of(tensor)
+    if source is tensor or storage == entry.storage:
+        return
+    version = version_of(tensor)
+    write = Write(entry.tensor, entry.storage, version, version)
+    entry.storage = storage
+    tape.append(
+        "set_data", (tape.id_of(source),), (), (write,), site=tape.stacks.here(), versions=(version_of(source),)
+    )
+
+
+def _set_requires_grad(recorder: Recorder, args: tuple[Any, ...], _: Any) -> None:
     tape, tensor = recorder.tape, args[0]
-    before = tape.registry.enter(tensor, -1, len(tape.ops))
-    same = args[1] is tensor
-    result = func(*args, **kwargs)
-    try:
-        storage = tape.registry.storage_of(tensor)
-        if same or storage == before.storage:
-            return result
-        version = version_of(tensor)
-        write = Write(before.tensor, before.storage, version, version)
-        before.storage = storage
-        source = tape.id_of(args[1])
-        tape.append("set_data", (source,), (), (write,), site=tape.stacks.here(2), versions=(version_of(args[1]),))
-    except Exception as failure:
-        recorder.on_failure(failure)
-    return result
+    entry = tape.registry.enter(tensor, -1, len(tape.ops))
+    wanted = tensor.requires_grad
+    if wanted != entry.requires_grad or entry.tensor == len(tape.registry.facts) - 1:
+        entry.requires_grad = wanted
+        tape.leaf_changes.append(LeafChange(len(tape.ops), entry.tensor, wanted, tape.stacks.here()))
 
 
-def _set_requires_grad(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    result = func(*args, **kwargs)
-    try:
-        tape, tensor = recorder.tape, args[0]
-        entry = tape.registry.enter(tensor, -1, len(tape.ops))
-        wanted = tensor.requires_grad
-        if wanted != entry.requires_grad or entry.tensor == len(tape.registry.facts) - 1:
-            entry.requires_grad = wanted
-            tape.leaf_changes.append(LeafChange(len(tape.ops), entry.tensor, wanted, tape.stacks.here(2)))
-    except Exception as failure:
-        recorder.on_failure(failure)
-    return result
+def _set_grad_mode(recorder: Recorder, _args: tuple[Any, ...], _: Any) -> None:
+    recorder.regions.grad_mode_set()
 
 
-def _set_grad_mode(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    result = func(*args, **kwargs)
-    try:
-        recorder.regions.grad_mode_set()
-    except Exception as failure:
-        recorder.on_failure(failure)
-    return result
-
-
-def _untouched(_: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return func(*args, **kwargs)
+def _untouched(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return recorder.call(func, args, kwargs)
 
 
 def _export(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    result = func(*args, **kwargs)
-    try:
-        recorder.tape.exports.left(recorder.tape, name_of(func), args[0], result)
-    except Exception as failure:
-        recorder.on_failure(failure)
+    result = recorder.call(func, args, kwargs)
+    recorder.guard(recorder.tape.exports.left, recorder.tape, name_of(func), args[0], result)
     return result
 
 
@@ -197,23 +193,20 @@ def _from_python(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: d
     tape = recorder.tape
     before = len(tape.ops)
     result = recorder.record(func, args, kwargs, name_of(func))
-    try:
-        tape.exports.came_back(tape, before, args)
-    except Exception as failure:
-        recorder.on_failure(failure)
+    recorder.guard(tape.exports.came_back, tape, before, args)
     return result
 
 
 def _shape_only(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``zeros_like(x)`` takes x's shape, dtype and device, none of its values: x is no input."""
-    result = func(*args, **kwargs)
-    try:
-        tape = recorder.tape
-        entry = tape.registry.enter(result, len(tape.ops), len(tape.ops))
-        tape.append(name_of(func), outputs=(entry.tensor,), site=tape.stacks.here(1))
-    except Exception as failure:
-        recorder.on_failure(failure)
+    result = recorder.call(func, args, kwargs)
+    recorder.guard(_made, recorder.tape, name_of(func), result)
     return result
+
+
+def _made(tape: Tape, name: str, result: Tensor) -> None:
+    entry = tape.registry.enter(result, len(tape.ops), len(tape.ops))
+    tape.append(name, outputs=(entry.tensor,), site=tape.stacks.here())
 
 
 def _first_only(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -234,13 +227,13 @@ _AS = "type_as view_as expand_as reshape_as".split()
 def _specials() -> dict[Any, Handler]:
     members = _descriptors()
     table: dict[Any, Handler] = {
-        members["grad"].__get__: _read_grad,
-        members["grad"].__set__: _write_grad,
+        members["grad"].__get__: _after(_read_grad),
+        members["grad"].__set__: _after(_write_grad),
         members["data"].__get__: _read_data,
         members["data"].__set__: _write_data,
-        members["requires_grad"].__set__: _set_requires_grad,
-        Tensor.requires_grad_: _set_requires_grad,
-        torch._C._set_grad_enabled: _set_grad_mode,
+        members["requires_grad"].__set__: _after(_set_requires_grad),
+        Tensor.requires_grad_: _after(_set_requires_grad),
+        torch._C._set_grad_enabled: _after(_set_grad_mode),
         Tensor.backward: _untouched,
         torch.autograd.backward: _untouched,
         torch.autograd.grad: _untouched,
