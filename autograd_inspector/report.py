@@ -58,21 +58,21 @@ class Report(Struct, frozen=True, dict=True):
         """The report in JSON text; raises ReportFormatError for any other text or schema version."""
         return decode(text, cls, SCHEMA)
 
-    def to_dot(self, *, boxes: int = 60) -> str:
+    def to_dot(self, *, boxes: int = 40) -> str:
         """The collapsed graph in the DOT language, in at most about that many boxes."""
         from autograd_inspector.views.dot import to_dot
 
         source: str = to_dot(self, boxes=boxes).source
         return source
 
-    def to_svg(self, *, boxes: int = 60) -> str:
+    def to_svg(self, *, boxes: int = 40) -> str:
         """The collapsed graph as SVG; raises GraphvizMissingError when `dot` is not installed."""
         from autograd_inspector.views.dot import to_dot
         from autograd_inspector.views.render import svg_of
 
         return svg_of(to_dot(self, boxes=boxes))
 
-    def render(self, path: str | os.PathLike[str], *, boxes: int = 60) -> Path:
+    def render(self, path: str | os.PathLike[str], *, boxes: int = 40) -> Path:
         """Draw the collapsed graph into a file; its suffix says how: .svg, .png, .pdf."""
         from autograd_inspector.views.dot import to_dot
         from autograd_inspector.views.render import render
@@ -95,11 +95,11 @@ class Report(Struct, frozen=True, dict=True):
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         """``text/plain`` says all; ``image/svg+xml`` shows the collapsed graph where `dot` is installed."""
-        from autograd_inspector.views.render import GraphvizMissingError
+        from autograd_inspector.views.render import DrawingError, GraphvizMissingError
 
         bundle = {"text/plain": self.to_text()}
         if self.graph.nodes:
-            with suppress(GraphvizMissingError):
+            with suppress(DrawingError, GraphvizMissingError):
                 bundle["image/svg+xml"] = self.to_svg()
         wanted = set(bundle) if include is None else set(include)
         return {kind: data for kind, data in bundle.items() if kind in wanted - set(exclude or ())}

@@ -22,7 +22,7 @@ _PAINTS: dict[Look, Paint] = {
 _FONT = "Helvetica,Arial,sans-serif"
 
 
-def to_dot(report: Report, *, boxes: int = 60) -> Digraph:
+def to_dot(report: Report, *, boxes: int = 40) -> Digraph:
     """Values flow downwards, from inputs and parameters to what backward starts from."""
     drawn = picture(report, limit=boxes)
     graph = Digraph("autograd")

@@ -45,7 +45,7 @@ def render(graph: Digraph, path: Path) -> Path:
 
 def _drawn(graph: Digraph, kind: str) -> bytes:
     try:
-        return cast("bytes", graph.pipe(format=kind))
+        return cast("bytes", graph.pipe(format=kind, quiet=True))
     except ExecutableNotFound:
         raise GraphvizMissingError(
             "autograd_inspector: drawing needs Graphviz's program `dot` on the PATH "

@@ -145,3 +145,46 @@ def test_ops_of_a_finding_are_drawn_with_its_code(detached, finding):
     report = msgspec.structs.replace(detached, findings=(msgspec.structs.replace(finding, ops=(op,)),))
     (box,) = [box for box in picture(report, limit=60).boxes if "AG201" in box.alarms]
     assert box.title == "detach"
+
+
+def test_many_tensors_with_the_same_readers_are_one_box():
+    """Forty parameters that one call reads do not make forty boxes."""
+    weights = [nn.Parameter(torch.ones(2)) for _ in range(40)]
+    with autograd_inspector.inspect() as inspection:
+        torch.cat(weights).sum().backward()
+    boxes = picture(inspection.report, limit=60).boxes
+    assert [box.title for box in boxes if box.leaf] == ["40 tensors"]
+    assert len(boxes) == 3
+
+
+def test_an_op_is_drawn_in_the_frame_of_its_module():
+    """An op that reads its module's own parameter stays in the module's frame, with the parameter."""
+
+    class Scaled(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale = nn.Parameter(torch.ones(3))
+
+        def forward(self, x):
+            return x.exp() * self.scale
+
+    net = nn.Sequential(Scaled(), nn.Linear(3, 1))
+    with autograd_inspector.inspect() as inspection:
+        net(torch.ones(2, 3)).sum().backward()
+    boxes = {box.title: box for box in picture(inspection.report, limit=60).boxes}
+    assert boxes["mul"].chain == boxes["exp"].chain != ()
+    assert "1 parameter" in boxes["mul"].subtitle
+
+
+def test_an_error_that_the_program_caught_raises_no_alarm():
+    """A call that failed and was handled is no alarm; one that ended the program is."""
+    w = torch.ones(2, requires_grad=True)
+    with autograd_inspector.inspect() as caught:
+        with pytest.raises(RuntimeError):
+            w @ torch.ones(3)
+        (w * 2).sum().backward()
+    assert not [box for box in picture(caught.report, limit=60).boxes if box.alarms]
+    inspection = autograd_inspector.inspect()
+    with pytest.raises(RuntimeError), inspection:
+        w @ torch.ones(3)
+    assert [box.title for box in picture(inspection.report, limit=60).boxes if box.alarms] == ["matmul"]
