@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 import weakref
 from collections.abc import Iterable, Iterator
@@ -14,8 +13,8 @@ from torch import Tensor, nn
 from torch.nn.modules import module as hooks
 
 from autograd_inspector.capture.guard import Guard
+from autograd_inspector.capture.local_names import user_frames, variables
 from autograd_inspector.capture.patches import observed
-from autograd_inspector.capture.stacks import USER, classify
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.model.event import Change, ChangeKind
 from autograd_inspector.model.op import ModuleCall
@@ -136,8 +135,8 @@ class Modules:
     def adopt(self, parameters: Iterable[Tensor]) -> None:
         """Name parameters that an optimizer was given: look for the modules of the user's frames that have them."""
         missing = {id(p) for p in parameters if self.tape.id_of(p) not in self.names}
-        for frame in _frames(self.tape.stacks.stop) if missing else ():
-            for candidate in [*gc.get_referents(frame), *list(frame.f_globals.values())]:
+        for frame in user_frames(self.tape.stacks.stop) if missing else ():
+            for _, candidate in variables(frame):
                 if isinstance(candidate, nn.Module) and any(id(p) in missing for p in candidate.parameters()):
                     self.scan(_outermost(candidate, self.tape.stacks.stop))
                     missing -= {id(p) for p in candidate.parameters()}
@@ -189,26 +188,11 @@ def _caller_name() -> str:
     return frame.f_code.co_name if frame is not None else ""
 
 
-def _frames(stop: FrameType | None) -> Iterator[FrameType]:
-    """The user's frames from here outwards."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        if classify(frame.f_code.co_filename) == USER:
-            yield frame
-        if frame is stop:
-            return
-        frame = frame.f_back
-
-
 def _outermost(module: nn.Module, stop: FrameType | None) -> nn.Module:
-    """The largest module of the user's frames that contains this one.
-
-    Locals are found through the garbage collector: reading ``f_locals`` would keep a copy of them alive.
-    """
+    """The largest module of the user's frames that contains this one."""
     best, size = module, sum(1 for _ in module.modules())
-    for frame in _frames(stop):
-        candidates = [*gc.get_referents(frame), *list(frame.f_globals.values())]
-        for candidate in candidates:
+    for frame in user_frames(stop):
+        for _, candidate in variables(frame):
             if isinstance(candidate, nn.Module) and candidate is not best:
                 inside = list(candidate.modules())
                 if len(inside) > size and any(child is module for child in inside):
@@ -217,9 +201,11 @@ def _outermost(module: nn.Module, stop: FrameType | None) -> nn.Module:
 
 
 def _variable_of(module: nn.Module, stop: FrameType | None) -> str:
-    """The global variable that holds a module, "" when none does."""
-    for frame in _frames(stop):
-        for name, value in list(frame.f_globals.items()):
-            if value is module and not name.startswith("_"):
-                return name
-    return ""
+    """The outermost variable that holds a module, "" when none does (``self`` is no name)."""
+    found = ""
+    for frame in user_frames(stop):
+        for name, value in variables(frame):
+            if value is module and not name.startswith("_") and name != "self":
+                found = name
+                break
+    return found

@@ -12,6 +12,8 @@ from autograd_inspector.rules.catalogue import Facts, joined, rule, unique
 
 FREED = "backward through the graph a second time"
 SERIALIZED = ("Cowardly refusing to serialize non-leaf tensor", "Only Tensors created explicitly by the user")
+IN_WORKER = ("in DataLoader worker process", "functions with out=... arguments don't support automatic differentiation")
+"""A worker collates into shared memory through out=, which a tensor with a graph refuses."""
 
 
 @rule("AG501", "graph-freed")
@@ -120,7 +122,7 @@ def graph_serialized(facts: Facts) -> Iterator[Finding]:
         torch.multiprocessing; torch.utils.data.DataLoader (num_workers).
     """
     said = facts.capture.error
-    if not any(text in said for text in SERIALIZED):
+    if not (any(text in said for text in SERIALIZED) or all(text in said for text in IN_WORKER)):
         return
     failed = [op for op in facts.capture.ops if op.error and any(text in op.error for text in SERIALIZED)]
     held = [t for op in failed for t in op.inputs] or [

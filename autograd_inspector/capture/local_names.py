@@ -1,0 +1,42 @@
+"""The local variables of running frames, read without keeping any of them alive."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+from autograd_inspector.capture.stacks import USER, classify
+
+_FUNCTION = 0x1
+"""inspect.CO_OPTIMIZED: the frame's locals are slots, and f_locals is a copy of them (before Python 3.13)."""
+_UNSHARED = 3
+"""References to the copy when nobody but the frame holds it: the frame, our variable, getrefcount's argument."""
+
+
+def variables(frame: FrameType) -> list[tuple[str, Any]]:
+    """(name, value) of a frame's locals and of its module's globals.
+
+    Before Python 3.13 a function's ``f_locals`` is a dictionary that the frame keeps: left as it is, it would keep
+    every local alive that the program deletes later. So it is emptied again, unless the program itself holds it.
+    """
+    found = list(frame.f_globals.items())
+    if not frame.f_code.co_flags & _FUNCTION:
+        return found
+    snapshot = frame.f_locals
+    found = [*snapshot.items(), *found]
+    if sys.version_info < (3, 13) and sys.getrefcount(snapshot) <= _UNSHARED:
+        snapshot.clear()
+    return found
+
+
+def user_frames(stop: FrameType | None) -> Iterator[FrameType]:
+    """The user's frames from here outwards, up to the one that opened the capture."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if classify(frame.f_code.co_filename) == USER:
+            yield frame
+        if frame is stop:
+            return
+        frame = frame.f_back
