@@ -153,7 +153,7 @@ def walk_alive(tape: Tape) -> None:
     ends = [
         tensor
         for number, tensor in tape.registry.alive()
-        if number not in used and tensor.requires_grad and tensor.grad_fn is not None
+        if number not in used and tensor.requires_grad and not tensor.is_leaf
     ]
     if ends:
         walk_roots(tape, ends)

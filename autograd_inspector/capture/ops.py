@@ -23,6 +23,7 @@ from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.regions import Regions
 from autograd_inspector.capture.registry import Entry, version_of
 from autograd_inspector.capture.special import NAMES, PASS, SPECIAL, name_of
+from autograd_inspector.capture.stacks import SKIP, classify
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.model.op import Trait, Write
 
@@ -38,6 +39,7 @@ _enabled = torch._C._is_torch_function_enabled
 _all_disabled = torch._C._is_torch_function_all_disabled
 _excluded = torch._C._dispatch_tls_is_dispatch_key_excluded
 _AUTOGRAD = torch._C.DispatchKey.AutogradFunctionality
+_AOT = "_aot_autograd"
 CUT, AUTOCAST, BACKWARD = int(Trait.CUT), int(Trait.AUTOCAST), int(Trait.BACKWARD)
 _PLAIN = frozenset({int, float, bool, str, type(None), torch.dtype, torch.device, torch.Size, slice})
 NO_WRITES: tuple[Write, ...] = ()
@@ -65,14 +67,27 @@ class Recorder(TorchFunctionMode):
         finally:
             self._take_away()
 
-    def _take_away(self) -> None:
-        """Modes that the program pushed above ours and left there stay."""
-        if any(mode is self for mode in _get_current_function_mode_stack()):
-            above = []
-            while (mode := _pop_mode()) is not self:
-                above.append(mode)
-            for mode in reversed(above):
+    @contextmanager
+    def away(self) -> Iterator[None]:
+        """Off this thread's stack inside, and back where it was afterwards."""
+        place = self._take_away()
+        try:
+            yield
+        finally:
+            if place >= 0:
+                above = [_pop_mode() for _ in range(max(_depth() - place, 0))]
+                for mode in (self, *reversed(above)):
+                    _push_mode(mode)
+
+    def _take_away(self) -> int:
+        """Modes that the program pushed above ours stay. Returns how many are below ours, -1 when it is not there."""
+        stack = _get_current_function_mode_stack()
+        place = next((i for i, mode in enumerate(stack) if mode is self), -1)
+        if place >= 0:
+            above = [_pop_mode() for _ in stack[place:]]
+            for mode in reversed(above[:-1]):
                 _push_mode(mode)
+        return place
 
     def __torch_function__(  # type: ignore[override]
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -112,8 +127,8 @@ class Recorder(TorchFunctionMode):
         tape = self.tape
         if func in PASS or not (tape.recording or tape.active()):
             return self.call(func, args, kwargs)
-        if tape.traits & BACKWARD and _excluded(_AUTOGRAD):
-            return self.call(func, args, kwargs)  # Below autograd: a kernel in Python, or a subclass at work.
+        if tape.traits & BACKWARD and (_excluded(_AUTOGRAD) or _is_compiled(_frame(1))):
+            return self.call(func, args, kwargs)  # A kernel in Python, a subclass at work, or compiled code.
         special = SPECIAL.get(func)
         if special is not None:
             return special(self, func, args, kwargs)
@@ -235,6 +250,15 @@ class Recorder(TorchFunctionMode):
             )
         except Exception as failure:
             self.on_failure(failure)
+
+
+def _is_compiled(frame: FrameType | None) -> bool:
+    """Whether torch's own frames, up to the first of anyone else's, run the backward of a compiled region."""
+    while frame is not None and classify(frame.f_code.co_filename) == SKIP:
+        if _AOT in frame.f_code.co_filename:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def gather(values: Any, into: list[Tensor]) -> None:

@@ -12,11 +12,15 @@ from contextlib import ExitStack
 from types import FrameType, TracebackType
 from typing import Any, Self
 
+from torch._C import DisableTorchFunction
+
+from autograd_inspector.capture.compiled import Compiled
 from autograd_inspector.capture.freeze import freeze
 from autograd_inspector.capture.functions import Unseen
 from autograd_inspector.capture.gradients import Engine, walk_alive
 from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.modules import Modules
+from autograd_inspector.capture.observers import Observers
 from autograd_inspector.capture.ops import Recorder
 from autograd_inspector.capture.optimizers import Optimizers
 from autograd_inspector.capture.regions import Regions
@@ -71,10 +75,11 @@ class Session:
         recorder = Recorder(tape, regions, guard)
         tape.mode = recorder
         engine = Engine(tape, recorder, guard)
-        observers = (self.modules, self.optimizers, Unseen(tape, regions, guard), engine, recorder)
+        observers = Observers((self.modules, self.optimizers, Unseen(tape, regions, guard), engine), recorder)
         with ExitStack() as stack:
-            for observer in observers:
-                stack.enter_context(observer.installed())
+            observers.install()
+            stack.callback(observers.remove)
+            stack.enter_context(Compiled(guard, observers).installed())
             self._stack = stack.pop_all()
 
     def finish(self, error: BaseException | None = None) -> Capture:
@@ -87,7 +92,8 @@ class Session:
         try:
             self._stack.close()
             if not tape.closed:
-                self._last_look(error)
+                with DisableTorchFunction():
+                    self._last_look(error)
             tape.closed = True
             return freeze(tape, self.modules, seconds=seconds, error=text)
         except Exception as failure:
@@ -96,6 +102,7 @@ class Session:
         finally:
             tape.closed = True
             tape.resume()
+            self.optimizers.close()
             self.modules.close()
             tape.stacks.close()
             tape.registry.close()
@@ -109,7 +116,7 @@ class Session:
         if error is not None:
             registry = self.tape.registry
             candidates = [e.tensor for e in registry.entries if e.requires_grad]
-            self.tape.alive = tuple(n for n, t in registry.alive(candidates) if t.grad_fn is not None)
+            self.tape.alive = tuple(n for n, t in registry.alive(candidates) if not t.is_leaf)
 
     def fail(self, failure: Exception) -> None:
         """The inspector's own failure: stop recording, say so once, leave the program alone."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import sysconfig
+from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FrameType
 
@@ -17,17 +18,19 @@ MAX_LIBRARY = 3
 _PACKAGE = str(Path(__file__).resolve().parent.parent) + "/"
 _TORCH = str(Path(torch.__file__).resolve().parent) + "/"
 _STDLIB = str(Path(sysconfig.get_paths()["stdlib"])) + "/"
+_GENERATED = ("/site-packages/torch/", "/torchinductor_", "<eval_with_key>")
 _INSTALLED = ("/site-packages/", "/dist-packages/")
 
 
+@lru_cache(maxsize=4096)
 def classify(filename: str) -> int:
     """Whether a file is torch, ours or the standard library (skipped), an installed package, or the user's own."""
     path = filename.replace("\\", "/")
-    if path.startswith((_TORCH, _PACKAGE)) or "/torch/" in path and "site-packages/torch/" in path:
+    if path.startswith((_TORCH, _PACKAGE)) or any(part in path for part in _GENERATED):
         return SKIP
     if any(part in path for part in _INSTALLED):
         return LIBRARY
-    if path.startswith(_STDLIB) or path.startswith("<frozen") or path in {"<string>", "<__array_function__ internals>"}:
+    if path.startswith((_STDLIB, "<frozen")) or path in {"<string>", "<__array_function__ internals>"}:
         return SKIP
     return USER
 

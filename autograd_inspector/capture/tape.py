@@ -61,6 +61,8 @@ class Tape:
     """False inside an optimizer step and while the inspector itself computes."""
     traits: int = 0
     """Traits that every op gets now: BACKWARD inside the engine, INNER inside a custom Function's forward."""
+    inside_compiled: bool = False
+    """Code that torch.compile made is running: one opaque op."""
     call: int = -1
     """The innermost module call."""
     region: int = 0
