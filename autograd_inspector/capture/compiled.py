@@ -5,19 +5,16 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import Any
 
 import torch
-from torch import Tensor, nn
 
 from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.observers import Observers
-from autograd_inspector.capture.ops import gather
+from autograd_inspector.capture.opaque import Opaque
 from autograd_inspector.capture.patches import replaced
-from autograd_inspector.capture.registry import version_of
-from autograd_inspector.model.op import Trait, Write
 
 _WRAPPER = "compile_wrapper"
 """torch's function around every compiled call; it switches dynamo on before and restores it after."""
@@ -101,79 +98,9 @@ class Compiled:
         stack.callback(lambda: done(frame.f_locals["result"]) if "result" in frame.f_locals else None)
         self._open.append((frame, stack))
 
-    def _region(self, what: Any, args: Any, kwargs: Any) -> AbstractContextManager[Callable[[Any], None]]:
-        return _Region(self._guard, self._observers, what, args, kwargs)
-
-
-class _Region:
-    """One call of something compiled; a region inside another is part of it."""
-
-    def __init__(self, guard: Guard, observers: Observers, what: Any, args: Any, kwargs: Any) -> None:
-        self._guard = guard
-        self._away = observers.away()
-        self._what = what
-        self._given: Any = (args, kwargs)
-        self._result: Any = None
-        self._outermost = False
-        self._before: Any = None
-
-    def __enter__(self) -> Callable[[Any], None]:
-        tape = self._guard.tape
-        self._outermost = not tape.inside_compiled and tape.here() and tape.active()
-        if self._outermost:
-            tape.inside_compiled = True
-            self._before = self._guard(self._look)
-        self._away.__enter__()
-        return self._done
-
-    def _done(self, result: Any) -> None:
-        self._result = result
-
-    def __exit__(self, *error: object) -> None:
-        self._away.__exit__(None, None, None)
-        if self._outermost:
-            self._guard.tape.inside_compiled = False
-            if self._before is not None:
-                self._guard(self._note)
-        self._given = self._result = self._what = self._before = None
-
-    def _look(self) -> Any:
-        inputs: list[Tensor] = []
-        gather(self._given, inputs)
-        owner = self._what if isinstance(self._what, nn.Module) else getattr(self._what, "__self__", None)
-        if isinstance(owner, nn.Module):
-            inputs += [*owner.parameters(), *owner.buffers()]
-        tape = self._guard.tape
-        entries = [tape.registry.enter(t, -1, len(tape.ops)) for t in inputs]
-        return inputs, entries, [version_of(t) for t in inputs], torch.autograd._get_sequence_nr()
-
-    def _note(self) -> None:
-        tape = self._guard.tape
-        tape.note(OPAQUE)
-        inputs, entries, versions, first = self._before
-        now = len(tape.ops)
-        outputs: list[Tensor] = []
-        gather((self._result,), outputs)
-        ids, connected = [], False
-        for tensor in outputs:
-            entry = tape.registry.enter(tensor, now, now)
-            entry.requires_grad = tensor.requires_grad
-            connected = connected or tensor.requires_grad
-            ids.append(entry.tensor)
-        writes = tuple(
-            Write(entry.tensor, entry.storage, before, version_of(tensor))
-            for tensor, entry, before in zip(inputs, entries, versions, strict=True)
-            if version_of(tensor) != before
-        )
-        cut = bool(ids) and not connected and any(entry.requires_grad for entry in entries)
-        last = torch.autograd._get_sequence_nr()
-        site = tape.stacks.here()
-        inputs_ids = tuple(entry.tensor for entry in entries)
-        traits = tape.traits | (int(Trait.CUT) if cut else 0)
-        name = f"compiled {_name_of(self._what)}"
-        tape.ops.append(
-            (name, inputs_ids, tuple(versions), tuple(ids), writes, site, tape.call, tape.region, traits, first, last, "")
-        )
+    def _region(self, what: Any, args: Any, kwargs: Any) -> Opaque:
+        self._guard.tape.note(OPAQUE)
+        return Opaque(self._guard, self._observers.away(), f"compiled {_name_of(what)}", what, (args, kwargs))
 
 
 def _name_of(what: Any) -> str:

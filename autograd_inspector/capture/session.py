@@ -15,6 +15,7 @@ from typing import Any, Self
 from torch._C import DisableTorchFunction
 
 from autograd_inspector.capture.compiled import Compiled
+from autograd_inspector.capture.fast_paths import FastPaths
 from autograd_inspector.capture.freeze import freeze
 from autograd_inspector.capture.functions import Unseen
 from autograd_inspector.capture.gradients import Engine, walk_alive
@@ -75,7 +76,8 @@ class Session:
         recorder = Recorder(tape, regions, guard)
         tape.mode = recorder
         engine = Engine(tape, recorder, guard)
-        observers = Observers((self.modules, self.optimizers, Unseen(tape, regions, guard), engine), recorder)
+        everywhere = (self.modules, FastPaths(guard, recorder), self.optimizers, Unseen(tape, regions, guard), engine)
+        observers = Observers(everywhere, recorder)
         with ExitStack() as stack:
             observers.install()
             stack.callback(observers.remove)

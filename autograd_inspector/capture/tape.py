@@ -16,6 +16,7 @@ from autograd_inspector.capture.exports import Exports
 from autograd_inspector.capture.reach import Reach
 from autograd_inspector.capture.registry import Registry
 from autograd_inspector.capture.stacks import Stacks
+from autograd_inspector.capture.values import Values
 from autograd_inspector.capture.versions import Ledger
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Change, GradRead, GradWrite, LeafChange, Step
@@ -37,7 +38,8 @@ class Tape:
 
     registry: Registry
     stacks: Stacks
-    values: bool = False
+    values: Values | None = None
+    """Reads values, where the user opted in."""
     ops: list[RawOp] = field(default_factory=list)
     calls: list[ModuleCall] = field(default_factory=list)
     regions: list[Region] = field(default_factory=list)
@@ -61,8 +63,8 @@ class Tape:
     """False inside an optimizer step and while the inspector itself computes."""
     traits: int = 0
     """Traits that every op gets now: BACKWARD inside the engine, INNER inside a custom Function's forward."""
-    inside_compiled: bool = False
-    """Code that torch.compile made is running: one opaque op."""
+    inside_opaque: bool = False
+    """A call runs that is one op, whatever it does inside."""
     call: int = -1
     """The innermost module call."""
     region: int = 0
@@ -157,4 +159,4 @@ class Tape:
 
 def new_tape(stop: FrameType | None, *, values: bool) -> Tape:
     """An empty tape whose stacks end at ``stop``."""
-    return Tape(Registry(), Stacks(stop), values)
+    return Tape(Registry(), Stacks(stop), Values() if values else None)

@@ -1,0 +1,1 @@
+"""What a capture observes, inside other people's modes and hooks."""
