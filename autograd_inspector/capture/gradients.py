@@ -19,6 +19,7 @@ from autograd_inspector.model.autograd import AutogradGraph, Backward
 from autograd_inspector.model.op import Trait
 
 BACKWARD = int(Trait.BACKWARD)
+_sequence = torch.autograd._get_sequence_nr
 
 
 class Engine:
@@ -29,6 +30,7 @@ class Engine:
         self.recorder = recorder
         self._guard = guard
         self._open: list[int] = []
+        self._hooks: dict[int, list[Any]] = {}
 
     @contextmanager
     def installed(self) -> Iterator[None]:
@@ -51,11 +53,12 @@ class Engine:
         """One engine run, with the recorder inside it, so that hooks and recomputation are seen."""
         number = self._guard(self._begin, outputs, args, kwargs)
         traits = self.tape.traits
+        first = _sequence()
         self.tape.traits = traits | BACKWARD
         try:
             create_graph = bool(kwargs.get("create_graph", args[2] if len(args) > 2 else False))
             with self.recorder.installed(), self.recorder.regions.kept(grad=create_graph):
-                return original(outputs, *args, **kwargs)
+                result = original(outputs, *args, **kwargs)
         except BaseException as error:
             if number is not None:
                 self._guard(self._failed, number, outputs, error)
@@ -64,6 +67,9 @@ class Engine:
             self.tape.traits = traits
             if number is not None:
                 self._guard(self._end, number, args, kwargs)
+        if number is not None and result:
+            self._guard(self._returned, number, result, first)
+        return result
 
     def _begin(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
         tape = self.tape
@@ -93,6 +99,8 @@ class Engine:
             )
         )
         self._open.append(number)
+        if tape.values is not None:
+            self._hooks[number] = tape.values.watch(number, walk.live)
         return number
 
     def _failed(self, number: int, outputs: Any, error: BaseException) -> None:
@@ -107,6 +115,8 @@ class Engine:
     def _end(self, number: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         tape = self.tape
         self._open.remove(number)
+        for handle in self._hooks.pop(number, ()):
+            handle.remove()
         record = tape.backwards[number]
         empty = []
         if record.api == "backward" and not record.error:
@@ -114,7 +124,21 @@ class Engine:
             for tensor_id, tensor in tape.registry.alive(wanted):
                 if tensor.grad is None and tensor.is_leaf:
                     empty.append(tensor_id)
+                elif tape.values is not None and tensor.grad is not None:
+                    tape.values.leaf(number, tensor_id, tensor.grad)
         tape.backwards[number] = replace(record, end=len(tape.ops), empty=tuple(empty))
+
+
+    def _returned(self, number: int, gradients: Any, first: int) -> None:
+        """``autograd.grad`` is an op as well: what it returns has a history only under ``create_graph=True``."""
+        tape = self.tape
+        record = tape.backwards[number]
+        inputs = tuple(dict.fromkeys((*record.roots, *record.reached)))
+        now = len(tape.ops)
+        found = [tape.registry.enter(t, now, now) for t in gradients if isinstance(t, Tensor)]
+        traits = 0 if record.create_graph or any(entry.requires_grad for entry in found) else int(Trait.CUT)
+        outputs = tuple(entry.tensor for entry in found)
+        tape.append("grad", inputs, outputs, traits=traits, site=record.site, sequence=(first, _sequence()))
 
 
 def _nodes(outputs: Any) -> list[Any]:

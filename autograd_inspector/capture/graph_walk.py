@@ -27,6 +27,8 @@ class Walk:
 
     def __init__(self, tape: Tape) -> None:
         self.tape = tape
+        self.live: list[tuple[int, Any]] = []
+        """The nodes themselves, where values are read; whoever asked for the walk drops them at once."""
         self.leaves: dict[int, Tensor] = {}
         self.truncated = False
         self._bounds = tape.sequence_bounds()
@@ -62,6 +64,8 @@ class Walk:
                         below.append(child._sequence_nr())
             met.append((sequence, below))
             nodes[number] = self._record(number, node, tuple(edges))
+            if self.tape.values is not None and sequence != LEAF_SEQUENCE:
+                self.live.append((number, node))
         reach.met(met)
         if reach.exhausted:
             self.tape.note(TOO_DEEP)

@@ -192,6 +192,7 @@ class Recorder(TorchFunctionMode):
                 writes = (*writes, *silent())
             now = len(tape.ops)
             connected = False
+            found: list[Tensor] = []
             if type(result) is Tensor:
                 entry = by_address.get(id(result))
                 if entry is None or entry.ref() is not result:
@@ -201,7 +202,6 @@ class Recorder(TorchFunctionMode):
                 connected = entry.requires_grad
                 outputs: tuple[int, ...] = (entry.tensor,)
             else:
-                found: list[Tensor] = []
                 gather((result,), found)
                 if not found and not writes:
                     return result
@@ -215,6 +215,9 @@ class Recorder(TorchFunctionMode):
                 traits |= CUT
             if _autocast():
                 traits |= AUTOCAST
+            if tape.values is not None:
+                results = [result] if type(result) is Tensor else found
+                tape.values.op(now, inputs, entries, zip(outputs, results, strict=True))
             if tape.traits and _ident() != tape.thread:
                 first = last = -1  # A backward thread of another device: its sequence numbers are its own.
             tape.ops.append(

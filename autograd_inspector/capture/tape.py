@@ -148,11 +148,12 @@ class Tape:
         site: int | None = None,
         error: str = "",
         versions: tuple[int, ...] = (),
+        sequence: tuple[int, int] = (-1, -1),
     ) -> int:
         """An op that did not come through the torch-function mode; returns its index."""
         where = self.stacks.here(1) if site is None else site
         self.ops.append(
-            (name, inputs, versions, outputs, writes, where, self.call, self.region, traits | self.traits, -1, -1, error)
+            (name, inputs, versions, outputs, writes, where, self.call, self.region, traits | self.traits, *sequence, error)
         )
         return len(self.ops) - 1
 

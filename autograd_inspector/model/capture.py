@@ -13,6 +13,7 @@ from autograd_inspector.model.location import Location, Site
 from autograd_inspector.model.op import ModuleCall, Op, Region
 from autograd_inspector.model.placement import Placement
 from autograd_inspector.model.tensor import TensorRecord
+from autograd_inspector.model.values import GradientFault, LeafValues, ValueFault
 
 
 class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
@@ -30,6 +31,11 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     leaf_changes: tuple[LeafChange, ...] = ()
     changes: tuple[Change, ...] = ()
     alias_writes: tuple[AliasWrite, ...] = ()
+    value_faults: tuple[ValueFault, ...] = ()
+    bad_tensors: frozenset[int] = frozenset()
+    """Tensors that were last seen with a NaN or Inf in them."""
+    gradient_faults: tuple[GradientFault, ...] = ()
+    leaf_values: tuple[LeafValues, ...] = ()
     placement: Placement = Placement()
     models: tuple[str, ...] = ()
     owners: dict[int, int] = {}  # noqa: RUF012 - msgspec copies a Struct's empty default for each instance

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
+from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.capture import Capture, with_role
 from autograd_inspector.model.event import LeafChange
 from autograd_inspector.model.finding import Finding
@@ -88,6 +89,21 @@ class Facts:
         """Leaves that a backward's graph held and that still had no gradient afterwards."""
         return frozenset(t for run in self.capture.backwards for t in run.empty) - self.reached
 
+    @staticmethod
+    def leaves_below(run: Backward, start: Node) -> set[int]:
+        """The leaves whose gradient comes through a node."""
+        seen, todo = {start.index}, [start]
+        found: set[int] = set()
+        while todo:
+            for index, _ in todo.pop().edges:
+                if index not in seen:
+                    seen.add(index)
+                    node = run.graph.nodes[index]
+                    todo.append(node)
+                    if node.variable >= 0:
+                        found.add(node.variable)
+        return found
+
     @cached_property
     def _read(self) -> frozenset[int]:
         return frozenset(t for op in self.capture.ops if not op.has(Trait.STEP) for t in op.inputs)
@@ -120,7 +136,7 @@ class Facts:
     @cached_property
     def severed(self) -> tuple[Severed, ...]:
         """The cuts that matter."""
-        return severed(self.capture, self.flow, self.starved)
+        return severed(self.capture, self.flow, self.meant, self.starved)
 
     def writes_to(self, storage: int, tensor: int, start: int, end: int) -> Iterator[tuple[Op, Write]]:
         """(op, write) in program order of all writes to a storage, or to that tensor, by ops ``start`` to ``end``."""

@@ -65,21 +65,9 @@ def _returns_none(facts: Facts, run: Backward) -> Iterator[Finding]:
         op = facts.capture.ops[node.op] if node.op >= 0 else None
         if op is None or not op.has(Trait.FUNCTION) or op.name.startswith(("CheckpointFunction", "_Noop")):
             continue
-        behind = _leaves_below(nodes, node)
+        behind = facts.leaves_below(run, node)
         if behind and behind <= empty:
             yield _finding(facts, run, node, op.name.removesuffix(".apply"), sorted(behind))
-
-
-def _leaves_below(nodes: tuple[Node, ...], start: Node) -> set[int]:
-    seen, todo, found = {start.index}, [start], set()
-    while todo:
-        for index, _ in todo.pop().edges:
-            if index not in seen:
-                seen.add(index)
-                todo.append(nodes[index])
-                if nodes[index].variable >= 0:
-                    found.add(nodes[index].variable)
-    return found
 
 
 def _finding(facts: Facts, run: Backward, node: Node, name: str, leaves: list[int]) -> Finding:

@@ -1,0 +1,121 @@
+"""Reading values, only where the user opted in: who made the first NaN or Inf, who passed on a gradient of zeros."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from autograd_inspector.capture.registry import version_of
+from autograd_inspector.model.values import GradientFault, LeafValues, Range, ValueFault
+
+if TYPE_CHECKING:
+    from autograd_inspector.capture.registry import Entry
+
+_KEPT = 256
+
+
+class Values:
+    """Follows which tensors hold values that are not finite. Every look costs a pass over the tensor and a sync."""
+
+    def __init__(self) -> None:
+        self.faults: list[ValueFault] = []
+        self.gradient_faults: list[GradientFault] = []
+        self.leaves: list[LeafValues] = []
+        self.bad: set[int] = set()
+        self._seen: set[int] = set()
+
+    def op(self, index: int, inputs: list[Tensor], entries: list[Entry], results: Iterable[tuple[int, Tensor]]) -> None:
+        """Look at what an op returned and wrote."""
+        given = {entry.tensor for entry in entries}
+        for entry, tensor in zip(entries, inputs, strict=True):
+            if entry.tensor not in self._seen and version_of(tensor) <= 0:
+                self.arrived(entry.tensor, tensor, index)
+        self._seen |= given
+        after = {e.tensor: t for e, t in zip(entries, inputs, strict=True)}  # An op may write its inputs.
+        after |= dict(results)
+        tainted = bool(self.bad & given)
+        found = []
+        for number, tensor in after.items():
+            self._seen.add(number)
+            if _sound(tensor):
+                self.bad.discard(number)
+            else:
+                if number not in self.bad:
+                    found.append((number, tensor))
+                self.bad.add(number)
+        if found and not tainted and len(self.faults) < _KEPT:
+            ranges = tuple(range_of(e.tensor, t) for e, t in zip(entries, inputs, strict=True) if _readable(t))
+            self.faults.append(ValueFault(index, tuple(range_of(n, t) for n, t in found), ranges))
+
+    def arrived(self, number: int, tensor: Tensor, index: int) -> None:
+        """A tensor that no op of the capture made, met by the op of that index."""
+        if not _sound(tensor):
+            self.bad.add(number)
+            if len(self.faults) < _KEPT:
+                self.faults.append(ValueFault(-1, (range_of(number, tensor),), met_by=index))
+
+    def watch(self, run: int, nodes: Iterable[tuple[int, Any]]) -> list[Any]:
+        """Hooks on the nodes of a graph; remove them when the engine is done."""
+        return [node.register_hook(_Observer(self, run, number)) for number, node in nodes]
+
+    def passed(self, run: int, node: int, given: Any, passed_on: Any) -> None:
+        """A node turned one gradient into others."""
+        if len(self.gradient_faults) >= _KEPT:
+            return
+        came = [g for g in given if isinstance(g, Tensor)]
+        went = [g for g in passed_on if isinstance(g, Tensor)]
+        if not came or not went:
+            return
+        if all(map(_sound, came)) and not all(map(_sound, went)):
+            self.gradient_faults.append(GradientFault(run, node, "nonfinite"))
+        elif any(_any_nonzero(g) for g in came) and any(not _any_nonzero(g) for g in went):
+            self.gradient_faults.append(GradientFault(run, node, "zero"))
+
+    def leaf(self, run: int, number: int, gradient: Tensor) -> None:
+        """A leaf's gradient when the engine is done."""
+        self.leaves.append(LeafValues(run, number, not _any_nonzero(gradient), not _sound(gradient)))
+
+
+class _Observer:
+    """A node's hook: looks, and changes nothing (it returns None)."""
+
+    def __init__(self, values: Values, run: int, node: int) -> None:
+        self.values = values
+        self.run = run
+        self.node = node
+
+    def __call__(self, passed_on: Any, given: Any) -> None:
+        with torch._C.DisableTorchFunction(), torch.no_grad():
+            self.values.passed(self.run, self.node, given, passed_on)
+
+
+def _readable(tensor: Tensor) -> bool:
+    return tensor.is_floating_point() and tensor.device.type != "meta" and tensor.layout == torch.strided
+
+
+def _sound(tensor: Tensor) -> bool:
+    if not _readable(tensor):
+        return True
+    with torch.no_grad():
+        return bool(torch.isfinite(tensor.detach()).all())
+
+
+def _any_nonzero(tensor: Tensor) -> bool:
+    if not _readable(tensor) or tensor.numel() == 0:
+        return True
+    with torch.no_grad():
+        return bool(tensor.detach().any())
+
+
+def range_of(number: int, tensor: Tensor) -> Range:
+    """The values of a floating tensor, read with a device sync."""
+    with torch.no_grad():
+        data = tensor.detach()
+        nan = int(torch.isnan(data).sum())
+        inf = int(torch.isinf(data).sum())
+        finite = data[torch.isfinite(data)]
+        low, high = (float(finite.min()), float(finite.max())) if finite.numel() else (float("nan"), float("nan"))
+        return Range(number, low, high, nan, inf)

@@ -1,0 +1,52 @@
+"""What the values of tensors were, where the user opted into reading them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+
+class Range(Struct, frozen=True, omit_defaults=True, gc=False):
+    """Values of one tensor: smallest and largest finite one, how many NaN and infinite."""
+
+    tensor: int
+    low: float
+    high: float
+    nan: int = 0
+    inf: int = 0
+
+    @property
+    def finite(self) -> bool:
+        """Neither NaN nor infinity is among them."""
+        return not (self.nan or self.inf)
+
+    def __str__(self) -> str:
+        bad = [f"{count} {what}" for count, what in ((self.nan, "NaN"), (self.inf, "Inf")) if count]
+        return f"{self.low:.3g} to {self.high:.3g}" + (f", {' and '.join(bad)}" if bad else "")
+
+
+class ValueFault(Struct, frozen=True, omit_defaults=True):
+    """An op whose results are not finite while its inputs are. ``op`` -1: it came that way to ``met_by``."""
+
+    op: int
+    outputs: tuple[Range, ...]
+    inputs: tuple[Range, ...] = ()
+    met_by: int = -1
+
+
+class GradientFault(Struct, frozen=True, omit_defaults=True, gc=False):
+    """A node that was given a sound gradient and passed on a bad one: not finite, or nothing but zeros."""
+
+    backward: int
+    node: int
+    kind: Literal["nonfinite", "zero"]
+
+
+class LeafValues(Struct, frozen=True, omit_defaults=True, gc=False):
+    """A leaf's gradient after one backward: ``zero`` all of it, or some of it not finite."""
+
+    backward: int
+    tensor: int
+    zero: bool
+    nonfinite: bool
