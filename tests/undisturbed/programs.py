@@ -161,7 +161,7 @@ def transformer() -> Bits:
 
 
 def transformer_evaluated() -> Bits:
-    """torch has a fast path for this one that it leaves while a torch-function mode is on."""
+    """Torch has a fast path for this one that it leaves while a torch-function mode is on."""
     model = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), 2).eval()
     with torch.no_grad():
         out = model(torch.randn(2, 5, 8))

@@ -1,0 +1,85 @@
+"""The inspector's own failure: one warning, and the program's result stands."""
+
+import warnings
+
+import pytest
+import torch
+from torch import nn
+
+import autograd_inspector
+from autograd_inspector.capture import freeze, gradients, modules, ops, optimizers, session
+from autograd_inspector.capture.session import InspectorWarning
+
+pytestmark = pytest.mark.undisturbed
+
+
+def train():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 4), nn.Dropout(), nn.Linear(4, 1))
+    optimizer = torch.optim.Adam(model.parameters())
+    for _ in range(2):
+        optimizer.zero_grad()
+        loss = model(torch.ones(5, 3)).sum()
+        loss.backward()
+        optimizer.step()
+    return loss.item(), model[0].weight.detach().clone()
+
+
+BREAKABLE = (
+    (ops, "gather"),
+    (modules.Modules, "_push"),
+    (gradients.Engine, "_begin"),
+    (gradients.Engine, "_end"),
+    (optimizers.Optimizers, "_begin"),
+    (optimizers.Optimizers, "_end"),
+    (optimizers.Optimizers, "_created"),
+    (session, "walk_alive"),
+    (session, "freeze"),
+    (modules.Modules, "installed"),
+)
+
+
+@pytest.mark.parametrize(("owner", "name"), BREAKABLE, ids=lambda part: getattr(part, "__name__", part))
+def test_a_failure_anywhere_is_one_warning_and_the_result_stands(owner, name, monkeypatch):
+    """Whatever part of the capture breaks, the program computes what it would, and is told once."""
+    expected = train()
+
+    def failing(*_args, **_kwargs):
+        raise ZeroDivisionError("injected")
+
+    monkeypatch.setattr(owner, name, failing)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        with autograd_inspector.inspect() as inspection:
+            loss, weight = train()
+    assert loss == expected[0]
+    assert torch.equal(weight, expected[1])
+    told = [str(w.message) for w in seen if issubclass(w.category, InspectorWarning)]
+    assert len(told) == 1
+    assert "ZeroDivisionError: injected" in told[0]
+    assert told[0] in inspection.report.capture.notes
+
+
+def test_a_failure_stays_a_warning_where_warnings_are_errors(monkeypatch, capsys):
+    """A program that turns warnings into errors is not broken by ours: it reads them on stderr."""
+
+    def failing(*_args, **_kwargs):
+        raise ZeroDivisionError("injected")
+
+    monkeypatch.setattr(ops, "gather", failing)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with autograd_inspector.inspect():
+            assert (torch.ones(3) * 2).sum().item() == 6
+    assert "ZeroDivisionError: injected" in capsys.readouterr().err
+
+
+def test_a_programs_error_outlives_the_inspectors(monkeypatch):
+    """When both fail, the program's exception comes out."""
+
+    def failing(*_args, **_kwargs):
+        raise ZeroDivisionError("injected")
+
+    monkeypatch.setattr(freeze, "resolve", failing)
+    with pytest.warns(InspectorWarning), pytest.raises(KeyError, match="mine"), autograd_inspector.inspect():
+        raise KeyError("mine")
