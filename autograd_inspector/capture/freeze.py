@@ -46,6 +46,7 @@ def freeze(tape: Tape, modules: Modules, *, seconds: float, error: str) -> Captu
         steps=tuple(tape.steps),
         grad_reads=tuple(tape.grad_reads),
         grad_writes=tuple(tape.grad_writes),
+        tensor_hooks=tuple(tape.tensor_hooks),
         leaf_changes=tuple(tape.leaf_changes),
         changes=tuple(tape.changes),
         alias_writes=writes,

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import Parameter
 
 _address = torch._C._storage_address
 
@@ -76,6 +77,8 @@ class Registry:
         self.facts.append((shape_of(tensor), tensor.dtype, tensor.device, leaf, offset, stride, inference, storage, birth, now))
         self.by_address[id(tensor)] = entry
         self.entries.append(entry)
+        if birth < 0 and type(tensor) is Parameter:
+            self.parameters.add(number)
         return entry
 
     def refresh(self, number: int, tensor: Tensor) -> None:

@@ -14,7 +14,7 @@ from autograd_inspector.capture.regions import outside
 from autograd_inspector.capture.registry import version_of
 from autograd_inspector.capture.stacks import SKIP, classify
 from autograd_inspector.capture.tape import Tape
-from autograd_inspector.model.event import GradRead, GradWrite, LeafChange
+from autograd_inspector.model.event import GradRead, GradWrite, LeafChange, TensorHook
 from autograd_inspector.model.op import Trait, Write
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _SET_ATTRIBUTES = {"data", "grad", "requires_grad"}
 _QUESTIONS = (
     "size stride dim ndimension numel nelement element_size storage_offset data_ptr is_contiguous is_floating_point "
     "is_complex is_signed is_same_size is_set_to is_shared is_pinned is_inference get_device has_names type "
-    "untyped_storage storage storage_type __len__ __hash__ __repr__ __format__ __dir__ register_hook retain_grad "
+    "untyped_storage storage storage_type __len__ __hash__ __repr__ __format__ __dir__ retain_grad "
     "register_post_accumulate_grad_hook _is_view _is_zerotensor is_neg is_conj __contains__ dim_order layout"
 ).split()
 _EXPORTS = "item tolist numpy __array__ __float__ __int__ __bool__ __index__ __complex__ __dlpack__ __reduce_ex__".split()
@@ -175,6 +175,12 @@ def _set_requires_grad(recorder: Recorder, args: tuple[Any, ...], _: Any) -> Non
         tape.leaf_changes.append(LeafChange(len(tape.ops), entry.tensor, wanted, tape.stacks.here()))
 
 
+def _hooked(recorder: Recorder, args: tuple[Any, ...], _: Any) -> None:
+    tape = recorder.tape
+    name = str(getattr(args[1], "__qualname__", type(args[1]).__name__)) if len(args) > 1 else ""
+    tape.tensor_hooks.append(TensorHook(len(tape.ops), tape.id_of(args[0]), tape.stacks.here(), name))
+
+
 def _set_grad_mode(recorder: Recorder, _args: tuple[Any, ...], _: Any) -> None:
     recorder.regions.grad_mode_set()
 
@@ -238,6 +244,7 @@ def _specials() -> dict[Any, Handler]:
         torch.autograd.backward: _untouched,
         torch.autograd.grad: _untouched,
     }
+    table[Tensor.register_hook] = _after(_hooked)
     table |= dict.fromkeys(EXPORTS, _export)
     table |= dict.fromkeys(_STATISTICS, _normalise)
     table |= dict.fromkeys(FROM_PYTHON, _from_python)

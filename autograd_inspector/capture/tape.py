@@ -19,7 +19,7 @@ from autograd_inspector.capture.stacks import Stacks
 from autograd_inspector.capture.values import Values
 from autograd_inspector.capture.versions import Ledger
 from autograd_inspector.model.autograd import Backward
-from autograd_inspector.model.event import Change, GradRead, GradWrite, LeafChange, Step
+from autograd_inspector.model.event import Change, GradRead, GradWrite, LeafChange, Step, TensorHook
 from autograd_inspector.model.op import ModuleCall, Region
 from autograd_inspector.model.placement import OptimizerRecord
 
@@ -47,6 +47,7 @@ class Tape:
     steps: list[Step] = field(default_factory=list)
     grad_reads: list[GradRead] = field(default_factory=list)
     grad_writes: list[GradWrite] = field(default_factory=list)
+    tensor_hooks: list[TensorHook] = field(default_factory=list)
     leaf_changes: list[LeafChange] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
     optimizers: dict[int, OptimizerRecord] = field(default_factory=dict)

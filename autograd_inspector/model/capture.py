@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograd_inspector.model.autograd import Backward
-from autograd_inspector.model.event import AliasWrite, Change, GradRead, GradWrite, LeafChange, Step
+from autograd_inspector.model.event import AliasWrite, Change, GradRead, GradWrite, LeafChange, Step, TensorHook
 from autograd_inspector.model.location import Location, Site
 from autograd_inspector.model.op import ModuleCall, Op, Region
 from autograd_inspector.model.placement import Placement
@@ -28,6 +28,7 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     steps: tuple[Step, ...] = ()
     grad_reads: tuple[GradRead, ...] = ()
     grad_writes: tuple[GradWrite, ...] = ()
+    tensor_hooks: tuple[TensorHook, ...] = ()
     leaf_changes: tuple[LeafChange, ...] = ()
     changes: tuple[Change, ...] = ()
     alias_writes: tuple[AliasWrite, ...] = ()

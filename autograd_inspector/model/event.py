@@ -27,6 +27,15 @@ class GradWrite(Struct, frozen=True, omit_defaults=True):
     site: int
 
 
+class TensorHook(Struct, frozen=True, omit_defaults=True):
+    """The program registered a hook on a tensor's gradient; ``edits`` where its source modifies its argument."""
+
+    at: int
+    tensor: int
+    site: int
+    name: str = ""
+
+
 class LeafChange(Struct, frozen=True, omit_defaults=True):
     """``requires_grad`` of a tensor was set."""
 
@@ -37,7 +46,7 @@ class LeafChange(Struct, frozen=True, omit_defaults=True):
 
 
 ChangeKind = Literal[
-    "registered",
+    "registered", "wrapped",
     "converted",
     "loaded",
     "optimizer_load_state_dict",
@@ -50,6 +59,7 @@ ChangeKind = Literal[
 class Change(Struct, frozen=True, omit_defaults=True):
     """A whole-module or whole-optimizer change: who did it, to what, and which tensors it concerned.
 
+    "wrapped": ``nn.Parameter(t)`` made a new leaf of a tensor with a history.
     ``tensors`` are ids after the change; ``detail`` says how ("to", "assign=True", "exp_avg: uint8 -> float32").
     ``optimizer`` is the id of the optimizer concerned, -1 for none.
     """

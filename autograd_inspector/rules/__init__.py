@@ -7,16 +7,26 @@ import os
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.finding import SEVERITIES, Finding
 from autograd_inspector.rules import (  # noqa: F401 - importing a family enters its rules into the catalogue
+    custom,
     forbidden,
+    grad_mode,
     gradients,
     inplace,
     lifetime,
     membership,
+    modes,
     optimizer_state,
     optimizers,
+    protocol,
+    rewritten,
+    state_fit,
     steps,
     unreached,
+    unregistered,
+    untrainable,
     unused,
+    unwanted,
+    values,
 )
 from autograd_inspector.rules.catalogue import CATALOGUE, Facts, Rule
 

@@ -15,7 +15,7 @@ from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.dataflow import DataFlow
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait, Write
-from autograd_inspector.rules.loose import Loose, loose_of
+from autograd_inspector.rules.loose import Loose, copies_of, loose_of, unregistered_of
 from autograd_inspector.rules.severed import Severed, severed
 
 Check = Callable[["Facts"], Iterable[Finding]]
@@ -132,6 +132,17 @@ class Facts:
     def loose(self) -> Loose | None:
         """What the last step left out."""
         return loose_of(self.capture, self.writes_to)
+
+    @cached_property
+    def unregistered(self) -> frozenset[int]:
+        """Leaves that modules use and backward reaches, and that no module has registered."""
+        return unregistered_of(self.capture, self.reached)
+
+    @cached_property
+    def unwanted(self) -> tuple[int, ...]:
+        """Loose parameters that are a copy of trained ones."""
+        loose = self.loose
+        return () if loose is None else copies_of(self.capture, loose, self.flow)
 
     @cached_property
     def severed(self) -> tuple[Severed, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from msgspec import Struct
 
 from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.dataflow import DataFlow
 from autograd_inspector.model.op import Op, Trait, Write
 from autograd_inspector.model.placement import OptimizerRecord
 
@@ -37,7 +38,7 @@ def loose_of(capture: Capture, writes_to: WritesTo) -> Loose | None:
     found = [
         t
         for t in sorted(reached - held)
-        if _counts(capture, t, orphans) and not _updated_by_hand(capture, t, writes_to)
+        if _counts(capture, t, orphans) and not _updated_by_hand(capture, t, held, writes_to)
     ]
     return Loose(optimizer, tuple(found), orphans) if found else None
 
@@ -88,9 +89,60 @@ def _same_role(capture: Capture, new: int, old: int) -> bool:
     return a.shape == b.shape and bool(a.variable) and a.variable == b.variable
 
 
-def _updated_by_hand(capture: Capture, tensor: int, writes_to: WritesTo) -> bool:
-    """Whether the program itself writes the parameter after a backward (manual SGD, EMA, a target network)."""
+def _updated_by_hand(capture: Capture, tensor: int, held: set[int], writes_to: WritesTo) -> bool:
+    """Whether the program itself moves the parameter after a backward (manual SGD), not as a copy of a trained one."""
     storage = capture.tensors[tensor].storage
     first = min((run.end for run in capture.backwards), default=0)
-    writes = writes_to(storage, tensor, first, len(capture.ops))
-    return any(not op.has(Trait.STEP | Trait.BACKWARD) for op, _ in writes)
+    writes = [op for op, _ in writes_to(storage, tensor, first, len(capture.ops))]
+    own = [op for op in writes if not op.has(Trait.STEP | Trait.BACKWARD)]
+    return bool(own) and not any(set(op.inputs) & held for op in own)
+
+
+def unregistered_of(capture: Capture, reached: frozenset[int]) -> frozenset[int]:
+    """Leaves that are read inside a module call, get a gradient, and have no name in any module that ran there.
+
+    A module of its own, called from another's forward, counts when the caller does not contain it. A bare tensor
+    counts when it serves more than one step: an input that requires grad does not.
+    """
+    held = capture.optimized
+    if not capture.placement.optimizers:
+        return frozenset()
+    foreign = {call.root for call in capture.calls if call.parent >= 0 and capture.calls[call.parent].root != call.root}
+    inside: dict[int, set[int]] = {}
+    runs = [run for run in capture.backwards if run.api == "backward" and not run.error]
+    for op in capture.ops:
+        if op.call >= 0 and not op.has(Trait.STEP | Trait.BACKWARD):
+            window = sum(run.end <= op.index for run in runs) if len(runs) < 64 else 0
+            for tensor in op.inputs:
+                if tensor in reached and tensor not in held:
+                    inside.setdefault(tensor, set()).add(window)
+    read = {r.tensor for r in capture.grad_reads}
+    found = set()
+    for tensor, windows in inside.items():
+        record = capture.tensors[tensor]
+        if capture.owners.get(tensor, -1) in foreign:
+            found.add(tensor)
+        elif not record.names and (record.kind == "parameter" or (len(windows) > 1 and tensor not in read)):
+            found.add(tensor)
+    return frozenset(found)
+
+
+def copies_of(capture: Capture, loose: Loose, flow: DataFlow) -> tuple[int, ...]:
+    """Loose parameters copied from parameters that are trained: by deepcopy or load, or with the same names and class."""
+    trained = {t for t in capture.optimized if any(t in run.reached for run in capture.backwards)}
+    twins = {(_path(capture, t), capture.tensors[t].shape) for t in trained}
+    found = []
+    for tensor in loose.parameters:
+        record = capture.tensors[tensor]
+        starts = [(tensor, record.first_use)] if record.first_use >= 0 else []
+        copied = any(t in trained for op, _ in flow.upstream(starts, lambda o, t: True) for t in op.inputs)
+        if copied or ((_path(capture, tensor), record.shape) in twins and loose.optimizer.site < 0):
+            found.append(tensor)
+    return tuple(found) if len(found) == len(loose.parameters) else ()
+
+
+def _path(capture: Capture, tensor: int) -> str:
+    """A parameter's name within its model."""
+    names = capture.tensors[tensor].names
+    prefix = f"{capture.models[capture.owners[tensor]]}." if tensor in capture.owners else ""
+    return names[0].removeprefix(prefix) if names else ""

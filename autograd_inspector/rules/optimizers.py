@@ -38,7 +38,7 @@ def not_in_optimizer(facts: Facts) -> Iterator[Finding]:
         torch.optim.Optimizer.add_param_group.
     """
     loose = facts.loose
-    if loose is None or _replaced(facts, loose):
+    if loose is None or _replaced(facts, loose) or facts.unwanted or set(loose.parameters) <= facts.unregistered:
         return
     late = [t for t in loose.parameters if _born_after(facts, t, loose.optimizer)]
     early = [t for t in loose.parameters if t not in late]
