@@ -12,6 +12,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 from torch.autograd import Function
+from torch.nn import Parameter
 
 from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.ops import gather
@@ -19,6 +20,7 @@ from autograd_inspector.capture.patches import observed, replaced
 from autograd_inspector.capture.regions import Regions
 from autograd_inspector.capture.registry import version_of
 from autograd_inspector.capture.tape import Tape
+from autograd_inspector.model.event import Change
 from autograd_inspector.model.op import Trait, Write
 
 _COLLECTIVES = (
@@ -43,6 +45,7 @@ class Unseen:
             for method, after in (("__enter__", self._entered), ("__exit__", self._left)):
                 stack.enter_context(observed(torch.inference_mode, method, after=after, guard=self._guard))
             stack.enter_context(_through(torch, "from_numpy", self._from_numpy))
+            stack.enter_context(self._parameters())
             if dist.is_available():
                 for name in _COLLECTIVES:
                     if hasattr(dist, name):
@@ -131,6 +134,29 @@ class Unseen:
                 "",
             )
         )
+
+    @contextmanager
+    def _parameters(self) -> Iterator[None]:
+        """Note where ``nn.Parameter(t)`` makes a new leaf of a tensor that has a history."""
+        original = Parameter.__new__
+
+        @functools.wraps(original)
+        def make(cls: type[Parameter], *args: Any, **kwargs: Any) -> Any:
+            result = original(cls, *args, **kwargs)
+            data = args[0] if args else kwargs.get("data")
+            if isinstance(data, Tensor) and self.tape.here() and self.tape.active():
+                self._guard(self._wrapped, data, result)
+            return result
+
+        with replaced(Parameter, "__new__", staticmethod(make)):
+            yield
+
+    def _wrapped(self, data: Tensor, result: Tensor) -> None:
+        if not data.requires_grad or data.is_leaf:
+            return
+        tape = self.tape
+        site = tape.stacks.here(0)
+        tape.changes.append(Change(len(tape.ops), "wrapped", "nn.Parameter", site, (tape.id_of(result),)))
 
     def _from_numpy(self, original: Callable[..., Any], array: Any) -> Any:
         result = original(array)

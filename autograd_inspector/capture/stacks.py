@@ -99,7 +99,7 @@ class Stacks:
         site = self.keys.get(key)
         if site is None:
             site = self.keys[key] = len(self.chains)
-            self.chains.append([(code, lasti, classify(code.co_filename) == LIBRARY)])
+            self.chains.append([(code, lasti, classify(code.co_filename) != USER)])
         return site
 
     def of_line(self, site: int, lineno: int) -> int:

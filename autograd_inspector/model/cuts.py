@@ -6,7 +6,7 @@ from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.graph import Cause
 from autograd_inspector.model.op import Op, Trait
 
-_DETACHING = frozenset({"detach", "detach_", "data"})
+_DETACHING = frozenset({"detach", "detach_", "data", "grad"})
 _FROM_PYTHON = frozenset({"tensor", "as_tensor", "asarray", "from_numpy", "new_tensor", "scalar_tensor"})
 _CUT, _EXPORT, _COLLECTIVE, _BACKWARD = (
     int(trait) for trait in (Trait.CUT, Trait.EXPORT, Trait.COLLECTIVE, Trait.BACKWARD)

@@ -21,7 +21,7 @@ class DataFlow:
 
     @cached_property
     def _storage_events(self) -> dict[int, tuple[list[int], list[int]]]:
-        """storage -> (op indices, tensors) of births and writes in it, in program order."""
+        """Storage -> (op indices, tensors) of births and writes in it, in program order."""
         tensors = self.capture.tensors
         found: dict[int, tuple[list[int], list[int]]] = {}
         for op in self.capture.ops:
@@ -29,6 +29,8 @@ class DataFlow:
                 continue
             touched = {(tensors[t].storage, t): None for t in op.outputs if tensors[t].birth == op.index}
             touched |= {(w.storage, w.tensor): None for w in op.writes}
+            if op.has(Trait.CUT):  # `detach_()` hands back its own input, changed, and writes no memory.
+                touched |= {(tensors[t].storage, t): None for t in op.outputs if t in op.inputs}
             for storage, tensor in touched:
                 if storage >= 0:
                     ops, who = found.setdefault(storage, ([], []))
@@ -46,10 +48,13 @@ class DataFlow:
     def producers(self, tensor: int, before: int) -> list[int]:
         """The ops whose results a read of ``tensor`` by op ``before`` depends on."""
         record = self.capture.tensors[tensor]
-        found = [record.birth] if 0 <= record.birth < before else []
+        born = 0 <= record.birth < before
+        found = [record.birth] if born else []
         for op, touched in self.events(tensor, before):
             if op == record.birth:
                 break
+            if touched == tensor and self._cut_in_place(op, tensor):
+                return [op, *found[born:]]
             wrote = any(w.tensor == touched for w in self.capture.ops[op].writes)
             if wrote and self.capture.tensors[touched].overlaps(record):
                 found.append(op)
@@ -57,6 +62,10 @@ class DataFlow:
                 found.append(op)
                 break
         return [op for op in dict.fromkeys(found) if not self.capture.ops[op].has(SKIPPED)]
+
+    def _cut_in_place(self, op: int, tensor: int) -> bool:
+        record = self.capture.ops[op]
+        return record.has(Trait.CUT) and tensor in record.inputs and tensor in record.outputs
 
     def birth(self, tensor: int) -> Op | None:
         """The op that made the tensor, or the memory that it wraps (``nn.Parameter(t)``); None: it existed before."""
@@ -66,13 +75,13 @@ class DataFlow:
         limit = record.first_use if record.first_use >= 0 else len(self.capture.ops)
         first = None
         for op, touched in self.events(tensor, limit):
-            if any(w.tensor == touched for w in self.capture.ops[op].writes):
+            if any(w.tensor == touched for w in self.capture.ops[op].writes) or self._cut_in_place(op, touched):
                 continue
             first = op
         return None if first is None else self.capture.ops[first]
 
     def upstream(
-        self, starts: Iterable[tuple[int, int]], through: Callable[[Op, int], bool]
+        self, starts: Iterable[tuple[int, int]], through: Callable[[Op, int], bool] | None = None
     ) -> Iterator[tuple[Op, int]]:
         """(op, the tensor it was reached through) upstream of (tensor, op index) pairs; ``through`` says go on."""
         seen: set[tuple[int, int]] = set()
@@ -85,5 +94,5 @@ class DataFlow:
                 seen.add((index, tensor))
                 op = self.capture.ops[index]
                 yield op, tensor
-                if through(op, tensor):
+                if through is None or through(op, tensor):
                     todo += [(read, index) for read in op.inputs]

@@ -82,7 +82,8 @@ class Facts:
     def starved(self) -> frozenset[int]:
         """Parameters meant to learn that no backward reached."""
         orphans = set(self.loose.orphans) if self.loose is not None else set()
-        return self.meant - self.reached - orphans
+        given = {write.tensor for write in self.capture.grad_writes if write.gradient >= 0}
+        return self.meant - self.reached - orphans - given
 
     @cached_property
     def emptied(self) -> frozenset[int]:

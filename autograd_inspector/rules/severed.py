@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 from msgspec import Struct
@@ -13,10 +14,14 @@ from autograd_inspector.model.dataflow import DataFlow
 from autograd_inspector.model.op import Op, Trait
 
 Cause = Literal["detached", "no_grad", "inference_mode", "non-differentiable", "left autograd"]
+Cut = tuple[Op, int]
 
-DETACHING = {"detach", "detach_", "data"}
+DETACHING = {"detach", "detach_", "data", "set_data", "grad"}
 REWRAPPING = {"tensor", "as_tensor", "asarray", "from_numpy", "full", "full_like", "new_tensor", "__deepcopy__"}
 NO_GRAD_ERROR = "does not require grad and does not have a grad_fn"
+_UNUSED_ERROR = re.compile(r"differentiated Tensors? at index (\d+)|One of the differentiated Tensors appears")
+SAMPLING = "torch.distributions"
+_STATE = {"parameter", "buffer"}
 
 
 class Severed(Struct, frozen=True):
@@ -34,51 +39,110 @@ class Severed(Struct, frozen=True):
     fatal: bool
 
 
-def severed(capture: Capture, flow: DataFlow, meant: frozenset[int]) -> tuple[Severed, ...]:
+def severed(capture: Capture, flow: DataFlow, meant: frozenset[int], starved: frozenset[int]) -> tuple[Severed, ...]:
     """All cuts that matter: those behind a backward that raised, and those that starve a parameter."""
     for run in capture.backwards:
         if NO_GRAD_ERROR in run.error:
-            return tuple(_behind_failure(capture, flow, run))
-    return tuple(_starving(capture, flow, meant)) if meant else ()
+            return _telling(capture, _behind_failure(capture, flow, run, meant))
+        unused = _not_in_graph(run)
+        if unused:
+            return _telling(capture, _starving(capture, flow, [run], unused, fatal=True))
+    runs = [run for run in capture.backwards if run.api == "backward" and not run.error]
+    return _telling(capture, _starving(capture, flow, runs, starved, fatal=False)) if starved and runs else ()
 
 
-def _behind_failure(capture: Capture, flow: DataFlow, run: Backward) -> Iterator[Severed]:
+def _not_in_graph(run: Backward) -> frozenset[int]:
+    """The tensors that ``autograd.grad`` was asked for and did not find in the graph."""
+    said = _UNUSED_ERROR.search(run.error)
+    if said is None or run.api != "grad":
+        return frozenset()
+    index = int(said[1] or -1)
+    return frozenset(run.reached[index : index + 1] if index >= 0 else run.reached)
+
+
+def _telling(capture: Capture, found: Iterable[Severed]) -> tuple[Severed, ...]:
+    """Without the cuts that are there by intention wherever another cut explains the same parameters.
+
+    A sampled index, the copy that a momentum encoder starts from and its update are cut in healthy programs too.
+    """
+    cuts = tuple(found)
+    told = {tensor for cut in cuts if not _intended(capture, cut) for tensor in cut.parameters}
+    return tuple(cut for cut in cuts if not _intended(capture, cut) or not told.issuperset(cut.parameters))
+
+
+def _intended(capture: Capture, cut: Severed) -> bool:
+    if cut.cause == "non-differentiable":
+        return True
+    first = cut.ops[0]
+    if first.name == "set_data":
+        return False
+    place = capture.place(first.site)
+    if place is not None and "deepcopy" in place.source:
+        return True
+    return all(op.writes and all(capture.tensors[w.tensor].kind in _STATE for w in op.writes) for op in cut.ops)
+
+
+def _behind_failure(capture: Capture, flow: DataFlow, run: Backward, meant: frozenset[int]) -> Iterator[Severed]:
     starts = [(root, run.start) for root in run.roots if not capture.tensors[root].requires_grad]
-    cuts: list[tuple[Op, int]] = []
+    cuts: dict[Cut, tuple[int, ...]] = {}
     for op, through in flow.upstream(starts, lambda op, tensor: not is_cut(capture, op, tensor)):
         if is_cut(capture, op, through):
-            cuts.append((op, through))
-    for cause, members in _grouped(capture, cuts):
-        sources = tuple(dict.fromkeys(t for op, _ in members for t in _parameters_above(capture, flow, op)))
-        ops, through = zip(*members, strict=True)
-        yield Severed(cause, ops, through, sources, run, fatal=True)
+            cuts[op, through] = tuple(dict.fromkeys(_parameters_above(capture, flow, op)))
+    if any(meant.intersection(found) for found in cuts.values()):  # A frozen teacher's cut is no loss.
+        cuts = {cut: tuple(t for t in found if t in meant) for cut, found in cuts.items() if meant.intersection(found)}
+    yield from _gathered(capture, cuts, run, fatal=True)
 
 
-def _starving(capture: Capture, flow: DataFlow, meant: frozenset[int]) -> Iterator[Severed]:
-    runs = [run for run in capture.backwards if run.api == "backward" and not run.error]
-    if not runs:
-        return
+def _starving(
+    capture: Capture, flow: DataFlow, runs: list[Backward], starved: frozenset[int], *, fatal: bool
+) -> Iterator[Severed]:
     starts = [(root, run.start) for run in runs for root in run.roots]
-    cuts = [(op, t) for op, t in flow.upstream(starts, lambda op, tensor: True) if is_cut(capture, op, t)]
-    starved: list[tuple[Op, int]] = []
-    lost: dict[int, tuple[int, ...]] = {}
+    cuts: dict[Cut, tuple[int, ...]] = {}
+    for op, through in flow.upstream(starts):
+        if is_cut(capture, op, through):
+            found = tuple(dict.fromkeys(t for t in _parameters_above(capture, flow, op) if t in starved))
+            if found:
+                cuts[op, through] = found
+    yield from _gathered(capture, cuts, runs[-1], fatal=fatal)
+
+
+def _gathered(capture: Capture, cuts: dict[Cut, tuple[int, ...]], run: Backward, *, fatal: bool) -> Iterator[Severed]:
+    """One record for each cause and place: a line in a loop, or a block entered again and again, is one."""
+    groups: dict[tuple[Cause, int], list[Cut]] = {}
     for op, through in cuts:
-        found = tuple(t for t in _parameters_above(capture, flow, op) if t in meant)
-        if found:
-            lost[op.index] = found
-            starved.append((op, through))
-    for cause, members in _grouped(capture, starved):
-        parameters = tuple(dict.fromkeys(t for op, _ in members for t in lost[op.index]))
-        ops, through = zip(*members, strict=True)
-        yield Severed(cause, ops, through, parameters, runs[-1], fatal=False)
+        cause = cause_of(capture, op, through)
+        groups.setdefault((cause, _place(capture, op, cause)), []).append((op, through))
+    for (cause, _), members in groups.items():
+        members.sort(key=lambda member: member[0].index)
+        lost = dict.fromkeys(tensor for member in members for tensor in cuts[member])
+        ops, ends = tuple(op for op, _ in members), tuple(tensor for _, tensor in members)
+        yield Severed(cause, ops, ends, tuple(lost), run, fatal)
+
+
+def _place(capture: Capture, op: Op, cause: Cause) -> int:
+    if cause not in {"no_grad", "inference_mode"}:
+        return op.site
+    region = capture.regions[op.region]
+    return region.definition if region.definition >= 0 else region.site if region.site >= 0 else -1 - region.id
 
 
 def is_cut(capture: Capture, op: Op, through: int) -> bool:
     """Gradient that would come back through this result of the op goes no further."""
     if op.has(Trait.CUT):
         return True
+    if op.name == "set_data":
+        return any(capture.tensors[tensor].requires_grad for tensor in op.inputs)
+    if _wrapped(capture, op, through):
+        return True
     made_nodes = op.last_seq > op.first_seq
     return made_nodes and through in op.outputs and not differentiable(capture.tensors[through].dtype)
+
+
+def _wrapped(capture: Capture, op: Op, through: int) -> bool:
+    """``nn.Parameter(t)`` made a new leaf of what the op returned, without any torch call."""
+    record = capture.tensors[through]
+    fresh = record.leaf and record.requires_grad and record.birth < 0 and through not in op.outputs
+    return fresh and not op.writes and any(capture.tensors[t].requires_grad for t in op.outputs)
 
 
 def differentiable(dtype: str) -> bool:
@@ -89,36 +153,28 @@ def differentiable(dtype: str) -> bool:
 def cause_of(capture: Capture, op: Op, through: int) -> Cause:
     """Why the op cuts."""
     region = capture.regions[op.region]
-    if op.name in DETACHING:
+    if op.name in DETACHING or _wrapped(capture, op, through):
         return "detached"
     if op.name in REWRAPPING or op.has(Trait.EXPORT | Trait.COLLECTIVE):
         return "left autograd"
-    if not differentiable(capture.tensors[through].dtype):
+    if not differentiable(capture.tensors[through].dtype) or region.library.startswith(SAMPLING):
         return "non-differentiable"
     if region.kind != "enabled" and not op.has(Trait.FUNCTION):
         return region.kind
     return "non-differentiable"
 
 
-def _grouped(capture: Capture, cuts: list[tuple[Op, int]]) -> Iterator[tuple[Cause, list[tuple[Op, int]]]]:
-    groups: dict[tuple[Cause, int], list[tuple[Op, int]]] = {}
-    for op, through in cuts:
-        cause = cause_of(capture, op, through)
-        switched = cause in {"no_grad", "inference_mode"}
-        groups.setdefault((cause, op.region if switched else op.site), []).append((op, through))
-    for (cause, _), members in groups.items():
-        yield cause, sorted(members, key=lambda member: member[0].index)
-
-
 def _parameters_above(capture: Capture, flow: DataFlow, op: Op) -> Iterator[int]:
     """Leaves from which gradient would arrive at the op, were it not cut."""
-    for tensor in op.inputs:
-        if capture.tensors[tensor].kind == "parameter" or tensor in capture.optimized:
-            yield tensor
-    starts = [(tensor, op.index) for tensor in op.inputs if capture.tensors[tensor].requires_grad]
+    yield from _learning(capture, op)
+    starts = [(t, op.index) for t in op.inputs if capture.tensors[t].requires_grad or t in op.outputs]
     for above, through in flow.upstream(starts, lambda o, t: not is_cut(capture, o, t)):
-        if is_cut(capture, above, through):
-            continue
-        for tensor in above.inputs:
-            if capture.tensors[tensor].kind == "parameter" or tensor in capture.optimized:
-                yield tensor
+        if not is_cut(capture, above, through):
+            yield from _learning(capture, above)
+
+
+def _learning(capture: Capture, op: Op) -> Iterator[int]:
+    for tensor in op.inputs:
+        record = capture.tensors[tensor]
+        if record.requires_grad and (record.leaf or record.kind == "parameter" or tensor in capture.optimized):
+            yield tensor

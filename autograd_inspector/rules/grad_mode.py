@@ -1,0 +1,154 @@
+"""AG102 and AG103: computed while autograd was switched off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.location import Location
+from autograd_inspector.model.op import Op, Region
+from autograd_inspector.rules.catalogue import Facts, rule, unique
+from autograd_inspector.rules.cut_findings import caused_by, cut_finding, outcome
+from autograd_inspector.rules.severed import Severed
+
+INFERENCE_ERRORS = ("Inference tensors cannot be saved for backward", "Inplace update to inference tensor")
+
+
+@rule("AG102", "no-grad-region")
+def no_grad_region(facts: Facts) -> Iterator[Finding]:
+    """Computed while grad mode was off: a `no_grad` block, a decorator, or a mode that leaked.
+
+    Why it matters
+        Under `torch.no_grad()` or `torch.set_grad_enabled(False)` nothing is recorded. Called as a function,
+        `set_grad_enabled(False)` stays in force after the helper that called it has returned.
+
+    Example
+        ::
+
+            with torch.no_grad():
+                features = encoder(x)
+            head(features).pow(2).mean().backward()
+            optimizer.step()
+
+    Fix
+        ::
+
+            features = encoder(x)
+            head(features).pow(2).mean().backward()
+            optimizer.step()
+
+    References
+        torch.no_grad, torch.set_grad_enabled; "Locally disabling gradient computation" in the PyTorch documentation.
+    """
+    for cut in caused_by(facts, "no_grad"):
+        region = facts.capture.regions[cut.ops[0].region]
+        if region.library:
+            continue  # torch's own no_grad (initialisation, conversion; checkpointing, which AG106 judges).
+        yield _region_finding(facts, "AG102", cut, region)
+
+
+@rule("AG103", "inference-mode")
+def inference_mode(facts: Facts) -> Iterator[Finding]:
+    """Computed under `torch.inference_mode()`, or a tensor made there used where autograd records.
+
+    Why it matters
+        An inference tensor has no version counter and no history, for good. It cannot be saved for backward, and what
+        is computed from parameters under inference mode gives them no gradient.
+
+    Example
+        ::
+
+            with torch.inference_mode():
+                features = encoder(x)
+            head(features).pow(2).mean().backward()
+
+    Fix
+        ::
+
+            with torch.no_grad():
+                features = encoder(x)
+            head(features).pow(2).mean().backward()
+
+    References
+        torch.inference_mode; "Inference mode" in the autograd notes of the PyTorch documentation.
+    """
+    for cut in caused_by(facts, "inference_mode"):
+        yield _region_finding(facts, "AG103", cut, facts.capture.regions[cut.ops[0].region])
+    for op in facts.capture.ops:
+        if op.error and any(text in op.error for text in INFERENCE_ERRORS):
+            yield _inference_tensor(facts, op)
+
+
+def _region_finding(facts: Facts, code: str, cut: Severed, region: Region) -> Finding:
+    op = cut.ops[0]
+    why, fix, first = _switch(facts, cut, region)
+    return cut_finding(
+        facts,
+        code,
+        cut,
+        f"{outcome(facts, cut)} was {'updated' if op.writes else 'computed'} while {why}",
+        fix,
+        unique([*first, *facts.chain(op.site, "computed here")]),
+    )
+
+
+def _switch(facts: Facts, cut: Severed, region: Region) -> tuple[str, str, tuple[Location, ...]]:
+    """(why autograd was off, what to do about it, where it was switched off)."""
+    inference = region.kind == "inference_mode"
+    api = "torch.inference_mode()" if inference else "torch.no_grad()"
+    if region.at_entry:
+        mode = "inference mode was already enabled" if inference else "grad mode was already disabled"
+        fix = "Call torch.set_grad_enabled(True) first, and switch it off with `with torch.no_grad():` only."
+        return f"{mode} when the capture began", fix, ()
+    if region.decorated:
+        function = region.decorated.rsplit("<locals>.", 1)[-1]
+        called = facts.chain(region.site, "called here")
+        if all(frame.library for frame in facts.capture.site(region.definition)):
+            return f"`{function}` was wrapped in {api}", f"Call `{function}` itself, unwrapped.", called
+        fix = f"Take the decorator off `{function}`, or call an undecorated method where gradient has to flow."
+        first = (*facts.chain(region.definition, "decorator"), *called)
+        return f"`{function}` is decorated with {api}", fix, first
+    first = facts.chain(region.site, "inference mode entered here" if inference else "grad mode switched off here")
+    place = facts.capture.place(region.site)
+    block = place is not None and place.source.lstrip().startswith(("with ", "async with "))
+    if region.api.startswith("torch.set_grad_enabled"):
+        api = "torch.set_grad_enabled(False)"
+        fix = (
+            "Make the condition given to set_grad_enabled true for training."
+            if block
+            else "Use `with torch.no_grad():` around what needs it; set_grad_enabled(False), as a function, stays on."
+        )
+    else:
+        fix = f"Move the computation out of the `{api}` block."
+    if place is not None and place.function not in {frame.function for frame in facts.capture.site(cut.ops[0].site)}:
+        if block:
+            fix = f"`{place.function}` has to leave its `{api}` block first: a generator that yields stays inside it."
+        return f"{api} of `{place.function}` was still in force", fix, first
+    return f"{api} was in force", fix, first
+
+
+def _inference_tensor(facts: Facts, op: Op) -> Finding:
+    capture = facts.capture
+    culprit = next((t for t in op.inputs if capture.tensors[t].inference), -1)
+    made = facts.flow.birth(culprit) if culprit >= 0 else None
+    if culprit >= 0:
+        for above, through in facts.flow.upstream([(culprit, op.index)], lambda _o, t: capture.tensors[t].inference):
+            if capture.tensors[through].inference and capture.regions[above.region].kind == "inference_mode":
+                made, culprit = above, through
+                break
+    name = facts.name(culprit) if culprit >= 0 else "a tensor"
+    region = capture.regions[made.region] if made is not None else None
+    origin = facts.chain(made.site, "made under inference mode") if made is not None else ()
+    switch = facts.chain(region.site, "inference mode entered here") if region is not None and region.api else ()
+    since = "in torch.inference_mode()" if made is not None else "in inference mode before the capture began"
+    return Finding(
+        "AG103",
+        "inference-mode",
+        "error",
+        f"`{op.name}` needs {name} for backward, but {name} was made {since} and can never be saved",
+        f"Make {name} under torch.no_grad() instead of inference mode, or use {name}.clone() outside of it "
+        "(with Lightning: Trainer(inference_mode=False)).",
+        unique([*origin, *switch, *facts.chain(op.site, "used here")]),
+        (name,),
+        ops=(op.index,),
+    )
