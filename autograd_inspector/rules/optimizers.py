@@ -73,14 +73,14 @@ def orphan_in_optimizer(facts: Facts) -> Iterator[Finding]:
         ::
 
             optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-            net[0] = nn.Linear(4, 2)
+            net[0] = nn.Linear(4, 4)
             net(x).pow(2).mean().backward()
             optimizer.step()
 
     Fix
         ::
 
-            net[0] = nn.Linear(4, 2)
+            net[0] = nn.Linear(4, 4)
             optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
             net(x).pow(2).mean().backward()
             optimizer.step()

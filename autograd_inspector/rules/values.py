@@ -22,13 +22,13 @@ def zero_gradient(facts: Facts) -> Iterator[Finding]:
     Example
         ::
 
-            hidden = torch.round(net(x))
+            hidden = torch.round(encoder(x))
             head(hidden).pow(2).mean().backward()
 
     Fix
         ::
 
-            soft = net(x)
+            soft = encoder(x)
             hidden = soft + (torch.round(soft) - soft).detach()
             head(hidden).pow(2).mean().backward()
 
@@ -107,14 +107,14 @@ def nan_or_inf(facts: Facts) -> Iterator[Finding]:
     Example
         ::
 
-            distance = (net(x) - net(x)).pow(2).sum(1).sqrt()
-            distance.mean().backward()
+            distance = (net(x) - net(y)).pow(2).sum(1).sqrt()
+            distance.sum().backward()
 
     Fix
         ::
 
-            distance = torch.linalg.vector_norm(net(x) - net(x), dim=1)
-            distance.mean().backward()
+            distance = torch.linalg.vector_norm(net(x) - net(y), dim=1)
+            distance.sum().backward()
 
     References
         torch.autograd.detect_anomaly; torch.where ("double where" against NaN gradients).
