@@ -127,7 +127,7 @@ class Recorder(TorchFunctionMode):
         tape = self.tape
         if func in PASS or not (tape.recording or tape.active()):
             return self.call(func, args, kwargs)
-        if tape.traits & BACKWARD and (_excluded(_AUTOGRAD) or _is_compiled(_frame(1))):
+        if tape.traits & BACKWARD and (_excluded(_AUTOGRAD) or _is_below(_frame(1))):
             return self.call(func, args, kwargs)  # A kernel in Python, a subclass at work, or compiled code.
         special = SPECIAL.get(func)
         if special is not None:
@@ -255,11 +255,14 @@ class Recorder(TorchFunctionMode):
             self.on_failure(failure)
 
 
-def _is_compiled(frame: FrameType | None) -> bool:
-    """Whether torch's own frames, up to the first of anyone else's, run the backward of a compiled region."""
-    while frame is not None and classify(frame.f_code.co_filename) == SKIP:
-        if _AOT in frame.f_code.co_filename:
+def _is_below(frame: FrameType | None) -> bool:
+    """Whether a ``__torch_dispatch__`` calls, or torch's own frames run the backward of a compiled region."""
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name == "__torch_dispatch__" or _AOT in code.co_filename:
             return True
+        if classify(code.co_filename) != SKIP:
+            return False
         frame = frame.f_back
     return False
 

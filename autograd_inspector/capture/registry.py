@@ -126,16 +126,16 @@ def shape_of(tensor: Tensor) -> Any:
         shape = tensor.shape
     except RuntimeError:
         return ()
-    return shape if type(tensor) is Tensor else tuple([size if type(size) is int else -1 for size in shape])
+    if tensor._has_symbolic_sizes_strides:
+        return tuple([size if type(size) is int else -1 for size in shape])
+    return shape
 
 
 def _placed(tensor: Tensor) -> tuple[int, Any]:
     try:
-        offset, stride = tensor.storage_offset(), tensor.stride()
+        return (0, None) if tensor._has_symbolic_sizes_strides else (tensor.storage_offset(), tensor.stride())
     except (RuntimeError, NotImplementedError):
         return 0, None
-    symbolic = type(tensor) is not Tensor and any(type(step) is not int for step in (offset, *stride))
-    return (0, None) if symbolic else (offset, stride)
 
 
 def version_of(tensor: Tensor) -> int:
