@@ -18,12 +18,13 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --no-input install --
 OFFLINE := HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lab test bench lint format clean distclean
+.PHONY: help setup demo lab test fuzz bench lint format clean distclean
 
 help:
 	@echo "make demo       run the five stories and write their reports to reports/"
 	@echo "make lab        start JupyterLab on notebooks/"
 	@echo "make test       ruff, mypy and all tests"
+	@echo "make fuzz       100,000 random programs against the oracles of tests/fuzz"
 	@echo "make bench      what observing costs, beside other tools"
 	@echo "make lint       ruff and mypy only"
 	@echo "make format     let ruff rewrite what it can"
@@ -87,8 +88,13 @@ lint: setup
 
 # pytest is last, so that its closing line is.
 test: lint
-	@echo "[test] pytest"
+	@echo "[test 1/2] the tutorials, each run from the top"
+	@$(OFFLINE) $(BIN)/python -m pytest --nbval-lax notebooks -p no:cacheprovider
+	@echo "[test 2/2] pytest"
 	@$(OFFLINE) $(BIN)/python -m pytest
+
+fuzz: setup
+	@$(OFFLINE) $(BIN)/python -m tests.fuzz --count 100000
 
 bench: setup $(STAMPS)/bench
 	@$(OFFLINE) $(BIN)/python -m tests.benchmarks

@@ -15,7 +15,7 @@ from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.graph import Graph
 from autograd_inspector.model.merge import graph_of
 from autograd_inspector.model.placement import Placement
-from autograd_inspector.rules import findings_of
+from autograd_inspector.rules import findings_of, unignored
 from autograd_inspector.views.archive import ReportFormatError, decode, encode
 
 __all__ = ["SCHEMA", "Report", "ReportFormatError", "report_of"]
@@ -108,5 +108,5 @@ class Report(Struct, frozen=True, dict=True):
 def report_of(capture: Capture, *, ignore: tuple[str, ...] = ()) -> Report:
     """Apply the rules to a capture."""
     found, notes = findings_of(capture)
-    kept = tuple(f for f in found if not any(f.rule.startswith(code) for code in ignore))
+    kept = unignored(found, ignore)
     return Report(capture, kept, len(found) - len(kept), (*capture.notes, *notes))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from autograd_inspector.model.capture import Capture
-from autograd_inspector.model.finding import SEVERITIES, Finding
+from autograd_inspector.model.finding import Finding
 from autograd_inspector.rules import (  # noqa: F401 - importing a family enters its rules into the catalogue
     custom,
     forbidden,
@@ -29,8 +29,9 @@ from autograd_inspector.rules import (  # noqa: F401 - importing a family enters
     values,
 )
 from autograd_inspector.rules.catalogue import CATALOGUE, Facts, Rule
+from autograd_inspector.rules.causes import merged, ordered, unignored
 
-__all__ = ["CATALOGUE", "Rule", "findings_of"]
+__all__ = ["CATALOGUE", "Rule", "findings_of", "unignored"]
 
 
 def findings_of(capture: Capture) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
@@ -48,4 +49,4 @@ def findings_of(capture: Capture) -> tuple[tuple[Finding, ...], tuple[str, ...]]
             if os.environ.get("AUTOGRAD_INSPECTOR_STRICT"):
                 raise
             notes.append(f"rule {code} failed on this capture: {type(failure).__name__}: {failure}")
-    return tuple(sorted(found, key=lambda f: (SEVERITIES.index(f.severity), f.rule))), tuple(notes)
+    return tuple(merged(ordered(found))), tuple(notes)
