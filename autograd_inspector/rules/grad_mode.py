@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Region
-from autograd_inspector.rules.catalogue import Facts, rule, unique
+from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
 from autograd_inspector.rules.cut_findings import caused_by, cut_finding, outcome
 from autograd_inspector.rules.severed import Severed
 
+_INFERENCE = "torch.inference_mode"
 INFERENCE_ERRORS = ("Inference tensors cannot be saved for backward", "Inplace update to inference tensor")
 
 
@@ -73,10 +74,42 @@ def inference_mode(facts: Facts) -> Iterator[Finding]:
         torch.inference_mode; "Inference mode" in the autograd notes of the PyTorch documentation.
     """
     for cut in caused_by(facts, "inference_mode"):
-        yield _region_finding(facts, "AG103", cut, facts.capture.regions[cut.ops[0].region])
+        yield _region_finding(facts, "AG103", cut, _entered(facts, cut.ops[0].region))
+    yield from _made_to_stay(facts)
     for op in facts.capture.ops:
         if op.error and any(text in op.error for text in INFERENCE_ERRORS):
             yield _inference_tensor(facts, op)
+
+
+def _entered(facts: Facts, number: int) -> Region:
+    """The region that entered inference mode: enabling grad mode inside of it changes nothing."""
+    regions = facts.capture.regions
+    before = regions[number::-1]
+    return next((r for r in before if r.kind != "inference_mode" or r.api.startswith(_INFERENCE)), regions[number])
+
+
+def _made_to_stay(facts: Facts) -> Iterator[Finding]:
+    """Parameters of an optimizer that were made under inference mode."""
+    made = {tensor: facts.flow.birth(tensor) for tensor in sorted(facts.capture.optimized)}
+    regions = facts.capture.regions
+    found = {t: op for t, op in made.items() if op is not None and regions[op.region].kind == "inference_mode"}
+    if found:
+        op = next(iter(found.values()))
+        names = [facts.name(tensor) for tensor in found]
+        yield Finding(
+            "AG103",
+            "inference-mode",
+            "error",
+            f"{folded(names)} {'were' if len(names) > 1 else 'was'} made in torch.inference_mode() and can never learn: "
+            "inference tensors cannot be updated outside of it",
+            "Build the model outside of torch.inference_mode().",
+            unique([
+                *facts.chain(op.site, "made under inference mode"),
+                *facts.chain(_entered(facts, op.region).site, "inference mode entered here"),
+            ]),
+            tuple(dict.fromkeys(names)),
+            ops=(op.index,),
+        )
 
 
 def _region_finding(facts: Facts, code: str, cut: Severed, region: Region) -> Finding:
