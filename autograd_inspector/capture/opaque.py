@@ -28,6 +28,7 @@ class Opaque:
         self._what = what
         self._given = given
         self._result: Any = None
+        self._error = "raised"
         self._outermost = False
         self._before: Any = None
 
@@ -42,7 +43,7 @@ class Opaque:
 
     def done(self, result: Any) -> None:
         """What the call returned."""
-        self._result = result
+        self._result, self._error = result, ""
 
     def __exit__(self, *error: object) -> None:
         self._away.__exit__(None, None, None)
@@ -85,5 +86,5 @@ class Opaque:
         inputs_ids = tuple(entry.tensor for entry in entries)
         traits = tape.traits | (int(Trait.CUT) if cut else 0)
         tape.ops.append(
-            (self._name, inputs_ids, tuple(versions), tuple(ids), writes, site, tape.call, tape.region, traits, first, last, "")
+            (self._name, inputs_ids, tuple(versions), tuple(ids), writes, site, tape.call, tape.region, traits, first, last, self._error)
         )

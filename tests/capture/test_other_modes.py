@@ -131,6 +131,7 @@ def test_a_default_device_entered_in_the_block():
     assert names(observe(uses)) == ["ones", "ones", "mul"]
 
 
+@pytest.mark.filterwarnings("ignore:.torch.jit.trace. is deprecated:DeprecationWarning")
 def test_jit_tracing_is_left_alone():
     """What torch.jit.trace records is the program, without the inspector's looks at shapes."""
 

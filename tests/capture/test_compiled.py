@@ -1,0 +1,128 @@
+"""torch.compile: a compiled region is one op, compiled as if nobody looked."""
+
+import contextlib
+import warnings
+
+import pytest
+import torch
+import torch._dynamo
+from torch import nn
+from torch._dynamo.utils import counters
+
+import autograd_inspector
+from tests.capture.observe import names, nodes, observe, op
+
+BACKENDS = ("eager", "aot_eager")
+
+
+@pytest.fixture(autouse=True)
+def nothing_compiled():
+    """Each test compiles from scratch."""
+    torch._dynamo.reset()
+    counters.clear()
+    yield
+    torch._dynamo.reset()
+
+
+def statistics():
+    return {name: dict(counters[name]) for name in ("stats", "graph_break", "frames")}
+
+
+def train(backend):
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.ReLU(), nn.Linear(4, 1))
+    compiled = torch.compile(model, backend=backend)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    @torch.compile(backend=backend)
+    def loss_of(out):
+        return out.pow(2).mean()
+
+    for _ in range(3):
+        optimizer.zero_grad()
+        loss = loss_of(compiled(torch.randn(5, 3)))
+        loss.backward()
+        optimizer.step()
+    return [loss.detach(), *[p.detach().clone() for p in model.parameters()], *[b.clone() for b in model.buffers()]]
+
+
+def train_and_count(backend, context):
+    """What training computed; what dynamo counted, and every warning."""
+    with warnings.catch_warnings(record=True) as seen, context:
+        warnings.simplefilter("always")
+        values = train(backend)
+    return values, (statistics(), {str(warning.message) for warning in seen})
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_same_bits_graphs_and_breaks(backend):
+    """Results are equal, and dynamo compiles exactly as many graphs, with as many breaks, and warns of nothing."""
+    plain, expected = train_and_count(backend, contextlib.nullcontext())
+    torch._dynamo.reset()
+    counters.clear()
+    inspected, found = train_and_count(backend, autograd_inspector.inspect())
+    assert all(torch.equal(a, b) for a, b in zip(plain, inspected, strict=True))
+    assert found == expected
+
+
+def test_code_compiled_outside_is_not_compiled_again_inside():
+    """A region that was compiled before the block runs in it, and after it, without a recompilation."""
+    compiled = torch.compile(nn.Linear(3, 1), backend="eager")
+    compiled(torch.ones(2, 3))
+    before = statistics()
+    observe(lambda: compiled(torch.ones(2, 3)))
+    compiled(torch.ones(2, 3))
+    assert statistics() == before
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_compiled_region_is_one_op(backend):
+    """Its arguments and its module's parameters go in, its result comes out; nothing of its inside is listed."""
+    model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))
+    compiled = torch.compile(model, backend=backend)
+    capture = observe(lambda: compiled(torch.ones(2, 3)).sum().backward())
+    assert names(capture) == ["ones", "compiled Sequential", "sum"]
+    region = op(capture, "compiled Sequential")
+    assert (len(region.inputs), len(region.outputs)) == (5, 1)
+    assert len(capture.backwards[0].reached) == 4
+    assert any("torch.compile" in note for note in capture.notes)
+
+
+def test_autograd_sees_one_opaque_node():
+    """With AOTAutograd the region is one CompiledFunctionBackward, made by that op."""
+    compiled = torch.compile(nn.Linear(3, 1), backend="aot_eager")
+    capture = observe(lambda: compiled(torch.ones(2, 3, requires_grad=True)).sin().sum().backward())
+    assert nodes(capture)[:3] == ["SumBackward0", "SinBackward0", "CompiledFunctionBackward"]
+    (node,) = [node for node in capture.backwards[0].graph.nodes if node.name == "CompiledFunctionBackward"]
+    assert capture.ops[node.op].name == "compiled Linear"
+
+
+def test_graph_breaks_and_eager_code_around():
+    """Code before and after is observed; a break inside the region does not let the observers in."""
+
+    @torch.compile(backend="eager")
+    def broken(x):
+        y = x.sin()
+        torch._dynamo.graph_break()
+        return y.cos()
+
+    capture = observe(lambda: broken(torch.ones(2).exp()).tan())
+    assert names(capture) == ["ones", "exp", "compiled broken", "tan"]
+
+
+def test_an_exception_out_of_compiled_code():
+    """The program catches it, and is observed again."""
+
+    @torch.compile(backend="eager")
+    def broken(x):
+        return torch.mm(x, torch.ones(7, 7))
+
+    def program():
+        try:
+            broken(torch.ones(2, 3))
+        except RuntimeError:
+            torch.ones(2).exp()
+
+    capture = observe(program)
+    assert names(capture) == ["ones", "compiled broken", "ones", "exp"]
+    assert op(capture, "compiled broken").error

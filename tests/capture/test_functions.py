@@ -1,0 +1,116 @@
+"""Custom autograd Functions, old style and new."""
+
+import contextlib
+
+import torch
+from torch.autograd.function import once_differentiable
+
+from autograd_inspector.model.op import Trait
+from tests.capture.observe import names, nodes, observe, op, saved
+
+
+class Scale(torch.autograd.Function):
+    """With setup_context, two outputs of which one is not differentiable."""
+
+    @staticmethod
+    def forward(x, factor):
+        return x * factor, x > 0
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(inputs[0])
+        ctx.factor = inputs[1]
+        ctx.mark_non_differentiable(output[1])
+
+    @staticmethod
+    def backward(ctx, grad, _):
+        assert ctx.saved_tensors[0] is not None
+        return grad * ctx.factor, None
+
+
+class Increment(torch.autograd.Function):
+    """In place, once differentiable."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x.add_(1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad):
+        return grad
+
+
+def test_apply_is_one_op_and_its_inside_is_marked():
+    """The ops of forward are INNER, those of backward BACKWARD; the Function itself joins its inputs to its outputs."""
+
+    def program():
+        out, positive = Scale.apply(torch.ones(3, requires_grad=True), 2.0)
+        assert not positive.requires_grad
+        out.sum().backward()
+
+    capture = observe(program)
+    assert names(capture) == ["ones", "mul", "gt", "Scale.apply", "sum", "mul"]
+    assert [o.has(Trait.INNER) for o in capture.ops] == [False, True, True, False, False, False]
+    apply = op(capture, "Scale.apply")
+    assert apply.has(Trait.FUNCTION)
+    assert not apply.has(Trait.CUT)
+    assert (len(apply.inputs), len(apply.outputs)) == (1, 2)
+    assert nodes(capture) == ["SumBackward0", "ScaleBackward", "AccumulateGrad"]
+    assert saved(capture)["ScaleBackward.tensors[0]"] == "valid"
+
+
+def test_a_dirty_input_is_a_write():
+    """mark_dirty: the Function's op writes its input. The add_ inside and the mark both move the counter."""
+
+    def program():
+        Increment.apply(torch.ones(3, requires_grad=True) * 1).sum().backward()
+
+    (write,) = op(observe(program), "Increment.apply").writes
+    assert (write.before, write.after) == (0, 2)
+
+
+def test_a_saved_tensor_that_was_changed():
+    """What a Function saved and the program then changed is told as modified."""
+
+    def program():
+        x = torch.ones(3, requires_grad=True) * 1
+        out, _ = Scale.apply(x, 2.0)
+        x.add_(1)
+        with contextlib.suppress(RuntimeError):
+            out.sum().backward()
+
+    capture = observe(program)
+    assert saved(capture)["ScaleBackward.tensors[0]"] == "modified"
+    assert [node.name for node in capture.backwards[0].graph.nodes if node.failed] == ["ScaleBackward"]
+
+
+def test_a_function_that_cuts():
+    """A Function all of whose outputs are not differentiable severs the gradient."""
+
+    class Sign(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            out = x.sign()
+            ctx.mark_non_differentiable(out)
+            return out
+
+    assert op(observe(lambda: Sign.apply(torch.ones(3, requires_grad=True))), "Sign.apply").has(Trait.CUT)
+
+
+def test_a_forward_that_raises():
+    """What follows the Function is no longer inside it."""
+
+    class Raising(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            raise ValueError
+
+    def program():
+        try:
+            Raising.apply(torch.ones(1, requires_grad=True))
+        except ValueError:
+            torch.ones(1).exp()
+
+    assert not op(observe(program), "exp").has(Trait.INNER)

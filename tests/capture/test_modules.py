@@ -1,0 +1,124 @@
+"""Modules: call paths, counts, and what parameters are called."""
+
+import torch
+from torch import nn
+
+from tests.capture.observe import observe
+
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Sequential(nn.Linear(3, 3), nn.ReLU())
+
+    def forward(self, x):
+        return self.inner(self.inner(x))
+
+
+def names_of(capture):
+    return {name for tensor in capture.tensors if tensor.kind == "parameter" for name in tensor.names}
+
+
+def test_calls_have_paths_parents_and_counts():
+    """A module called twice is counted; a call knows the call around it."""
+    block = Block()
+    capture = observe(lambda: block(torch.ones(1, 3)))
+    assert [(call.path, call.nth) for call in capture.calls] == [
+        ("", 1),
+        ("inner", 1),
+        ("inner.0", 1),
+        ("inner.1", 1),
+        ("inner", 2),
+        ("inner.0", 2),
+        ("inner.1", 2),
+    ]
+    assert [call.parent for call in capture.calls] == [-1, 0, 1, 1, 0, 4, 4]
+    linear = [op for op in capture.ops if op.name == "linear"]
+    assert [capture.calls[op.call].path for op in linear] == ["inner.0", "inner.0"]
+
+
+def test_an_op_after_a_call_is_outside_it():
+    """Also after a call that raised and was caught."""
+
+    class Raising(nn.Module):
+        def forward(self, x):
+            raise ValueError
+
+    model = nn.Sequential(Raising())
+
+    def program():
+        try:
+            model(torch.ones(1))
+        except ValueError:
+            torch.ones(2).exp()
+
+    capture = observe(program)
+    assert [op.call for op in capture.ops if op.name == "exp"] == [-1]
+
+
+def test_a_module_called_on_its_own_is_named_from_the_model_that_holds_it():
+    """A submodule's full name is found through the model in the program's frames."""
+    block = Block()
+
+    def program():
+        assert block is not None
+        block.inner(torch.ones(1, 3)).sum().backward()
+
+    assert names_of(observe(program)) == {"inner.0.weight", "inner.0.bias"}
+
+
+def test_tied_weights_have_all_their_names():
+    """One parameter under two names is one tensor with two names."""
+
+    class Tied(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embedding = nn.Embedding(5, 3)
+            self.head = nn.Linear(3, 5, bias=False)
+            self.head.weight = self.embedding.weight
+
+        def forward(self, x):
+            return self.head(self.embedding(x))
+
+    model = Tied()
+    capture = observe(lambda: model(torch.tensor([1])))
+    tied = [tensor.names for tensor in capture.tensors if tensor.kind == "parameter"]
+    assert tied == [("embedding.weight", "head.weight")]
+
+
+def test_several_models_are_told_apart():
+    """With two models every name starts with its model's."""
+
+    def program():
+        generator, critic = nn.Linear(2, 2), nn.Linear(2, 1)
+        critic(generator(torch.ones(1, 2))).sum().backward()
+
+    capture = observe(program)
+    assert len(capture.models) == 2
+    assert {name.split(".")[0] for name in names_of(capture)} == set(capture.models)
+
+
+def test_a_module_made_inside_the_block():
+    """Names of a model that the block itself builds are complete, biases included."""
+
+    def program():
+        model = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 1))
+        model(torch.ones(1, 3)).sum().backward()
+
+    assert names_of(observe(program)) == {"0.weight", "0.bias", "1.weight", "1.bias"}
+
+
+def test_data_parallel_without_devices_is_the_module_itself():
+    """nn.DataParallel on a machine without accelerators calls its module in this thread."""
+    model = nn.DataParallel(nn.Linear(3, 1))
+    capture = observe(lambda: model(torch.ones(2, 3)).sum().backward())
+    assert names_of(capture) == {"module.weight", "module.bias"}
+    assert not capture.notes
+
+
+def test_functional_call_keeps_the_names():
+    """torch.func.functional_call swaps tensors in; what is called under a name keeps it."""
+    model = nn.Linear(3, 1)
+    mine = {"weight": torch.ones(1, 3, requires_grad=True), "bias": torch.zeros(1, requires_grad=True)}
+    capture = observe(lambda: torch.func.functional_call(model, mine, (torch.ones(2, 3),)).sum().backward())
+    assert len(capture.backwards[0].reached) == 2

@@ -1,0 +1,41 @@
+"""One capture at a time, opened and closed in any way."""
+
+import pytest
+import torch
+
+import autograd_inspector
+from autograd_inspector.capture.session import NestedInspectionError, current
+from tests.capture.observe import names, observe
+
+
+def test_a_capture_inside_another_is_a_typed_error():
+    """The inner one is refused, and the outer one goes on."""
+    with autograd_inspector.inspect() as inspection:
+        with pytest.raises(NestedInspectionError), autograd_inspector.inspect():
+            pass
+        torch.ones(1).exp()
+    assert names(inspection.report.capture) == ["ones", "exp"]
+
+
+def test_one_after_the_other():
+    """A second capture knows nothing of the first."""
+    first, second = observe(lambda: torch.ones(1).exp()), observe(lambda: torch.ones(1).sin())
+    assert (names(first), names(second)) == (["ones", "exp"], ["ones", "sin"])
+
+
+def test_the_report_is_there_when_the_block_has_ended():
+    """Asking earlier is an error that says so."""
+    inspection = autograd_inspector.inspect()
+    with inspection, pytest.raises(RuntimeError, match="once the `with` block has ended"):
+        _ = inspection.report
+    assert inspection.report.capture.ops == ()
+
+
+def test_an_abandoned_capture_does_not_block_the_next():
+    """A session that was dropped without being closed is not in the way."""
+    session = autograd_inspector.inspect()
+    session.__enter__()
+    assert current() is not None
+    session.__exit__(None, None, None)
+    assert current() is None
+    assert names(observe(lambda: torch.ones(1))) == ["ones"]
