@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import weakref
 from collections import deque
+from collections.abc import Iterable
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,8 @@ class Exports:
     """Recognises a value that comes back: a float by its bits, an array by its identity or its base."""
 
     def __init__(self) -> None:
-        self._scalars: dict[float, int] = {}
+        self.numbers: dict[float, tuple[int, int]] = {}
+        """Number -> (tensor, index of the op that took it out)."""
         self._arrays: dict[int, tuple[weakref.ref[Any], int]] = {}
         self._recent: deque[tuple[list[CodeType], int, int]] = deque(maxlen=_RECENT)
 
@@ -35,19 +37,27 @@ class Exports:
         index = tape.append(name, (entry.tensor,), traits=traits, site=tape.stacks.here(3))
         self._recent.append((_functions(tape, tape.ops[index][5]), entry.tensor, len(tape.backwards)))
         if isinstance(result, float):
-            self._remember(result, entry.tensor)
+            self._remember(result, entry.tensor, index)
         elif isinstance(result, list):
             for number in _numbers(result):
-                self._remember(number, entry.tensor)
+                self._remember(number, entry.tensor, index)
         elif hasattr(result, "__array_interface__"):
             self._arrays[id(result)] = (weakref.ref(result), entry.tensor)
         return index
 
-    def _remember(self, number: float, tensor: int) -> None:
-        if len(self._scalars) > _KEPT:
-            self._scalars.clear()
+    def _remember(self, number: float, tensor: int, index: int) -> None:
+        if len(self.numbers) > _KEPT:
+            self.numbers.clear()
         if not math.isnan(number) and number not in {0.0, 1.0, -1.0}:
-            self._scalars[number] = tensor
+            self.numbers[number] = (tensor, index)
+
+    def used(self, tape: Tape, index: int, values: Iterable[Any]) -> None:
+        """Note of the op at ``index`` which of its plain numbers had been taken out of torch."""
+        for value in values:
+            if isinstance(value, float):
+                known = self.numbers.get(value) or self.numbers.get(-value)
+                if known is not None:
+                    tape.returns.append((index, known[1]))
 
     def came_back(self, tape: Tape, index: int, values: Any) -> None:
         """Join the op at ``index`` to the tensors whose exported values it was given."""
@@ -60,6 +70,8 @@ class Exports:
         sources = tuple(dict.fromkeys(found))
         if not sources:
             return
+        while tape.returns and tape.returns[-1][0] == index:
+            tape.returns.pop()
         name, _, _, outputs, writes, site, call, region, traits, first, last, error = op
         versions = (-1,) * len(sources)
         traits |= int(Trait.CUT)
@@ -77,7 +89,7 @@ class Exports:
         ]
 
     def _sources(self, values: Any) -> list[int]:
-        found = [self._scalars[number] for number in _numbers(values) if number in self._scalars]
+        found = [self.numbers[number][0] for number in _numbers(values) if number in self.numbers]
         for value in values:
             array = value
             while array is not None and hasattr(array, "__array_interface__"):

@@ -15,6 +15,7 @@ from autograd_inspector.capture.modules import Modules
 from autograd_inspector.capture.sources import resolve, tree_of
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.event import Return
 from autograd_inspector.model.location import Site
 from autograd_inspector.model.op import ModuleCall, Op, Trait
 from autograd_inspector.model.placement import ParameterRow, Placement
@@ -50,6 +51,7 @@ def freeze(tape: Tape, modules: Modules, *, seconds: float, error: str) -> Captu
         leaf_changes=tuple(tape.leaf_changes),
         changes=tuple(tape.changes),
         alias_writes=writes,
+        returns=tuple(Return(*pair) for pair in dict.fromkeys(tape.returns)),
         value_faults=tuple(tape.values.faults) if tape.values else (),
         bad_tensors=frozenset(tape.values.bad) if tape.values else frozenset(),
         gradient_faults=tuple(tape.values.gradient_faults) if tape.values else (),

@@ -236,6 +236,8 @@ class Recorder(TorchFunctionMode):
                     "",
                 )
             )
+            if tape.exports.numbers:
+                tape.exports.used(tape, now, (*args, *kwargs.values()))
         except Exception as failure:
             self.on_failure(failure)
         return result

@@ -57,6 +57,8 @@ class Tape:
     """Custom autograd.Function -> the code of its backward."""
     alive: tuple[int, ...] = ()
     """Tensors with a graph that a program which raised still held at the end."""
+    returns: list[tuple[int, int]] = field(default_factory=list)
+    """(op, op that had taken a number out of torch which this one was given)."""
     exports: Exports = field(default_factory=Exports)
     ledger: Ledger = field(default_factory=Ledger)
     reach: Reach = field(default_factory=Reach)

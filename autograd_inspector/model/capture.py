@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograd_inspector.model.autograd import Backward
-from autograd_inspector.model.event import AliasWrite, Change, GradRead, GradWrite, LeafChange, Step, TensorHook
+from autograd_inspector.model.event import AliasWrite, Change, GradRead, GradWrite, LeafChange, Return, Step, TensorHook
 from autograd_inspector.model.location import Location, Site
 from autograd_inspector.model.op import ModuleCall, Op, Region
 from autograd_inspector.model.placement import Placement
@@ -32,6 +32,7 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     leaf_changes: tuple[LeafChange, ...] = ()
     changes: tuple[Change, ...] = ()
     alias_writes: tuple[AliasWrite, ...] = ()
+    returns: tuple[Return, ...] = ()
     value_faults: tuple[ValueFault, ...] = ()
     bad_tensors: frozenset[int] = frozenset()
     """Tensors that were last seen with a NaN or Inf in them."""

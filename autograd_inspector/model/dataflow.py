@@ -38,6 +38,14 @@ class DataFlow:
                     who.append(tensor)
         return found
 
+    @cached_property
+    def _exports(self) -> dict[int, list[int]]:
+        """Op -> the ops that had taken its plain numbers out of torch."""
+        found: dict[int, list[int]] = {}
+        for back in self.capture.returns:
+            found.setdefault(back.op, []).append(back.export)
+        return found
+
     def events(self, tensor: int, before: int) -> Iterator[tuple[int, int]]:
         """(op, tensor it touched) of all births and writes in a tensor's storage before an op, latest first."""
         record = self.capture.tensors[tensor]
@@ -58,7 +66,7 @@ class DataFlow:
             wrote = any(w.tensor == touched for w in self.capture.ops[op].writes)
             if wrote and self.capture.tensors[touched].overlaps(record):
                 found.append(op)
-            elif not wrote and record.birth < 0:
+            elif not wrote and record.birth < 0 and op < record.first_use:
                 found.append(op)
                 break
         return [op for op in dict.fromkeys(found) if not self.capture.ops[op].has(SKIPPED)]
@@ -96,3 +104,10 @@ class DataFlow:
                 yield op, tensor
                 if through is None or through(op, tensor):
                     todo += [(read, index) for read in op.inputs]
+                    for export in self._exports.get(index, ()):
+                        if (export, tensor) not in seen:
+                            seen.add((export, tensor))
+                            left = self.capture.ops[export]
+                            yield left, left.inputs[0]
+                            if through is None or through(left, left.inputs[0]):
+                                todo += [(read, export) for read in left.inputs]

@@ -105,3 +105,10 @@ class AliasWrite(Struct, frozen=True, omit_defaults=True):
     op: int
     site: int
     how: str
+
+
+class Return(Struct, frozen=True, gc=False):
+    """A number that op ``export`` took out of torch came back as an argument of op ``op``."""
+
+    op: int
+    export: int

@@ -48,7 +48,11 @@ def severed(capture: Capture, flow: DataFlow, meant: frozenset[int], starved: fr
         if unused:
             return _telling(capture, _starving(capture, flow, [run], unused, fatal=True))
     runs = [run for run in capture.backwards if run.api == "backward" and not run.error]
-    return _telling(capture, _starving(capture, flow, runs, starved, fatal=False)) if starved and runs else ()
+    if not runs or not starved:
+        return ()
+    told = _telling(capture, _starving(capture, flow, runs, starved, fatal=False))
+    hollow = [run for run in runs if not run.graph.nodes]
+    return told or tuple(cut for run in hollow[-1:] for cut in left_for_good(capture, flow, run, starved))
 
 
 def _not_in_graph(run: Backward) -> frozenset[int]:
@@ -90,7 +94,8 @@ def _behind_failure(capture: Capture, flow: DataFlow, run: Backward, meant: froz
             cuts[op, through] = tuple(dict.fromkeys(_parameters_above(capture, flow, op)))
     if any(meant.intersection(found) for found in cuts.values()):  # A frozen teacher's cut is no loss.
         cuts = {cut: tuple(t for t in found if t in meant) for cut, found in cuts.items() if meant.intersection(found)}
-    yield from _gathered(capture, cuts, run, fatal=True)
+    gathered = tuple(_gathered(capture, cuts, run, fatal=True))
+    yield from gathered or left_for_good(capture, flow, run, None)
 
 
 def _starving(
@@ -108,7 +113,7 @@ def _starving(
 
 def _gathered(capture: Capture, cuts: dict[Cut, tuple[int, ...]], run: Backward, *, fatal: bool) -> Iterator[Severed]:
     """One record for each cause and place: a line in a loop, or a block entered again and again, is one."""
-    groups: dict[tuple[Cause, int], list[Cut]] = {}
+    groups: dict[tuple[Cause, tuple[str, int]], list[Cut]] = {}
     for op, through in cuts:
         cause = cause_of(capture, op, through)
         groups.setdefault((cause, _place(capture, op, cause)), []).append((op, through))
@@ -119,17 +124,23 @@ def _gathered(capture: Capture, cuts: dict[Cut, tuple[int, ...]], run: Backward,
         yield Severed(cause, ops, ends, tuple(lost), run, fatal)
 
 
-def _place(capture: Capture, op: Op, cause: Cause) -> int:
-    if cause not in {"no_grad", "inference_mode"}:
-        return op.site
+def _place(capture: Capture, op: Op, cause: Cause) -> tuple[str, int]:
+    """The line that is to blame: the op's own, or that of the switch it ran under."""
     region = capture.regions[op.region]
-    return region.definition if region.definition >= 0 else region.site if region.site >= 0 else -1 - region.id
+    switched = cause in {"no_grad", "inference_mode"}
+    site = op.site
+    if switched:
+        site = region.definition if region.definition >= 0 else region.site
+    place = capture.place(site)
+    return (place.filename, place.lineno) if place is not None else ("", region.id if switched else op.site)
 
 
 def is_cut(capture: Capture, op: Op, through: int) -> bool:
     """Gradient that would come back through this result of the op goes no further."""
     if op.has(Trait.CUT):
         return True
+    if op.name in REWRAPPING:  # With requires_grad=True the copy is a leaf of its own.
+        return through in op.outputs and any(capture.tensors[tensor].requires_grad for tensor in op.inputs)
     if op.name == "set_data":
         return any(capture.tensors[tensor].requires_grad for tensor in op.inputs)
     if _wrapped(capture, op, through):
@@ -140,9 +151,7 @@ def is_cut(capture: Capture, op: Op, through: int) -> bool:
 
 def _wrapped(capture: Capture, op: Op, through: int) -> bool:
     """``nn.Parameter(t)`` made a new leaf of what the op returned, without any torch call."""
-    record = capture.tensors[through]
-    fresh = record.leaf and record.requires_grad and record.birth < 0 and through not in op.outputs
-    return fresh and not op.writes and any(capture.tensors[t].requires_grad for t in op.outputs)
+    return through not in op.outputs and any(c.kind == "wrapped" and through in c.tensors for c in capture.changes)
 
 
 def differentiable(dtype: str) -> bool:
@@ -153,6 +162,8 @@ def differentiable(dtype: str) -> bool:
 def cause_of(capture: Capture, op: Op, through: int) -> Cause:
     """Why the op cuts."""
     region = capture.regions[op.region]
+    if op.name in DETACHING and _exported(capture, op):
+        return "left autograd"
     if op.name in DETACHING or _wrapped(capture, op, through):
         return "detached"
     if op.name in REWRAPPING or op.has(Trait.EXPORT | Trait.COLLECTIVE):
@@ -162,6 +173,28 @@ def cause_of(capture: Capture, op: Op, through: int) -> Cause:
     if region.kind != "enabled" and not op.has(Trait.FUNCTION):
         return region.kind
     return "non-differentiable"
+
+
+def _exported(capture: Capture, op: Op) -> bool:
+    """``x.detach().numpy()``: the detached tensor only went where no graph can follow."""
+    readers = [later for later in capture.ops[op.index + 1 :] if set(later.inputs) & set(op.outputs)]
+    return bool(readers) and all(
+        later.has(Trait.EXPORT) or later.name in REWRAPPING or (later.name == "cpu" and _exported(capture, later))
+        for later in readers
+    )
+
+
+def left_for_good(capture: Capture, flow: DataFlow, run: Backward, starved: frozenset[int] | None) -> Iterator[Severed]:
+    """The last value that left torch before a backward from a tensor that nothing meant to learn leads to."""
+    since = max((earlier.end for earlier in capture.backwards[: run.index]), default=0)
+    for op in reversed(capture.ops[since : run.start]):
+        if op.has(Trait.EXPORT):
+            starts = [(tensor, op.index) for tensor in op.inputs]
+            found = [t for above, _ in flow.upstream(starts) for t in _learning(capture, above)]
+            lost = tuple(dict.fromkeys(t for t in found if starved is None or t in starved))
+            if lost:
+                yield Severed("left autograd", (op,), op.inputs[:1], lost, run, fatal=starved is None)
+                return
 
 
 def _parameters_above(capture: Capture, flow: DataFlow, op: Op) -> Iterator[int]:

@@ -122,21 +122,30 @@ def left_autograd(facts: Facts) -> Iterator[Finding]:
     """
     for cut in caused_by(facts, "left autograd"):
         op = cut.ops[0]
-        exports = [o for o in facts.capture.ops[: op.index] if o.name in _WAYS_OUT and set(o.inputs) & set(op.inputs)]
-        way = f"`{exports[-1].name}()` and `{_spelled(op)}`" if exports else f"`{_spelled(op)}`"
+        taken = _taken_out(facts, op)
+        way = _OUT.get(op.name) or " and ".join([*(_OUT[o.name] for o in taken), f"`{_spelled(op)}`"])
+        what = joined(map(facts.name, op.inputs), 3)
         yield cut_finding(
             facts,
             "AG105",
             cut,
-            f"{way} made a copy of {joined(map(facts.name, op.inputs), 3)} that has no history",
+            f"{way} turned {what} into a value outside of torch: what is computed from it has no history"
+            if op.name in _OUT
+            else f"{way} made a copy of {what} that has no history",
             _rewrap_fix(facts, op),
             unique(
                 [
-                    *facts.chain(op.site, "rewrapped here"),
-                    *(place for o in exports[-1:] for place in facts.chain(o.site, "left torch here")),
+                    *facts.chain(op.site, "left torch here" if op.name in _OUT else "rewrapped here"),
+                    *(place for o in taken for place in facts.chain(o.site, "left torch here")),
                 ]
             ),
         )
+
+
+def _taken_out(facts: Facts, op: Op) -> list[Op]:
+    """The op that took the value out of torch before this one brought it back."""
+    out = [o for o in facts.capture.ops[: op.index] if o.name in _OUT and set(o.inputs) & set(op.inputs)]
+    return out[-1:]
 
 
 def _cutting(facts: Facts, cut: Severed) -> tuple[str, str, str]:
@@ -168,7 +177,15 @@ _SPELLINGS = {
     "grad": "torch.autograd.grad",
 }
 _DRAWING = {"multinomial", "bernoulli", "bernoulli_", "poisson", "normal", "rrelu_with_noise"}
-_WAYS_OUT = {"item", "tolist", "numpy", "__array__", "__float__", "__reduce_ex__"}
+_OUT = {
+    "item": "`.item()`",
+    "tolist": "`.tolist()`",
+    "numpy": "`.numpy()`",
+    "__array__": "NumPy",
+    "__float__": "`float()`",
+    "__int__": "`int()`",
+    "__reduce_ex__": "pickling",
+}
 
 
 def _spelled(op: Op) -> str:

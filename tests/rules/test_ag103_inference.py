@@ -24,7 +24,7 @@ def test_features_extracted_in_inference_mode():
     def inferred(backbone):
         with torch.inference_mode():
             features = backbone(X).relu()
-        return features
+            return features  # noqa: RET504 - the name is what the message says
 
     diagnosed(
         lambda: program(inferred), "AG103", "features = backbone(X)", "inference", "features", severity="error",
@@ -90,9 +90,7 @@ def test_decorated_encoder_in_front_of_a_sum():
         trained(optimizer, F.cross_entropy(left(X) + right(X), Y))
         return right.encode(X).argmax(dim=1)
 
-    diagnosed(
-        sick, "AG103", "@torch.inference_mode()", "encode", "right.proj.weight", severity="warning", where=Tower
-    )
+    diagnosed(sick, "AG103", "@torch.inference_mode()", "encode", "right.proj.weight", severity="warning", where=Tower)
     silent(healthy)
 
 
@@ -115,9 +113,7 @@ def test_state_buffer_updated_outside_inference_mode():
         with torch.no_grad():
             return net(X).mean(0)
 
-    diagnosed(
-        lambda: program(inferred), "AG103", "return net(X).mean(0)", "running", severity="error", where=inferred
-    )
+    diagnosed(lambda: program(inferred), "AG103", "return net(X).mean(0)", "running", severity="error", where=inferred)
     silent(lambda: program(plain))
 
 

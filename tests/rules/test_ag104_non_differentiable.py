@@ -87,9 +87,7 @@ def test_token_ids_between_two_networks():
         ids = logits.argmax(dim=-1)
         return table(ids)
 
-    diagnosed(
-        lambda: cascade(hard), "AG104", "logits.argmax(dim=-1)", "writer.weight", severity="warning", where=hard
-    )
+    diagnosed(lambda: cascade(hard), "AG104", "logits.argmax(dim=-1)", "writer.weight", severity="warning", where=hard)
     silent(
         lambda: cascade(lambda logits, table: logits.softmax(-1) @ table.weight),
         lambda: cascade(lambda logits, table: F.gumbel_softmax(logits, hard=True) @ table.weight),
