@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 import autograd_inspector
-from autograd_inspector.capture import freeze, gradients, modules, ops, optimizers, session
+from autograd_inspector.capture import gradients, modules, ops, optimizers, session, steps
 from autograd_inspector.capture.session import InspectorWarning
 
 pytestmark = pytest.mark.undisturbed
@@ -30,8 +30,8 @@ BREAKABLE = (
     (modules.Modules, "_push"),
     (gradients.Engine, "_begin"),
     (gradients.Engine, "_end"),
-    (optimizers.Optimizers, "_begin"),
-    (optimizers.Optimizers, "_end"),
+    (steps.Steps, "_begin"),
+    (steps.Steps, "_end"),
     (optimizers.Optimizers, "_created"),
     (session, "walk_alive"),
     (session, "freeze"),
