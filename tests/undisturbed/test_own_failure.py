@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 import autograd_inspector
-from autograd_inspector.capture import gradients, modules, ops, optimizers, session, steps
+from autograd_inspector.capture import freeze, gradients, modules, ops, optimizers, session, steps
 from autograd_inspector.capture.session import InspectorWarning
 
 pytestmark = pytest.mark.undisturbed
