@@ -55,9 +55,7 @@ def _done(tape: Tape, modules: Modules) -> Capture:
     try:
         return freeze(tape, modules, seconds=0.0, error="")
     finally:
-        tape.closed = True
-        tape.stacks.close()
-        tape.registry.close()
+        tape.forget()
 
 
 def _raise(failure: Exception) -> None:

@@ -192,6 +192,8 @@ def short(value: Any) -> str:
 
 def span_of(tensor: Tensor) -> tuple[int, int, int]:
     """(first byte in its storage, bytes from there to its last element, bytes of its own elements)."""
+    if tensor._has_symbolic_sizes_strides:
+        return 0, 0, 0
     try:
         item = tensor.element_size()
         if tensor.numel() == 0:

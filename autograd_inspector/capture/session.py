@@ -89,7 +89,8 @@ class Session:
         seconds = time.perf_counter() - self._started
         tape = self.tape
         tape.recording = False
-        without_own_frames(error)
+        if not self.failure:
+            without_own_frames(error)
         text = "" if error is None else _told(error)
         try:
             self._stack.close()
@@ -103,11 +104,9 @@ class Session:
             return Capture(error=text, seconds=seconds, notes=tuple(tape.notes))
         finally:
             tape.closed = True
-            tape.resume()
             self.optimizers.close()
             self.modules.close()
-            tape.stacks.close()
-            tape.registry.close()
+            tape.forget()
 
     def _last_look(self, error: BaseException | None) -> None:
         self.optimizers.close()

@@ -124,6 +124,16 @@ class Tape:
         self.recording = not self.closed
         return frame
 
+    def forget(self) -> None:
+        """The capture is frozen: let go of everything live, and of what the records now hold."""
+        self.closed = True
+        self.resume()
+        self.stacks.close()
+        self.registry.close()
+        self.ops.clear()
+        self.ledger, self.reach = Ledger(), Reach()
+        self.on_left = self.mode = None
+
     def note(self, text: str) -> None:
         """Say something about the capture itself, once."""
         if text not in self.notes:
