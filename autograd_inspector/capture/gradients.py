@@ -12,6 +12,7 @@ from torch import Tensor
 
 from autograd_inspector.capture.graph_walk import Walk
 from autograd_inspector.capture.guard import Guard
+from autograd_inspector.capture.history import is_leaf, node_of
 from autograd_inspector.capture.ops import Recorder
 from autograd_inspector.capture.patches import replaced
 from autograd_inspector.capture.tape import Tape
@@ -80,7 +81,7 @@ class Engine:
         graph = walk.graph(_nodes(outputs))
         accumulate = bool(kwargs.get("accumulate_grad"))
         wanted = [tape.id_of(t) for t in inputs if isinstance(t, Tensor)]
-        direct = [tape.id_of(t) for t in outputs if isinstance(t, Tensor) and t.grad_fn is None and t.requires_grad]
+        direct = [tape.id_of(t) for t in outputs if isinstance(t, Tensor) and is_leaf(t) and t.requires_grad]
         number = len(tape.backwards)
         tape.backwards.append(
             Backward(
@@ -122,7 +123,7 @@ class Engine:
         if record.api == "backward" and not record.error:
             wanted = set(record.reached)
             for tensor_id, tensor in tape.registry.alive(wanted):
-                if tensor.grad is None and tensor.is_leaf:
+                if is_leaf(tensor) and tensor.grad is None:
                     empty.append(tensor_id)
                 elif tape.values is not None and tensor.grad is not None:
                     tape.values.leaf(number, tensor_id, tensor.grad)
@@ -144,7 +145,7 @@ class Engine:
 def _nodes(outputs: Any) -> list[Any]:
     found = []
     for output in outputs:
-        node = output.grad_fn if isinstance(output, Tensor) else getattr(output, "node", None)
+        node = node_of(output) if isinstance(output, Tensor) else getattr(output, "node", None)
         if node is not None:
             found.append(node)
     return found
@@ -177,7 +178,7 @@ def walk_alive(tape: Tape) -> None:
     ends = [
         tensor
         for number, tensor in tape.registry.alive()
-        if number not in used and tensor.requires_grad and not tensor.is_leaf
+        if number not in used and tensor.requires_grad and node_of(tensor) is not None
     ]
     if ends:
         walk_roots(tape, ends)
