@@ -8,7 +8,8 @@ from autograd_inspector.model.finding import Finding, Severity
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
 from autograd_inspector.rules.catalogue import CATALOGUE, Facts, folded, joined, unique
-from autograd_inspector.rules.severed import DETACHING, Cause, Severed
+from autograd_inspector.rules.cutting import DETACHING, Cause
+from autograd_inspector.rules.severed import Severed
 
 
 def caused_by(facts: Facts, cause: Cause) -> Iterator[Severed]:

@@ -100,8 +100,8 @@ def _made_to_stay(facts: Facts) -> Iterator[Finding]:
             "AG103",
             "inference-mode",
             "error",
-            f"{folded(names)} {'were' if len(names) > 1 else 'was'} made in torch.inference_mode() and can never learn: "
-            "inference tensors cannot be updated outside of it",
+            f"made in torch.inference_mode(), {folded(names)} can never learn: inference tensors cannot be updated "
+            "outside of it",
             "Build the model outside of torch.inference_mode().",
             unique(
                 [
@@ -140,7 +140,7 @@ def _switch(facts: Facts, cut: Severed, region: Region) -> tuple[str, str, tuple
         called = facts.chain(region.site, "called here")
         if all(frame.library for frame in facts.capture.site(region.definition)):
             return f"`{function}` was wrapped in {api}", f"Call `{function}` itself, unwrapped.", called
-        fix = f"Take the decorator off `{function}`, or call another method where gradient has to flow."
+        fix = f"Take the decorator off `{function}`, or do not call it where gradient has to flow."
         first = (*facts.chain(region.definition, "decorator"), *called)
         return f"`{function}` is decorated with {api}", fix, first
     first = facts.chain(region.site, "inference mode entered here" if inference else "grad mode switched off here")

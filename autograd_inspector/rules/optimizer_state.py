@@ -9,7 +9,7 @@ from autograd_inspector.model.finding import Finding, Severity
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.placement import OptimizerRecord, ParameterRow, StateEntry
 from autograd_inspector.rules.catalogue import Facts, folded, joined, rule, unique
-from autograd_inspector.rules.severed import differentiable
+from autograd_inspector.rules.cutting import differentiable
 
 Misplaced = tuple[ParameterRow, StateEntry]
 _OWN_STATE = ("torch.optim", "schedulefree")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Literal
 
 from msgspec import Struct
 
@@ -12,15 +11,12 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.dataflow import DataFlow
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.rules.cutting import Cause, cause_of, is_cut
 
-Cause = Literal["detached", "no_grad", "inference_mode", "non-differentiable", "left autograd"]
 Cut = tuple[Op, int]
 
-DETACHING = {"detach", "detach_", "data", "set_data", "grad"}
-REWRAPPING = {"tensor", "as_tensor", "asarray", "from_numpy", "full", "full_like", "new_tensor", "__deepcopy__"}
 NO_GRAD_ERROR = "does not require grad and does not have a grad_fn"
 _UNUSED_ERROR = re.compile(r"differentiated Tensors? at index (\d+)|One of the differentiated Tensors appears")
-SAMPLING = "torch.distributions"
 _STATE = {"parameter", "buffer"}
 
 
@@ -89,6 +85,8 @@ def _intended(capture: Capture, cut: Severed) -> bool:
 def _behind_failure(capture: Capture, flow: DataFlow, run: Backward, meant: frozenset[int]) -> Iterator[Severed]:
     starts = [(root, run.start) for root in run.roots if not capture.tensors[root].requires_grad]
     cuts: dict[Cut, tuple[int, ...]] = {}
+    if _frozen(capture, flow, starts):
+        return
     for op, through in flow.upstream(starts, lambda op, tensor: not is_cut(capture, op, tensor)):
         if is_cut(capture, op, through):
             cuts[op, through] = tuple(dict.fromkeys(_parameters_above(capture, flow, op)))
@@ -96,6 +94,16 @@ def _behind_failure(capture: Capture, flow: DataFlow, run: Backward, meant: froz
         cuts = {cut: tuple(t for t in found if t in meant) for cut, found in cuts.items() if meant.intersection(found)}
     gathered = tuple(_gathered(capture, cuts, run, fatal=True))
     yield from gathered or left_for_good(capture, flow, run, None)
+
+
+def _frozen(capture: Capture, flow: DataFlow, starts: list[tuple[int, int]]) -> bool:
+    """Whether a parameter of an optimizer leads here uncut and is frozen: then that is what ails the loss."""
+    return any(
+        tensor in capture.optimized and not capture.tensors[tensor].requires_grad
+        for op, _ in flow.upstream(starts, lambda op, tensor: not is_cut(capture, op, tensor))
+        if not op.has(Trait.CUT)
+        for tensor in op.inputs
+    )
 
 
 def _starving(
@@ -133,55 +141,6 @@ def _place(capture: Capture, op: Op, cause: Cause) -> tuple[str, int]:
         site = region.definition if region.definition >= 0 else region.site
     place = capture.place(site)
     return (place.filename, place.lineno) if place is not None else ("", region.id if switched else op.site)
-
-
-def is_cut(capture: Capture, op: Op, through: int) -> bool:
-    """Gradient that would come back through this result of the op goes no further."""
-    if op.has(Trait.CUT):
-        return True
-    if op.name in REWRAPPING:  # With requires_grad=True the copy is a leaf of its own.
-        return through in op.outputs and any(capture.tensors[tensor].requires_grad for tensor in op.inputs)
-    if op.name == "set_data":
-        return any(capture.tensors[tensor].requires_grad for tensor in op.inputs)
-    if _wrapped(capture, op, through):
-        return True
-    made_nodes = op.last_seq > op.first_seq
-    return made_nodes and through in op.outputs and not differentiable(capture.tensors[through].dtype)
-
-
-def _wrapped(capture: Capture, op: Op, through: int) -> bool:
-    """``nn.Parameter(t)`` made a new leaf of what the op returned, without any torch call."""
-    return through not in op.outputs and any(c.kind == "wrapped" and through in c.tensors for c in capture.changes)
-
-
-def differentiable(dtype: str) -> bool:
-    """Autograd follows floating and complex tensors only."""
-    return dtype.startswith(("float", "bfloat", "complex"))
-
-
-def cause_of(capture: Capture, op: Op, through: int) -> Cause:
-    """Why the op cuts."""
-    region = capture.regions[op.region]
-    if op.name in DETACHING and _exported(capture, op):
-        return "left autograd"
-    if op.name in DETACHING or _wrapped(capture, op, through):
-        return "detached"
-    if op.name in REWRAPPING or op.has(Trait.EXPORT | Trait.COLLECTIVE):
-        return "left autograd"
-    if not differentiable(capture.tensors[through].dtype) or region.library.startswith(SAMPLING):
-        return "non-differentiable"
-    if region.kind != "enabled" and not op.has(Trait.FUNCTION):
-        return region.kind
-    return "non-differentiable"
-
-
-def _exported(capture: Capture, op: Op) -> bool:
-    """``x.detach().numpy()``: the detached tensor only went where no graph can follow."""
-    readers = [later for later in capture.ops[op.index + 1 :] if set(later.inputs) & set(op.outputs)]
-    return bool(readers) and all(
-        later.has(Trait.EXPORT) or later.name in REWRAPPING or (later.name == "cpu" and _exported(capture, later))
-        for later in readers
-    )
 
 
 def left_for_good(capture: Capture, flow: DataFlow, run: Backward, starved: frozenset[int] | None) -> Iterator[Severed]:

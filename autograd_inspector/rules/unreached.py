@@ -8,7 +8,8 @@ from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op
 from autograd_inspector.rules.catalogue import Facts, joined, rule, unique
 from autograd_inspector.rules.cut_findings import caused_by, cut_finding, described
-from autograd_inspector.rules.severed import DETACHING, SAMPLING, Severed
+from autograd_inspector.rules.cutting import DETACHING, SAMPLING
+from autograd_inspector.rules.severed import Severed
 
 
 @rule("AG101", "detached")

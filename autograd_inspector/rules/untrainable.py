@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Finding
-from autograd_inspector.model.op import Op
+from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.rules.catalogue import Facts, folded, joined, rule, unique
 from autograd_inspector.rules.severed import NO_GRAD_ERROR, Severed
 
@@ -36,77 +37,137 @@ def no_trainable_input(facts: Facts) -> Iterator[Finding]:
         torch.utils.checkpoint.checkpoint (use_reentrant); torch.nn.Module.requires_grad_.
     """
     for run in facts.capture.backwards:
-        if NO_GRAD_ERROR not in run.error:
-            continue
-        checkpoint = _reentrant_checkpoint(facts, run.start, run.roots)
-        if checkpoint is not None:
-            yield _checkpoint_finding(facts, checkpoint, run.site)
-        elif not any(cut.cause != "no_grad" or not _is_checkpoint(facts, cut) for cut in facts.severed):
-            yield _all_frozen(facts, run.roots, run.start, run.site)
+        if NO_GRAD_ERROR in run.error:
+            checkpoint = _reentrant_checkpoint(facts, run)
+            if checkpoint is not None:
+                yield _checkpoint_finding(facts, [checkpoint], run, _inside(facts, checkpoint))
+            elif not any(cut.cause != "no_grad" or not _is_checkpoint(facts, cut) for cut in facts.severed):
+                yield _all_frozen(facts, run)
+        elif NOT_ASKED_ERROR in run.error:
+            yield _not_asked(facts, [t for t in run.reached if not facts.capture.tensors[t].requires_grad], run.site)
+    yield from _idle_checkpoints(facts)
+    yield from _never_computed(facts)
+
+
+NOT_ASKED_ERROR = "One of the differentiated Tensors does not require grad"
+_CHECKPOINT = "CheckpointFunction.apply"
 
 
 def _is_checkpoint(facts: Facts, cut: Severed) -> bool:
     return facts.capture.regions[cut.ops[0].region].library == "torch.utils.checkpoint"
 
 
-def _reentrant_checkpoint(facts: Facts, before: int, roots: tuple[int, ...]) -> Op | None:
+def _reentrant_checkpoint(facts: Facts, run: Backward) -> Op | None:
     """A reentrant checkpoint above the loss whose inputs did not require grad while its parameters did."""
     found = None
-    for op, _ in facts.flow.upstream([(root, before) for root in roots]):
-        if op.name == "CheckpointFunction.apply":
+    for op, _ in facts.flow.upstream([(root, run.start) for root in run.roots]):
+        if op.name == _CHECKPOINT and _inside(facts, op):
             found = op
     return found
 
 
-def _checkpoint_finding(facts: Facts, op: Op, backward: int) -> Finding:
-    capture = facts.capture
-    inside = [
-        t
-        for o in capture.ops[: op.index]
-        if capture.regions[o.region].library == "torch.utils.checkpoint"
-        for t in o.inputs
-        if capture.tensors[t].kind == "parameter" and capture.tensors[t].requires_grad
-    ]
-    names = folded(facts.name(t) for t in inside)
+def _inside(facts: Facts, checkpoint: Op) -> list[int]:
+    """The parameters that require grad and were used inside a reentrant checkpoint's forward."""
+    tensors = facts.capture.tensors
+    found: dict[int, None] = {}
+    for op in reversed(facts.capture.ops[: checkpoint.index]):
+        if not op.has(Trait.INNER):
+            break
+        found |= dict.fromkeys(t for t in op.inputs if tensors[t].kind == "parameter" and tensors[t].requires_grad)
+    return list(reversed(found))
+
+
+def _idle_checkpoints(facts: Facts) -> Iterator[Finding]:
+    """Reentrant checkpoints that starve parameters while backward has others to run to."""
+    runs = [run for run in facts.capture.backwards if run.api == "backward" and not run.error]
+    groups: dict[int, list[Op]] = {}
+    for op in facts.capture.ops:
+        if op.name == _CHECKPOINT and not any(facts.capture.tensors[t].requires_grad for t in op.outputs):
+            groups.setdefault(op.site, []).append(op)
+    for members in groups.values():
+        starved = [t for op in members for t in _inside(facts, op) if t in facts.starved]
+        if starved and runs:
+            yield _checkpoint_finding(facts, members, runs[-1], starved)
+
+
+def _checkpoint_finding(facts: Facts, ops: list[Op], run: Backward, inside: list[int]) -> Finding:
+    names = [facts.name(tensor) for tensor in inside]
     return Finding(
         "AG106",
         "no-trainable-input",
-        "error",
+        "error" if run.error else "warning",
         f"checkpoint(use_reentrant=True) got no input that requires grad, so its output has no graph although "
-        f"{names or 'its parameters'} would learn",
+        f"{folded(names) or 'its parameters'} would learn",
         "Pass use_reentrant=False, or let an input require grad (model.enable_input_require_grads()).",
-        unique([*facts.chain(op.site, "checkpointed here"), *facts.chain(backward, "backward called here")]),
-        tuple(dict.fromkeys(facts.name(t) for t in inside)),
-        ops=(op.index,),
+        unique([*facts.chain(ops[0].site, "checkpointed here"), *facts.chain(run.site, "backward called here")]),
+        tuple(dict.fromkeys(names)),
+        ops=tuple(op.index for op in ops[:64]),
     )
 
 
-def _all_frozen(facts: Facts, roots: tuple[int, ...], before: int, backward: int) -> Finding:
+def _all_frozen(facts: Facts, run: Backward) -> Finding:
     capture = facts.capture
-    inputs = dict.fromkeys(
-        t
-        for op, _ in facts.flow.upstream([(root, before) for root in roots])
-        for t in op.inputs
-        if capture.tensors[t].kind == "parameter"
-    )
+    above = list(facts.flow.upstream([(root, run.start) for root in run.roots]))
+    inputs = dict.fromkeys(t for op, _ in above for t in op.inputs if capture.tensors[t].kind == "parameter")
     frozen = [t for t in inputs if not capture.tensors[t].requires_grad]
-    changes = [c for c in capture.leaf_changes if c.tensor in inputs and not c.requires_grad and c.at <= before]
+    changes = [c for c in capture.leaf_changes if c.tensor in inputs and not c.requires_grad and c.at <= run.start]
     names = [facts.name(t) for t in frozen]
-    where = tuple(place for change in changes[-1:] for place in facts.chain(change.site, "frozen here"))
-    roots_named = joined(map(facts.name, roots), 2)
-    message = (
-        f"nothing that {roots_named} is computed from requires grad: {folded(names)} are frozen"
-        if names
-        else f"nothing that {roots_named} is computed from requires grad: no parameter took part"
-    )
+    roots = joined(map(facts.name, run.roots), 2)
+    sources = dict.fromkeys(capture.tensors[t].variable for op, _ in above for t in op.inputs if _given(facts, t))
+    since = f"{folded(names)} {'are' if len(names) > 1 else 'is'} frozen" if names else "no parameter took part"
+    if sources and not names:
+        since += f", only {joined(sources, 4)}"
+    made = facts.chain(above[0][0].site, "computed here") if above else ()
     return Finding(
         "AG106",
         "no-trainable-input",
         "error",
-        message,
+        f"nothing that {roots} is computed from requires grad: {since}",
         "Call requires_grad_(True) on what should learn before the forward."
         if names
-        else "Compute the loss from the model's output.",
-        unique([*where, *facts.chain(backward, "backward called here")]),
-        tuple(names) or (roots_named,),
+        else "Compute the loss from the output of what should learn.",
+        unique(
+            [
+                *(place for change in changes[-1:] for place in facts.chain(change.site, "frozen here")),
+                *made,
+                *facts.chain(run.site, "backward called here"),
+            ]
+        ),
+        tuple(names) or (roots,),
+    )
+
+
+def _given(facts: Facts, tensor: int) -> bool:
+    record = facts.capture.tensors[tensor]
+    return record.birth < 0 and record.kind == "input" and bool(record.variable) and not record.requires_grad
+
+
+def _never_computed(facts: Facts) -> Iterator[Finding]:
+    """The program fell over the None that it read from ``.grad`` of a tensor that does not require grad."""
+    reads = facts.capture.grad_reads
+    if "NoneType" not in facts.capture.error or not reads:
+        return
+    read = reads[-1]
+    record = facts.capture.tensors[read.tensor]
+    if read.gradient < 0 and not record.requires_grad and record.kind in {"input", "activation"}:
+        yield _not_asked(facts, [read.tensor], read.site)
+
+
+def _not_asked(facts: Facts, tensors: list[int], site: int) -> Finding:
+    names = [facts.name(tensor) for tensor in tensors]
+    made = [op for op in map(facts.flow.birth, tensors) if op is not None]
+    return Finding(
+        "AG106",
+        "no-trainable-input",
+        "error",
+        f"the gradient of {joined(names, 3)} was asked for, but {'they do' if len(names) > 1 else 'it does'} not "
+        "require grad",
+        f"Call {names[0] if names else 'the tensor'}.requires_grad_() before the forward that uses it.",
+        unique(
+            [
+                *facts.chain(site, "gradient asked for here"),
+                *(place for op in made[:1] for place in facts.chain(op.site, "made here")),
+            ]
+        ),
+        tuple(dict.fromkeys(names)),
     )

@@ -1,0 +1,63 @@
+"""Which ops let no gradient back through, and why."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.op import Op, Trait
+
+Cause = Literal["detached", "no_grad", "inference_mode", "non-differentiable", "left autograd"]
+
+DETACHING = {"detach", "detach_", "data", "set_data", "grad"}
+REWRAPPING = {"tensor", "as_tensor", "asarray", "from_numpy", "full", "full_like", "new_tensor", "__deepcopy__"}
+SAMPLING = "torch.distributions"
+
+
+def is_cut(capture: Capture, op: Op, through: int) -> bool:
+    """Gradient that would come back through this result of the op goes no further."""
+    if op.has(Trait.CUT):
+        return True
+    if op.name in REWRAPPING:  # With requires_grad=True the copy is a leaf of its own.
+        return through in op.outputs and any(capture.tensors[tensor].requires_grad for tensor in op.inputs)
+    if op.name == "set_data":
+        return any(capture.tensors[tensor].requires_grad for tensor in op.inputs)
+    if _wrapped(capture, op, through):
+        return True
+    made_nodes = op.last_seq > op.first_seq
+    return made_nodes and through in op.outputs and not differentiable(capture.tensors[through].dtype)
+
+
+def _wrapped(capture: Capture, op: Op, through: int) -> bool:
+    """``nn.Parameter(t)`` made a new leaf of what the op returned, without any torch call."""
+    return through not in op.outputs and any(c.kind == "wrapped" and through in c.tensors for c in capture.changes)
+
+
+def differentiable(dtype: str) -> bool:
+    """Autograd follows floating and complex tensors only."""
+    return dtype.startswith(("float", "bfloat", "complex"))
+
+
+def cause_of(capture: Capture, op: Op, through: int) -> Cause:
+    """Why the op cuts."""
+    region = capture.regions[op.region]
+    if op.name in DETACHING and _exported(capture, op):
+        return "left autograd"
+    if op.name in DETACHING or _wrapped(capture, op, through):
+        return "detached"
+    if op.name in REWRAPPING or op.has(Trait.EXPORT | Trait.COLLECTIVE):
+        return "left autograd"
+    if not differentiable(capture.tensors[through].dtype) or region.library.startswith(SAMPLING):
+        return "non-differentiable"
+    if region.kind != "enabled" and not op.has(Trait.FUNCTION):
+        return region.kind
+    return "non-differentiable"
+
+
+def _exported(capture: Capture, op: Op) -> bool:
+    """``x.detach().numpy()``: the detached tensor only went where no graph can follow."""
+    readers = [later for later in capture.ops[op.index + 1 :] if set(later.inputs) & set(op.outputs)]
+    return bool(readers) and all(
+        later.has(Trait.EXPORT) or later.name in REWRAPPING or (later.name == "cpu" and _exported(capture, later))
+        for later in readers
+    )
