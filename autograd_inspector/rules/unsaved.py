@@ -9,9 +9,11 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op, Trait, Write
 from autograd_inspector.rules.advice import repair
-from autograd_inspector.rules.catalogue import Facts, joined, rule, unique  # noqa: F401
+from autograd_inspector.rules.catalogue import Facts, joined, unique
 
-_ERROR = re.compile(r"\[torch\.(?:\w+\.)?\w+ \[(?P<shape>[\d, ]*)\]\].*?is at version (?P<now>\d+); expected version (?P<then>\d+)")
+_ERROR = re.compile(
+    r"\[torch\.(?:\w+\.)?\w+ \[(?P<shape>[\d, ]*)\]\].*?is at version (?P<now>\d+); expected version (?P<then>\d+)"
+)
 
 
 def hidden_saver(facts: Facts, run: Backward) -> Iterator[Finding]:
@@ -29,13 +31,15 @@ def hidden_saver(facts: Facts, run: Backward) -> Iterator[Finding]:
 
 
 def _candidates(facts: Facts, run: Backward, shape: tuple[int, ...], then: int) -> list[tuple[Op, int]]:
-    """(op, tensor) that may have saved it: custom Functions first, then any op that read it at that version."""
-    found = [
-        (op, tensor)
-        for op in facts.capture.ops[: run.end]
-        for tensor, version in zip(op.inputs, op.versions, strict=False)
-        if version == then and facts.capture.tensors[tensor].shape == shape
-    ]
+    """(op, tensor) that may have saved it: custom Functions first, then any op that read or made it at that version."""
+    tensors = facts.capture.tensors
+    found = []
+    for op in facts.capture.ops[: run.end]:
+        met = [
+            *zip(op.inputs, op.versions, strict=False),
+            *((t, 0) for t in op.outputs if tensors[t].birth == op.index),
+        ]
+        found += [(op, tensor) for tensor, version in met if version == then and tensors[tensor].shape == shape]
     return sorted(found, key=lambda pair: not pair[0].has(Trait.FUNCTION))
 
 
@@ -54,7 +58,8 @@ def _finding(
 ) -> Finding:
     name = facts.name(tensor)
     ops = [op for op, _ in edits]
-    checkpointed = saver.name == "_NoopSaveInputs.apply"
+    packed = any(saved.status == "packed" for node in run.graph.nodes for saved in node.saved)
+    checkpointed = packed and not (saver.has(Trait.FUNCTION) and saver.name != "_NoopSaveInputs.apply")
     by = "checkpoint(use_reentrant=False), for recomputation," if checkpointed else f"`{saver.name}`"
     spelled = joined(f"`{op.name}`" for op in ops)
     place = facts.capture.place(ops[0].site)
@@ -67,11 +72,13 @@ def _finding(
         f"Work on a copy inside the checkpointed function: `{name} = {name}.clone()` before `{ops[0].name}`."
         if checkpointed
         else repair(facts, ops, name),
-        unique([
-            *(location for op in ops for location in facts.chain(op.site, "modified here")),
-            *facts.chain(saver.site, "saved here"),
-            *facts.chain(run.site, "needed here"),
-        ]),
+        unique(
+            [
+                *(location for op in ops for location in facts.chain(op.site, "modified here")),
+                *facts.chain(saver.site, "made or read before here" if checkpointed else "saved here"),
+                *facts.chain(run.site, "needed here"),
+            ]
+        ),
         (name, *dict.fromkeys(op.name for op in ops)),
         (
             f"{by} kept {name} at version {then}.",
