@@ -38,11 +38,12 @@ class FastPaths:
             yield
 
     def _enter(self, module: nn.Module, args: Any) -> None:
-        if isinstance(module, _HAVE_ONE) and not module.training and self._guard.tape.here():
-            if self._guard(_records_nothing, module, args):
-                region = Opaque(self._guard, self._recorder.away(), type(module).__name__, module, args)
-                region.__enter__()
-                self._open.append((module, region))
+        if not isinstance(module, _HAVE_ONE) or module.training or not self._guard.tape.here():
+            return
+        if self._guard(_records_nothing, module, args):
+            region = Opaque(self._guard, self._recorder.away(), type(module).__name__, module, args)
+            region.__enter__()
+            self._open.append((module, region))
 
     def _leave(self, module: nn.Module, _args: Any, output: Any) -> None:
         if self._open and self._open[-1][0] is module and self._guard.tape.here():

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch._C._autograd import _get_sequence_nr
 from torch.autograd import Function
 from torch.nn import Parameter
 
@@ -92,7 +93,7 @@ class Unseen:
         tape = self.tape
         entries = [tape.registry.enter(t, -1, len(tape.ops)) for t in inputs]
         alive = torch.is_grad_enabled() and any(e.requires_grad for e in entries)
-        return inputs, entries, [version_of(t) for t in inputs], alive, torch.autograd._get_sequence_nr()
+        return inputs, entries, [version_of(t) for t in inputs], alive, _get_sequence_nr()
 
     def _applied(self, cls: type[Function], started: Any, result: Any) -> None:
         inputs, entries, versions, alive, first = started
@@ -114,7 +115,7 @@ class Unseen:
             for tensor, entry, before in zip(inputs, entries, versions, strict=True)
             if entry.tensor in ids and version_of(tensor) != before
         )
-        last = torch.autograd._get_sequence_nr()
+        last = _get_sequence_nr()
         site = tape.stacks.here(0)
         backward = inspect.unwrap(cls.backward)
         tape.functions.setdefault(cls.__name__, getattr(backward, "__code__", None))

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from msgspec.structs import replace
 from torch import Tensor
+from torch._C._autograd import _get_sequence_nr
 
 from autograd_inspector.capture.graph_walk import Walk
 from autograd_inspector.capture.guard import Guard
@@ -20,7 +21,7 @@ from autograd_inspector.model.autograd import AutogradGraph, Backward
 from autograd_inspector.model.op import Trait
 
 BACKWARD = int(Trait.BACKWARD)
-_sequence = torch.autograd._get_sequence_nr
+_sequence = _get_sequence_nr
 
 
 class Engine:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
-import torch
 from torch import Tensor, nn
+from torch._C._autograd import _get_sequence_nr
 
 from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.ops import gather
@@ -61,7 +61,7 @@ class Opaque:
             inputs += [*owner.parameters(), *owner.buffers()]
         tape = self._guard.tape
         entries = [tape.registry.enter(t, -1, len(tape.ops)) for t in inputs]
-        return inputs, entries, [version_of(t) for t in inputs], torch.autograd._get_sequence_nr()
+        return inputs, entries, [version_of(t) for t in inputs], _get_sequence_nr()
 
     def _note(self) -> None:
         tape = self._guard.tape
@@ -81,10 +81,9 @@ class Opaque:
             if version_of(tensor) != before
         )
         cut = bool(ids) and not connected and any(entry.requires_grad for entry in entries)
-        last = torch.autograd._get_sequence_nr()
+        last = _get_sequence_nr()
         site = tape.stacks.here()
         inputs_ids = tuple(entry.tensor for entry in entries)
         traits = tape.traits | (int(Trait.CUT) if cut else 0)
-        tape.ops.append(
-            (self._name, inputs_ids, tuple(versions), tuple(ids), writes, site, tape.call, tape.region, traits, first, last, self._error)
-        )
+        where = (site, tape.call, tape.region, traits, first, last)
+        tape.ops.append((self._name, inputs_ids, tuple(versions), tuple(ids), writes, *where, self._error))

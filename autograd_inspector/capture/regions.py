@@ -152,7 +152,7 @@ def _decorated(frame: FrameType | None) -> CodeType | None:
 
 
 def _library(frame: FrameType | None) -> str:
-    """torch's own module that made the switch on its own account ("torch.utils.checkpoint"), "" otherwise."""
+    """Torch's own module that made the switch on its own account ("torch.utils.checkpoint"), "" otherwise."""
     while frame is not None and classify(frame.f_code.co_filename) == SKIP:
         module = str(frame.f_globals.get("__name__", ""))
         if module.startswith("torch.") and not module.startswith(("torch.autograd.grad_mode", "torch.utils._contextlib")):

@@ -10,7 +10,7 @@ import warnings
 import weakref
 from contextlib import ExitStack
 from types import FrameType, TracebackType
-from typing import Any, Self
+from typing import Self
 
 from torch._C import DisableTorchFunction
 
@@ -28,6 +28,7 @@ from autograd_inspector.capture.optimizers import Optimizers
 from autograd_inspector.capture.regions import Regions
 from autograd_inspector.capture.tape import new_tape
 from autograd_inspector.capture.tracebacks import without_own_frames
+from autograd_inspector.capture.warned import Warned
 from autograd_inspector.model.capture import Capture
 
 _CURRENT: weakref.ref[Session] | None = None
@@ -56,7 +57,7 @@ class Session:
 
     def start(self) -> Self:
         """Install all observers; raises NestedInspectionError when another capture is open."""
-        global _CURRENT  # noqa: PLW0603 - one capture a process: torch's hooks are process-wide too
+        global _CURRENT
         current = _CURRENT() if _CURRENT is not None else None
         if current is not None and not current.tape.closed:
             raise NestedInspectionError(
@@ -83,6 +84,7 @@ class Session:
             observers.install()
             stack.callback(observers.remove)
             stack.enter_context(Compiled(guard, observers).installed())
+            stack.enter_context(Warned().installed())
             self._stack = stack.pop_all()
 
     def finish(self, error: BaseException | None = None) -> Capture:
@@ -135,7 +137,7 @@ class Session:
             warnings.warn(text, InspectorWarning, stacklevel=3)
         except InspectorWarning:
             # The program turns warnings into errors. Ours must not become one of its own.
-            print(text, file=sys.stderr)  # noqa: T201
+            print(text, file=sys.stderr)
 
 
 def _told(error: BaseException) -> str:

@@ -96,9 +96,9 @@ class Tape:
                 return False
             frame = frame.f_back
         self.resume()
-        if self.on_left is not None and self.recording:
+        if self.on_left is not None and not self.closed:
             self.on_left()
-        return self.recording
+        return not self.closed
 
     def here(self) -> bool:
         """Whether the capture is open and this thread is part of it. Hooks and patched methods are process-wide.

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 import autograd_inspector
-from autograd_inspector.capture import freeze, gradients, modules, ops, optimizers, session, steps
+from autograd_inspector.capture import freeze, gradients, modules, optimizers, registry, session, steps
 from autograd_inspector.capture.session import InspectorWarning
 
 pytestmark = pytest.mark.undisturbed
@@ -26,7 +26,7 @@ def train():
 
 
 BREAKABLE = (
-    (ops, "gather"),
+    (registry.Registry, "add"),
     (modules.Modules, "_push"),
     (gradients.Engine, "_begin"),
     (gradients.Engine, "_end"),
@@ -66,7 +66,7 @@ def test_a_failure_stays_a_warning_where_warnings_are_errors(monkeypatch, capsys
     def failing(*_args, **_kwargs):
         raise ZeroDivisionError("injected")
 
-    monkeypatch.setattr(ops, "gather", failing)
+    monkeypatch.setattr(registry.Registry, "add", failing)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with autograd_inspector.inspect():

@@ -15,7 +15,7 @@ from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
 import autograd_inspector
-from autograd_inspector.capture import ops
+from autograd_inspector.capture import registry
 from autograd_inspector.capture.session import InspectorWarning
 
 pytestmark = pytest.mark.undisturbed
@@ -119,7 +119,7 @@ def test_after_the_inspectors_own_failure(monkeypatch):
 
     before = state_of_torch()
     with pytest.warns(InspectorWarning), autograd_inspector.inspect():  # noqa: PT031
-        monkeypatch.setattr(ops, "gather", failing)
+        monkeypatch.setattr(registry.Registry, "add", failing)
         a_step()
     monkeypatch.undo()
     assert state_of_torch() == before
