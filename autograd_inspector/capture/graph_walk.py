@@ -144,8 +144,10 @@ class Walk:
         offset, extent, nbytes = span_of(tensor)
         version: int | None = version_of(tensor)
         status: SavedStatus = "valid"
-        verdict, saved = "", ledger.expected(ledger.counter_of(number, storage), *made)
-        if saved != version:
+        counter = ledger.counter_of(number, storage)
+        verdict, saved = "", ledger.expected(counter, *made)
+        # An op that modifies what it saved (`x *= x`) may have saved it before or after: only autograd knows.
+        if saved != version or ledger.moved(counter, made[0]):
             status, verdict, expected = verify(node, name)
             saved = version if status == "valid" else expected
         into.append(
@@ -206,7 +208,7 @@ def span_of(tensor: Tensor) -> tuple[int, int, int]:
 
 def _saved_attributes(kind: type) -> tuple[str, ...]:
     # The class of a custom Function's node is the program's own: a cache would keep it alive.
-    return ("_raw_saved_tensors",) if issubclass(kind, BackwardCFunction) else _of_kind(kind)
+    return ("_raw_saved_tensors",) if issubclass(kind, BackwardCFunction) else _of_kind(kind)  # type: ignore[arg-type]
 
 
 @lru_cache(maxsize=1024)

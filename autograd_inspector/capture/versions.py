@@ -64,3 +64,9 @@ class Ledger:
             if at >= 0:
                 return versions[at]
         return self._first.get(counter)
+
+    def moved(self, counter: int, op: int) -> bool:
+        """Whether that op moved the counter."""
+        times, _ = self._moves.get(counter, ([], []))
+        at = bisect_left(times, op)
+        return op >= 0 and at < len(times) and times[at] == op

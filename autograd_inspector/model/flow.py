@@ -84,7 +84,9 @@ class Flow:
                 alive = True
         node = self._node(index)
         function = bool(traits & _FUNCTION)
-        carries = alive and not traits & _CUT
+        # Written under no_grad: the values change, the history of what was written stays as it was.
+        unrecorded = bool(op.writes) and op.first_seq == op.last_seq >= 0
+        carries = alive and not traits & _CUT and not unrecorded
         if carries and not function and not op.writes:
             carries = any(map(requires.__getitem__, outputs))
         if traits & _CUT and severs(op, self.capture):
@@ -94,11 +96,11 @@ class Flow:
         if self._inner:
             self._absorb(node)
         for tensor in outputs:
-            if not self._fixed[tensor]:
+            if not self._fixed[tensor] and not (unrecorded and tracked[tensor]):
                 producer[tensor] = node
             tracked[tensor] = not traits & _CUT and (requires[tensor] or (carries and function))
         if op.writes:
-            self._write(op, node, carries=carries)
+            self._write(op, node, carries=carries, unrecorded=unrecorded)
 
     def _node(self, index: int) -> int:
         node = self.node_of_op[index] = len(self.nodes)
@@ -112,10 +114,12 @@ class Flow:
         for write, source in zip(op.writes, parameters, strict=True):
             self.edges[source, node] = ("data", write.tensor, "", -1)
 
-    def _write(self, op: Op, node: int, *, carries: bool) -> None:
+    def _write(self, op: Op, node: int, *, carries: bool, unrecorded: bool) -> None:
         for write in op.writes:
             if not self._fixed[write.tensor]:
                 self._writer[write.storage] = node
+                if unrecorded and self.tracked[write.tensor]:
+                    continue
                 if write.before != write.after or op.traits & _CUT:
                     self._producer[write.tensor] = node
             if carries:
