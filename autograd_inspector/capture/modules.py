@@ -68,6 +68,7 @@ class Modules:
     # --- the module call stack ---------------------------------------------------------------------------------
 
     def _enter(self, module: nn.Module, _args: Any) -> None:
+        self.tape.stacks.module_called(sys._getframe(1))
         if self.tape.here() and self.tape.active():
             self._guard(self._push, module)
 

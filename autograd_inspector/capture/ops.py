@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from types import FrameType
 from typing import Any
 
@@ -29,7 +30,7 @@ from autograd_inspector.model.op import Trait, Write
 
 _grad_enabled = torch.is_grad_enabled
 _inference = torch.is_inference_mode_enabled
-_sequence = torch.autograd._get_sequence_nr
+_sequence = torch._C._autograd._get_sequence_nr
 _autocast = torch._C._is_any_autocast_enabled
 _ident = threading.get_ident
 _frame = sys._getframe
@@ -42,6 +43,8 @@ _AUTOGRAD = torch._C.DispatchKey.AutogradFunctionality
 _AOT = "_aot_autograd"
 CUT, AUTOCAST, BACKWARD = int(Trait.CUT), int(Trait.AUTOCAST), int(Trait.BACKWARD)
 _PLAIN = frozenset({int, float, bool, str, type(None), torch.dtype, torch.device, torch.Size, slice})
+_UNDERIVED = frozenset({(Tensor,), (Parameter,), (Tensor, Parameter), (Parameter, Tensor)})
+"""What torch's functions written in Python name as overriding types although they override nothing."""
 NO_WRITES: tuple[Write, ...] = ()
 
 
@@ -89,15 +92,17 @@ class Recorder(TorchFunctionMode):
                 _push_mode(mode)
         return place
 
-    def __torch_function__(  # type: ignore[override]
+    def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         """Call ``func`` and record what it read, returned and modified."""
         if kwargs is None:
             kwargs = {}
-        if types or _depth() or _tracing():
-            return self._beside_others(func, args, kwargs)
         tape = self.tape
+        if func in PASS or not (tape.recording or tape.active()):
+            return func(*args, **kwargs)
+        if (types and types not in _UNDERIVED) or _depth() or _tracing():
+            return self._beside_others(func, args, kwargs)
         name = NAMES.get(func)
         if name is not None and tape.recording and not tape.traits:
             return self.record(func, args, kwargs, name, frame=_frame(1))
@@ -123,10 +128,8 @@ class Recorder(TorchFunctionMode):
         return func(*args, **kwargs)
 
     def _sort_out(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Pass on, handle specially or record."""
+        """Handle specially or record."""
         tape = self.tape
-        if func in PASS or not (tape.recording or tape.active()):
-            return self.call(func, args, kwargs)
         if tape.traits & BACKWARD and (_excluded(_AUTOGRAD) or _is_below(_frame(1))):
             return self.call(func, args, kwargs)  # A kernel in Python, a subclass at work, or compiled code.
         special = SPECIAL.get(func)
@@ -149,17 +152,27 @@ class Recorder(TorchFunctionMode):
         tape = self.tape
         try:
             inputs: list[Tensor] = []
-            gather(args, inputs)
+            for value in args:
+                kind = type(value)
+                if kind is Tensor or kind is Parameter:
+                    inputs.append(value)
+                elif kind not in _PLAIN:
+                    gather((value,), inputs)
             if kwargs:
                 gather(kwargs.values(), inputs)
             registry = tape.registry
             by_address = registry.by_address
-            entries = []
+            entries: list[Entry] = []
+            numbers: list[int] = []
+            alive = False
             for tensor in inputs:
                 entry = by_address.get(id(tensor))
-                if entry is None or entry.ref() is not tensor:
+                if entry is None or entry() is not tensor:
                     entry = registry.add(tensor, -1, len(tape.ops))
                 entries.append(entry)
+                numbers.append(entry.tensor)
+                if entry.requires_grad:
+                    alive = True
             try:
                 versions = [tensor._version for tensor in inputs]
             except RuntimeError:
@@ -182,11 +195,6 @@ class Recorder(TorchFunctionMode):
                 after = [tensor._version for tensor in inputs]
             except RuntimeError:
                 after = [version_of(tensor) for tensor in inputs]
-            alive = False
-            for entry in entries:
-                if entry.requires_grad:
-                    alive = True
-                    break
             writes = NO_WRITES if after == versions else _writes(inputs, entries, versions, after)
             if silent is not None:
                 writes = (*writes, *silent())
@@ -195,7 +203,7 @@ class Recorder(TorchFunctionMode):
             found: list[Tensor] = []
             if type(result) is Tensor:
                 entry = by_address.get(id(result))
-                if entry is None or entry.ref() is not result:
+                if entry is None or entry() is not result:
                     entry = registry.add(result, now, now)
                 else:
                     entry.requires_grad = result.requires_grad
@@ -223,8 +231,8 @@ class Recorder(TorchFunctionMode):
             tape.ops.append(
                 (
                     name,
-                    tuple([entry.tensor for entry in entries]),
-                    tuple(versions),
+                    tuple(numbers),
+                    tuple(versions) if any(versions) else _zeros(len(versions)),
                     outputs,
                     writes,
                     tape.stacks.at(frame if frame is not None else _frame(1)),
@@ -267,6 +275,12 @@ def _is_below(frame: FrameType | None) -> bool:
             return False
         frame = frame.f_back
     return False
+
+
+@lru_cache(maxsize=64)
+def _zeros(count: int) -> tuple[int, ...]:
+    """The versions of inputs that were never modified, which most are: one tuple for all ops."""
+    return (0,) * count
 
 
 def gather(values: Any, into: list[Tensor]) -> None:

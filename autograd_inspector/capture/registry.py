@@ -10,19 +10,26 @@ import torch
 from torch import Tensor
 from torch.nn import Parameter
 
-_address = torch._C._storage_address
+from autograd_inspector.capture.history import is_leaf
+
+_address = torch._C._storage_address  # type: ignore[attr-defined]
 
 
-class Entry:
-    """One tensor object: its id in the capture, its storage's id, whether it required grad when last met."""
+class Entry(weakref.ref[Tensor]):
+    """One tensor object: its id in the capture, its storage's id, whether it required grad when last met.
 
-    __slots__ = ("ref", "requires_grad", "storage", "tensor")
+    It is itself the weak reference: one object a tensor instead of two.
+    """
 
-    def __init__(self, ref: weakref.ref[Tensor], tensor: int, storage: int, requires_grad: bool) -> None:
-        self.ref = ref
-        self.tensor = tensor
-        self.storage = storage
-        self.requires_grad = requires_grad
+    __slots__ = ("requires_grad", "storage", "tensor")
+
+    requires_grad: bool
+    storage: int
+    tensor: int
+
+    # A weak reference compares what it refers to: tensors, which would compute.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
 
 
 Fact = tuple[Any, Any, Any, bool, int, Any, bool, int, int, int]
@@ -47,23 +54,24 @@ class Registry:
         self.parameters: set[int] = set()
         self.buffers: set[int] = set()
         self._storages: dict[int, int] = {}
-        self._held: list[int] = []
+        self._same: dict[Any, Any] = {}
+        """Shapes and devices: equal ones are kept once."""
 
     def known(self, tensor: Tensor) -> Entry | None:
         """The entry of this very object, None when it was never met."""
         entry = self.by_address.get(id(tensor))
-        return entry if entry is not None and entry.ref() is tensor else None
+        return entry if entry is not None and entry() is tensor else None
 
     def enter(self, tensor: Tensor, birth: int, now: int) -> Entry:
         """The entry of this object, made on first sight. ``birth``: the op that returned it, -1 unknown."""
         entry = self.by_address.get(id(tensor))
-        if entry is not None and entry.ref() is tensor:
+        if entry is not None and entry() is tensor:
             return entry
         return self.add(tensor, birth, now)
 
     def add(self, tensor: Tensor, birth: int, now: int) -> Entry:
         """A new entry for an object that was never met."""
-        known = len(self._held)
+        known = len(self._storages)
         storage = self.storage_of(tensor)
         requires_grad = tensor.requires_grad
         if storage == known and birth >= 0:
@@ -71,10 +79,14 @@ class Registry:
         else:
             offset, stride = _placed(tensor)
         number = len(self.entries)
-        entry = Entry(weakref.ref(tensor), number, storage, requires_grad)
-        leaf = not requires_grad or (birth < 0 and tensor.is_leaf)
+        entry = Entry(tensor)
+        entry.tensor, entry.storage, entry.requires_grad = number, storage, requires_grad
+        leaf = not requires_grad or (birth < 0 and is_leaf(tensor))
         inference = not requires_grad and tensor.is_inference()
-        self.facts.append((shape_of(tensor), tensor.dtype, tensor.device, leaf, offset, stride, inference, storage, birth, now))
+        same = self._same.setdefault
+        shape, device = shape_of(tensor), tensor.device
+        shape, device = same(shape, shape), same(device, device)
+        self.facts.append((shape, tensor.dtype, device, leaf, offset, stride, inference, storage, birth, now))
         self.by_address[id(tensor)] = entry
         self.entries.append(entry)
         if birth < 0 and type(tensor) is Parameter:
@@ -86,7 +98,7 @@ class Registry:
         storage = self.storage_of(tensor)
         entry = self.entries[number]
         entry.storage, entry.requires_grad = storage, tensor.requires_grad
-        layout = (shape_of(tensor), tensor.dtype, tensor.device, tensor.is_leaf, *_placed(tensor), tensor.is_inference())
+        layout = (shape_of(tensor), tensor.dtype, tensor.device, is_leaf(tensor), *_placed(tensor), tensor.is_inference())
         self.facts[number] = (*layout, storage, *self.facts[number][8:])
 
     def storage_of(self, tensor: Tensor) -> int:
@@ -97,14 +109,14 @@ class Registry:
             return -1
         number = self._storages.get(address)
         if number is None:
-            number = self._storages[address] = len(self._held)
-            self._held.append(tensor.untyped_storage()._weak_ref())
+            tensor.untyped_storage()._weak_ref()  # What it returns is the address, which close() frees it by.
+            number = self._storages[address] = len(self._storages)
         return number
 
     def alive(self, tensors: Iterable[int] | None = None) -> Iterator[tuple[int, Tensor]]:
         """(id, tensor) of those tensors (by default all) that the program still holds."""
         for number in range(len(self.entries)) if tensors is None else tensors:
-            tensor = self.entries[number].ref()
+            tensor = self.entries[number]()
             if tensor is not None:
                 fix = getattr(tensor, "_fix_weakref", None)
                 if fix is not None:
@@ -115,9 +127,9 @@ class Registry:
         """Forget every live object."""
         self.by_address.clear()
         self.entries.clear()
-        self._storages.clear()
-        while self._held:
-            torch.UntypedStorage._free_weak_ref(self._held.pop())
+        self.facts.clear()
+        while self._storages:
+            torch.UntypedStorage._free_weak_ref(self._storages.popitem()[0])
 
 
 def shape_of(tensor: Tensor) -> Any:
@@ -133,7 +145,9 @@ def shape_of(tensor: Tensor) -> Any:
 
 def _placed(tensor: Tensor) -> tuple[int, Any]:
     try:
-        return (0, None) if tensor._has_symbolic_sizes_strides else (tensor.storage_offset(), tensor.stride())
+        if tensor._has_symbolic_sizes_strides:
+            return 0, None
+        return int(tensor.storage_offset()), tensor.stride()
     except (RuntimeError, NotImplementedError):
         return 0, None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from functools import lru_cache
 from types import CodeType
 
@@ -47,7 +48,9 @@ def compiled(code: CodeType, lasti: int, *, library: bool) -> Location:
     filename = code.co_filename
     line, end, column, end_column = span
     lines = lines_of(filename)
-    target, expression = ("", "") if lasti < 0 else _assignment(filename, span)
+    # To name a target a whole file is parsed, which the large ones of libraries do not repay.
+    target = "" if lasti < 0 or library else _target(lines, span)
+    expression = "" if lasti < 0 or span[2] < 0 else _slice(lines, span)
     return Location(
         filename=filename,
         lineno=line,
@@ -108,20 +111,17 @@ def _statements(text: str) -> dict[int, list[ast.stmt]]:
     return found
 
 
-def _assignment(filename: str, span: Span) -> tuple[str, str]:
-    """The variable that receives exactly the expression at ``span`` ("" when none does), and that expression."""
-    lines = lines_of(filename)
+def _target(lines: Sequence[str], span: Span) -> str:
+    """The variable that receives exactly the expression at ``span``, "" when none does."""
     if not lines or span[2] < 0:
-        return "", ""
-    text = "".join(lines)
-    expression = _slice(lines, span)
-    for statement in _statements(text).get(span[0], ()):
+        return ""
+    for statement in _statements("".join(lines)).get(span[0], ()):
         for target, value in _pairs(statement):
             if (value.lineno, value.end_lineno, value.col_offset, value.end_col_offset) == span:
-                return ast.unparse(target), expression
+                return ast.unparse(target)
         if isinstance(statement, ast.AugAssign) and (statement.lineno, statement.col_offset) == (span[0], span[2]):
-            return ast.unparse(statement.target), expression
-    return "", expression
+            return ast.unparse(statement.target)
+    return ""
 
 
 def _pairs(statement: ast.stmt) -> list[tuple[ast.expr, ast.expr]]:
@@ -135,7 +135,7 @@ def _pairs(statement: ast.stmt) -> list[tuple[ast.expr, ast.expr]]:
     return [(target, statement.value)]
 
 
-def _slice(lines: list[str], span: Span) -> str:
+def _slice(lines: Sequence[str], span: Span) -> str:
     line, end, column, end_column = span
     if end != line or line > len(lines):
         return ""

@@ -43,18 +43,31 @@ class Stacks:
         self.keys: dict[tuple[int, ...], int] = {}
         self.chains: list[list[tuple[CodeType, int, bool]]] = []
         self._kinds: dict[str, int] = {}
+        self._calls: dict[int, dict[int, tuple[int, ...]]] = {}
+        self._caller: CodeType | None = None
 
     def here(self, depth: int = 0) -> int:
         """The id of the current stack (our own frames are never part of one)."""
         return self.at(sys._getframe(depth + 1))
 
-    def at(self, start: FrameType | None) -> int:
+    def module_called(self, frame: FrameType) -> None:
+        """That frame begins a module call: until it returns, the frames outside it stand still.
+
+        So they are read once a call, not at each op of it; dozens of frames lie between the layers of a model and
+        the program. Each frame of that code object comes here first, so an address that is reused is forgotten.
+        """
+        self._caller = frame.f_code
+        self._calls[id(frame)] = {}
+
+    def at(self, start: FrameType | None) -> int:  # noqa: C901 - one loop, taken at each op
         """The id of the stack that ends in that frame."""
         frame = start
         stop = self.stop
         kinds = self._kinds
         key: list[int] = []
         users = 0
+        caller = self._caller
+        read: list[tuple[dict[int, tuple[int, ...]], int, int]] = []
         for _ in range(MAX_WALK):
             if frame is None:
                 break
@@ -72,10 +85,21 @@ class Stacks:
                 elif users == 0 and len(key) < 2 * MAX_LIBRARY:
                     key.append(id(code))
                     key.append(frame.f_lasti)
+            elif code is caller:
+                outside = self._calls.get(id(frame))
+                if outside is not None:
+                    so_far = users or -1 - len(key)  # Which frames outside count depends on those inside.
+                    known = outside.get(so_far)
+                    if known is not None:
+                        key += known
+                        break
+                    read.append((outside, so_far, len(key)))
             if frame is stop:
                 break
             frame = frame.f_back
         found = tuple(key)
+        for outside, so_far, length in read:
+            outside[so_far] = found[length:]
         site = self.keys.get(found)
         return self._intern(found, start) if site is None else site
 
@@ -115,5 +139,8 @@ class Stacks:
         return found
 
     def close(self) -> None:
-        """Let go of the frame."""
+        """Let go of the frame, and of everybody's code."""
         self.stop = None
+        self.keys.clear()
+        self.chains.clear()
+        self._calls.clear()
