@@ -1,0 +1,1 @@
+"""What observing costs, as ratios against a floor of the same run: ``python -m tests.benchmarks [--quick]``."""

@@ -1,0 +1,49 @@
+"""Measure everything in one run, print it as tables, and name each aim that was missed."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import warnings
+
+import torch
+
+from . import comparison, ending, recording, training
+from .display import Section, console, show, summary
+from .workloads import chain, gpt2, t5
+
+PEER_CHAIN = 800
+"""Short, because torchviz descends recursively and meets Python's limit at about 1,000."""
+
+
+def main() -> None:
+    """Run the benchmarks."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="shorter chains, shallower models, fewer rounds")
+    quick: bool = parser.parse_args().quick
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)  # CPU time of one thread is what the clock reads.
+    torch.manual_seed(0)
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
+    console.print(
+        f"torch {torch.__version__}, one thread of {os.cpu_count()}, load {load:.1f}; CPU time; "
+        "ratios of best rounds, and the median of neighbouring rounds"
+    )
+    sections: list[Section] = []
+
+    def add(*found: Section) -> None:
+        for section in found:
+            show(section)
+        sections.extend(found)
+
+    add(recording.measure(quick=quick))
+    model = gpt2(quick=quick)
+    add(ending.measure(model, quick=quick))
+    add(training.measure(model, gpt2(quick=quick, narrow=True), quick=quick))
+    add(training.measure(t5(quick=quick), t5(quick=quick, narrow=True), quick=quick))
+    add(*comparison.measure((model, chain(PEER_CHAIN)), rounds=2 if quick else 3))
+    summary(sections)
+
+
+if __name__ == "__main__":
+    main()
