@@ -1,4 +1,4 @@
-"""Writes through a NumPy alias of a tensor, read off the source of the function that made the alias."""
+"""Writes through a NumPy array that shares a tensor's memory, read off the source of the function that made it so."""
 
 from __future__ import annotations
 
@@ -15,39 +15,49 @@ _FUNCTIONS = {"copyto", "put", "place", "putmask", "fill_diagonal", "shuffle", "
 
 
 def alias_writes(tape: Tape) -> list[AliasWrite]:
-    """All such writes to arrays that ``.numpy()`` gave out in the capture."""
+    """All such writes to arrays that ``.numpy()`` gave out, or that ``from_numpy`` took in, during the capture."""
     found = []
     for index, op in enumerate(tape.ops):
-        if op[8] & int(Trait.EXPORT) and op[0] in {"numpy", "__array__"} and op[5] < len(tape.stacks.chains):
+        shares = op[0] == "from_numpy" or (op[8] & int(Trait.EXPORT) and op[0] in {"numpy", "__array__"})
+        if shares and op[5] < len(tape.stacks.chains):
             chain = tape.stacks.chains[op[5]]
             user = next((entry for entry in chain if not entry[2]), None)
             if user is None:
                 continue
-            for line, how in _writes(user[0], user[1]):
+            for line, how in _writes(user[0], user[1], inward=op[0] == "from_numpy"):
                 found.append(AliasWrite(index, tape.stacks.of_line(op[5], line), how))
     return found
 
 
-def _writes(code: CodeType, lasti: int) -> list[tuple[int, str]]:
+def _writes(code: CodeType, lasti: int, *, inward: bool) -> list[tuple[int, str]]:
     here = compiled(code, lasti, library=False)
     tree = tree_of(code.co_filename)
     if tree is None or here.column < 0:
         return []
     scope = _scope(tree, here.lineno)
+    array = _given(scope, here.lineno, here.column) if inward else here.target
     found = []
     for node in ast.walk(scope):
         line = getattr(node, "lineno", 0)
         if line < here.lineno:
             continue
-        if _holds(node, here.lineno, here.column) and line == here.lineno:
+        if not inward and _holds(node, here.lineno, here.column) and line == here.lineno:
             written = _written(node)
             if written is not None and _holds(written, here.lineno, here.column):
                 found.append((line, ast.unparse(node)[:80]))
-        elif here.target.isidentifier():
+        elif array.isidentifier() and line > here.lineno:
             written = _written(node)
-            if written is not None and _base_name(written) == here.target:
+            if written is not None and _base_name(written) == array:
                 found.append((line, ast.unparse(node)[:80]))
     return found
+
+
+def _given(scope: ast.AST, line: int, column: int) -> str:
+    """The variable that the call at a position was given."""
+    for node in ast.walk(scope):
+        if isinstance(node, ast.Call) and (node.lineno, node.col_offset) == (line, column) and node.args:
+            return node.args[0].id if isinstance(node.args[0], ast.Name) else ""
+    return ""
 
 
 def _scope(tree: ast.Module, line: int) -> ast.AST:

@@ -22,6 +22,7 @@ from autograd_inspector.rules import (  # noqa: F401 - importing a family enters
     state_fit,
     steps,
     unreached,
+    unseen,
     unregistered,
     untrainable,
     unused,
