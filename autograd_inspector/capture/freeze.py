@@ -179,7 +179,13 @@ def _model_names(modules: Modules, calls: tuple[ModuleCall, ...], sites: tuple[S
         user = sites[call.site].user if call.site >= 0 else None
         if call.root >= 0 and call.path == "" and call.parent < 0 and user is not None:
             called.setdefault(call.root, _callee(user.expression))
-    return tuple(root.variable or called.get(root.number, "") or root.type for root in modules.roots)
+    variables = [root.variable for root in modules.roots]
+    names = []
+    for root in modules.roots:
+        variable, by = root.variable, called.get(root.number, "")
+        # A factory calls every model by the same name: what the program calls it with is its own.
+        names.append((by if variables.count(variable) > 1 and by else variable) or by or root.type)
+    return tuple(names)
 
 
 def _callee(expression: str) -> str:

@@ -107,10 +107,10 @@ class Facts:
 
     @cached_property
     def _read(self) -> frozenset[int]:
-        return frozenset(t for op in self.capture.ops if not op.has(Trait.STEP) for t in op.inputs)
+        return frozenset(t for op in self.capture.ops if op.last_seq > op.first_seq for t in op.inputs)
 
     def used(self, tensor: int) -> bool:
-        """Whether any op of the program read the tensor."""
+        """Whether an op that autograd recorded read the tensor: initialising or copying it is no use."""
         return tensor in self._read
 
     def requires_grad_at(self, tensor: int, at: int) -> bool:
@@ -132,7 +132,7 @@ class Facts:
     @cached_property
     def loose(self) -> Loose | None:
         """What the last step left out."""
-        return loose_of(self.capture, self.writes_to)
+        return loose_of(self.capture, self.writes_to, self.flow)
 
     @cached_property
     def unregistered(self) -> frozenset[int]:

@@ -22,7 +22,7 @@ class Loose(Struct, frozen=True):
     orphans: tuple[int, ...]
 
 
-def loose_of(capture: Capture, writes_to: WritesTo) -> Loose | None:
+def loose_of(capture: Capture, writes_to: WritesTo, flow: DataFlow) -> Loose | None:
     """What the last step of the capture left out, None when it left nothing out.
 
     Of an optimizer and a model that were only looked at: what either has and the other has not.
@@ -38,7 +38,7 @@ def loose_of(capture: Capture, writes_to: WritesTo) -> Loose | None:
     found = [
         t
         for t in sorted(reached - held)
-        if _counts(capture, t, orphans) and not _updated_by_hand(capture, t, held, writes_to)
+        if _counts(capture, t, orphans) and not _updated_by_hand(capture, t, held, writes_to, flow)
     ]
     return Loose(optimizer, tuple(found), orphans) if found else None
 
@@ -89,13 +89,34 @@ def _same_role(capture: Capture, new: int, old: int) -> bool:
     return a.shape == b.shape and bool(a.variable) and a.variable == b.variable
 
 
-def _updated_by_hand(capture: Capture, tensor: int, held: set[int], writes_to: WritesTo) -> bool:
+def _updated_by_hand(
+    capture: Capture, tensor: int, held: set[int], writes_to: WritesTo, flow: DataFlow
+) -> bool:
     """Whether the program itself moves the parameter after a backward (manual SGD), not as a copy of a trained one."""
     storage = capture.tensors[tensor].storage
     first = min((run.end for run in capture.backwards), default=0)
-    writes = [op for op, _ in writes_to(storage, tensor, first, len(capture.ops))]
-    own = [op for op in writes if not op.has(Trait.STEP | Trait.BACKWARD)]
-    return bool(own) and not any(set(op.inputs) & held for op in own)
+    own = {
+        op.index: op
+        for op, write in writes_to(storage, tensor, first, len(capture.ops))
+        if not op.has(Trait.STEP | Trait.BACKWARD)
+    }
+    return bool(own) and not any(copied_from(capture, op, held, flow) for op in own.values())
+
+
+def copied_from(capture: Capture, op: Op, trained: Iterable[int], flow: DataFlow) -> bool:
+    """Whether values of trained parameters went into what the op writes, other than by way of a gradient."""
+    tensors = capture.tensors
+    sources = {tensors[t].storage for t in trained} - {-1}
+    own = {write.storage for write in op.writes}
+
+    def read(reader: Op) -> bool:
+        return any(tensors[t].storage in sources for t in reader.inputs)
+
+    def other(above: Op, tensor: int) -> bool:
+        return above.name != "grad" and tensors[tensor].storage not in own
+
+    starts = [(t, op.index) for t in op.inputs if tensors[t].storage not in own]
+    return read(op) or any(other(*pair) and read(pair[0]) for pair in flow.upstream(starts, other))
 
 
 def unregistered_of(capture: Capture, reached: frozenset[int]) -> frozenset[int]:
@@ -124,7 +145,17 @@ def unregistered_of(capture: Capture, reached: frozenset[int]) -> frozenset[int]
             found.add(tensor)
         elif not record.names and (record.kind == "parameter" or (len(windows) > 1 and tensor not in read)):
             found.add(tensor)
+    for tensor in reached - held - read - set(inside):  # Computed with in __init__, say: `nn.Parameter(t).to(...)`.
+        record = capture.tensors[tensor]
+        if record.kind == "parameter" and not record.names and _read_in_calls(capture, tensor):
+            found.add(tensor)
     return frozenset(found)
+
+
+def _read_in_calls(capture: Capture, tensor: int) -> bool:
+    """Whether something computed straight from the leaf outside of all modules is read inside a module call."""
+    results = {t for op in capture.ops if op.call < 0 and tensor in op.inputs for t in op.outputs}
+    return any(op.call >= 0 and not results.isdisjoint(op.inputs) for op in capture.ops)
 
 
 def copies_of(capture: Capture, loose: Loose, flow: DataFlow) -> tuple[int, ...]:
@@ -136,9 +167,20 @@ def copies_of(capture: Capture, loose: Loose, flow: DataFlow) -> tuple[int, ...]
         record = capture.tensors[tensor]
         starts = [(tensor, record.first_use)] if record.first_use >= 0 else []
         copied = any(t in trained for op, _ in flow.upstream(starts, lambda o, t: True) for t in op.inputs)
+        copied = copied or _refreshed(capture, tensor, trained, flow)
         if copied or ((_path(capture, tensor), record.shape) in twins and loose.optimizer.site < 0):
             found.append(tensor)
     return tuple(found) if len(found) == len(loose.parameters) else ()
+
+
+def _refreshed(capture: Capture, tensor: int, trained: set[int], flow: DataFlow) -> bool:
+    """Whether the program writes values of trained parameters into it (a periodic load, a moving average)."""
+    storage = capture.tensors[tensor].storage
+    return any(
+        any(w.storage == storage >= 0 or w.tensor == tensor for w in op.writes) and copied_from(capture, op, trained, flow)
+        for op in capture.ops
+        if op.writes and not op.has(Trait.STEP | Trait.BACKWARD)
+    )
 
 
 def _path(capture: Capture, tensor: int) -> str:

@@ -44,7 +44,8 @@ def not_in_optimizer(facts: Facts) -> Iterator[Finding]:
     early = [t for t in loose.parameters if t not in late]
     names = [facts.name(t) for t in loose.parameters]
     made = facts.chain(loose.optimizer.site, "optimizer made without them here")
-    born = [place for t in late for place in _birthplace(facts, t, "made after the optimizer here")]
+    born = [place for t in late for place in _birthplace(facts, t, loose.optimizer, "made after the optimizer here")]
+    thawed = _thawed(facts, loose.parameters, loose.optimizer)
     foreign = not set(facts.meant) & facts.reached
     of = f" (it holds other parameters, which no backward reached)" if foreign else ""
     yield Finding(
@@ -56,7 +57,7 @@ def not_in_optimizer(facts: Facts) -> Iterator[Finding]:
         "Build the optimizer from the parameters of the model that is trained, after it has all its layers, or call "
         "optimizer.add_param_group({'params': [...]}) for the new ones; freeze with requires_grad_(False) what is not "
         "meant to learn.",
-        unique([*born, *made] if not early else [*made, *born]) or _first_use(facts, loose.parameters[0]),
+        unique([*thawed, *(born if not early else ()), *made, *born]) or _first_use(facts, loose.parameters[0]),
         tuple(names),
     )
 
@@ -96,7 +97,7 @@ def orphan_in_optimizer(facts: Facts) -> Iterator[Finding]:
         return
     names = [facts.name(new) for new in loose.parameters]
     old = [facts.name(t) for t in loose.orphans]
-    where = [place for new in loose.parameters[:4] for place in _birthplace(facts, new, "replaced here")]
+    where = [place for new in loose.parameters[:4] for place in _birthplace(facts, new, loose.optimizer, "replaced here")]
     made = facts.chain(loose.optimizer.site, "optimizer made here")
     at_entry = "" if where else " (they differed already when the capture began)"
     yield Finding(
@@ -125,17 +126,36 @@ def _born_after(facts: Facts, tensor: int, optimizer: OptimizerRecord) -> bool:
     if optimizer.created_at < 0:
         return False
     made = facts.flow.birth(tensor)
-    registered = [c.at for c in facts.capture.changes if c.kind == "registered" and tensor in c.tensors]
-    return any(at >= optimizer.created_at for at in [*registered, *([made.index] if made is not None else [])])
+    return bool(_registered(facts, tensor, optimizer)) or (made is not None and made.index >= optimizer.created_at)
 
 
-def _birthplace(facts: Facts, tensor: int, role: str) -> tuple[Location, ...]:
+def _registered(facts: Facts, tensor: int, optimizer: OptimizerRecord) -> list[int]:
+    """Sites where a module got the parameter after the optimizer was made."""
+    changes = facts.capture.changes
+    made = next((i for i, c in enumerate(changes) if c.kind == "optimizer_created" and c.optimizer == optimizer.id), 0)
+    return [c.site for c in changes[made:] if c.kind == "registered" and tensor in c.tensors]
+
+
+def _birthplace(facts: Facts, tensor: int, optimizer: OptimizerRecord, role: str) -> tuple[Location, ...]:
     """Where a parameter came from: its registration in a module, or the op that made its memory."""
-    changes = [c for c in facts.capture.changes if c.kind == "registered" and tensor in c.tensors]
+    changes = [c.site for c in facts.capture.changes if c.kind == "registered" and tensor in c.tensors]
     made = facts.flow.birth(tensor)
-    sites = [change.site for change in changes[-1:]] or ([made.site] if made is not None else [])
+    late = _registered(facts, tensor, optimizer)
+    sites = late[:1] or changes[-1:] or ([made.site] if made is not None else [])
     leaf = [c.site for c in facts.capture.leaf_changes if c.tensor == tensor][-1:]
     return tuple(place for site in sites or leaf for place in facts.chain(site, role))
+
+
+def _thawed(facts: Facts, tensors: tuple[int, ...], optimizer: OptimizerRecord) -> tuple[Location, ...]:
+    """Where they began to require grad, after the optimizer had left them out."""
+    sites = [
+        c.site
+        for c in facts.capture.leaf_changes
+        if c.tensor in tensors and c.requires_grad and c.at >= max(optimizer.created_at, 0)
+        and facts.capture.steps
+        and any(not facts.requires_grad_at(c.tensor, s.at) for s in facts.capture.steps if s.at < c.at)
+    ]
+    return tuple(place for site in dict.fromkeys(sites[-2:]) for place in facts.chain(site, "unfrozen here, too late"))
 
 
 def _first_use(facts: Facts, tensor: int) -> tuple[Location, ...]:

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Finding
-from autograd_inspector.model.op import Trait
 from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
+from autograd_inspector.rules.clearing import cleared_before, renewed, wasted
+from autograd_inspector.rules.clipping import misplaced_clipping, scaled_gradients
 
 
 @rule("AG305", "gradient-protocol")
@@ -42,6 +43,9 @@ def gradient_protocol(facts: Facts) -> Iterator[Finding]:
             if (kind, step.site) not in told:
                 told.add((kind, step.site))
                 yield finding
+    yield from wasted(facts)
+    yield from misplaced_clipping(facts)
+    yield from scaled_gradients(facts)
 
 
 def _judged(facts: Facts, number: int, step: Step) -> Iterator[tuple[str, Finding]]:
@@ -56,20 +60,27 @@ def _judged(facts: Facts, number: int, step: Step) -> Iterator[tuple[str, Findin
     if not trainable:
         return
     reached = {t for run in runs for t in run.reached if t not in run.empty} & trainable
+    if reached and not step.error and not _closure(facts, step):
+        site = cleared_before(facts, step, reached, runs[-1])
+        if site is not None:
+            yield "cleared", _cleared(facts, step, site, runs[-1])
+            return
     if all(p.gradient < 0 for p in step.parameters) and not step.error and not _closure(facts, step):
-        clearing = [
-            c
-            for c in facts.capture.changes
-            if c.kind == "zero_grad" and runs and runs[-1].end <= c.at <= step.at and c.optimizer == step.optimizer
-        ]
-        if clearing and reached:
-            yield "cleared", _cleared(facts, step, clearing[-1].site, runs[-1])
-        elif not runs and not reached and not facts.capture.backwards:
+        if not reached and (not facts.capture.backwards or _waited(facts, trainable)):
             yield "missing", _no_backward(facts, step)
         return
-    stale = [t for run in runs[:1] for t in run.stale if t in reached]
-    if stale and not _cleared_between(facts, stale, since, runs[0]):
-        yield "stale", _accumulated(facts, step, stale, runs[0], first=not previous)
+    first = {t: run for run in reversed(runs) for t in run.reached if t in reached}
+    for run in runs:
+        stale = [t for t in run.stale if first.get(t) is run]
+        if stale and not renewed(facts, stale, since, run):
+            yield "stale", _accumulated(facts, step, stale, run, first=not previous)
+            return
+
+
+def _waited(facts: Facts, tensors: set[int]) -> bool:
+    """Whether a graph was built from these parameters, no backward ever ran through it, and no cut explains that."""
+    explained = {tensor for cut in facts.severed for tensor in cut.parameters}
+    return not tensors & (facts.reached | explained | facts.emptied) and any(map(facts.used, tensors))
 
 
 def _closure(facts: Facts, step: Step) -> bool:
@@ -79,40 +90,37 @@ def _closure(facts: Facts, step: Step) -> bool:
     )
 
 
-def _cleared_between(facts: Facts, tensors: list[int], since: int, run: Backward) -> bool:
-    """Whether the program cleared or replaced gradients between the last step and this backward."""
-    capture = facts.capture
-    if any(c.kind == "zero_grad" and since <= c.at <= run.start for c in capture.changes):
-        return True
-    if any(since <= w.at <= run.start and w.tensor in tensors for w in capture.grad_writes):
-        return True
-    gradients = {r.gradient for r in capture.grad_reads if r.tensor in tensors and r.gradient >= 0}
-    gradients |= {p.gradient for s in capture.steps for p in s.parameters if p.tensor in tensors}
-    return any(
-        w.tensor in gradients
-        for op in capture.ops[max(since, 0) : run.start]
-        if not op.has(Trait.STEP)
-        for w in op.writes
-    )
-
-
 def _cleared(facts: Facts, step: Step, site: int, run: Backward) -> Finding:
     names = [facts.name(p.tensor) for p in step.parameters]
+    late = _comes_later(facts, run.site, step.site)
+    text = (
+        "step() comes before backward() in the loop, and the gradients of the round before are cleared by then"
+        if late
+        else "zero_grad() runs after backward() and before step(): the gradients are cleared before they are used"
+    )
+    clearing = facts.chain(site, "gradients cleared here")
+    stepping = facts.chain(step.site, "step() finds none here")
     return Finding(
         "AG305",
         "gradient-protocol",
         "warning",
-        "zero_grad() runs after backward() and before step(): the gradients are cleared before they are used, so step() "
-        f"moves none of {folded(names)}",
-        "Call zero_grad() before backward(), or after step().",
+        f"{text}, so step() moves none of {folded(names)}",
+        "Call zero_grad() before backward(), or after step(): zero_grad, backward, step.",
         unique([
-            *facts.chain(site, "gradients cleared here"),
+            *(stepping if late else clearing),
+            *(clearing if late else ()),
             *facts.chain(run.site, "gradients computed here"),
-            *facts.chain(step.site, "step() finds none here"),
+            *stepping,
         ]),
         tuple(dict.fromkeys(names)),
         ops=(step.op,),
     )
+
+
+def _comes_later(facts: Facts, one: int, other: int) -> bool:
+    """Whether one line stands below another in the same function."""
+    a, b = facts.capture.place(one), facts.capture.place(other)
+    return a is not None and b is not None and (a.filename, a.function) == (b.filename, b.function) and a.lineno > b.lineno
 
 
 def _no_backward(facts: Facts, step: Step) -> Finding:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from autograd_inspector.model.event import TensorHook
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.values import LeafValues
 from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
 
 
@@ -46,51 +48,61 @@ def _aliased(facts: Facts) -> Iterator[Finding]:
     for read in facts.capture.grad_reads:
         if read.gradient >= 0:
             owners.setdefault(read.gradient, read.tensor)
+    shared: dict[int, list[tuple[int, int]]] = {}
     for write in facts.capture.grad_writes:
         owner = owners.get(write.gradient, write.tensor) if write.gradient >= 0 else write.tensor
         if owner != write.tensor:
-            names = (facts.name(write.tensor), facts.name(owner))
-            yield Finding(
-                "AG306",
-                "gradient-rewritten",
-                "warning",
-                f"the .grad of {names[0]} is the very tensor that is the .grad of {names[1]}: they accumulate into each other",
-                "Assign a copy: `.grad.clone()`.",
-                facts.chain(write.site, "aliased here"),
-                names,
-            )
+            shared.setdefault(write.site, []).append((write.tensor, owner))
         elif write.gradient >= 0:
             owners[write.gradient] = write.tensor
+    for site, pairs in shared.items():
+        new, old = ([facts.name(pair[i]) for pair in pairs] for i in (0, 1))
+        yield Finding(
+            "AG306",
+            "gradient-rewritten",
+            "warning",
+            f"the .grad of {folded(new)} is the very tensor that is the .grad of {folded(old)}: they accumulate into each "
+            "other, and clearing or clipping one changes the other",
+            "Assign a copy: `.grad.clone()`.",
+            facts.chain(site, "aliased here"),
+            tuple(dict.fromkeys([*new, *old])),
+        )
 
 
 def _replaced(facts: Facts) -> Iterator[Finding]:
     """Between backward and step, ``.grad`` was assigned something that no gradient went into."""
     capture = facts.capture
+    found: dict[int, list[tuple[int, Op, int]]] = {}
     for write in capture.grad_writes:
-        before = [r for r in capture.backwards if r.end <= write.at and write.tensor in r.reached and not r.error]
+        before = [r for r in capture.backwards if r.end <= write.at and write.tensor in r.reached and r.api == "backward"]
         after = [s for s in capture.steps if s.at >= write.at and any(p.tensor == write.tensor for p in s.parameters)]
-        if write.gradient < 0 or not before or not after:
+        if write.gradient < 0 or not before or not after or before[-1].error:
             continue
         if any(r.start >= write.at and r.end <= after[0].at for r in capture.backwards):
             continue
-        gradients = {r.gradient for r in capture.grad_reads if r.gradient >= 0}
-        sources = {t for op, _ in facts.flow.upstream([(write.gradient, write.at)], lambda o, t: True) for t in op.inputs}
-        if write.gradient in gradients or sources & gradients:
-            continue
         made = facts.flow.birth(write.gradient)
-        if made is None:
-            continue  # Where it comes from is not known: nothing can be said against it.
-        name = facts.name(write.tensor)
+        # Where it comes from is not known: nothing can be said against it.
+        if made is not None and not _from_gradients(facts, write.gradient, write.at):
+            found.setdefault(write.site, []).append((write.tensor, made, after[0].site))
+    for site, members in found.items():
+        names = [facts.name(tensor) for tensor, _, _ in members]
         yield Finding(
             "AG306",
             "gradient-rewritten",
             "warning",
-            f"the .grad of {name} was replaced between backward() and step() by the result of `{made.name}`, which no "
-            "gradient went into",
+            f"the .grad of {folded(names)} was replaced between backward() and step() by the result of "
+            f"`{members[0][1].name}`, which no gradient went into",
             "Drop the assignment, or compute the new gradient from the one that backward left.",
-            unique([*facts.chain(write.site, "replaced here"), *facts.chain(after[0].site, "step() uses it here")]),
-            (name,),
+            unique([*facts.chain(site, "replaced here"), *facts.chain(members[0][2], "step() uses it here")]),
+            tuple(dict.fromkeys(names)),
         )
+
+
+def _from_gradients(facts: Facts, tensor: int, at: int) -> bool:
+    """Whether a gradient went into the tensor: one read off .grad, or returned by autograd.grad."""
+    gradients = {r.gradient for r in facts.capture.grad_reads if r.gradient >= 0}
+    above = [op for op, _ in facts.flow.upstream([(tensor, at)], lambda o, t: True)]
+    return tensor in gradients or any(op.name == "grad" or gradients & set(op.inputs) for op in above)
 
 
 def _edited_in_hook(facts: Facts) -> Iterator[Finding]:
@@ -130,21 +142,35 @@ def _is_gradient(facts: Facts, op: Op, tensor: int) -> bool:
 
 def _zeroed_by_hook(facts: Facts) -> Iterator[Finding]:
     """A hooked leaf whose gradient is all zeros (or not finite) although what arrived was not. Needs values."""
-    explained = {t for f in facts.capture.gradient_faults for t in _below(facts, f.backward, f.node)}
-    for value in facts.capture.leaf_values:
-        hooks = [h for h in facts.capture.tensor_hooks if h.tensor == value.tensor]
-        if (value.zero or value.nonfinite) and hooks and value.tensor not in explained:
-            name = facts.name(value.tensor)
-            what = "all zeros" if value.zero else "not finite"
-            yield Finding(
-                "AG306",
-                "gradient-rewritten",
-                "warning",
-                f"the hook {hooks[0].name} rewrites the gradient of {name}: it is {what} although backward computed others",
-                "Return the gradient itself (or a scaled copy) from the hook, or remove the hook.",
-                facts.chain(hooks[0].site, "hook registered here"),
-                (name, hooks[0].name),
-            )
+    capture = facts.capture
+    explained = {t for f in capture.gradient_faults for t in _below(facts, f.backward, f.node)}
+    found: dict[TensorHook, list[LeafValues]] = {}
+    for value in capture.leaf_values:
+        hooks = [h for h in capture.tensor_hooks if h.tensor == value.tensor]
+        if hooks:
+            found.setdefault(hooks[-1], []).append(value)
+    told: dict[tuple[int, str], list[str]] = {}
+    for hook, values in found.items():
+        zero, bad = all(v.zero for v in values), any(v.nonfinite for v in values)
+        if (zero or bad) and hook.tensor not in explained:
+            told.setdefault((hook.site, "all zeros" if zero else "not finite"), []).append(facts.name(hook.tensor))
+    hook_of = {h.site: h for h in capture.tensor_hooks}
+    for (site, what), names in told.items():
+        name = short_name(hook_of[site].name)
+        yield Finding(
+            "AG306",
+            "gradient-rewritten",
+            "warning",
+            f"the hook {name} rewrites the gradient of {folded(names)}: it is {what} although backward computed others",
+            "Return the gradient itself (or a scaled copy) from the hook, or remove the hook.",
+            facts.chain(site, "hook registered here"),
+            (*dict.fromkeys(names), name),
+        )
+
+
+def short_name(qualified: str) -> str:
+    """A function's name without the functions that it is defined in."""
+    return qualified.rsplit("<locals>.", 1)[-1]
 
 
 def _below(facts: Facts, backward: int, node: int) -> set[int]:

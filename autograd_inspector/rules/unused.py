@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
-from autograd_inspector.model.op import Trait
 from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
 
 
@@ -42,14 +41,19 @@ def no_gradient(facts: Facts) -> Iterator[Finding]:
     used = [t for t in left if facts.used(t)]
     never = [t for t in left if t not in used]
     if never:
-        yield _finding(facts, never, "never take part in a forward of the capture", _entrances(facts))
+        many = len(never) > 1
+        yield _finding(facts, never, f"never take{'' if many else 's'} part in a forward of the capture", _entrances(facts))
     if used:
-        yield _finding(facts, used, "are used, but nothing computed from them reaches the loss", _uses(facts, used))
+        they = ("are", "them") if len(used) > 1 else ("is", "it")
+        why = f"{they[0]} used, but nothing computed from {they[1]} reaches the loss"
+        yield _finding(facts, used, why, (), _uses(facts, used))
 
 
-def _finding(facts: Facts, tensors: list[int], why: str, extra: tuple[Location, ...]) -> Finding:
+def _finding(
+    facts: Facts, tensors: list[int], why: str, extra: tuple[Location, ...], uses: tuple[Location, ...] = ()
+) -> Finding:
     names = [facts.name(t) for t in tensors]
-    verb = why if len(tensors) > 1 else why.replace("never take", "never takes").replace("are used", "is used", 1)
+    many = len(tensors) > 1
     holders = [o for o in facts.capture.placement.optimizers if set(tensors) & {t for g in o.parameters for t in g}]
     made = tuple(place for o in holders for place in facts.chain(o.site, "given to the optimizer here"))
     runs = [run for run in facts.capture.backwards if run.api == "backward"]
@@ -57,11 +61,11 @@ def _finding(facts: Facts, tensors: list[int], why: str, extra: tuple[Location, 
         "AG301",
         "no-gradient",
         "warning",
-        f"{folded(names)} {'are' if len(tensors) > 1 else 'is'} in an optimizer but got no gradient: they {verb}"
-        if len(tensors) > 1
-        else f"{folded(names)} is in an optimizer but got no gradient: it {verb}",
-        "Use what should learn in the forward (recompute cached features with grad), or leave it out of the optimizer.",
-        unique([*made, *extra, *facts.chain(runs[-1].site, "backward called here")]),
+        f"{folded(names)} {'are' if many else 'is'} in an optimizer but got no gradient: {'they' if many else 'it'} {why}",
+        "Add what is computed from it to the loss that backward() is called on, or leave it out of the optimizer."
+        if uses
+        else "Use what should learn in the forward (recompute cached features with grad), or leave it out of the optimizer.",
+        unique([*uses, *made, *extra, *facts.chain(runs[-1].site, "backward called here")]),
         tuple(dict.fromkeys(names)),
     )
 
@@ -79,5 +83,5 @@ def _entrances(facts: Facts) -> tuple[Location, ...]:
 
 
 def _uses(facts: Facts, tensors: list[int]) -> tuple[Location, ...]:
-    op = next((o for o in facts.capture.ops if set(tensors) & set(o.inputs) and not o.has(Trait.STEP)), None)
+    op = next((o for o in facts.capture.ops if o.last_seq > o.first_seq and set(tensors) & set(o.inputs)), None)
     return facts.chain(op.site, "used here") if op is not None else ()

@@ -1,0 +1,180 @@
+"""AG107: parameters that no module knows."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from .programs import diagnosed, trained
+from .twins import calm
+
+X = torch.randn(8, 4)
+
+
+def fit(net, steps=2, **settings):
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1, **settings)
+    for _ in range(steps):
+        trained(optimizer, net(X).pow(2).mean())
+
+
+class Blocks(nn.Module):
+    def __init__(self, hold):
+        super().__init__()
+        self.stem = nn.Linear(4, 4)
+        self.blocks = hold([nn.Linear(4, 4) for _ in range(2)])
+
+    def forward(self, x):
+        x = self.stem(x)
+        for block in self.blocks:
+            x = torch.relu(block(x))
+        return x
+
+
+def test_layers_in_a_python_list():
+    """Layers in a plain list get gradients and no optimizer; in a ModuleList they learn."""
+
+    def sick():
+        fit(Blocks(list))
+
+    diagnosed(sick, "AG107", "nn.Linear(4, 4) for _", "Blocks", severity="warning", where=Blocks)
+    calm(lambda: fit(Blocks(nn.ModuleList)))
+
+
+class Branches(nn.Module):
+    def __init__(self, hold):
+        super().__init__()
+        self.trunk = nn.Linear(4, 4)
+        self.heads = hold({"cat": nn.Linear(4, 1), "dog": nn.Linear(4, 1)})
+
+    def forward(self, x):
+        x = self.trunk(x).tanh()
+        return self.heads["cat"](x) + self.heads["dog"](x)
+
+
+def test_heads_in_a_dict():
+    """A dict of heads is not registered; a ModuleDict is."""
+    diagnosed(lambda: fit(Branches(dict)), "AG107", '"cat": nn.Linear', "Branches", severity="warning", where=Branches)
+    calm(lambda: fit(Branches(nn.ModuleDict)))
+
+
+class Scaled(nn.Module):
+    def __init__(self, make):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+        self.scale = make(torch.ones(4))
+
+    def forward(self, x):
+        return self.linear(x) * self.scale
+
+
+def test_bare_tensor_as_attribute():
+    """A tensor that requires grad is no parameter until nn.Parameter makes it one; a constant needs none."""
+
+    def bare(tensor):
+        return tensor.requires_grad_()
+
+    diagnosed(lambda: fit(Scaled(bare)), "AG107", "return tensor.requires_grad_()", "scale", severity="warning", where=bare)
+    calm(lambda: fit(Scaled(nn.Parameter)), lambda: fit(Scaled(torch.Tensor.clone)))
+
+
+def test_bare_tensor_wrapped_and_moved():
+    """`nn.Parameter(...).to(dtype)` is the result of an expression, not a parameter."""
+
+    class Gate(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(4, 4).double()
+            self.gate = nn.Parameter(torch.ones(4)).to(torch.float64)
+
+        def forward(self, x):
+            return self.linear(x.double()) * self.gate
+
+    diagnosed(lambda: fit(Gate(), 1), "AG107", "self.gate = nn.Parameter", "gate", severity="warning", where=Gate.__init__)
+
+
+class LateProjection(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x):
+        project = nn.Linear(4, 2)
+        return project(self.linear(x))
+
+
+def test_layer_made_in_forward():
+    """A layer made anew in each forward has random weights in each step."""
+    diagnosed(
+        lambda: fit(LateProjection()), "AG107", "project = nn.Linear(4, 2)", "LateProjection",
+        severity="warning", where=LateProjection.forward,
+    )  # fmt: skip
+
+
+def test_parameter_made_in_forward():
+    """An nn.Parameter made in forward is new in each step; one made in __init__ learns."""
+
+    class Temperature(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = nn.Linear(4, 4)
+
+        def forward(self, x):
+            temperature = nn.Parameter(torch.ones(1))
+            return self.linear(x) / temperature
+
+    diagnosed(
+        lambda: fit(Temperature()), "AG107", "temperature = nn.Parameter", "temperature",
+        severity="warning", where=Temperature.forward,
+    )  # fmt: skip
+
+
+def test_nothing_but_a_list():
+    """A module with all its layers in a list has no parameters at all: the optimizer refuses it."""
+
+    class OnlyList(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = [nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 1)]
+
+        def forward(self, x):
+            for layer in self.layers:
+                x = layer(x)
+            return x
+
+    diagnosed(lambda: fit(OnlyList()), "AG107", "self.layers = [", "weight", severity="error", where=OnlyList)
+
+
+def test_what_is_no_parameter():
+    """Inputs that require grad, prompts optimized on their own and weights made by a hypernetwork are no mistake."""
+
+    def adversarial():
+        net = nn.Linear(4, 2)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            noise = torch.zeros_like(X, requires_grad=True)
+            net(X + noise).pow(2).mean().backward()
+            trained(optimizer, net(X + noise.grad.sign()).pow(2).mean())
+
+    def prompt():
+        net = nn.Linear(4, 2).requires_grad_(False)
+        prompt = torch.zeros(1, 4, requires_grad=True)
+        optimizer = torch.optim.Adam([prompt], lr=0.1)
+        for _ in range(2):
+            trained(optimizer, net(X + prompt).pow(2).mean())
+
+    def hypernetwork():
+        hyper, optimizer = nn.Linear(3, 8), None
+        optimizer = torch.optim.Adam(hyper.parameters())
+        for _ in range(2):
+            weight = hyper(torch.ones(3)).view(2, 4)
+            trained(optimizer, nn.functional.linear(X, weight).pow(2).mean())
+
+    def penalty():
+        critic = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 1))
+        optimizer = torch.optim.Adam(critic.parameters())
+        for _ in range(2):
+            mixed = torch.rand(8, 4).requires_grad_()
+            (slope,) = torch.autograd.grad(critic(mixed).sum(), mixed, create_graph=True)
+            trained(optimizer, critic(X).mean() + (slope.norm(dim=1) - 1).pow(2).mean())
+
+    calm(adversarial, prompt, hypernetwork, penalty)
