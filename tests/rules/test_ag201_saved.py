@@ -177,25 +177,3 @@ def test_dropout_mask_edited():
         where=reused,
     )  # fmt: skip
     silent(lambda: one_step(lambda net: masked(net, lambda mask: mask.sum())))
-
-
-def test_out_argument_and_foreach():
-    """`out=` and torch._foreach_* write as well."""
-
-    def through_out(net):
-        hidden = net(X).exp()
-        with torch.no_grad():
-            torch.add(hidden, 1.0, out=hidden)
-        return hidden
-
-    def through_foreach(net):
-        parts = [net(X).exp(), net(X).exp()]
-        with torch.no_grad():
-            torch._foreach_mul_(parts, 2.0)
-        return torch.stack(parts)
-
-    diagnosed(lambda: one_step(through_out), "AG201", "out=hidden", "hidden", severity="error", where=through_out)
-    diagnosed(
-        lambda: one_step(through_foreach), "AG201", "_foreach_mul_", "_foreach_mul_", severity="error",
-        where=through_foreach,
-    )  # fmt: skip
