@@ -15,6 +15,8 @@ _ERROR = re.compile(
     r"\[torch\.(?:\w+\.)?\w+ \[(?P<shape>[\d, ]*)\]\].*?is at version (?P<now>\d+); expected version (?P<then>\d+)"
 )
 
+_HISTORY = re.compile(r"which is output \d+ of (?P<node>[A-Za-z_]+?)\d*,")
+
 
 def hidden_saver(facts: Facts, run: Backward) -> Iterator[Finding]:
     """Find the tensor by what the error says of it: its shape, and the versions that it had and has."""
@@ -23,24 +25,42 @@ def hidden_saver(facts: Facts, run: Backward) -> Iterator[Finding]:
         return
     shape = tuple(int(size) for size in said["shape"].split(",") if size.strip())
     now, then = int(said["now"]), int(said["then"])
-    for op, tensor in _candidates(facts, run, shape, then):
+    history = _HISTORY.search(run.error)
+    for op, tensor in _candidates(facts, run, shape, then, history["node"] if history is not None else ""):
         edits = _edits(facts, op, tensor, run, then, now)
         if edits:
             yield _finding(facts, run, op, tensor, edits, now, then)
             return
 
 
-def _candidates(facts: Facts, run: Backward, shape: tuple[int, ...], then: int) -> list[tuple[Op, int]]:
-    """(op, tensor) that may have saved it: custom Functions first, then any op that read or made it at that version."""
+def _candidates(
+    facts: Facts, run: Backward, shape: tuple[int, ...], then: int, history: str
+) -> list[tuple[Op, int]]:
+    """(op, tensor) that may have saved it: custom Functions, then what read it at that version, then what made it.
+
+    Among those of a kind, the tensors come first whose grad_fn has the name that the error says.
+    """
     tensors = facts.capture.tensors
     found = []
     for op in facts.capture.ops[: run.end]:
         met = [
-            *zip(op.inputs, op.versions, strict=False),
-            *((t, 0) for t in op.outputs if tensors[t].birth == op.index),
+            *((t, version, False) for t, version in zip(op.inputs, op.versions, strict=False)),
+            *((t, 0, True) for t in op.outputs if tensors[t].birth == op.index),
         ]
-        found += [(op, tensor) for tensor, version in met if version == then and tensors[tensor].shape == shape]
-    return sorted(found, key=lambda pair: not pair[0].has(Trait.FUNCTION))
+        for tensor, version, made in met:
+            if version == then and tensors[tensor].shape == shape:
+                named = _grad_fn(facts, tensor, run.start) == history.lower()
+                found.append(((not op.has(Trait.FUNCTION), made, not named), (op, tensor)))
+    return [pair for _, pair in sorted(found, key=lambda entry: entry[0])]
+
+
+def _grad_fn(facts: Facts, tensor: int, before: int) -> str:
+    """The name that the tensor's grad_fn most likely has: its last recorded writer's, else its maker's."""
+    record = facts.capture.tensors[tensor]
+    writers = [op for op, _ in facts.writes_to(record.storage, tensor, 0, before) if op.first_seq != op.last_seq]
+    makers = [facts.capture.ops[record.birth]] if record.birth >= 0 and record.requires_grad else []
+    found = writers[-1:] or makers
+    return found[0].name.replace("_", "") if found else ""
 
 
 def _edits(facts: Facts, saver: Op, tensor: int, run: Backward, then: int, now: int) -> list[tuple[Op, Write]]:
