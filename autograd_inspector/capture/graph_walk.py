@@ -6,7 +6,7 @@ import heapq
 import re
 from bisect import bisect_right
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from torch import Tensor
@@ -156,7 +156,7 @@ class Walk:
                 number,
                 tuple(shape_of(tensor)),
                 short(tensor.dtype),
-                str(tensor.device),
+                short(tensor.device),
                 nbytes,
                 storage,
                 offset,
@@ -187,8 +187,9 @@ def verify(node: Any, name: str) -> tuple[SavedStatus, str, int | None]:
     return "valid", "", None
 
 
+@cache
 def short(value: Any) -> str:
-    """A dtype without its ``torch.``."""
+    """The name of a dtype or device, without ``torch.``: one string for each."""
     return str(value).removeprefix("torch.")
 
 
