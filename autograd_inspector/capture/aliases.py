@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from types import CodeType
 
-from autograd_inspector.capture.sources import compiled, tree_of
+from autograd_inspector.capture.sources import compiled, scope_of, tree_of
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.model.event import AliasWrite
 from autograd_inspector.model.op import Trait
@@ -34,7 +34,7 @@ def _writes(code: CodeType, lasti: int, *, inward: bool) -> list[tuple[int, str]
     tree = tree_of(code.co_filename)
     if tree is None or here.column < 0:
         return []
-    scope = _scope(tree, here.lineno)
+    scope = scope_of(tree, here.lineno)
     array = _given(scope, here.lineno, here.column) if inward else here.target
     found = []
     for node in ast.walk(scope):
@@ -58,15 +58,6 @@ def _given(scope: ast.AST, line: int, column: int) -> str:
         if isinstance(node, ast.Call) and (node.lineno, node.col_offset) == (line, column) and node.args:
             return node.args[0].id if isinstance(node.args[0], ast.Name) else ""
     return ""
-
-
-def _scope(tree: ast.Module, line: int) -> ast.AST:
-    """The innermost function around a line, else the module."""
-    best: ast.AST = tree
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.lineno <= line <= (node.end_lineno or 0):
-            best = node
-    return best
 
 
 def _written(node: ast.AST) -> ast.expr | None:

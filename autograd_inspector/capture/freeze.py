@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from autograd_inspector.capture.aliases import alias_writes
 from autograd_inspector.capture.graph_walk import short
+from autograd_inspector.capture.kept import kept_records
 from autograd_inspector.capture.modules import Modules
 from autograd_inspector.capture.sources import resolve, tree_of
 from autograd_inspector.capture.tape import Tape
@@ -30,6 +31,7 @@ def freeze(tape: Tape, modules: Modules, *, seconds: float, error: str) -> Captu
     tape.ledger.update(tape)
     writes = tuple(alias_writes(tape))
     functions = {name: _returning(tape, code) for name, code in tape.functions.items() if code is not None}
+    kept = kept_records(tape)
     sites = resolve(tape.stacks)
     calls = tuple(tape.calls)
     models = _model_names(modules, calls, sites)
@@ -61,6 +63,7 @@ def freeze(tape: Tape, modules: Modules, *, seconds: float, error: str) -> Captu
         owners={tensor: root for root, names in modules.current.items() for tensor in names.values()},
         function_sites=functions,
         alive=tape.alive,
+        kept=kept,
         error=error,
         notes=tuple(tape.notes),
         seconds=seconds,
@@ -114,8 +117,8 @@ def _tensors(tape: Tape, names: dict[int, tuple[str, ...]], variables: dict[int,
                 number,
                 kind,
                 _SHAPES.setdefault(shape, tuple(shape)),
-                _DTYPES.setdefault(dtype, short(dtype)),
-                _DEVICES.setdefault(device, str(device)),
+                short(dtype),
+                short(device),
                 numel * item,
                 requires_grad,
                 leaf,
@@ -135,8 +138,6 @@ def _tensors(tape: Tape, names: dict[int, tuple[str, ...]], variables: dict[int,
 
 FUNCTION = int(Trait.FUNCTION)
 _SHAPES: dict[Any, tuple[int, ...]] = {}
-_DTYPES: dict[Any, str] = {}
-_DEVICES: dict[Any, str] = {}
 
 
 def _variables(tape: Tape, sites: tuple[Site, ...]) -> dict[int, str]:
@@ -147,21 +148,19 @@ def _variables(tape: Tape, sites: tuple[Site, ...]) -> dict[int, str]:
     """
     found: dict[int, str] = {}
     ops = tape.ops
+    users = [site.user for site in sites]
     for index, op in enumerate(ops):
-        frames = sites[op[5]].frames
-        if not op[3] or not frames:
-            continue
-        user = sites[op[5]].user
-        if user is None or not user.target:
+        user = users[op[5]]
+        if not op[3] or user is None or not user.target:
             continue
         following = ops[index + 1] if index + 1 < len(ops) else None
         repeated = following is not None and (following[0], following[6]) == (op[0], op[6])
-        if following is not None and sites[following[5]].user == user and not repeated:
+        if following is not None and users[following[5]] == user and not repeated:
             continue
         for number, name in zip(op[3], _targets(user.target, len(op[3])), strict=False):
             found[number] = name
     for change in tape.leaf_changes:
-        user = sites[change.site].user
+        user = users[change.site]
         if user is not None and user.target:
             found.setdefault(change.tensor, user.target)
     return found

@@ -84,6 +84,8 @@ class Engine:
         wanted = [tape.id_of(t) for t in inputs if isinstance(t, Tensor)]
         direct = [tape.id_of(t) for t in outputs if isinstance(t, Tensor) and is_leaf(t) and t.requires_grad]
         number = len(tape.backwards)
+        if accumulate and not self._open:
+            tape.kept.step(tape.registry)
         tape.backwards.append(
             Backward(
                 number,

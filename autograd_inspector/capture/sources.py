@@ -85,6 +85,15 @@ def tree_of(filename: str) -> ast.Module | None:
     return _parse("".join(lines)) if lines else None
 
 
+def scope_of(tree: ast.Module, line: int) -> ast.AST:
+    """The innermost function around a line, else the module."""
+    best: ast.AST = tree
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.lineno <= line <= (node.end_lineno or 0):
+            best = node
+    return best
+
+
 @lru_cache(maxsize=256)
 def _parse(text: str) -> ast.Module | None:
     try:

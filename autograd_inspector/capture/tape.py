@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.overrides import _get_current_function_mode_stack
 
 from autograd_inspector.capture.exports import Exports
+from autograd_inspector.capture.kept import Kept
 from autograd_inspector.capture.reach import Reach
 from autograd_inspector.capture.registry import Registry
 from autograd_inspector.capture.stacks import Stacks
@@ -62,6 +63,7 @@ class Tape:
     exports: Exports = field(default_factory=Exports)
     ledger: Ledger = field(default_factory=Ledger)
     reach: Reach = field(default_factory=Reach)
+    kept: Kept = field(default_factory=Kept)
     recording: bool = True
     """False inside an optimizer step and while the inspector itself computes."""
     traits: int = 0

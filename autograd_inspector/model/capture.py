@@ -8,7 +8,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograd_inspector.model.autograd import Backward
-from autograd_inspector.model.event import AliasWrite, Change, GradRead, GradWrite, LeafChange, Return, Step, TensorHook
+from autograd_inspector.model.event import (
+    AliasWrite,
+    Change,
+    GradRead,
+    GradWrite,
+    Kept,
+    LeafChange,
+    Return,
+    Step,
+    TensorHook,
+)
 from autograd_inspector.model.location import Location, Site
 from autograd_inspector.model.op import ModuleCall, Op, Region
 from autograd_inspector.model.placement import Placement
@@ -46,6 +56,8 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     """Custom autograd.Function -> the site of its backward's return statement, or of its definition."""
     alive: tuple[int, ...] = ()
     """Tensors with a graph that the program still held at the end."""
+    kept: tuple[Kept, ...] = ()
+    """Results of earlier steps, when the program held most of them at once."""
     error: str = ""
     notes: tuple[str, ...] = ()
     seconds: float = 0.0

@@ -112,3 +112,11 @@ class Return(Struct, frozen=True, gc=False):
 
     op: int
     export: int
+
+
+class Kept(Struct, frozen=True, omit_defaults=True):
+    """A result of an earlier step, with its graph, that the program still held; ``site`` puts it away (-1 unknown)."""
+
+    tensor: int
+    step: int
+    site: int = -1

@@ -12,6 +12,7 @@ from autograd_inspector.rules import (  # noqa: F401 - importing a family enters
     grad_mode,
     gradients,
     inplace,
+    leaks,
     lifetime,
     membership,
     modes,

@@ -15,29 +15,38 @@ _CLIP = "clip_grad"
 _ZEROING = {"zero_", "_foreach_zero_"}
 
 
-def _clipping_sites(facts: Facts) -> list[int]:
-    """Sites of the calls of torch's clipping functions, whatever the program calls them with."""
-    found = []
+def _clipping_sites(facts: Facts) -> dict[int, tuple[str, int]]:
+    """Sites of the calls of torch's clipping functions and their lines; an infinite limit measures, it does not clip."""
+    found = {}
     for number in range(len(facts.capture.sites)):
         place = facts.capture.place(number)
-        if place is not None and _CLIP in place.expression.split("(", maxsplit=1)[0]:
-            found.append(number)
+        if place is not None and _CLIP in place.expression.split("(", maxsplit=1)[0] and "inf" not in place.expression:
+            found[number] = (place.filename, place.lineno)
     return found
 
 
 def misplaced_clipping(facts: Facts) -> Iterator[Finding]:
     """Clipping after step(), before backward(), or of a generator that is used up."""
     runs = [r for r in facts.capture.backwards if r.api == "backward" and not r.error]
-    for site in _clipping_sites(facts) if runs else ():
-        reads = [r for r in facts.capture.grad_reads if r.site == site]
-        calls = [op.index for op in facts.capture.ops if op.site == site]
-        if not reads:
-            if any(at >= runs[0].end for at in calls):
+    sites = _clipping_sites(facts) if runs else {}
+    reads_of: dict[tuple[str, int], list[GradRead]] = {}
+    for read in facts.capture.grad_reads:
+        if read.site in sites:
+            reads_of.setdefault(sites[read.site], []).append(read)
+    told: set[tuple[str, int]] = set()
+    for site, line in sites.items():
+        if line in told:
+            continue
+        reads = reads_of.get(line, [])
+        if not reads:  # Without parameters clipping returns a norm of zero that it makes anew.
+            if any(op.site == site and op.name == "tensor" and op.index >= runs[0].end for op in facts.capture.ops):
+                told.add(line)
                 yield _clip_finding(facts, site, [], "", -1)
             continue
         verdicts = [_verdict(facts, read, runs) for read in reads]
         what = verdicts[-1][0]
         if what and all(verdict[0] in {what, "early"} for verdict in verdicts):
+            told.add(line)
             yield _clip_finding(facts, site, reads, what, verdicts[-1][1])
 
 

@@ -50,17 +50,8 @@ def graph_freed(facts: Facts) -> Iterator[Finding]:
 
 def _freed(facts: Facts, run: Backward, earlier: list[Backward]) -> Finding:
     carried = _carried(facts, run, earlier[-1])
-    first = earlier[-1]
     if carried is None:
-        return Finding(
-            "AG501",
-            "graph-freed",
-            "error",
-            f"backward was called twice on {joined(map(facts.name, run.roots), 2)}: the first call freed its graph",
-            "Sum the losses and call backward() once, or pass retain_graph=True to the first call.",
-            unique([*facts.chain(run.site, "second backward here"), *facts.chain(first.site, "graph freed here")]),
-            tuple(facts.name(t) for t in run.roots),
-        )
+        return _shared(facts, run, earlier)
     reader, tensor, freed_by = carried
     made = facts.flow.birth(tensor)
     name = facts.name(tensor)
@@ -79,6 +70,43 @@ def _freed(facts: Facts, run: Backward, earlier: list[Backward]) -> Finding:
         ]),
         (name,),
         ops=(reader.index,),
+    )
+
+
+def _shared(facts: Facts, run: Backward, earlier: list[Backward]) -> Finding:
+    """Two losses over one graph, or one loss twice."""
+    roots = joined(map(facts.name, run.roots), 2)
+    above = {op.index for op, _ in facts.flow.upstream((t, run.start) for t in run.roots)}
+    for other in reversed(earlier):
+        if set(other.roots) & set(run.roots):
+            return _twice(facts, run, other, f"backward was called twice on {roots}: the first call freed its graph", ())
+        met = [op for op, _ in facts.flow.upstream((t, other.start) for t in other.roots) if op.index in above]
+        common = [op for op in met if op.last_seq > op.first_seq and op.outputs]
+        if common and not other.retain_graph:
+            last = max(common, key=lambda op: op.index)
+            name = facts.name(last.outputs[0])
+            first = joined(map(facts.name, other.roots), 2)
+            text = f"{first} and {roots} share the graph of {name}, which the first backward() has freed"
+            return _twice(facts, run, other, text, (name,), facts.chain(last.site, "shared graph ends here"))
+    return _twice(facts, run, earlier[-1], f"an earlier backward has freed the graph of {roots}", ())
+
+
+def _twice(
+    facts: Facts, run: Backward, first: Backward, text: str, names: tuple[str, ...], where: tuple[Location, ...] = ()
+) -> Finding:
+    return Finding(
+        "AG501",
+        "graph-freed",
+        "error",
+        text,
+        "Sum the losses and call backward() once, pass retain_graph=True to the first call, or detach() what the first "
+        "loss does not have to train.",
+        unique([
+            *facts.chain(run.site, "second backward here"),
+            *facts.chain(first.site, "graph freed here"),
+            *where,
+        ]),
+        tuple(dict.fromkeys([*names, *(facts.name(t) for t in run.roots)])),
     )
 
 
@@ -145,84 +173,3 @@ def graph_serialized(facts: Facts) -> Iterator[Finding]:
 def _made(facts: Facts, tensor: int) -> tuple[Location, ...]:
     made = facts.flow.birth(tensor)
     return facts.chain(made.site, "computed with its graph here") if made is not None else ()
-
-
-@rule("AG502", "graph-leak")
-def graph_leak(facts: Facts) -> Iterator[Finding]:
-    """Graphs of earlier steps are kept alive: a running sum, a list, an attribute.
-
-    Why it matters
-        `total += loss` chains every step's graph to the next one's. Memory grows with each iteration, and nothing is
-        wrong with the training itself.
-
-    Example
-        ::
-
-            total = 0.0
-            for _ in range(4):
-                optimizer.zero_grad()
-                loss = net(x).pow(2).mean()
-                loss.backward()
-                optimizer.step()
-                total += loss
-
-    Fix
-        ::
-
-            total = 0.0
-            for _ in range(4):
-                optimizer.zero_grad()
-                loss = net(x).pow(2).mean()
-                loss.backward()
-                optimizer.step()
-                total += loss.item()
-
-    References
-        "My model reports out of memory" in the PyTorch FAQ.
-    """
-    capture = facts.capture
-    runs = [r for r in capture.backwards if r.api == "backward" and not r.error and not r.retain_graph and r.nested_in < 0]
-    chains: dict[int, list[tuple[Op, int]]] = {}
-    for op in capture.ops:
-        if op.has(Trait.BACKWARD | Trait.STEP | Trait.CUT) or not any(r.end <= op.index for r in runs):
-            continue
-        window = sum(r.end <= op.index for r in runs)
-        for tensor in op.inputs:
-            record = capture.tensors[tensor]
-            made = capture.ops[record.birth] if record.birth >= 0 else None
-            if made is None or record.leaf or not record.requires_grad or not op.outputs:
-                continue
-            if made.site == op.site and sum(r.end <= made.index for r in runs) < window:
-                chains.setdefault(op.site, []).append((op, tensor))
-    for members in chains.values():
-        if len(members) >= 2 and not _consumed(facts, members):
-            yield _leak(facts, members)
-
-
-def _consumed(facts: Facts, members: list[tuple[Op, int]]) -> bool:
-    """Whether a later backward runs through the chain: then it is computation, not a leak."""
-    capture = facts.capture
-    last = members[-1][0]
-    for run in capture.backwards:
-        if run.start > last.index:
-            starts = [(root, run.start) for root in run.roots]
-            if any(op.index == last.index for op, _ in facts.flow.upstream(starts, lambda o, t: o.index > last.index)):
-                return True
-    return False
-
-
-def _leak(facts: Facts, members: list[tuple[Op, int]]) -> Finding:
-    op, tensor = members[-1]
-    place = facts.capture.place(op.site)
-    name = (place.target if place is not None else "") or facts.name(tensor)
-    return Finding(
-        "AG502",
-        "graph-leak",
-        "warning",
-        f"`{op.name}` adds each step's graph to that of {name}: the graphs of {len(members) + 1} steps are chained and "
-        "stay in memory",
-        f"Add a number, not a tensor with its graph: `loss.item()` (or `loss.detach()`) into {name}.",
-        facts.chain(op.site, "graph kept here"),
-        (name,),
-        ops=tuple(o.index for o, _ in members[:16]),
-    )

@@ -215,6 +215,16 @@ def test_clipping_after_the_step():
             nn.utils.clip_grad_norm_(net.parameters(), 0.01)
             optimizer.step()
 
+    def measured_and_rounded():
+        net, optimizer = pair()
+        for _ in range(2):
+            optimizer.zero_grad()
+            F.mse_loss(net(X), Y).backward()
+            norm = nn.utils.clip_grad_norm_(net.parameters(), 1.0).item()
+            optimizer.step()
+            after = nn.utils.clip_grad_norm_(net.parameters(), float("inf"))
+        return norm, after
+
     def by_value():
         net, optimizer = pair()
         for _ in range(2):
@@ -225,7 +235,7 @@ def test_clipping_after_the_step():
 
     diagnosed(late, "AG305", "clip_grad_norm_", "clip", severity="warning")
     diagnosed(early, "AG305", "clip_grad_norm_", "clip", severity="warning")
-    calm(healthy, by_value)
+    calm(healthy, by_value, measured_and_rounded)
 
 
 def test_clipping_an_exhausted_generator():
@@ -319,6 +329,25 @@ def test_closures_and_line_search():
             optimizer.step(closure)
 
     calm(program, simple)
+
+
+def test_optimizer_inside_backward():
+    """Hooks that step and clear each parameter while backward runs need no step in the loop."""
+
+    def program():
+        net = nn.Linear(4, 1)
+        optimizers = {p: torch.optim.SGD([p], lr=0.1) for p in net.parameters()}
+
+        def step(p):
+            optimizers[p].step()
+            optimizers[p].zero_grad()
+
+        for p in net.parameters():
+            p.register_post_accumulate_grad_hook(step)
+        for _ in range(3):
+            F.mse_loss(net(X), Y).backward()
+
+    calm(program)
 
 
 def test_one_backward_for_two_optimizers():
