@@ -63,6 +63,7 @@ def freeze(tape: Tape, modules: Modules, *, seconds: float, error: str) -> Captu
         owners={tensor: root for root, names in modules.current.items() for tensor in names.values()},
         function_sites=functions,
         alive=tape.alive,
+        gaps=tuple(tape.gaps),
         kept=kept,
         error=error,
         notes=tuple(tape.notes),
@@ -72,16 +73,15 @@ def freeze(tape: Tape, modules: Modules, *, seconds: float, error: str) -> Captu
 
 
 def _returning(tape: Tape, code: CodeType) -> int:
-    """The site of a function's last return statement, of its definition where the source cannot be had."""
+    """The site of a function's last return statement, else of its definition."""
     tree = tree_of(code.co_filename)
-    lines = [
-        node.lineno
+    scopes = [
+        scope
         for scope in (ast.walk(tree) if tree is not None else ())
         if isinstance(scope, ast.FunctionDef) and code.co_firstlineno in {scope.lineno, *_decorators(scope)}
-        for node in ast.walk(scope)
-        if isinstance(node, ast.Return)
     ]
-    return tape.stacks.of_code(code, max(lines, default=None))
+    lines = [node.lineno for scope in scopes for node in ast.walk(scope) if isinstance(node, ast.Return)]
+    return tape.stacks.of_code(code, max(lines or [scope.lineno for scope in scopes], default=None))
 
 
 def _decorators(scope: ast.FunctionDef) -> list[int]:

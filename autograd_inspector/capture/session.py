@@ -15,6 +15,7 @@ from typing import Self
 from torch._C import DisableTorchFunction
 
 from autograd_inspector.capture.compiled import Compiled
+from autograd_inspector.capture.custom_backward import CustomBackward
 from autograd_inspector.capture.fast_paths import FastPaths
 from autograd_inspector.capture.freeze import freeze
 from autograd_inspector.capture.functions import Unseen
@@ -78,7 +79,8 @@ class Session:
         recorder = Recorder(tape, regions, guard)
         tape.mode = recorder
         engine = Engine(tape, recorder, guard)
-        everywhere = (self.modules, FastPaths(guard, recorder), self.optimizers, Unseen(tape, regions, guard), engine)
+        unseen = (FastPaths(guard, recorder), Unseen(tape, regions, guard), CustomBackward(tape, guard))
+        everywhere = (self.modules, self.optimizers, *unseen, engine)
         observers = Observers(everywhere, recorder)
         with ExitStack() as stack:
             observers.install()

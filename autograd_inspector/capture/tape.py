@@ -20,7 +20,7 @@ from autograd_inspector.capture.stacks import Stacks
 from autograd_inspector.capture.values import Values
 from autograd_inspector.capture.versions import Ledger
 from autograd_inspector.model.autograd import Backward
-from autograd_inspector.model.event import Change, GradRead, GradWrite, LeafChange, Step, TensorHook
+from autograd_inspector.model.event import Change, Gap, GradRead, GradWrite, LeafChange, Step, TensorHook
 from autograd_inspector.model.op import ModuleCall, Region
 from autograd_inspector.model.placement import OptimizerRecord
 
@@ -64,6 +64,7 @@ class Tape:
     ledger: Ledger = field(default_factory=Ledger)
     reach: Reach = field(default_factory=Reach)
     kept: Kept = field(default_factory=Kept)
+    gaps: list[Gap] = field(default_factory=list)
     recording: bool = True
     """False inside an optimizer step and while the inspector itself computes."""
     traits: int = 0

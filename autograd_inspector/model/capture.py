@@ -11,6 +11,7 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import (
     AliasWrite,
     Change,
+    Gap,
     GradRead,
     GradWrite,
     Kept,
@@ -56,6 +57,7 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     """Custom autograd.Function -> the site of its backward's return statement, or of its definition."""
     alive: tuple[int, ...] = ()
     """Tensors with a graph that the program still held at the end."""
+    gaps: tuple[Gap, ...] = ()
     kept: tuple[Kept, ...] = ()
     """Results of earlier steps, when the program held most of them at once."""
     error: str = ""

@@ -114,6 +114,16 @@ class Return(Struct, frozen=True, gc=False):
     export: int
 
 
+class Gap(Struct, frozen=True, gc=False):
+    """The backward of the custom Function with that sequence number returned None for inputs that need a gradient.
+
+    ``missing`` counts those inputs alone: it points into the node's edges.
+    """
+
+    seq: int
+    missing: tuple[int, ...]
+
+
 class Kept(Struct, frozen=True, omit_defaults=True):
     """A result of an earlier step, with its graph, that the program still held; ``site`` puts it away (-1 unknown)."""
 

@@ -11,6 +11,8 @@ from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
 
 _WRONG_NUMBER = ("returned an incorrect number of gradients", "returned an invalid gradient")
 
+_ONCE = "marked with @once_differentiable"
+
 
 @rule("AG108", "custom-function")
 def custom_function(facts: Facts) -> Iterator[Finding]:
@@ -50,24 +52,37 @@ def custom_function(facts: Facts) -> Iterator[Finding]:
     References
         "Extending torch.autograd" in the PyTorch documentation.
     """
+    told: set[tuple[int, str]] = set()
     for run in facts.capture.backwards:
         if any(text in run.error for text in _WRONG_NUMBER):
             yield from _wrong_number(facts, run)
+        elif _ONCE in run.error:
+            yield from _only_once(facts, run)
         elif not run.error and run.api == "backward" and run.empty:
-            yield from _returns_none(facts, run)
+            for name, finding in _returns_none(facts, run):
+                if (run.site, name) not in told:
+                    told.add((run.site, name))
+                    yield finding
 
 
-def _returns_none(facts: Facts, run: Backward) -> Iterator[Finding]:
-    """Functions behind which every leaf stayed without gradient though the graph leads there."""
-    nodes = run.graph.nodes
-    empty = set(run.empty)
-    for node in nodes:
+def _returns_none(facts: Facts, run: Backward) -> Iterator[tuple[str, Finding]]:
+    """Functions that returned None for an input, where that leaves leaves without any gradient."""
+    missing = {gap.seq: gap.missing for gap in facts.capture.gaps}
+    for node in run.graph.nodes:
         op = facts.capture.ops[node.op] if node.op >= 0 else None
-        if op is None or not op.has(Trait.FUNCTION) or op.name.startswith(("CheckpointFunction", "_Noop")):
+        if op is None or not op.has(Trait.FUNCTION) or node.seq not in missing:
             continue
-        behind = facts.leaves_below(run, node)
-        if behind and behind <= empty:
-            yield _finding(facts, run, node, op.name.removesuffix(".apply"), sorted(behind))
+        starts = [node.edges[number][0] for number in missing[node.seq] if number < len(node.edges)]
+        behind = _leaves(facts, run, starts) & set(run.empty)
+        if behind:
+            name = op.name.removesuffix(".apply")
+            yield name, _finding(facts, run, node, name, sorted(behind))
+
+
+def _leaves(facts: Facts, run: Backward, starts: list[int]) -> set[int]:
+    nodes = run.graph.nodes
+    own = {nodes[start].variable for start in starts if nodes[start].variable >= 0}
+    return own.union(*(facts.leaves_below(run, nodes[start]) for start in starts))
 
 
 def _finding(facts: Facts, run: Backward, node: Node, name: str, leaves: list[int]) -> Finding:
@@ -78,8 +93,9 @@ def _finding(facts: Facts, run: Backward, node: Node, name: str, leaves: list[in
         "AG108",
         "custom-function",
         "warning",
-        f"{name}.backward returns None for the input that leads to {folded(names)}: nothing behind {name} gets a gradient",
-        f"Return one gradient for each input of {name}.forward, and None only for inputs that are no tensors.",
+        f"{name}.backward returns None for the input that leads to {folded(names)}, which "
+        f"{'get' if len(names) > 1 else 'gets'} no gradient",
+        f"Return one gradient for each input of {name}.forward, and None only for inputs that need none.",
         unique([
             *facts.chain(inner, "backward is defined here"),
             *facts.chain(op.site, "applied here"),
@@ -88,6 +104,30 @@ def _finding(facts: Facts, run: Backward, node: Node, name: str, leaves: list[in
         (name, *names),
         ops=(op.index,),
     )
+
+
+def _only_once(facts: Facts, run: Backward) -> Iterator[Finding]:
+    """A second derivative through a backward that is marked as not differentiable."""
+    ops = [facts.capture.ops[node.op] for node in run.graph.nodes if node.op >= 0]
+    functions = [op for op in facts.capture.ops if op.has(Trait.FUNCTION) and op.index < run.start]
+    inside = [op for op in ops if op.has(Trait.FUNCTION)] or functions[-1:]
+    for op in inside[:1]:
+        name = op.name.removesuffix(".apply")
+        yield Finding(
+            "AG108",
+            "custom-function",
+            "error",
+            f"{name}.backward is marked with @once_differentiable, and this backward() needs its derivative",
+            f"Write {name}.backward with differentiable torch operations and remove @once_differentiable, or leave {name} "
+            "out of what create_graph=True differentiates.",
+            unique([
+                *facts.chain(facts.capture.function_sites.get(name, -1), "backward is defined here"),
+                *facts.chain(op.site, "applied here"),
+                *facts.chain(run.site, "second derivative asked for here"),
+            ]),
+            (name,),
+            ops=(op.index,),
+        )
 
 
 def _wrong_number(facts: Facts, run: Backward) -> Iterator[Finding]:

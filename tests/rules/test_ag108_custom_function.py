@@ -1,0 +1,221 @@
+"""AG108: custom autograd.Functions whose backward gives nothing, or the wrong thing, back."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+from .programs import diagnosed, trained
+from .twins import calm
+
+X = torch.randn(8, 4)
+
+
+class Clip(Function):
+    @staticmethod
+    def forward(ctx, x, low):
+        ctx.save_for_backward(x)
+        ctx.low = low
+        return x.clamp(min=low)
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * (x > ctx.low), None
+
+
+class ClipNone(Clip):
+    @staticmethod
+    def backward(ctx, grad):
+        grad * 2
+        return None, None
+
+
+class ClipOne(Clip):
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+
+
+class ClipMany(Clip):
+    @staticmethod
+    def backward(ctx, grad):
+        return grad, None, None
+
+
+class ClipSum(Clip):
+    @staticmethod
+    def backward(ctx, grad):
+        return grad.sum(0, keepdim=True)[:, :2], None
+
+
+def through(function, *more):
+    encoder, head = nn.Linear(4, 4), nn.Linear(4, 1)
+    optimizer = torch.optim.SGD([*encoder.parameters(), *head.parameters()], lr=0.1)
+    for _ in range(2):
+        trained(optimizer, head(function.apply(encoder(X), *more)).pow(2).mean())
+
+
+def test_none_for_the_input_that_needs_it():
+    """None for an input that requires grad starves what lies behind it; None for a number is right."""
+    diagnosed(
+        lambda: through(ClipNone, 0.1), "AG108", "return None, None", "ClipNone", "encoder.weight",
+        severity="warning", where=ClipNone,
+    )  # fmt: skip
+    calm(lambda: through(Clip, 0.1))
+
+
+def test_too_few_gradients():
+    """backward has to return something for each argument of forward, numbers included."""
+    diagnosed(lambda: through(ClipOne, 0.1), "AG108", "return grad", "ClipOne", severity="error", where=ClipOne)
+
+
+def test_too_many_gradients():
+    """One None too many is accepted by torch, so nothing is said; a gradient too many raises."""
+
+    class Twice(Clip):
+        @staticmethod
+        def backward(ctx, grad):
+            return grad, None, grad
+
+    calm(lambda: through(ClipMany, 0.1))
+    diagnosed(lambda: through(Twice, 0.1), "AG108", "return grad, None, grad", "Twice", severity="error", where=Twice)
+
+
+def test_gradient_of_another_shape():
+    """A gradient shaped unlike its input raises, and the finding shows the return statement."""
+    diagnosed(lambda: through(ClipSum, 0.1), "AG108", "return grad.sum", "ClipSum", severity="error", where=ClipSum)
+
+
+class Affine(Function):
+    """A custom layer with a weight of its own, as in the extending notes."""
+
+    @staticmethod
+    def forward(ctx, x, weight):
+        ctx.save_for_backward(x, weight)
+        return x @ weight.t()
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, weight = ctx.saved_tensors
+        return grad @ weight, grad.t() @ x
+
+
+class AffineForgetful(Affine):
+    @staticmethod
+    def backward(ctx, grad):
+        _, weight = ctx.saved_tensors
+        return grad @ weight, None
+
+
+class AffineLayer(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function, self.weight = function, nn.Parameter(torch.randn(4, 4) * 0.1)
+
+    def forward(self, x):
+        return self.function.apply(x, self.weight)
+
+
+def layered(function):
+    net = nn.Sequential(nn.Linear(4, 4), AffineLayer(function), nn.Linear(4, 1))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(2):
+        trained(optimizer, net(X).pow(2).mean())
+
+
+def test_none_for_the_weight_alone():
+    """None for one of two inputs starves that one: here the layer's own weight."""
+    diagnosed(
+        lambda: layered(AffineForgetful), "AG108", "return grad @ weight, None", "AffineForgetful", "1.weight",
+        severity="warning", where=AffineForgetful,
+    )  # fmt: skip
+    calm(lambda: layered(Affine))
+
+
+def test_no_return_statement():
+    """A backward that falls off its end returns None."""
+
+    class Silent(Clip):
+        @staticmethod
+        def backward(ctx, grad):
+            grad * 2
+
+    diagnosed(lambda: through(Silent, 0.1), "AG108", "def backward", "Silent", severity="error", where=Silent)
+
+
+def test_saturated_straight_through():
+    """Straight-through and gradient-reversal Functions return gradients and are no mistake."""
+
+    class Reverse(Function):
+        @staticmethod
+        def forward(ctx, x, weight):
+            ctx.weight = weight
+            return x.view_as(x)
+
+        @staticmethod
+        def backward(ctx, grad):
+            return -ctx.weight * grad, None
+
+    class Round(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.round()
+
+        @staticmethod
+        @once_differentiable
+        def backward(ctx, grad):
+            return grad
+
+    calm(lambda: through(Reverse, 0.3), lambda: through(Round))
+
+
+def test_gradient_that_the_input_does_not_need():
+    """None is right where the input needs no gradient, whatever else goes in: masks, indices, frozen weights."""
+
+    class Gather(Function):
+        @staticmethod
+        def forward(ctx, x, index, mask):
+            ctx.save_for_backward(index, mask)
+            return x[index] * mask
+
+        @staticmethod
+        def backward(ctx, grad):
+            index, mask = ctx.saved_tensors
+            return torch.zeros(8, 4).index_add(0, index, grad * mask), None, None
+
+    calm(lambda: through(Gather, torch.tensor([0, 3, 5]), torch.ones(3, 1)))
+
+
+def test_once_differentiable_under_a_gradient_penalty():
+    """once_differentiable refuses the second backward that a gradient penalty needs."""
+
+    class Square(Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        @once_differentiable
+        def backward(ctx, grad):
+            (x,) = ctx.saved_tensors
+            return 2 * x * grad
+
+    class Twice(Square):
+        @staticmethod
+        def backward(ctx, grad):
+            (x,) = ctx.saved_tensors
+            return 2 * x * grad
+
+    def penalised(function):
+        critic = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(critic.parameters(), lr=0.1)
+        x = X.clone().requires_grad_()
+        (slope,) = torch.autograd.grad(function.apply(critic(x)).pow(2).sum(), x, create_graph=True)
+        trained(optimizer, slope.pow(2).sum())
+
+    diagnosed(lambda: penalised(Square), "AG108", "return 2 * x * grad", "Square", severity="error", where=Square)
+    calm(lambda: penalised(Twice))
