@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _KEPT = 4096
 _SEARCHED = 1024
 _RECENT = 64
+_DETACHED = 4
 
 
 class Exports:
@@ -28,14 +29,15 @@ class Exports:
         self.numbers: dict[float, tuple[int, int]] = {}
         """Number -> (tensor, index of the op that took it out)."""
         self._arrays: dict[int, tuple[weakref.ref[Any], int]] = {}
-        self._recent: deque[tuple[list[CodeType], int, int]] = deque(maxlen=_RECENT)
+        self._recent: deque[tuple[list[CodeType], int, int, bool]] = deque(maxlen=_RECENT)
 
     def left(self, tape: Tape, name: str, tensor: Tensor, result: Any) -> int:
         """A tensor's value became a Python or NumPy value; returns the index of the op that says so."""
         entry = tape.registry.enter(tensor, -1, len(tape.ops))
         traits = int(Trait.EXPORT) | (int(Trait.CUT) if entry.requires_grad else 0)
         index = tape.append(name, (entry.tensor,), traits=traits, site=tape.stacks.here(3))
-        self._recent.append((_functions(tape, tape.ops[index][5]), entry.tensor, len(tape.backwards)))
+        traced = _traced(tape, entry.tensor)
+        self._recent.append((_functions(tape, tape.ops[index][5]), entry.tensor, len(tape.backwards), traced))
         if isinstance(result, float):
             self._remember(result, entry.tensor, index)
         elif isinstance(result, list):
@@ -84,8 +86,8 @@ class Exports:
         function, runs = _functions(tape, site)[:1], len(tape.backwards)
         return [
             tensor
-            for functions, tensor, run in self._recent
-            if function and function[0] in functions and run == runs and tape.registry.entries[tensor].requires_grad
+            for functions, tensor, run, traced in self._recent
+            if function and function[0] in functions and run == runs and traced
         ]
 
     def _sources(self, values: Any) -> list[int]:
@@ -98,6 +100,19 @@ class Exports:
                     found.append(known[1])
                 array = getattr(array, "base", None)
         return found
+
+
+def _traced(tape: Tape, tensor: int) -> bool:
+    """Whether a tensor, or what it was detached from on the way out (`x.detach().cpu()`), requires grad."""
+    registry = tape.registry
+    for _ in range(_DETACHED):
+        if registry.entries[tensor].requires_grad:
+            return True
+        birth = registry.facts[tensor][8]
+        if birth < 0 or birth >= len(tape.ops) or not tape.ops[birth][1]:
+            return False
+        tensor = tape.ops[birth][1][0]
+    return False
 
 
 def _functions(tape: Tape, site: int) -> list[CodeType]:

@@ -121,7 +121,7 @@ class Regions:
                 site=site,
                 decorated=decorated.co_qualname if decorated is not None else "",
                 definition=tape.stacks.of_code(decorated) if decorated is not None else -1,
-                library=library or _library(frame),
+                library=library or ("" if _is_users(decorated) else _library(frame)),
                 at=len(tape.ops),
             )
         )
@@ -149,6 +149,11 @@ def _decorated(frame: FrameType | None) -> CodeType | None:
             return getattr(func, "__code__", None)
         frame = frame.f_back
     return None
+
+
+def _is_users(code: CodeType | None) -> bool:
+    """A decorated ``forward`` is the user's own, though torch's ``Module.__call__`` is what calls it."""
+    return code is not None and classify(code.co_filename) != SKIP
 
 
 def _library(frame: FrameType | None) -> str:

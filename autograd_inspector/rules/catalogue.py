@@ -10,13 +10,14 @@ from msgspec import Struct
 
 from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.capture import Capture, with_role
+from autograd_inspector.model.dataflow import DataFlow
 from autograd_inspector.model.event import LeafChange
 from autograd_inspector.model.finding import Finding
-from autograd_inspector.model.dataflow import DataFlow
 from autograd_inspector.model.location import Location
-from autograd_inspector.model.op import Op, Trait, Write
+from autograd_inspector.model.op import Op, Write
+from autograd_inspector.rules.cutting import Severed
 from autograd_inspector.rules.loose import Loose, copies_of, loose_of, unregistered_of
-from autograd_inspector.rules.severed import Severed, severed
+from autograd_inspector.rules.severed import severed
 
 Check = Callable[["Facts"], Iterable[Finding]]
 

@@ -8,8 +8,7 @@ from autograd_inspector.model.finding import Finding, Severity
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
 from autograd_inspector.rules.catalogue import CATALOGUE, Facts, folded, joined, unique
-from autograd_inspector.rules.cutting import DETACHING, Cause
-from autograd_inspector.rules.severed import Severed
+from autograd_inspector.rules.cutting import DETACHING, Cause, Severed
 
 
 def caused_by(facts: Facts, cause: Cause) -> Iterator[Severed]:
@@ -71,6 +70,8 @@ def _effect(facts: Facts, cut: Severed) -> str:
         return "the tensor given to torch.autograd.grad does not require grad"
     if cut.fatal and _grad(cut):
         return f"torch.autograd.grad does not find {names} in the graph"
+    if cut.fatal and not cut.backward.error:
+        return f"{names} got no gradient, so its .grad is None"
     if cut.fatal:
         lost = f" ({names} cannot learn)" if names else ""
         return f"the tensor given to backward does not require grad{lost}"

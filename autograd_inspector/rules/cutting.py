@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
+from msgspec import Struct
+
+from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Op, Trait
 
 Cause = Literal["detached", "no_grad", "inference_mode", "non-differentiable", "left autograd"]
+Cut = tuple[Op, int]
 
 DETACHING = {"detach", "detach_", "data", "set_data", "grad"}
 REWRAPPING = {"tensor", "as_tensor", "asarray", "from_numpy", "full", "full_like", "new_tensor", "__deepcopy__"}
 SAMPLING = "torch.distributions"
+
+
+class Severed(Struct, frozen=True):
+    """Ops that cut gradient for one reason: one grad-mode region, or one line.
+
+    ``parameters`` are the tensors meant to learn that the cut keeps from learning, ``backward`` the engine run that
+    showed it. ``fatal``: that run raised because of it.
+    """
+
+    cause: Cause
+    ops: tuple[Op, ...]
+    through: tuple[int, ...]
+    parameters: tuple[int, ...]
+    backward: Backward
+    fatal: bool
 
 
 def is_cut(capture: Capture, op: Op, through: int) -> bool:
@@ -61,3 +81,11 @@ def _exported(capture: Capture, op: Op) -> bool:
         later.has(Trait.EXPORT) or later.name in REWRAPPING or (later.name == "cpu" and _exported(capture, later))
         for later in readers
     )
+
+
+def learning(capture: Capture, op: Op) -> Iterator[int]:
+    """What an op read that may learn: leaves that require grad."""
+    for tensor in op.inputs:
+        record = capture.tensors[tensor]
+        if record.requires_grad and (record.leaf or record.kind == "parameter" or tensor in capture.optimized):
+            yield tensor

@@ -9,7 +9,7 @@ from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Region
 from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
 from autograd_inspector.rules.cut_findings import caused_by, cut_finding, outcome
-from autograd_inspector.rules.severed import Severed
+from autograd_inspector.rules.cutting import Severed
 
 _INFERENCE = "torch.inference_mode"
 INFERENCE_ERRORS = ("Inference tensors cannot be saved for backward", "Inplace update to inference tensor")

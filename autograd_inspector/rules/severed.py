@@ -5,34 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from msgspec import Struct
-
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.dataflow import DataFlow
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.rules.cutting import Cause, cause_of, is_cut
-
-Cut = tuple[Op, int]
+from autograd_inspector.rules.cutting import DETACHING, REWRAPPING, Cause, Cut, Severed, cause_of, is_cut, learning
+from autograd_inspector.rules.left import left_for_good, only_left
 
 NO_GRAD_ERROR = "does not require grad and does not have a grad_fn"
 _UNUSED_ERROR = re.compile(r"differentiated Tensors? at index (\d+)|One of the differentiated Tensors appears")
 _STATE = {"parameter", "buffer"}
-
-
-class Severed(Struct, frozen=True):
-    """Ops that cut gradient for one reason: one grad-mode region, or one line.
-
-    ``parameters`` are the tensors meant to learn that the cut keeps from learning, ``backward`` the engine run that
-    showed it. ``fatal``: that run raised because of it.
-    """
-
-    cause: Cause
-    ops: tuple[Op, ...]
-    through: tuple[int, ...]
-    parameters: tuple[int, ...]
-    backward: Backward
-    fatal: bool
 
 
 def severed(capture: Capture, flow: DataFlow, meant: frozenset[int], starved: frozenset[int]) -> tuple[Severed, ...]:
@@ -44,11 +26,22 @@ def severed(capture: Capture, flow: DataFlow, meant: frozenset[int], starved: fr
         if unused:
             return _telling(capture, _starving(capture, flow, [run], unused, fatal=True))
     runs = [run for run in capture.backwards if run.api == "backward" and not run.error]
+    missed = _found_none(capture)
+    if runs and missed:
+        return _telling(capture, _starving(capture, flow, runs, missed, fatal=True))
     if not runs or not starved:
         return ()
     told = _telling(capture, _starving(capture, flow, runs, starved, fatal=False))
+    rest = starved.difference(tensor for cut in told for tensor in cut.parameters)
     hollow = [run for run in runs if not run.graph.nodes]
-    return told or tuple(cut for run in hollow[-1:] for cut in left_for_good(capture, flow, run, starved))
+    left = [cut for run in hollow[-1:] for cut in left_for_good(capture, flow, run, rest)]
+    return (*told, *(left or only_left(capture, runs[-1], rest)))
+
+
+def _found_none(capture: Capture) -> frozenset[int]:
+    """The leaf whose ``.grad`` the program read last, was None, and made it fail."""
+    reads = capture.grad_reads[-1:] if "NoneType" in capture.error else ()
+    return frozenset(r.tensor for r in reads if r.gradient < 0 and r.leaf and capture.tensors[r.tensor].requires_grad)
 
 
 def _not_in_graph(run: Backward) -> frozenset[int]:
@@ -74,8 +67,8 @@ def _intended(capture: Capture, cut: Severed) -> bool:
     if cut.cause == "non-differentiable":
         return True
     first = cut.ops[0]
-    if first.name == "set_data":
-        return False
+    if first.name in {"set_data", "grad"}:
+        return first.name == "grad"
     place = capture.place(first.site)
     if place is not None and "deepcopy" in place.source:
         return True
@@ -143,30 +136,16 @@ def _place(capture: Capture, op: Op, cause: Cause) -> tuple[str, int]:
     return (place.filename, place.lineno) if place is not None else ("", region.id if switched else op.site)
 
 
-def left_for_good(capture: Capture, flow: DataFlow, run: Backward, starved: frozenset[int] | None) -> Iterator[Severed]:
-    """The last value that left torch before a backward from a tensor that nothing meant to learn leads to."""
-    since = max((earlier.end for earlier in capture.backwards[: run.index]), default=0)
-    for op in reversed(capture.ops[since : run.start]):
-        if op.has(Trait.EXPORT):
-            starts = [(tensor, op.index) for tensor in op.inputs]
-            found = [t for above, _ in flow.upstream(starts) for t in _learning(capture, above)]
-            lost = tuple(dict.fromkeys(t for t in found if starved is None or t in starved))
-            if lost:
-                yield Severed("left autograd", (op,), op.inputs[:1], lost, run, fatal=starved is None)
-                return
-
-
 def _parameters_above(capture: Capture, flow: DataFlow, op: Op) -> Iterator[int]:
     """Leaves from which gradient would arrive at the op, were it not cut."""
-    yield from _learning(capture, op)
-    starts = [(t, op.index) for t in op.inputs if capture.tensors[t].requires_grad or t in op.outputs]
-    for above, through in flow.upstream(starts, lambda o, t: not is_cut(capture, o, t)):
-        if not is_cut(capture, above, through):
-            yield from _learning(capture, above)
+    yield from learning(capture, op)
+    back = op.name in REWRAPPING
 
+    def stops(above: Op, through: int) -> bool:
+        # What came back from NumPy had to be detached on the way out: that is one cut, not two.
+        return is_cut(capture, above, through) and not (back and above.name in DETACHING)
 
-def _learning(capture: Capture, op: Op) -> Iterator[int]:
-    for tensor in op.inputs:
-        record = capture.tensors[tensor]
-        if record.requires_grad and (record.leaf or record.kind == "parameter" or tensor in capture.optimized):
-            yield tensor
+    starts = [(t, op.index) for t in op.inputs if back or capture.tensors[t].requires_grad or t in op.outputs]
+    for above, through in flow.upstream(starts, lambda o, t: not stops(o, t)):
+        if not stops(above, through):
+            yield from learning(capture, above)

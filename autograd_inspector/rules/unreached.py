@@ -8,8 +8,7 @@ from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op
 from autograd_inspector.rules.catalogue import Facts, joined, rule, unique
 from autograd_inspector.rules.cut_findings import caused_by, cut_finding, described
-from autograd_inspector.rules.cutting import DETACHING, SAMPLING
-from autograd_inspector.rules.severed import Severed
+from autograd_inspector.rules.cutting import DETACHING, SAMPLING, Severed
 
 
 @rule("AG101", "detached")
@@ -122,10 +121,10 @@ def left_autograd(facts: Facts) -> Iterator[Finding]:
         torch.tensor (it always copies); torch.Tensor.item; torch.distributed.nn for collectives with gradient.
     """
     for cut in caused_by(facts, "left autograd"):
-        op = cut.ops[0]
+        op = _way_out(facts, cut.ops[0])
         taken = _taken_out(facts, op)
         way = _OUT.get(op.name) or " and ".join([*(_OUT[o.name] for o in taken), f"`{_spelled(op)}`"])
-        what = joined(map(facts.name, op.inputs), 3)
+        what = joined(map(facts.name, cut.ops[0].inputs), 3)
         yield cut_finding(
             facts,
             "AG105",
@@ -133,7 +132,7 @@ def left_autograd(facts: Facts) -> Iterator[Finding]:
             f"{way} turned {what} into a value outside of torch: what is computed from it has no history"
             if op.name in _OUT
             else f"{way} made a copy of {what} that has no history",
-            _rewrap_fix(facts, op),
+            _rewrap_fix(facts, cut.ops[0]),
             unique(
                 [
                     *facts.chain(op.site, "left torch here" if op.name in _OUT else "rewrapped here"),
@@ -141,6 +140,14 @@ def left_autograd(facts: Facts) -> Iterator[Finding]:
                 ]
             ),
         )
+
+
+def _way_out(facts: Facts, op: Op) -> Op:
+    """Of ``x.detach().numpy()`` the second part."""
+    if op.name not in DETACHING:
+        return op
+    later = facts.capture.ops[op.index + 1 :]
+    return next((o for o in later if o.name in _OUT and set(o.inputs) & set(op.outputs)), op)
 
 
 def _taken_out(facts: Facts, op: Op) -> list[Op]:

@@ -8,7 +8,8 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.rules.catalogue import Facts, folded, joined, rule, unique
-from autograd_inspector.rules.severed import NO_GRAD_ERROR, Severed
+from autograd_inspector.rules.cutting import Severed, differentiable
+from autograd_inspector.rules.severed import NO_GRAD_ERROR
 
 
 @rule("AG106", "no-trainable-input")
@@ -113,7 +114,9 @@ def _all_frozen(facts: Facts, run: Backward) -> Finding:
     changes = [c for c in capture.leaf_changes if c.tensor in inputs and not c.requires_grad and c.at <= run.start]
     names = [facts.name(t) for t in frozen]
     roots = joined(map(facts.name, run.roots), 2)
-    sources = dict.fromkeys(capture.tensors[t].variable for op, _ in above for t in op.inputs if _given(facts, t))
+    given = list(dict.fromkeys(t for op, _ in above for t in op.inputs if _given(facts, t)))
+    sources = [capture.tensors[t].variable for t in given]
+    made_at = [op for op in map(facts.flow.birth, given) if op is not None and not names]
     since = f"{folded(names)} {'are' if len(names) > 1 else 'is'} frozen" if names else "no parameter took part"
     if sources and not names:
         since += f", only {joined(sources, 4)}"
@@ -123,13 +126,14 @@ def _all_frozen(facts: Facts, run: Backward) -> Finding:
         "no-trainable-input",
         "error",
         f"nothing that {roots} is computed from requires grad: {since}",
-        "Call requires_grad_(True) on what should learn before the forward."
+        "Call requires_grad_(True) before the forward on what should learn, or on the input whose gradient you want."
         if names
-        else "Compute the loss from the output of what should learn.",
+        else "Compute the loss from the output of what should learn: a parameter, or a tensor with requires_grad=True.",
         unique(
             [
                 *(place for change in changes[-1:] for place in facts.chain(change.site, "frozen here")),
                 *made,
+                *(place for op in made_at[:3] for place in facts.chain(op.site, "made here, without requires_grad")),
                 *facts.chain(run.site, "backward called here"),
             ]
         ),
@@ -138,8 +142,11 @@ def _all_frozen(facts: Facts, run: Backward) -> Finding:
 
 
 def _given(facts: Facts, tensor: int) -> bool:
+    """Whether the program made a tensor from nothing, or had it before, and gave it a name."""
     record = facts.capture.tensors[tensor]
-    return record.birth < 0 and record.kind == "input" and bool(record.variable) and not record.requires_grad
+    made = facts.capture.ops[record.birth] if record.birth >= 0 else None
+    fresh = not made.inputs if made is not None else record.kind == "input"
+    return fresh and bool(record.variable) and not record.requires_grad and differentiable(record.dtype)
 
 
 def _never_computed(facts: Facts) -> Iterator[Finding]:

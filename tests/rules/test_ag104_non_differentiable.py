@@ -199,3 +199,25 @@ def test_where_and_masks_of_predictions():
         trained(optimizer, top.mean())
 
     silent(healthy)
+
+
+def test_ranks_buckets_and_histograms():
+    """Sorting order, bucket numbers and bin counts have no derivative."""
+
+    def program(count):
+        net = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        trained(optimizer, count(net(X).squeeze(-1)).float().pow(2).mean())
+
+    def ranks(score):
+        return score.argsort()
+
+    def buckets(score):
+        return torch.bucketize(score, torch.linspace(-1, 1, 5))
+
+    def whole(score):
+        return score.to(torch.int64)
+
+    for sick, line in ((ranks, "score.argsort()"), (buckets, "torch.bucketize("), (whole, "torch.int64")):
+        diagnosed(lambda sick=sick: program(sick), "AG104", line, "weight", severity="error", where=sick)
+    silent(lambda: program(lambda score: score.sort().values))

@@ -141,3 +141,30 @@ def test_frozen_discriminator_not_thawed():
 
     diagnosed(lambda: gan(thaw=False), "AG106", "d.requires_grad_(False)", "d.weight", severity="error", where=gan)
     silent(lambda: gan(thaw=True))
+
+
+def test_bare_weight_that_does_not_require_grad():
+    """A weight made without requires_grad=True is named, with the line that made it."""
+
+    def descent(make):
+        weight = make()
+        loss = (X @ weight).pow(2).mean()
+        loss.backward()
+        with torch.no_grad():
+            weight -= 0.1 * weight.grad
+
+    def plain():
+        weight = torch.ones(4, 1)
+        return weight  # noqa: RET504 - the name is what the message says
+
+    finding = diagnosed(
+        lambda: descent(plain),
+        "AG106",
+        "loss = (X @ weight)",
+        "weight",
+        "requires_grad",
+        severity="error",
+        where=descent,
+    )
+    assert any("torch.ones(4, 1)" in place.source for place in finding.locations)
+    silent(lambda: descent(lambda: torch.ones(4, 1, requires_grad=True)))
