@@ -187,7 +187,7 @@ class Recorder(TorchFunctionMode):
         try:
             result = self.call(func, args, kwargs) if frame is None else func(*args, **kwargs)
         except BaseException as error:
-            self._failed(name, entries, versions, traits, error)
+            self._failed(name, inputs, entries, versions, traits, error)
             raise
         try:
             last = _sequence()
@@ -250,13 +250,23 @@ class Recorder(TorchFunctionMode):
             self.on_failure(failure)
         return result
 
-    def _failed(self, name: str, entries: list[Entry], versions: list[int], traits: int, error: BaseException) -> None:
-        """Keep the call that raised, with what it was given."""
+    def _failed(
+        self,
+        name: str,
+        inputs: list[Tensor],
+        entries: list[Entry],
+        versions: list[int],
+        traits: int,
+        error: BaseException,
+    ) -> None:
+        """Keep the call that raised, with what it was given and what it wrote before it raised."""
         try:
             tape = self.tape
+            after = [version_of(tensor) for tensor in inputs]
             tape.append(
                 name,
                 tuple(e.tensor for e in entries),
+                writes=_writes(inputs, entries, versions, after),
                 traits=traits,
                 error=f"{type(error).__name__}: {error}"[:2000],
                 versions=tuple(versions),

@@ -21,10 +21,10 @@ def recompute_edits(facts: Facts) -> Iterator[Finding]:
     for op in capture.ops:
         if not op.has(Trait.BACKWARD):
             for tensor in op.inputs:
-                forward[_key(facts, op), tensor] = op
+                forward[key_of(facts, op), tensor] = op
             continue
         for tensor in dict.fromkeys(op.inputs):
-            before = forward.get((_key(facts, op), tensor))
+            before = forward.get((key_of(facts, op), tensor))
             if before is None or tensor in before.outputs or tensor in _writes(before):
                 continue
             edits = [
@@ -40,7 +40,8 @@ def recompute_edits(facts: Facts) -> Iterator[Finding]:
         yield _finding(facts, members)
 
 
-def _key(facts: Facts, op: Op) -> Key:
+def key_of(facts: Facts, op: Op) -> Key:
+    """What tells a recomputed op from others: its name and where it was called."""
     frames = facts.capture.site(op.site)
     inner = frames[0] if frames else None
     return op.name, inner.lineno if inner else -1, inner.filename if inner else "", inner.column if inner else -1

@@ -38,19 +38,23 @@ def _candidates(
 ) -> list[tuple[Op, int]]:
     """(op, tensor) that may have saved it: custom Functions, then what read it at that version, then what made it.
 
-    Among those of a kind, the tensors come first whose grad_fn has the name that the error says.
+    First come the ops of which a hook holds a saved tensor, then the tensors whose grad_fn has the name that the
+    error says.
     """
     tensors = facts.capture.tensors
+    packing = {node.op for node in run.graph.nodes if any(saved.status == "packed" for saved in node.saved)}
     found = []
     for op in facts.capture.ops[: run.end]:
         met = [
             *((t, version, False) for t, version in zip(op.inputs, op.versions, strict=False)),
+            *((write.tensor, write.after, False) for write in op.writes),
             *((t, 0, True) for t in op.outputs if tensors[t].birth == op.index),
         ]
         for tensor, version, made in met:
             if version == then and tensors[tensor].shape == shape:
                 named = _grad_fn(facts, tensor, run.start) == history.lower()
-                found.append(((not op.has(Trait.FUNCTION), made, not named), (op, tensor)))
+                rank = (not op.has(Trait.FUNCTION), made, op.index not in packing, not named)
+                found.append((rank, (op, tensor)))
     return [pair for _, pair in sorted(found, key=lambda entry: entry[0])]
 
 

@@ -10,6 +10,7 @@ from autograd_inspector.model.op import Op, Trait, Write
 from autograd_inspector.rules.advice import needs_because, repair
 from autograd_inspector.rules.arrays import numpy_edits
 from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
+from autograd_inspector.rules.packed import packed_edits
 from autograd_inspector.rules.recompute import recompute_edits
 from autograd_inspector.rules.saving import Saved, counter_of, made_at, place_of, saved_name, saver_name
 
@@ -58,6 +59,7 @@ def unseen_edit(facts: Facts) -> Iterator[Finding]:
                 yield _unseen(facts, run, members)
         yield from numpy_edits(facts, run, seen)
     yield from recompute_edits(facts)
+    yield from packed_edits(facts)
 
 
 def _unseen_writes(facts: Facts, run: Backward, node: Node, saved: SavedTensor) -> Iterator[tuple[Op, Write]]:
