@@ -15,6 +15,7 @@ from torch.nn.modules import module as hooks
 from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.local_names import user_frames, variables
 from autograd_inspector.capture.patches import observed
+from autograd_inspector.capture.plain import plain_attributes
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.model.event import Change, ChangeKind
 from autograd_inspector.model.op import ModuleCall
@@ -41,6 +42,8 @@ class Modules:
         """tensor id -> root number -> its names there."""
         self.current: dict[int, dict[str, int]] = {}
         """root number -> name -> the tensor that had it at the last look."""
+        self.plain: dict[str, dict[int, None]] = {}
+        """Attribute that only looks as if it froze something -> the parameters that it was meant for."""
         self._stale = False
         self._known: dict[int, tuple[weakref.ref[nn.Module], int, str]] = {}
         self._counts: dict[int, int] = {}
@@ -131,6 +134,8 @@ class Modules:
         for name, buffer in root.named_buffers(remove_duplicate=False):
             self._name(buffer, number, name)
             registry.buffers.add(self.tape.id_of(buffer))
+        for name, tensor in plain_attributes(self.tape, root):
+            self.plain.setdefault(name, {})[tensor] = None
         return self.roots[number]
 
     def adopt(self, parameters: Iterable[Tensor]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -12,6 +13,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from autograd_inspector.capture.guard import Guard
+from autograd_inspector.capture.history import is_leaf
 from autograd_inspector.capture.loading import Loads
 from autograd_inspector.capture.patches import observed
 from autograd_inspector.capture.placement import rows_of, settings_of
@@ -42,7 +44,7 @@ class Optimizers:
             stack.enter_context(self._steps.installed())
             for name, before, after in (
                 ("__init__", None, self._created),
-                ("add_param_group", None, self._grown),
+                ("add_param_group", _handled, self._grown),
                 ("load_state_dict", self._loads.begin, self._loads.end),
                 ("zero_grad", None, self._zeroed),
             ):
@@ -103,10 +105,26 @@ class Optimizers:
             )
         )
 
-    def _grown(self, optimizer: Optimizer, _args: Any, _kwargs: Any, _before: Any) -> None:
+    def _grown(self, optimizer: Optimizer, args: Any, kwargs: Any, handled: BaseException | None) -> None:
+        if sys.exc_info()[1] is not handled:
+            self._refused(optimizer, args[1] if len(args) > 1 else kwargs.get("param_group", {}))
+            return
         known = self.number_of(optimizer)
         if known is not None:
             self.changed(optimizer, known)
+
+    def _refused(self, optimizer: Optimizer, group: dict[str, Any]) -> None:
+        """The group held a non-leaf, or a parameter that another group has: note which."""
+        given = group.get("params", ())
+        present = {id(p) for own in optimizer.param_groups for p in own["params"]}
+        tensors = [p for p in given if isinstance(p, Tensor)] if isinstance(given, (list, tuple)) else []
+        wrong = [p for p in tensors if id(p) in present or not is_leaf(p)]
+        self.adopt(wrong)
+        tape = self.tape
+        ids = tuple(tape.id_of(p) for p in wrong)
+        tape.changes.append(
+            Change(len(tape.ops), "optimizer_refused", type(optimizer).__name__, tape.stacks.here(0), ids)
+        )
 
     def _zeroed(self, optimizer: Optimizer, _args: Any, _kwargs: Any, _before: Any) -> None:
         if self.tape.active():
@@ -141,3 +159,8 @@ class Optimizers:
     def snapshot(self, optimizer: Optimizer, number: int) -> None:
         """Read where this optimizer's parameters, gradients and state live now."""
         self.tape.rows[number] = list(rows_of(self.tape, optimizer, number))
+
+
+def _handled(_optimizer: Optimizer, _args: Any, _kwargs: Any) -> BaseException | None:
+    """The exception that was being handled when the call began: what is raised later is the call's own."""
+    return sys.exc_info()[1]

@@ -26,6 +26,7 @@ from autograd_inspector.capture.modules import Modules
 from autograd_inspector.capture.observers import Observers
 from autograd_inspector.capture.ops import Recorder
 from autograd_inspector.capture.optimizers import Optimizers
+from autograd_inspector.capture.plain import note_plain_attributes
 from autograd_inspector.capture.regions import Regions
 from autograd_inspector.capture.tape import new_tape
 from autograd_inspector.capture.tracebacks import without_own_frames
@@ -118,6 +119,7 @@ class Session:
         self.modules.rescan()
         for number, optimizer in self.optimizers.alive():
             self.optimizers.snapshot(optimizer, number)
+        note_plain_attributes(self.tape, self.modules.plain)
         walk_alive(self.tape)
         if error is not None:
             registry = self.tape.registry

@@ -52,6 +52,8 @@ ChangeKind = Literal[
     "optimizer_load_state_dict",
     "optimizer_load_failed",
     "optimizer_created",
+    "optimizer_refused",
+    "plain_attribute",
     "zero_grad",
 ]
 

@@ -87,7 +87,7 @@ def _finding(facts: Facts, op: Op, what: str, fix: str) -> Finding:
     return Finding(
         "AG203",
         "forbidden-inplace",
-        "error",
+        "error" if facts.capture.error else "info",  # The program caught it and went on.
         f"`{op.name}` cannot modify {name} in place: {name}{by} {what}",
         fix.replace("{name}", name),
         unique([

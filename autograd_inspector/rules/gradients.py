@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from autograd_inspector.model.event import GradRead
 from autograd_inspector.model.finding import Finding
-from autograd_inspector.rules.catalogue import Facts, rule, unique
+from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
 
+_NON_LEAF = "can't optimize a non-leaf Tensor"
 _CONVERSIONS = {"to", "double", "float", "half", "bfloat16", "cuda", "cpu", "type", "type_as", "clone", "reshape", "view"}
 
 
@@ -36,6 +37,7 @@ def nonleaf_grad(facts: Facts) -> Iterator[Finding]:
     References
         torch.Tensor.grad, torch.Tensor.is_leaf, torch.Tensor.retain_grad.
     """
+    yield from _refused(facts)
     told: dict[int, list[GradRead]] = {}
     for read in facts.capture.grad_reads:
         if not read.leaf and not read.retains_grad and read.gradient < 0 and facts.capture.site(read.site):
@@ -76,7 +78,33 @@ def _finding(facts: Facts, reads: list[GradRead]) -> Finding:
 
 
 def _was_leaf(facts: Facts, tensor: int) -> bool:
-    """Whether the tensor was computed straight from a leaf that requires grad."""
+    """Whether the tensor is the result of an expression in one leaf alone, shaped like it: that leaf, rewritten."""
     made = facts.flow.birth(tensor)
+    if made is None or made.call >= 0:
+        return False
     tensors = facts.capture.tensors
-    return made is not None and any(tensors[t].requires_grad and tensors[t].leaf for t in made.inputs)
+    given = [tensors[t] for t in made.inputs if tensors[t].requires_grad]
+    return len(given) == 1 and given[0].leaf and given[0].shape == tensors[tensor].shape
+
+
+def _refused(facts: Facts) -> Iterator[Finding]:
+    """An optimizer was given something that is no leaf."""
+    for change in facts.capture.changes:
+        if change.kind != "optimizer_refused" or _NON_LEAF not in facts.capture.error:
+            continue
+        names = [facts.name(t) for t in change.tensors]
+        births = [op for op in map(facts.flow.birth, change.tensors) if op is not None]
+        what = f"the result of `{births[0].name}`" if births else "the result of an expression"
+        yield Finding(
+            "AG302",
+            "nonleaf-grad",
+            "error",
+            f"{change.api} was given {folded(names)}, which is not a leaf but {what}: backward stores no gradient there",
+            "Make the tensor with its final dtype and device, call requires_grad_() (or nn.Parameter) last, and give that "
+            "to the optimizer.",
+            unique([
+                *(place for op in births[:4] for place in facts.chain(op.site, "became a non-leaf here")),
+                *facts.chain(change.site, "given to the optimizer here"),
+            ]),
+            tuple(dict.fromkeys(names)),
+        )

@@ -8,6 +8,8 @@ from autograd_inspector.model.event import LeafChange
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.rules.catalogue import Facts, folded, joined, rule, unique
 
+_IN_TWO_GROUPS = "appear in more than one parameter group"
+
 
 @rule("AG406", "frozen-in-optimizer")
 def frozen_in_optimizer(facts: Facts) -> Iterator[Finding]:
@@ -37,6 +39,8 @@ def frozen_in_optimizer(facts: Facts) -> Iterator[Finding]:
     """
     yield from _still_moving(facts)
     yield from _frozen_with_its_twin(facts)
+    yield from _unfrozen_again(facts)
+    yield from _never_frozen(facts)
 
 
 def _still_moving(facts: Facts) -> Iterator[Finding]:
@@ -99,6 +103,58 @@ def _siblings_learn(facts: Facts, name: str, change: LeafChange) -> bool:
     )
 
 
+def _unfrozen_again(facts: Facts) -> Iterator[Finding]:
+    """Frozen, and all of it thawed by one line before any step: by a loop over everything, as a rule."""
+    capture = facts.capture
+    first = min((step.at for step in capture.steps), default=-1)
+    frozen: dict[int, LeafChange] = {}
+    thawed: dict[int, set[int]] = {}
+    for change in capture.leaf_changes:
+        if change.at > first:
+            break
+        if not change.requires_grad:
+            frozen[change.tensor] = change
+        elif change.tensor in frozen:
+            thawed.setdefault(change.site, set()).add(change.tensor)
+    for site, tensors in thawed.items():
+        moved = sorted(tensors & capture.optimized & facts.reached)
+        # Freeze all and thaw the head is how it is done; freeze all and thaw all changes nothing.
+        if not moved or tensors < frozen.keys() or frozen.keys() >= capture.optimized:
+            continue
+        names = [facts.name(t) for t in moved]
+        many = len(names) > 1
+        yield Finding(
+            "AG406",
+            "frozen-in-optimizer",
+            "warning",
+            f"{folded(names)} {'were' if many else 'was'} frozen and then unfrozen again before the first step, so step() "
+            f"moves {'them' if many else 'it'}",
+            "Freeze last, after whatever sets requires_grad of all parameters, or leave the frozen ones out of that loop.",
+            unique([*facts.chain(site, "unfrozen again here"), *facts.chain(frozen[moved[0]].site, "frozen here")]),
+            tuple(dict.fromkeys(names)),
+        )
+
+
+def _never_frozen(facts: Facts) -> Iterator[Finding]:
+    """`module.requires_grad = False` sets an attribute that nobody reads, and what it was to freeze is stepped."""
+    for change in facts.capture.changes:
+        moved = [t for t in change.tensors if t in facts.meant and t in facts.reached]
+        if change.kind != "plain_attribute" or not moved:
+            continue
+        names = [facts.name(t) for t in moved]
+        yield Finding(
+            "AG406",
+            "frozen-in-optimizer",
+            "warning",
+            f"{folded(names)} {'are' if len(names) > 1 else 'is'} not frozen: `.{change.api} = False` set a plain attribute "
+            "that torch does not read, and step() moves "
+            f"{'them' if len(names) > 1 else 'it'}",
+            "Call `.requires_grad_(False)` on the module (or set `.requires_grad` of each of its parameters).",
+            facts.chain(change.site, "freezes nothing here"),
+            tuple(dict.fromkeys([*names, change.api])),
+        )
+
+
 @rule("AG407", "duplicate-parameter")
 def duplicate_parameter(facts: Facts) -> Iterator[Finding]:
     """One parameter twice in an optimizer, or in two optimizers that take turns.
@@ -143,7 +199,27 @@ def duplicate_parameter(facts: Facts) -> Iterator[Finding]:
                 facts.chain(optimizer.site, "given to the optimizer twice here"),
                 tuple(dict.fromkeys([*names, *aliases])),
             )
+    yield from _refused(facts)
     yield from _two_optimizers(facts)
+
+
+def _refused(facts: Facts) -> Iterator[Finding]:
+    """An optimizer raised: another of its groups has the parameter already."""
+    for change in facts.capture.changes:
+        if change.kind != "optimizer_refused" or _IN_TWO_GROUPS not in facts.capture.error or not change.tensors:
+            continue
+        names = [facts.name(t) for t in change.tensors]
+        yield Finding(
+            "AG407",
+            "duplicate-parameter",
+            "error",
+            f"{change.api} refused duplicate parameters: {folded(names)} {'are' if len(names) > 1 else 'is'} in another of its "
+            "groups already",
+            "Leave them out of the general group: "
+            "`own = set(map(id, head.parameters())); rest = [p for p in net.parameters() if id(p) not in own]`.",
+            facts.chain(change.site, "given to the optimizer a second time here"),
+            tuple(dict.fromkeys(names)),
+        )
 
 
 def _two_optimizers(facts: Facts) -> Iterator[Finding]:

@@ -41,6 +41,8 @@ def unwanted_gradient(facts: Facts) -> Iterator[Finding]:
     names = [facts.name(t) for t in copies]
     use = next((op for op in facts.capture.ops if set(copies) & set(op.inputs) and op.call >= 0), None)
     runs = [r for r in facts.capture.backwards if r.api == "backward" and not r.error]
+    plain = [c for c in facts.capture.changes if c.kind == "plain_attribute" and set(c.tensors) & set(copies)]
+    why = f" (`.{plain[0].api} = False` on a module or a misspelt attribute freezes nothing)" if plain else ""
     root = use
     call = facts.capture.calls[root.call] if root is not None else None
     while call is not None and call.parent >= 0:
@@ -50,9 +52,10 @@ def unwanted_gradient(facts: Facts) -> Iterator[Finding]:
         "unwanted-gradient",
         "warning",
         f"backward reaches {folded(names)}, a copy that no optimizer holds: a target network or teacher that was not "
-        "detached",
+        f"detached{why}",
         "Call it under torch.no_grad(), detach() its output, or freeze the copy: requires_grad_(False).",
         unique([
+            *(place for change in plain[:1] for place in facts.chain(change.site, "freezes nothing here")),
             *(facts.chain(call.site, "called with grad mode on here") if call is not None else ()),
             *(facts.chain(use.site, "used here") if use is not None else ()),
             *(place for run in runs[-1:] for place in facts.chain(run.site, "backward called here")),

@@ -1,0 +1,143 @@
+"""AG301: parameters meant to learn that no backward reached."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from .programs import diagnosed, trained
+from .twins import calm
+
+X, Y = torch.randn(8, 4), torch.randint(0, 2, (8,))
+
+
+class TwoHeads(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.trunk, self.main, self.aux = nn.Linear(4, 4), nn.Linear(4, 2), nn.Linear(4, 2)
+
+    def forward(self, x):
+        hidden = self.trunk(x).relu()
+        return self.main(hidden), self.aux(hidden)
+
+
+def fit(net, loss_of, steps=2):
+    optimizer = torch.optim.Adam(net.parameters(), lr=1e-2)
+    for step in range(steps):
+        trained(optimizer, loss_of(net, step))
+
+
+def test_head_whose_output_is_dropped():
+    """An auxiliary head that runs and is left out of the loss does not learn; weighted with 0 it is reached."""
+
+    def main_only(net, _):
+        output, auxiliary = net(X)
+        return F.cross_entropy(output, Y)
+
+    def both(net, _):
+        output, auxiliary = net(X)
+        return F.cross_entropy(output, Y) + 0.0 * auxiliary.sum()
+
+    diagnosed(
+        lambda: fit(TwoHeads(), main_only), "AG301", "self.aux(hidden)", "aux.weight", severity="warning", where=TwoHeads
+    )
+    calm(lambda: fit(TwoHeads(), both))
+
+
+def test_layer_that_forward_forgot():
+    """A layer that forward never calls does not learn."""
+
+    class Forgetful(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.middle, self.last = nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 2)
+
+        def forward(self, x):
+            return self.last(self.first(x).relu())
+
+    def sick():
+        net = Forgetful()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            trained(optimizer, F.cross_entropy(net(X), Y))
+
+    diagnosed(sick, "AG301", "torch.optim.SGD(net.parameters()", "middle.weight", severity="warning")
+
+
+def test_branch_taken_in_some_steps():
+    """Experts and branches that take turns all get gradient in the end; one never taken does not."""
+
+    class Switch(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.experts = nn.ModuleList(nn.Linear(4, 2) for _ in range(3))
+
+        def forward(self, x, expert):
+            return self.experts[expert](x)
+
+    def program(choose):
+        net = Switch()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for step in range(4):
+            trained(optimizer, net(X, choose(step)).pow(2).mean())
+
+    diagnosed(
+        lambda: program(lambda step: step % 2), "AG301", "torch.optim.SGD(", "experts.2.weight",
+        severity="warning", where=program,
+    )  # fmt: skip
+    calm(lambda: program(lambda step: step % 3))
+
+
+def test_two_optimizers_that_take_turns():
+    """What another loss trains in another step is no starved parameter."""
+
+    def program():
+        net = TwoHeads()
+        first = torch.optim.SGD([*net.trunk.parameters(), *net.main.parameters()], lr=0.1)
+        second = torch.optim.SGD(net.aux.parameters(), lr=0.1)
+        for step in range(4):
+            output, auxiliary = net(X)
+            if step % 2:
+                trained(second, auxiliary.pow(2).mean())
+            else:
+                trained(first, F.cross_entropy(output, Y))
+
+    calm(program)
+
+
+def test_warm_up_of_a_second_stage():
+    """A loss term that begins later in the run counts: its head is reached by then."""
+
+    def program():
+        net = TwoHeads()
+        fit(net, lambda n, step: F.cross_entropy(n(X)[0], Y) + (n(X)[1].pow(2).mean() if step >= 2 else 0), steps=4)
+
+    calm(program)
+
+
+def test_embedding_of_an_unused_modality():
+    """An encoder for an input that is never given does not learn."""
+
+    class Multimodal(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.text, self.image, self.head = nn.Linear(4, 4), nn.Linear(6, 4), nn.Linear(4, 2)
+
+        def forward(self, text=None, image=None):
+            hidden = 0
+            if text is not None:
+                hidden = hidden + self.text(text)
+            if image is not None:
+                hidden = hidden + self.image(image)
+            return self.head(hidden)
+
+    def program(**inputs):
+        net = Multimodal()
+        optimizer = torch.optim.AdamW(net.parameters(), lr=1e-3)
+        trained(optimizer, F.cross_entropy(net(**inputs), Y))
+
+    diagnosed(
+        lambda: program(text=X), "AG301", "torch.optim.AdamW(", "image.weight", severity="warning", where=program
+    )
+    calm(lambda: program(text=X, image=torch.randn(8, 6)))

@@ -1,0 +1,130 @@
+"""AG302: gradients that are not where the program looks for them."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from .programs import diagnosed, silent
+from .twins import calm
+
+X = torch.randn(5, 3)
+
+
+def test_leaf_moved_to_another_dtype():
+    """`.to()` of a leaf returns a non-leaf, whose .grad stays None."""
+
+    def sick():
+        w = torch.randn(3, 1, requires_grad=True).to(torch.float64)
+        (X.double() @ w).pow(2).mean().backward()
+        return w.grad
+
+    def healthy():
+        w = torch.randn(3, 1).to(torch.float64).requires_grad_()
+        (X.double() @ w).pow(2).mean().backward()
+        return w.grad
+
+    diagnosed(sick, "AG302", ".to(torch.float64)", "w", severity="warning")
+    calm(healthy)
+
+
+def test_weight_scaled_at_creation():
+    """`torch.randn(..., requires_grad=True) * 0.01` is a non-leaf: Xavier scaling by hand loses the weight."""
+
+    def sick():
+        w1 = torch.randn(3, 4, requires_grad=True) * 0.01
+        w2 = torch.ones(4, 1, requires_grad=True)
+        ((X @ w1).relu() @ w2).pow(2).mean().backward()
+        with torch.no_grad():
+            w1 -= 0.1 * w1.grad
+            w2 -= 0.1 * w2.grad
+
+    def healthy():
+        w1 = (torch.randn(3, 4) * 0.01).requires_grad_()
+        w2 = torch.ones(4, 1, requires_grad=True)
+        ((X @ w1).relu() @ w2).pow(2).mean().backward()
+        with torch.no_grad():
+            w1 -= 0.1 * w1.grad
+            w2 -= 0.1 * w2.grad
+
+    diagnosed(sick, "AG302", "requires_grad=True) * 0.01", "w1", severity="error")
+    calm(healthy)
+
+
+def test_weight_replaced_by_its_update():
+    """`w = w - lr * w.grad` makes a non-leaf of w: the second step finds no gradient."""
+
+    def sick():
+        w = torch.randn(3, 1, requires_grad=True)
+        for _ in range(2):
+            (X @ w).pow(2).mean().backward()
+            w = w - 0.1 * w.grad
+
+    def healthy():
+        w = torch.randn(3, 1, requires_grad=True)
+        for _ in range(2):
+            (X @ w).pow(2).mean().backward()
+            w = (w - 0.1 * w.grad).detach().requires_grad_()
+
+    diagnosed(sick, "AG302", "w = w - 0.1 * w.grad", "w", severity="error")
+    calm(healthy)
+
+
+def test_gradient_of_an_activation():
+    """Saliency reads the gradient of an activation: retain_grad() keeps it."""
+
+    def sick():
+        hidden = nn.Linear(3, 4)(X)
+        hidden.tanh().sum().backward()
+        return hidden.grad
+
+    def healthy():
+        hidden = nn.Linear(3, 4)(X)
+        hidden.retain_grad()
+        hidden.tanh().sum().backward()
+        return hidden.grad
+
+    finding = diagnosed(sick, "AG302", "hidden = nn.Linear", "hidden", severity="warning")
+    assert "retain_grad" in finding.fix
+    calm(healthy)
+
+
+def test_parameters_of_an_optimizer_are_checked_by_torch():
+    """A library or a debugger that looks at .grad of every tensor before backward is no mistake of the program."""
+
+    def program():
+        w = torch.randn(3, 1, requires_grad=True)
+        assert w.grad is None
+        (X @ w).sum().backward()
+        assert w.grad is not None
+
+    silent(program)
+
+
+def test_input_normalised_before_saliency():
+    """requires_grad_ on the image and reading the gradient of its normalised version are two tensors."""
+
+    def sick():
+        image = torch.rand(1, 3).requires_grad_()
+        image = (image - 0.5) / 0.5
+        nn.Linear(3, 2)(image)[0, 1].backward()
+        return image.grad.abs().max()
+
+    def healthy():
+        image = torch.rand(1, 3)
+        image = ((image - 0.5) / 0.5).requires_grad_()
+        nn.Linear(3, 2)(image)[0, 1].backward()
+        return image.grad.abs().max()
+
+    diagnosed(sick, "AG302", "image = (image - 0.5) / 0.5", "image", severity="error")
+    calm(healthy)
+
+
+def test_optimizer_given_a_non_leaf():
+    """An optimizer refuses a non-leaf tensor."""
+
+    def sick():
+        w = torch.randn(3, 1, requires_grad=True).double()
+        torch.optim.SGD([w], lr=0.1)
+
+    diagnosed(sick, "AG302", "requires_grad=True).double()", "w", severity="error")
