@@ -1,0 +1,131 @@
+"""What must hold of every program."""
+
+from __future__ import annotations
+
+import torch
+
+from autograd_inspector import Report
+from autograd_inspector.model.finding import Finding
+
+from .program import At, Program, runnable
+from .reach import REENTRANT, below, drawn_below
+from .reference import recorded, touched
+from .running import LEAVES, Run, close, gradients, leaves, run, state
+from .tried import TRIED, VERSION_ERROR, counted
+
+
+class Counterexample(AssertionError):
+    """A program for which an oracle does not hold."""
+
+
+def check(program: Program) -> None:
+    """Run the program every way and compare."""
+    plain, inspected = run(program), run(program, inspected=True)
+    report = inspected.report
+    assert report is not None
+    counted(program, plain, report)
+    undisturbed(program, plain, inspected)
+    version_errors(program, plain, inspected, report)
+    if not plain.error:
+        reached(program, inspected, report)
+        silently_wrong(program, plain, inspected, report)
+
+
+def fail(program: Program, why: str, found: Run) -> None:
+    """Raise, with the program as runnable Python and what was said of it."""
+    said = "\n".join(f"{f.rule} {f.severity}: {f.message}" for f in found.report.findings) if found.report else ""
+    raise Counterexample(f"{why}\n\n{runnable(program)}\n# it raised: {found.told or 'nothing'}\n{said}")
+
+
+def of(report: Report, rule: str) -> list[Finding]:
+    """The alarms of a rule."""
+    return [f for f in report.findings if f.rule == rule and f.severity != "info"]
+
+
+def undisturbed(program: Program, plain: Run, inspected: Run) -> None:
+    """Outputs, gradients, versions, histories, optimizer state and the exception are those of the plain run."""
+    before, after = state(plain), state(inspected)
+    for name in before | after:
+        if before.get(name) != after.get(name):
+            fail(program, f"{name} differs: it is {after.get(name)} when inspected, not {before.get(name)}", inspected)
+
+
+def version_errors(program: Program, plain: Run, inspected: Run, report: Report) -> None:
+    """Torch raises its version error exactly when AG201 is an error; the culprits that it names are the culprits."""
+    raised = VERSION_ERROR in plain.told
+    found = [f for f in of(report, "AG201") if f.severity == "error"]
+    if all(run.api == "alive" for run in report.capture.backwards):
+        TRIED["ended before any backward"] += 1
+        return  # What AG201 says then is what a backward would raise.
+    if raised != bool(found):
+        fail(program, f"torch {'raised its' if raised else 'raised no'} version error, AG201: {len(found)}", inspected)
+    if not raised:
+        return
+    ended = program.until(plain.raised_in)
+    named = [culprits(finding, inspected) for finding in found]
+    every = set().union(*named)
+    if not every:
+        fail(program, "AG201 names no culprit", inspected)
+    repaired = run(ended.without(every))
+    if VERSION_ERROR in repaired.told:
+        fail(program, f"the error is still there without {[program.at(at).text for at in every]}", inspected)
+    rebound = ended.rebound(every)
+    if rebound is not None and VERSION_ERROR in run(rebound).told:
+        fail(program, f"the error is still there with {[program.at(at).rebind for at in every]}", inspected)
+    TRIED["version errors gone out of place"] += rebound is not None
+    for culprit in every:
+        alone = run(ended.without(every - {culprit}))
+        TRIED["culprits enough by themselves"] += VERSION_ERROR in alone.told
+        TRIED["culprits named"] += 1
+
+
+def culprits(finding: Finding, found: Run) -> set[At]:
+    """The steps that a finding says modified something."""
+    return {
+        found.source.lines[place.lineno]
+        for place in finding.locations
+        if place.role == "modified here" and place.filename == found.filename
+    }
+
+
+def reached(program: Program, found: Run, report: Report) -> None:
+    """A parameter has a gradient exactly when the graph of some backward reaches it."""
+    capture = report.capture
+    ids = dict(zip(LEAVES, (read.tensor for read in capture.grad_reads[-len(LEAVES) :]), strict=True))
+    runs = [run for run in capture.backwards if run.api == "backward"]
+    held = {t for run in runs for t in run.reached}
+    sure = {t for run in runs for t in below(run.graph)}
+    drawn, surely = drawn_below(report.graph, ""), drawn_below(report.graph, REENTRANT)
+    stale = {line.split(".")[0] for line in program.prelude if ".grad = " in line}
+    cleared = any(step.text == "optimizer.zero_grad()" for step in program.steps)
+    for name, leaf in leaves(found):
+        if name in stale or cleared:
+            continue  # It had a gradient before, or lost it again.
+        TRIED["parameters unreachable" if leaf.grad is None else "parameters reached"] += 1
+        if leaf.grad is None and ids[name] in sure:
+            fail(program, f"{name}.grad is None, but reached", found)
+        if leaf.grad is not None and ids[name] not in held:
+            fail(program, f"{name}.grad is {leaf.grad}, but not reached", found)
+        if (ids[name] in surely) if leaf.grad is None else (ids[name] not in drawn):
+            fail(program, f"{name}.grad is {leaf.grad}, in the merged graph: {ids[name] in drawn}", found)
+
+
+def silently_wrong(program: Program, plain: Run, inspected: Run, report: Report) -> None:
+    """Gradients of other values than the recorded ones are AG202's, and only they are."""
+    found = of(report, "AG202")
+    right = recorded(program)
+    if right.error is not None:
+        fail(program, f"the reference raised {right.told}", inspected)
+    wrong = gradients(plain) != gradients(right)
+    if wrong and any(step.kind == "reentrant checkpoint" for step in program.steps):
+        wrong = not close(plain, right)  # It adds up the same gradients in another order.
+    if wrong and not all(torch.isfinite(leaf.grad).all() for _, leaf in leaves(right) if leaf.grad is not None):
+        TRIED["not finite"] += 1
+    if wrong:
+        TRIED["gradients silently wrong"] += 1
+    if wrong and not found:
+        fail(program, "the gradients are silently wrong and AG202 says nothing", inspected)
+    if any(f.severity == "error" for f in found) and not wrong:
+        TRIED["AG202 errors on gradients that a write left as they were"] += 1
+        if not touched(program):
+            fail(program, "AG202 is an error, and no write touched what backward needed", inspected)

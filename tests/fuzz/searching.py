@@ -1,0 +1,33 @@
+"""Checks a program, and tells a counterexample in its smallest form."""
+
+from __future__ import annotations
+
+import re
+
+from .oracles import Counterexample, check
+from .program import Program
+from .reducing import smallest
+
+
+def searched(program: Program) -> None:
+    """Check a program; raise Counterexample for the smallest one that fails for the same reason."""
+    reason = failure(program)
+    if reason is None:
+        return
+    kind = _kind(reason)
+    program = smallest(program, lambda shorter: _kind(failure(shorter) or "") == kind)
+    raise Counterexample(failure(program) or reason)
+
+
+def failure(program: Program) -> str | None:
+    """Why an oracle fails, None where all hold."""
+    try:
+        check(program)
+    except Counterexample as found:
+        return str(found)
+    return None
+
+
+def _kind(reason: str) -> str:
+    """The reason without the program's own names and numbers."""
+    return re.sub(r"\b[vlwxa]\d+|\d+(\.\d+)?|'.*'|\(b.*\)", "", reason.partition("\n")[0])[:60]

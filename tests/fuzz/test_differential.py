@@ -1,0 +1,32 @@
+"""Random small programs, run with and without the inspector and against references."""
+
+from hypothesis import HealthCheck, Phase, given, settings
+
+from .programs import programs
+from .searching import searched
+from .tried import TRIED, described
+
+COUNT = 2000
+
+
+def test_the_inspector_is_right_about_random_programs(capsys):
+    """Five oracles hold of every program; see oracles.py."""
+    TRIED.clear()
+
+    @settings(
+        max_examples=COUNT,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],  # A counterexample is made small by leaving out steps, see reducing.py.
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(programs())
+    def search(program):
+        searched(program)
+
+    search()
+    with capsys.disabled():
+        print(f"\n{described()}")
+    assert TRIED["programs"] > 0.9 * COUNT
+    assert all(TRIED[kind] > 20 for kind in ("raised: version error", "gradients silently wrong", "AG202 error"))
