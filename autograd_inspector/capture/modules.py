@@ -85,7 +85,8 @@ class Modules:
         number = len(tape.calls)
         inplace = bool(getattr(module, "inplace", False))
         site = tape.stacks.here(0) if not self._stack or inplace or not path else -1
-        tape.calls.append(ModuleCall(number, path, type(module).__name__, root, nth, tape.call, site, inplace, len(tape.ops)))
+        kind, at, training = type(module).__name__, len(tape.ops), bool(getattr(module, "training", True))
+        tape.calls.append(ModuleCall(number, path, kind, root, nth, tape.call, site, inplace, at, training))
         self._stack.append((tape.call, module))
         tape.call = number
 

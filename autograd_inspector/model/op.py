@@ -115,6 +115,7 @@ class ModuleCall(Struct, frozen=True, omit_defaults=True):
     site: int = -1
     inplace: bool = False
     at: int = 0
+    training: bool = True
 
     @property
     def name(self) -> str:

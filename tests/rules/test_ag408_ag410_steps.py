@@ -1,0 +1,167 @@
+"""AG408 and AG410: steps that use `.grad` as scratch memory, and schedule-free optimizers in the wrong mode."""
+
+from __future__ import annotations
+
+import copy
+
+import schedulefree
+import torch
+from torch import nn
+
+from .programs import diagnosed, trained
+from .twins import calm
+
+X = torch.randn(8, 4)
+
+
+def free(kind=schedulefree.AdamWScheduleFree, **settings):
+    net = nn.Linear(4, 2)
+    return net, kind(net.parameters(), lr=0.01, **settings)
+
+
+def loss_of(net):
+    return net(X).pow(2).mean()
+
+
+def test_norm_read_after_the_step():
+    """AdamWScheduleFree leaves no gradient in .grad: norms belong before step()."""
+
+    def sick():
+        net, optimizer = free()
+        optimizer.train()
+        for _ in range(2):
+            loss_of(net).backward()
+            optimizer.step()
+            total = sum(p.grad.norm() ** 2 for p in net.parameters()) ** 0.5
+        return total
+
+    def clipped():
+        net, optimizer = free()
+        optimizer.train()
+        for _ in range(2):
+            optimizer.zero_grad()
+            loss_of(net).backward()
+            optimizer.step()
+            norm = nn.utils.clip_grad_norm_(net.parameters(), float("inf"))
+        return norm
+
+    def healthy():
+        net, optimizer = free()
+        optimizer.train()
+        norms = []
+        for _ in range(2):
+            optimizer.zero_grad()
+            loss_of(net).backward()
+            norms.append(nn.utils.clip_grad_norm_(net.parameters(), 1e9))
+            optimizer.step()
+
+    def plain_adam():
+        net = nn.Linear(4, 2)
+        optimizer = torch.optim.Adam(net.parameters())
+        for _ in range(2):
+            trained(optimizer, loss_of(net))
+            net.weight.grad.norm()
+
+    finding = diagnosed(sick, "AG408", "optimizer.step()", "weight", severity="warning", besides=("AG305",))
+    assert any("p.grad.norm()" in place.source for place in finding.locations)
+    diagnosed(clipped, "AG408", "optimizer.step()", "weight", severity="warning")
+    calm(healthy, plain_adam)
+
+
+def test_foreach_nesterov():
+    """foreach SGD with Nesterov momentum adds the momentum into .grad."""
+
+    def program(**settings):
+        net = nn.Linear(4, 2)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9, **settings)
+        for _ in range(3):
+            optimizer.zero_grad()
+            loss_of(net).backward()
+            optimizer.step()
+            histogram = net.weight.grad.abs().mean()
+        return histogram
+
+    diagnosed(
+        lambda: program(nesterov=True, foreach=True), "AG408", "optimizer.step()", "weight", severity="warning",
+        where=program,
+    )  # fmt: skip
+    calm(lambda: program(nesterov=True, foreach=False))
+
+
+def test_step_before_train():
+    """Without optimizer.train() the first step raises; after eval() the next one does."""
+
+    def never():
+        net = nn.Linear(4, 2)
+        optimizer = schedulefree.AdamWScheduleFree(net.parameters())
+        trained(optimizer, loss_of(net))
+
+    def after_validation():
+        net, optimizer = free()
+        optimizer.train()
+        for _ in range(2):
+            net.train()
+            trained(optimizer, loss_of(net))
+            net.eval()
+            optimizer.eval()
+            with torch.no_grad():
+                loss_of(net)
+
+    def healthy():
+        net, optimizer = free()
+        for _ in range(2):
+            net.train()
+            optimizer.train()
+            trained(optimizer, loss_of(net))
+            net.eval()
+            optimizer.eval()
+            with torch.no_grad():
+                loss_of(net)
+
+    diagnosed(never, "AG410", "optimizer = schedulefree", "train()", severity="error")
+    diagnosed(after_validation, "AG410", "optimizer.eval()", "train()", severity="error")
+    calm(healthy)
+
+
+def test_validation_in_train_mode():
+    """Evaluating without optimizer.eval() looks at weights that were not meant for it."""
+
+    def sick():
+        net, optimizer = free()
+        optimizer.train()
+        for _ in range(2):
+            net.train()
+            trained(optimizer, loss_of(net))
+            net.eval()
+            with torch.no_grad():
+                score = net(X).mean()
+        return score
+
+    def quick_look():
+        net, optimizer = free()
+        optimizer.train()
+        for _ in range(2):
+            trained(optimizer, loss_of(net))
+            with torch.no_grad():
+                net.weight.norm()
+
+    diagnosed(sick, "AG410", "score = net(X).mean()", "eval()", severity="warning")
+    calm(quick_look)
+
+
+def test_saving_in_train_mode():
+    """A checkpoint in train mode holds the wrong weights."""
+
+    def program(*, switch):
+        net, optimizer = free(schedulefree.SGDScheduleFree)
+        optimizer.train()
+        for _ in range(2):
+            trained(optimizer, loss_of(net))
+        if switch:
+            optimizer.eval()
+        return copy.deepcopy(net.state_dict())
+
+    diagnosed(
+        lambda: program(switch=False), "AG410", "net.state_dict()", "eval()", severity="warning", where=program
+    )
+    calm(lambda: program(switch=True))
