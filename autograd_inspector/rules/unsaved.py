@@ -33,9 +33,7 @@ def hidden_saver(facts: Facts, run: Backward) -> Iterator[Finding]:
             return
 
 
-def _candidates(
-    facts: Facts, run: Backward, shape: tuple[int, ...], then: int, history: str
-) -> list[tuple[Op, int]]:
+def _candidates(facts: Facts, run: Backward, shape: tuple[int, ...], then: int, history: str) -> list[tuple[Op, int]]:
     """(op, tensor) that may have saved it: custom Functions, then what read it at that version, then what made it.
 
     First come the ops of which a hook holds a saved tensor, then the tensors whose grad_fn has the name that the
