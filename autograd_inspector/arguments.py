@@ -17,9 +17,7 @@ def codes(text: str) -> tuple[str, ...]:
     given = tuple(code.strip().upper() for code in text.split(",") if code.strip())
     for code in given:
         if not _CODE.fullmatch(code):
-            raise argparse.ArgumentTypeError(
-                f"{code!r} is not a rule code such as AG406, nor the beginning of one"
-            )
+            raise argparse.ArgumentTypeError(f"{code!r} is not a rule code such as AG406, nor the beginning of one")
     return given
 
 

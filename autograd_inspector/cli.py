@@ -88,9 +88,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(required=True, metavar="run | rule | show")
     run = commands.add_parser("run", help="inspect a script or a notebook")
-    run.add_argument(
-        "--values", action="store_true", help="let rules read tensor values (NaN, zero gradients)"
-    )
+    run.add_argument("--values", action="store_true", help="let rules read tensor values (NaN, zero gradients)")
     run.add_argument(
         "--ignore",
         action="extend",

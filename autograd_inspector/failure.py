@@ -13,8 +13,7 @@ class AutogradFindingsError(Exception):
         self.report = report
         self.findings = findings
         parts = [
-            f"{f.rule} {f.name} ({f.locations[0].place})" if f.locations else f"{f.rule} {f.name}"
-            for f in findings
+            f"{f.rule} {f.name} ({f.locations[0].place})" if f.locations else f"{f.rule} {f.name}" for f in findings
         ]
         count = f"{len(findings)} finding{'' if len(findings) == 1 else 's'}"
         super().__init__(f"autograd_inspector: {count}: {', '.join(parts)}")

@@ -10,7 +10,9 @@ from autograd_inspector.report import Report, report_of
 
 
 class inspect:  # noqa: N801 - a context manager reads as a verb
-    """Observe the autograd of a block::
+    """Observe the autograd of a block.
+
+    ::
 
         with autograd_inspector.inspect() as inspection:
             step()

@@ -103,9 +103,7 @@ def _tensors(tape: Tape, names: dict[int, tuple[str, ...]], variables: dict[int,
             numel *= size
         item = dtype.itemsize
         reach = numel and (
-            numel
-            if stride is None
-            else 1 + sum((size - 1) * step for size, step in zip(shape, stride, strict=False))
+            numel if stride is None else 1 + sum((size - 1) * step for size, step in zip(shape, stride, strict=False))
         )
         kind: TensorKind = "activation" if birth >= 0 else "input"
         if number in registry.parameters:
@@ -157,8 +155,7 @@ def _variables(tape: Tape, sites: tuple[Site, ...]) -> dict[int, str]:
         repeated = following is not None and (following[0], following[6]) == (op[0], op[6])
         if following is not None and users[following[5]] == user and not repeated:
             continue
-        for number, name in zip(op[3], _targets(user.target, len(op[3])), strict=False):
-            found[number] = name
+        found |= dict(zip(op[3], _targets(user.target, len(op[3])), strict=False))
     for change in tape.leaf_changes:
         user = users[change.site]
         if user is not None and user.target:
@@ -239,7 +236,8 @@ def _placement(tape: Tape, tensors: tuple[TensorRecord, ...], names: dict[int, t
                 )
             )
     return Placement(
-        tuple(_named(row, tensors, names, reached) for row in rows), tuple(tape.optimizers[i] for i in sorted(tape.optimizers))
+        tuple(_named(row, tensors, names, reached) for row in rows),
+        tuple(tape.optimizers[i] for i in sorted(tape.optimizers)),
     )
 
 

@@ -24,10 +24,21 @@ from autograd_inspector.capture.tape import Tape
 from autograd_inspector.model.event import Change
 from autograd_inspector.model.op import Trait, Write
 
-_COLLECTIVES = (
-    "all_reduce all_gather all_gather_into_tensor all_gather_object broadcast reduce reduce_scatter "
-    "reduce_scatter_tensor gather scatter all_to_all all_to_all_single recv"
-).split()
+_COLLECTIVES = [
+    "all_reduce",
+    "all_gather",
+    "all_gather_into_tensor",
+    "all_gather_object",
+    "broadcast",
+    "reduce",
+    "reduce_scatter",
+    "reduce_scatter_tensor",
+    "gather",
+    "scatter",
+    "all_to_all",
+    "all_to_all_single",
+    "recv",
+]
 
 
 class Unseen:
@@ -189,7 +200,9 @@ class Unseen:
         tape = self.tape
         entries = [tape.registry.enter(t, -1, len(tape.ops)) for t in inputs]
         alive = any(e.requires_grad for e in entries)
-        written = [e for e, t, b in zip(entries, inputs, before, strict=True) if version_of(t) != b or not e.requires_grad]
+        written = [
+            e for e, t, b in zip(entries, inputs, before, strict=True) if version_of(t) != b or not e.requires_grad
+        ]
         writes = tuple(Write(e.tensor, e.storage, -1, -1) for e in written)
         traits = int(Trait.COLLECTIVE) | (int(Trait.CUT) if alive else 0)
         tape.append(

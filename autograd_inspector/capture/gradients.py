@@ -36,7 +36,7 @@ class Engine:
 
     @contextmanager
     def installed(self) -> Iterator[None]:
-        """Stand in for ``torch.autograd._engine_run_backward`` (private: absent, runs go unobserved and are named so)."""
+        """Stand in for ``torch.autograd._engine_run_backward`` (private; without it runs go unobserved)."""
         original = getattr(torch.autograd, "_engine_run_backward", None)
         if original is None:
             self.tape.note("This version of torch has no engine entry that can be observed: backward runs are missing.")
@@ -58,7 +58,7 @@ class Engine:
         first = _sequence()
         self.tape.traits = traits | BACKWARD
         try:
-            create_graph = bool(kwargs.get("create_graph", args[2] if len(args) > 2 else False))
+            create_graph = bool(kwargs.get("create_graph", args[2:3] == (True,)))
             with self.recorder.installed(), self.recorder.regions.kept(grad=create_graph):
                 result = original(outputs, *args, **kwargs)
         except BaseException as error:
@@ -131,7 +131,6 @@ class Engine:
                 elif tape.values is not None and tensor.grad is not None:
                     tape.values.leaf(number, tensor_id, tensor.grad)
         tape.backwards[number] = replace(record, end=len(tape.ops), empty=tuple(empty))
-
 
     def _returned(self, number: int, gradients: Any, first: int) -> None:
         """``autograd.grad`` is an op as well: what it returns has a history only under ``create_graph=True``."""

@@ -42,9 +42,7 @@ class Walk:
         reach = self.tape.reach
         floor = LEAF_SEQUENCE if reach.exhausted else 0
         met: list[tuple[int, list[int]]] = []
-        starts = []
-        for root in roots:
-            starts.append(self._see(root, 0, numbers, depths, heap))
+        starts = [self._see(root, 0, numbers, depths, heap) for root in roots]
         nodes: dict[int, Node] = {}
         while heap:
             _, number, node = heapq.heappop(heap)
@@ -120,9 +118,7 @@ class Walk:
             return indices[at], indices[at]
         return -1, indices[at] + 1
 
-    def _saved(
-        self, node: Any, attribute: str, raw: Any, made: tuple[int, int], into: list[SavedTensor]
-    ) -> None:
+    def _saved(self, node: Any, attribute: str, raw: Any, made: tuple[int, int], into: list[SavedTensor]) -> None:
         name = attribute.removeprefix("_raw_saved_")
         if isinstance(raw, (tuple, list)):
             for number, item in enumerate(raw):

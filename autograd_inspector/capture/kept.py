@@ -14,7 +14,9 @@ from autograd_inspector.model.event import Kept as KeptRecord
 if TYPE_CHECKING:
     from autograd_inspector.capture.tape import Tape
 
-_KEEPING = set("append appendleft extend insert add put put_nowait update setdefault push store".split())
+_KEEPING = frozenset(
+    {"append", "appendleft", "extend", "insert", "add", "put", "put_nowait", "update", "setdefault", "push", "store"}
+)
 
 
 class Kept:

@@ -173,7 +173,7 @@ class Modules:
             self._change("converted", f"{type(module).__name__}.{caller}()", tuple(module.parameters()), ())
 
     def _loaded(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], _before: Any) -> None:
-        assign = bool(kwargs.get("assign", args[2] if len(args) > 2 else False))
+        assign = bool(kwargs.get("assign", args[2:3] == (True,)))
         detail = ("assign=True",) if assign else ()
         self._change("loaded", f"{type(module).__name__}.load_state_dict()", tuple(module.parameters()), detail)
 

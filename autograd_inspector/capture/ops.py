@@ -138,7 +138,7 @@ class Recorder(TorchFunctionMode):
         NAMES[func] = name_of(func)
         return self.record(func, args, kwargs, NAMES[func])
 
-    def record(
+    def record(  # noqa: C901, PLR0912, PLR0915 - the hot path: each call that it would make costs every op
         self,
         func: Any,
         args: tuple[Any, ...],
@@ -309,9 +309,7 @@ def gather(values: Any, into: list[Tensor]) -> None:
             gather(value.values(), into)
 
 
-def _writes(
-    inputs: list[Tensor], entries: list[Entry], versions: list[int], after: list[int]
-) -> tuple[Write, ...]:
+def _writes(inputs: list[Tensor], entries: list[Entry], versions: list[int], after: list[int]) -> tuple[Write, ...]:
     found = []
     for tensor, entry, before, now in zip(inputs, entries, versions, after, strict=True):
         if now != before:

@@ -44,7 +44,9 @@ def _assignments(tape: Tape, name: str) -> Iterator[tuple[tuple[str, int], int]]
     for filename, known in codes.items():
         tree = tree_of(filename)
         for node in ast.walk(tree) if tree is not None else ():
-            if not (isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and node.value.value is False):
+            if not (
+                isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and node.value.value is False
+            ):
                 continue
             if any(isinstance(target, ast.Attribute) and target.attr == name for target in node.targets):
                 above = [code for code in known if code.co_firstlineno <= node.lineno] or known

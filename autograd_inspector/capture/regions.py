@@ -21,7 +21,7 @@ _UNDOING = (".__exit__", ".__call__")
 _AS_FUNCTION = "torch.set_grad_enabled("
 
 
-def _kind(grad: bool, inference: bool) -> RegionKind:
+def _kind(grad: bool, inference: bool) -> RegionKind:  # noqa: FBT001 - the pair is the mode
     return "inference_mode" if inference else "enabled" if grad else "no_grad"
 
 
@@ -77,7 +77,7 @@ class Regions:
         if mode != self.mode:
             self._begin(mode, "restored", None)
 
-    def sync(self, grad: bool, inference: bool) -> None:
+    def sync(self, grad: bool, inference: bool) -> None:  # noqa: FBT001 - the pair is the mode
         """An op ran in another mode than the last known one: C++ switched it."""
         mode = (grad, inference)
         for earlier in reversed(self._stack):
@@ -96,7 +96,7 @@ class Regions:
 
     @contextmanager
     def kept(self, *, grad: bool | None = None) -> Iterator[None]:
-        """C++ switches inside (grad mode to ``grad`` at once) and switches back: so do we, without a region for that."""
+        """C++ switches inside (to ``grad`` at once) and back: so do we, without a region for that."""
         region, mode, depth = self.tape.region, self.mode, len(self._stack)
         if grad is not None and grad != mode[0]:
             self.sync(grad, mode[1])
@@ -160,7 +160,9 @@ def _library(frame: FrameType | None) -> str:
     """Torch's own module that made the switch on its own account ("torch.utils.checkpoint"), "" otherwise."""
     while frame is not None and classify(frame.f_code.co_filename) == SKIP:
         module = str(frame.f_globals.get("__name__", ""))
-        if module.startswith("torch.") and not module.startswith(("torch.autograd.grad_mode", "torch.utils._contextlib")):
+        if module.startswith("torch.") and not module.startswith(
+            ("torch.autograd.grad_mode", "torch.utils._contextlib")
+        ):
             return module
         frame = frame.f_back
     return ""

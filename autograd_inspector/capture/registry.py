@@ -35,7 +35,8 @@ class Entry(weakref.ref[Tensor]):
 Fact = tuple[Any, Any, Any, bool, int, Any, bool, int, int, int]
 """(shape, dtype, device, is_leaf, offset, stride, inference, storage, birth, first_use).
 
-``is_leaf`` False of an op's output: its op knows better, whether it made a node. ``stride`` None: it covers its storage densely from the start, as whatever has just allocated it does.
+``is_leaf`` False of an op's output: its op knows better, whether it made a node.
+``stride`` None: it covers its storage densely from the start, as whatever has just allocated it does.
 """
 
 
@@ -98,7 +99,14 @@ class Registry:
         storage = self.storage_of(tensor)
         entry = self.entries[number]
         entry.storage, entry.requires_grad = storage, tensor.requires_grad
-        layout = (shape_of(tensor), tensor.dtype, tensor.device, is_leaf(tensor), *_placed(tensor), tensor.is_inference())
+        layout = (
+            shape_of(tensor),
+            tensor.dtype,
+            tensor.device,
+            is_leaf(tensor),
+            *_placed(tensor),
+            tensor.is_inference(),
+        )
         self.facts[number] = (*layout, storage, *self.facts[number][8:])
 
     def storage_of(self, tensor: Tensor) -> int:

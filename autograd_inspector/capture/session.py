@@ -9,6 +9,7 @@ import time
 import warnings
 import weakref
 from contextlib import ExitStack
+from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Self
 
@@ -59,11 +60,12 @@ class Session:
 
     def start(self) -> Self:
         """Install all observers; raises NestedInspectionError when another capture is open."""
-        global _CURRENT
+        global _CURRENT  # noqa: PLW0603 - one capture a process: torch's hooks are process-wide too
         current = _CURRENT() if _CURRENT is not None else None
         if current is not None and not current.tape.closed:
             raise NestedInspectionError(
-                "autograd_inspector: a capture is already open; close it (or `%autograd_inspect off`) before opening another"
+                "autograd_inspector: a capture is already open; close it (or `%autograd_inspect off`) before "
+                "opening another"
             )
         _CURRENT = weakref.ref(self)
         self._started = time.perf_counter()
@@ -141,13 +143,16 @@ class Session:
             warnings.warn(text, InspectorWarning, stacklevel=3)
         except InspectorWarning:
             # The program turns warnings into errors. Ours must not become one of its own.
-            print(text, file=sys.stderr)
+            print(text, file=sys.stderr)  # noqa: T201
+
+
+_LONG = 4000
 
 
 def _told(error: BaseException) -> str:
     """Type and message; of a long one (a worker's traceback) the beginning and the end."""
     text = f"{type(error).__name__}: {error}"
-    return text if len(text) <= 4000 else f"{text[:1000]} ... {text[-3000:]}"
+    return text if len(text) <= _LONG else f"{text[:1000]} ... {text[-3000:]}"
 
 
 def _origin(traceback: TracebackType | None) -> str:
@@ -155,7 +160,7 @@ def _origin(traceback: TracebackType | None) -> str:
         traceback = traceback.tb_next
     if traceback is None:
         return "?"
-    return f"{os.path.basename(traceback.tb_frame.f_code.co_filename)}:{traceback.tb_lineno}"
+    return f"{Path(traceback.tb_frame.f_code.co_filename).name}:{traceback.tb_lineno}"
 
 
 def current() -> Session | None:
@@ -177,5 +182,3 @@ os.register_at_fork(after_in_child=_after_fork)
 def caller_frame(depth: int) -> FrameType:
     """The frame ``depth`` calls above the caller."""
     return sys._getframe(depth + 1)
-
-

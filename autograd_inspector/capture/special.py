@@ -24,23 +24,67 @@ Handler = Callable[["Recorder", Any, tuple[Any, ...], dict[str, Any]], Any]
 
 _TENSOR_ATTRIBUTES = {"data", "grad", "T", "mT", "H", "mH", "real", "imag"}
 _SET_ATTRIBUTES = {"data", "grad", "requires_grad"}
-_QUESTIONS = (
-    "size stride dim ndimension numel nelement element_size storage_offset data_ptr is_contiguous is_floating_point "
-    "is_complex is_signed is_same_size is_set_to is_shared is_pinned is_inference get_device has_names type "
-    "untyped_storage storage storage_type __len__ __hash__ __repr__ __format__ __dir__ retain_grad "
-    "register_post_accumulate_grad_hook _is_view _is_zerotensor is_neg is_conj __contains__ dim_order layout"
-).split()
-_EXPORTS = "item tolist numpy __array__ __float__ __int__ __bool__ __index__ __complex__ __dlpack__ __reduce_ex__".split()
+_QUESTIONS = [
+    "size",
+    "stride",
+    "dim",
+    "ndimension",
+    "numel",
+    "nelement",
+    "element_size",
+    "storage_offset",
+    "data_ptr",
+    "is_contiguous",
+    "is_floating_point",
+    "is_complex",
+    "is_signed",
+    "is_same_size",
+    "is_set_to",
+    "is_shared",
+    "is_pinned",
+    "is_inference",
+    "get_device",
+    "has_names",
+    "type",
+    "untyped_storage",
+    "storage",
+    "storage_type",
+    "__len__",
+    "__hash__",
+    "__repr__",
+    "__format__",
+    "__dir__",
+    "retain_grad",
+    "register_post_accumulate_grad_hook",
+    "_is_view",
+    "_is_zerotensor",
+    "is_neg",
+    "is_conj",
+    "__contains__",
+    "dim_order",
+    "layout",
+]
+_EXPORTS = [
+    "item",
+    "tolist",
+    "numpy",
+    "__array__",
+    "__float__",
+    "__int__",
+    "__bool__",
+    "__index__",
+    "__complex__",
+    "__dlpack__",
+    "__reduce_ex__",
+]
 
 
 def _descriptors() -> dict[str, Any]:
     found: dict[str, Any] = {}
     for owner in reversed(torch.Tensor.__mro__):
         for name, member in vars(owner).items():
-            if type(member).__name__ == "getset_descriptor":
-                found[name] = member
-            elif isinstance(member, property):
-                found[name] = member
+            if type(member).__name__ == "getset_descriptor" or isinstance(member, property):
+                found[name] = member  # noqa: PERF403 - later classes of the MRO overrule earlier ones
     return found
 
 
@@ -131,9 +175,7 @@ def _read_grad(recorder: Recorder, args: tuple[Any, ...], result: Any) -> None:
     leaf = tensor.is_leaf
     retains = not leaf and tensor.retains_grad
     gradient = tape.id_of(result) if isinstance(result, Tensor) else -1
-    tape.grad_reads.append(
-        GradRead(len(tape.ops), tape.id_of(tensor), gradient, tape.stacks.here(), leaf, retains)
-    )
+    tape.grad_reads.append(GradRead(len(tape.ops), tape.id_of(tensor), gradient, tape.stacks.here(), leaf, retains))
 
 
 def _write_grad(recorder: Recorder, args: tuple[Any, ...], _: Any) -> None:
@@ -225,9 +267,9 @@ def _first_only(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: di
     return recorder.record(call, args[:1], {}, name_of(func))
 
 
-_LIKE = "zeros_like ones_like empty_like rand_like randn_like randint_like".split()
-_NEW = "new_zeros new_ones new_empty new_full new_empty_strided".split()
-_AS = "type_as view_as expand_as reshape_as".split()
+_LIKE = ["zeros_like", "ones_like", "empty_like", "rand_like", "randn_like", "randint_like"]
+_NEW = ["new_zeros", "new_ones", "new_empty", "new_full", "new_empty_strided"]
+_AS = ["type_as", "view_as", "expand_as", "reshape_as"]
 
 
 def _specials() -> dict[Any, Handler]:

@@ -154,7 +154,7 @@ class Tape:
         self._bounded = len(self.ops)
         return self._bounds
 
-    def append(
+    def append(  # noqa: PLR0913, PLR0917 - the fields of an op
         self,
         name: str,
         inputs: tuple[int, ...] = (),
@@ -169,7 +169,19 @@ class Tape:
         """An op that did not come through the torch-function mode; returns its index."""
         where = self.stacks.here(1) if site is None else site
         self.ops.append(
-            (name, inputs, versions, outputs, writes, where, self.call, self.region, traits | self.traits, *sequence, error)
+            (
+                name,
+                inputs,
+                versions,
+                outputs,
+                writes,
+                where,
+                self.call,
+                self.region,
+                traits | self.traits,
+                *sequence,
+                error,
+            )
         )
         return len(self.ops) - 1
 

@@ -51,9 +51,9 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     leaf_values: tuple[LeafValues, ...] = ()
     placement: Placement = Placement()
     models: tuple[str, ...] = ()
-    owners: dict[int, int] = {}  # noqa: RUF012 - msgspec copies a Struct's empty default for each instance
+    owners: dict[int, int] = {}
     """Parameter -> index of the model that has it now."""
-    function_sites: dict[str, int] = {}  # noqa: RUF012
+    function_sites: dict[str, int] = {}
     """Custom autograd.Function -> the site of its backward's return statement, or of its definition."""
     alive: tuple[int, ...] = ()
     """Tensors with a graph that the program still held at the end."""
@@ -77,9 +77,7 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     @cached_property
     def optimized(self) -> frozenset[int]:
         """Tensor ids of the parameters that some optimizer of the capture holds."""
-        return frozenset(
-            tensor for opt in self.placement.optimizers for group in opt.parameters for tensor in group
-        )
+        return frozenset(tensor for opt in self.placement.optimizers for group in opt.parameters for tensor in group)
 
 
 def with_role(location: Location, role: str) -> Location:

@@ -11,9 +11,13 @@ _FROM_PYTHON = frozenset({"tensor", "as_tensor", "asarray", "from_numpy", "new_t
 _CUT, _EXPORT, _COLLECTIVE, _BACKWARD = (
     int(trait) for trait in (Trait.CUT, Trait.EXPORT, Trait.COLLECTIVE, Trait.BACKWARD)
 )
-_SHAPE_ONLY = frozenset(
-    f"{fill}_like" for fill in ("zeros", "ones", "empty", "full", "rand", "randn", "randint")
-) | {"new_zeros", "new_ones", "new_empty", "new_full", "new_empty_strided"}
+_SHAPE_ONLY = frozenset(f"{fill}_like" for fill in ("zeros", "ones", "empty", "full", "rand", "randn", "randint")) | {
+    "new_zeros",
+    "new_ones",
+    "new_empty",
+    "new_full",
+    "new_empty_strided",
+}
 
 
 def severs(op: Op, capture: Capture) -> bool:

@@ -60,8 +60,7 @@ def _nodes(
 ) -> tuple[GraphNode, ...]:
     several = len(capture.models) > 1
     paths = [
-        f"{capture.models[c.root]}.{c.path}".rstrip(".") if several and c.root >= 0 else c.path
-        for c in capture.calls
+        f"{capture.models[c.root]}.{c.path}".rstrip(".") if several and c.root >= 0 else c.path for c in capture.calls
     ]
     gradients = _gradients(capture)
     unclaimed = {number: key for key, number in alone.items()}
@@ -76,9 +75,7 @@ def _nodes(
             op = capture.ops[source]
             made = joined.made.get(source)
             path = paths[op.call] if op.call >= 0 else ""
-            found.append(
-                _call(number, op, path, flow, () if made is None else tuple(made.values()), root=root)
-            )
+            found.append(_call(number, op, path, flow, () if made is None else tuple(made.values()), root=root))
     return tuple(found)
 
 

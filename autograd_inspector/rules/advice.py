@@ -24,7 +24,7 @@ def needs_because(saved: str) -> str:
     return f"the derivative needs `{base}`"
 
 
-def repair(facts: Facts, edits: list[Op], name: str) -> str:
+def repair(facts: Facts, edits: list[Op], name: str) -> str:  # noqa: C901, PLR0911 - one line of advice a kind of edit
     """The fix for the first modifying op."""
     if not edits:
         return f"Give whoever modifies {name} a copy: `{name}.clone()`."

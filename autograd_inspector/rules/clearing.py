@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Change, Step
@@ -80,9 +81,14 @@ def wasted(facts: Facts) -> Iterator[Finding]:
     capture = facts.capture
     runs = [r for r in capture.backwards if r.api == "backward" and not r.error and not _in_closure(facts, r)]
     lost: dict[int, list[tuple[Backward, int]]] = {}
-    for run, following in zip(runs, runs[1:], strict=False):
+    for run, following in pairwise(runs):
         reached = {t for t in run.reached if t not in run.empty}
-        if following.site != run.site or not reached or not reached <= capture.optimized or set(following.stale) & reached:
+        if (
+            following.site != run.site
+            or not reached
+            or not reached <= capture.optimized
+            or set(following.stale) & reached
+        ):
             continue
         used = any(run.end <= s.at < following.start and _holds(s, reached) for s in capture.steps)
         read = any(run.end <= r.at <= following.start and r.tensor in reached for r in capture.grad_reads)
@@ -99,7 +105,9 @@ def _in_closure(facts: Facts, run: Backward) -> bool:
     """Whether a step called it: a line search computes gradients as often as it likes."""
     callers = {(frame.filename, frame.lineno) for frame in facts.capture.site(run.site)}
     places = [facts.capture.place(step.site) for step in facts.capture.steps]
-    return run.nested_in >= 0 or any(place is not None and (place.filename, place.lineno) in callers for place in places)
+    return run.nested_in >= 0 or any(
+        place is not None and (place.filename, place.lineno) in callers for place in places
+    )
 
 
 def _holds(step: Step, tensors: set[int]) -> bool:
@@ -116,10 +124,12 @@ def _too_often(facts: Facts, members: list[tuple[Backward, int]]) -> Finding:
         f"zero_grad() cleared the gradients of {len(members)} backward() calls before any step() used them: of the "
         f"micro-batches of one step only the last counts for {folded(names)}",
         "With gradient accumulation call zero_grad() once for each step(), right after it.",
-        unique([
-            *facts.chain(site, "cleared too often here"),
-            *facts.chain(run.site, "gradients computed here"),
-            *facts.chain(facts.capture.steps[-1].site, "step() uses the last ones only"),
-        ]),
+        unique(
+            [
+                *facts.chain(site, "cleared too often here"),
+                *facts.chain(run.site, "gradients computed here"),
+                *facts.chain(facts.capture.steps[-1].site, "step() uses the last ones only"),
+            ]
+        ),
         tuple(dict.fromkeys(names)),
     )

@@ -59,7 +59,9 @@ def _verdict(facts: Facts, read: GradRead, runs: list[Backward]) -> tuple[str, i
         return "early", cleared[-1].site if cleared else -1
     if computed < 0:
         return "", -1
-    stepped = [s for s in capture.steps if computed <= s.at < read.at and any(p.tensor == read.tensor for p in s.parameters)]
+    stepped = [
+        s for s in capture.steps if computed <= s.at < read.at and any(p.tensor == read.tensor for p in s.parameters)
+    ]
     if stepped:
         return "late", stepped[-1].site
     own = gradients_of(facts, [read.tensor])
@@ -103,7 +105,9 @@ def scaled_gradients(facts: Facts) -> Iterator[Finding]:
             continue
         scale = scaled.inputs[-1]
         undone = [op for op in capture.ops[run.end :] if op.name in {"double", "reciprocal"} and scale in op.inputs]
-        following = min((r.start for r in capture.backwards if r.start >= run.end and r.index > run.index), default=len(capture.ops))
+        following = min(
+            (r.start for r in capture.backwards if r.start >= run.end and r.index > run.index), default=len(capture.ops)
+        )
         for at, site, what, tensor in sorted(_uses(facts, run, clips, following)):
             ready = any(op.index <= at and _unscales(facts, op, tensor) for op in undone)
             if not ready and site not in told:

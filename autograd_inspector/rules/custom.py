@@ -33,6 +33,7 @@ def custom_function(facts: Facts) -> Iterator[Finding]:
                 def backward(ctx, grad):
                     return None
 
+
             head(Scale.apply(encoder(x))).mean().backward()
 
     Fix
@@ -46,6 +47,7 @@ def custom_function(facts: Facts) -> Iterator[Finding]:
                 @staticmethod
                 def backward(ctx, grad):
                     return grad * 2
+
 
             head(Scale.apply(encoder(x))).mean().backward()
 
@@ -96,11 +98,13 @@ def _finding(facts: Facts, run: Backward, node: Node, name: str, leaves: list[in
         f"{name}.backward returns None for the input that leads to {folded(names)}, which "
         f"{'get' if len(names) > 1 else 'gets'} no gradient",
         f"Return one gradient for each input of {name}.forward, and None only for inputs that need none.",
-        unique([
-            *facts.chain(inner, "backward is defined here"),
-            *facts.chain(op.site, "applied here"),
-            *facts.chain(run.site, "backward called here"),
-        ]),
+        unique(
+            [
+                *facts.chain(inner, "backward is defined here"),
+                *facts.chain(op.site, "applied here"),
+                *facts.chain(run.site, "backward called here"),
+            ]
+        ),
         (name, *names),
         ops=(op.index,),
     )
@@ -120,11 +124,13 @@ def _only_once(facts: Facts, run: Backward) -> Iterator[Finding]:
             f"{name}.backward is marked with @once_differentiable, and this backward() needs its derivative",
             f"Write {name}.backward with differentiable torch operations and remove @once_differentiable, or leave {name} "
             "out of what create_graph=True differentiates.",
-            unique([
-                *facts.chain(facts.capture.function_sites.get(name, -1), "backward is defined here"),
-                *facts.chain(op.site, "applied here"),
-                *facts.chain(run.site, "second derivative asked for here"),
-            ]),
+            unique(
+                [
+                    *facts.chain(facts.capture.function_sites.get(name, -1), "backward is defined here"),
+                    *facts.chain(op.site, "applied here"),
+                    *facts.chain(run.site, "second derivative asked for here"),
+                ]
+            ),
             (name,),
             ops=(op.index,),
         )
@@ -141,10 +147,12 @@ def _wrong_number(facts: Facts, run: Backward) -> Iterator[Finding]:
                 "error",
                 f"{short}.backward returns gradients that do not fit its inputs: {run.error.split(':', 1)[-1].strip()[:200]}",
                 f"Return exactly one gradient for each argument of {short}.forward, each shaped like that argument.",
-                unique([
-                    *facts.chain(inner, "backward is defined here"),
-                    *facts.chain(facts.capture.ops[node.op].site, "applied here"),
-                ]),
+                unique(
+                    [
+                        *facts.chain(inner, "backward is defined here"),
+                        *facts.chain(facts.capture.ops[node.op].site, "applied here"),
+                    ]
+                ),
                 (short,),
                 ops=(node.op,),
             )

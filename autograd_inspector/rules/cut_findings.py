@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.model.finding import Finding, Severity
 from autograd_inspector.model.location import Location
-from autograd_inspector.model.op import Op
+from autograd_inspector.model.op import ModuleCall, Op, Region
 from autograd_inspector.rules.catalogue import CATALOGUE, Facts, folded, joined, unique
 from autograd_inspector.rules.cutting import DETACHING, Cause, Severed
 
@@ -51,13 +51,20 @@ def outcome(facts: Facts, cut: Severed) -> str:
 
 
 def _output(facts: Facts, op: Op) -> str:
+    """The outermost module that ran wholly under the grad mode of the op, else the innermost that has a name."""
     if op.call < 0 or op.name in DETACHING:
         return ""
-    call = facts.capture.calls[op.call]
-    while call.parent >= 0 and facts.capture.calls[call.parent].site != -1 and not call.path:
-        call = facts.capture.calls[call.parent]
+    calls, region = facts.capture.calls, facts.capture.regions[op.region]
+    call = calls[op.call]
+    while call.parent >= 0 and calls[call.parent].site != -1 and (not call.path or _within(calls[call.parent], region)):
+        call = calls[call.parent]
     model = facts.capture.models[call.root] if call.root >= 0 else ""
-    return f"the output of {'.'.join(filter(None, (model, call.path))) or call.type}"
+    name = ".".join(filter(None, (model, call.path)))
+    return f"the output of {name or call.type}"
+
+
+def _within(call: ModuleCall, region: Region) -> bool:
+    return region.kind != "enabled" and not region.at_entry and call.at >= region.at
 
 
 def _grad(cut: Severed) -> bool:

@@ -90,10 +90,12 @@ def _finding(facts: Facts, op: Op, what: str, fix: str) -> Finding:
         "error" if facts.capture.error else "info",  # The program caught it and went on.
         f"`{op.name}` cannot modify {name} in place: {name}{by} {what}",
         fix.replace("{name}", name),
-        unique([
-            *facts.chain(op.site, "modified in place here"),
-            *(facts.chain(made.site, "made here") if made is not None else ()),
-        ]),
+        unique(
+            [
+                *facts.chain(op.site, "modified in place here"),
+                *(facts.chain(made.site, "made here") if made is not None else ()),
+            ]
+        ),
         (name, op.name),
         ops=(op.index,),
     )

@@ -136,16 +136,11 @@ def _switch(facts: Facts, cut: Severed, region: Region) -> tuple[str, str, tuple
         fix = "Call torch.set_grad_enabled(True) first, and switch it off with `with torch.no_grad():` only."
         return f"{mode} when the capture began", fix, ()
     if region.decorated:
-        function = region.decorated.rsplit("<locals>.", 1)[-1]
-        called = facts.chain(region.site, "called here")
-        if all(frame.library for frame in facts.capture.site(region.definition)):
-            return f"`{function}` was wrapped in {api}", f"Call `{function}` itself, unwrapped.", called
-        fix = f"Take the decorator off `{function}`, or do not call it where gradient has to flow."
-        first = (*facts.chain(region.definition, "decorator"), *called)
-        return f"`{function}` is decorated with {api}", fix, first
+        return _decorated(facts, region, api)
     first = facts.chain(region.site, "inference mode entered here" if inference else "grad mode switched off here")
+    fix = f"Move the computation out of the `{api}` block."
     place = facts.capture.place(region.site)
-    block = place is not None and place.source.lstrip().startswith(("with ", "async with "))
+    block = place is not None and place.source.lstrip().startswith(_BLOCK)
     if region.api.startswith("torch.set_grad_enabled"):
         api = "torch.set_grad_enabled(False)"
         fix = (
@@ -153,13 +148,36 @@ def _switch(facts: Facts, cut: Severed, region: Region) -> tuple[str, str, tuple
             if block
             else "Use `with torch.no_grad():` around what needs it; set_grad_enabled(False), as a function, stays on."
         )
-    else:
-        fix = f"Move the computation out of the `{api}` block."
-    if place is not None and place.function not in {frame.function for frame in facts.capture.site(cut.ops[0].site)}:
-        if block:
-            fix = f"`{place.function}` has to leave its `{api}` block first: a generator that yields stays inside it."
-        return f"{api} of `{place.function}` was still in force", fix, first
-    return f"{api} was in force", fix, first
+    frames = {frame.function for frame in facts.capture.site(cut.ops[0].site)}
+    if place is None or place.function in frames:
+        return f"{api} was in force", fix, first
+    function = _short(place.function)
+    around = [frame for frame in first if frame.function in frames and frame.source.lstrip().startswith(_BLOCK)]
+    if around:
+        fix = f"Move the computation out of the block of `{around[0].source.strip()}`."
+    elif block:
+        fix = f"`{function}` has to leave its `{api}` block first: a generator that yields stays inside it."
+    return f"{api} of `{function}` was {'' if around else 'still '}in force", fix, first
+
+
+_BLOCK = ("with ", "async with ")
+
+
+def _short(function: str) -> str:
+    return function.rsplit("<locals>.", 1)[-1]
+
+
+def _decorated(facts: Facts, region: Region, api: str) -> tuple[str, str, tuple[Location, ...]]:
+    function = _short(region.decorated)
+    called = facts.chain(region.site, "called here")
+    definition = facts.capture.site(region.definition)
+    if any("/torch/" in frame.filename.replace("\\", "/") for frame in definition):
+        return f"`{function}` was wrapped in {api}", f"Call `{function}` itself, unwrapped.", called
+    if all(frame.library for frame in definition):
+        fix = f"`{function}` is for inference: call the model itself where gradient has to flow."
+        return f"`{function}` runs under {api}", fix, called
+    fix = f"Take the decorator off `{function}`, or do not call it where gradient has to flow."
+    return f"`{function}` is decorated with {api}", fix, (*facts.chain(region.definition, "decorator"), *called)
 
 
 def _inference_tensor(facts: Facts, op: Op) -> Finding:

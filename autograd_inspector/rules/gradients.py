@@ -9,7 +9,20 @@ from autograd_inspector.model.finding import Finding
 from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
 
 _NON_LEAF = "can't optimize a non-leaf Tensor"
-_CONVERSIONS = {"to", "double", "float", "half", "bfloat16", "cuda", "cpu", "type", "type_as", "clone", "reshape", "view"}
+_CONVERSIONS = {
+    "to",
+    "double",
+    "float",
+    "half",
+    "bfloat16",
+    "cuda",
+    "cpu",
+    "type",
+    "type_as",
+    "clone",
+    "reshape",
+    "view",
+}
 
 
 @rule("AG302", "nonleaf-grad")
@@ -68,10 +81,12 @@ def _finding(facts: Facts, reads: list[GradRead]) -> Finding:
         "warning" if not facts.capture.error else "error",
         f".grad of {name} was read, but {name} is not a leaf: it is {by}, so backward leaves its .grad None",
         fix,
-        unique([
-            *(facts.chain(made.site, "became a non-leaf here") if made is not None else ()),
-            *(place for read in reads[:4] for place in facts.chain(read.site, ".grad read here")),
-        ]),
+        unique(
+            [
+                *(facts.chain(made.site, "became a non-leaf here") if made is not None else ()),
+                *(place for read in reads[:4] for place in facts.chain(read.site, ".grad read here")),
+            ]
+        ),
         tuple(dict.fromkeys(facts.name(t) for t in tensors)),
         ops=(made.index,) if made is not None else (),
     )
@@ -102,9 +117,11 @@ def _refused(facts: Facts) -> Iterator[Finding]:
             f"{change.api} was given {folded(names)}, which is not a leaf but {what}: backward stores no gradient there",
             "Make the tensor with its final dtype and device, call requires_grad_() (or nn.Parameter) last, and give that "
             "to the optimizer.",
-            unique([
-                *(place for op in births[:4] for place in facts.chain(op.site, "became a non-leaf here")),
-                *facts.chain(change.site, "given to the optimizer here"),
-            ]),
+            unique(
+                [
+                    *(place for op in births[:4] for place in facts.chain(op.site, "became a non-leaf here")),
+                    *facts.chain(change.site, "given to the optimizer here"),
+                ]
+            ),
             tuple(dict.fromkeys(names)),
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.model.autograd import Backward, Node, SavedTensor
-from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.finding import Finding, Severity
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Write
 from autograd_inspector.rules.advice import needs_because, repair
@@ -13,6 +13,7 @@ from autograd_inspector.rules.catalogue import Facts, joined, rule, unique
 from autograd_inspector.rules.saving import Saved, counter_of, edit_name, made_at, place_of, saved_name, saver_name
 from autograd_inspector.rules.unsaved import hidden_saver
 
+_STATE = {"parameter", "buffer"}
 VERSION_ERROR = "has been modified by an inplace operation"
 
 
@@ -100,7 +101,7 @@ def _modified(facts: Facts, run: Backward, members: list[tuple[Saved, list[tuple
     return Finding(
         "AG201",
         "saved-tensor-modified",
-        "error",
+        _severity(facts, run, [kept for (_, kept), _ in members]),
         f"{name} was saved for backward by {saver} at version {then} and then modified in place by {spelled}"
         f"{next(filter(None, aliases), '')}: "
         f"it is at version {now}, expected version {then}",
@@ -110,6 +111,19 @@ def _modified(facts: Facts, run: Backward, members: list[tuple[Saved, list[tuple
         tuple(details),
         tuple(op.index for op in edits[:64]),
     )
+
+
+def _severity(facts: Facts, run: Backward, kept: list[SavedTensor]) -> Severity:
+    """A graph that no backward has asked for may be of no more use: predictions post-processed, weights reloaded.
+
+    A scalar that is still alive and depends on a modified activation is a loss that would raise.
+    """
+    tensors = facts.capture.tensors
+    if run.api != "alive" or not facts.capture.ops:
+        return "error"
+    scalar = any(tensors[root].shape == () for root in run.roots)
+    state = all(any(t.storage == saved.storage >= 0 and t.kind in _STATE for t in tensors) for saved in kept)
+    return "error" if scalar and not state else "info"
 
 
 def _through(facts: Facts, write: Write, saved: SavedTensor) -> str:

@@ -157,10 +157,12 @@ def _hoard_finding(facts: Facts, members: list[Kept]) -> Finding:
         f"{name} of {steps} steps, each with its graph, is alive at once: something (a list, a dict, an attribute) keeps "
         "it from step to step",
         f"Keep a number or a copy without history: `{name}.item()` or `{name}.detach()`.",
-        unique([
-            *(facts.chain(last.site, "kept with its graph here") if last.site >= 0 else ()),
-            *facts.chain(made.site, "computed here"),
-        ]),
+        unique(
+            [
+                *(facts.chain(last.site, "kept with its graph here") if last.site >= 0 else ()),
+                *facts.chain(made.site, "computed here"),
+            ]
+        ),
         (name,),
         ops=(made.index,),
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
-from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.op import Op
 from autograd_inspector.rules.catalogue import Facts, joined, rule, unique
 
 FREED = "backward through the graph a second time"
@@ -62,12 +62,14 @@ def _freed(facts: Facts, run: Backward, earlier: list[Backward]) -> Finding:
         f"{name} carries a graph that an earlier backward has already freed into `{reader.name}`: backward runs through "
         "it a second time",
         f"Compute {name} again for each backward, or cut it off where it is carried over: `{name} = {name}.detach()`.",
-        unique([
-            *(facts.chain(made.site, "carried over from here") if made is not None else ()),
-            *facts.chain(reader.site, "used again here"),
-            *facts.chain(freed_by.site, "graph freed here"),
-            *facts.chain(run.site, "second backward here"),
-        ]),
+        unique(
+            [
+                *(facts.chain(made.site, "carried over from here") if made is not None else ()),
+                *facts.chain(reader.site, "used again here"),
+                *facts.chain(freed_by.site, "graph freed here"),
+                *facts.chain(run.site, "second backward here"),
+            ]
+        ),
         (name,),
         ops=(reader.index,),
     )
@@ -79,7 +81,9 @@ def _shared(facts: Facts, run: Backward, earlier: list[Backward]) -> Finding:
     above = {op.index for op, _ in facts.flow.upstream((t, run.start) for t in run.roots)}
     for other in reversed(earlier):
         if set(other.roots) & set(run.roots):
-            return _twice(facts, run, other, f"backward was called twice on {roots}: the first call freed its graph", ())
+            return _twice(
+                facts, run, other, f"backward was called twice on {roots}: the first call freed its graph", ()
+            )
         met = [op for op, _ in facts.flow.upstream((t, other.start) for t in other.roots) if op.index in above]
         common = [op for op in met if op.last_seq > op.first_seq and op.outputs]
         if common and not other.retain_graph:
@@ -101,11 +105,13 @@ def _twice(
         text,
         "Sum the losses and call backward() once, pass retain_graph=True to the first call, or detach() what the first "
         "loss does not have to train.",
-        unique([
-            *facts.chain(run.site, "second backward here"),
-            *facts.chain(first.site, "graph freed here"),
-            *where,
-        ]),
+        unique(
+            [
+                *facts.chain(run.site, "second backward here"),
+                *facts.chain(first.site, "graph freed here"),
+                *where,
+            ]
+        ),
         tuple(dict.fromkeys([*names, *(facts.name(t) for t in run.roots)])),
     )
 

@@ -89,9 +89,7 @@ def _same_role(capture: Capture, new: int, old: int) -> bool:
     return a.shape == b.shape and bool(a.variable) and a.variable == b.variable
 
 
-def _updated_by_hand(
-    capture: Capture, tensor: int, held: set[int], writes_to: WritesTo, flow: DataFlow
-) -> bool:
+def _updated_by_hand(capture: Capture, tensor: int, held: set[int], writes_to: WritesTo, flow: DataFlow) -> bool:
     """Whether the program itself moves the parameter after a backward (manual SGD), not as a copy of a trained one."""
     storage = capture.tensors[tensor].storage
     first = min((run.end for run in capture.backwards), default=0)
@@ -141,9 +139,9 @@ def unregistered_of(capture: Capture, reached: frozenset[int]) -> frozenset[int]
     found = set()
     for tensor, windows in inside.items():
         record = capture.tensors[tensor]
-        if capture.owners.get(tensor, -1) in foreign:
-            found.add(tensor)
-        elif not record.names and (record.kind == "parameter" or (len(windows) > 1 and tensor not in read)):
+        if capture.owners.get(tensor, -1) in foreign or (
+            not record.names and (record.kind == "parameter" or (len(windows) > 1 and tensor not in read))
+        ):
             found.add(tensor)
     for tensor in reached - held - read - set(inside):  # Computed with in __init__, say: `nn.Parameter(t).to(...)`.
         record = capture.tensors[tensor]
@@ -177,7 +175,8 @@ def _refreshed(capture: Capture, tensor: int, trained: set[int], flow: DataFlow)
     """Whether the program writes values of trained parameters into it (a periodic load, a moving average)."""
     storage = capture.tensors[tensor].storage
     return any(
-        any(w.storage == storage >= 0 or w.tensor == tensor for w in op.writes) and copied_from(capture, op, trained, flow)
+        any(w.storage == storage >= 0 or w.tensor == tensor for w in op.writes)
+        and copied_from(capture, op, trained, flow)
         for op in capture.ops
         if op.writes and not op.has(Trait.STEP | Trait.BACKWARD)
     )

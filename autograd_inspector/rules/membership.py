@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from autograd_inspector.model.event import LeafChange
 from autograd_inspector.model.finding import Finding
@@ -74,7 +75,12 @@ def _frozen_with_its_twin(facts: Facts) -> Iterator[Finding]:
     told: set[int] = set()
     for change in capture.leaf_changes:
         names = capture.tensors[change.tensor].names
-        if change.requires_grad or len(names) < 2 or change.tensor in told or capture.tensors[change.tensor].requires_grad:
+        if (
+            change.requires_grad
+            or len(names) < 2
+            or change.tensor in told
+            or capture.tensors[change.tensor].requires_grad
+        ):
             continue
         learning = [name for name in names if _siblings_learn(facts, name, change)]
         frozen = [name for name in names if name not in learning]
@@ -230,7 +236,7 @@ def _two_optimizers(facts: Facts) -> Iterator[Finding]:
         for other in optimizers[i + 1 :]:
             shared = sorted({t for g in one.parameters for t in g} & {t for g in other.parameters for t in g})
             order = [turn for turn in turns if turn in {one.id, other.id}]
-            changes = sum(a != b for a, b in zip(order, order[1:], strict=False))
+            changes = sum(a != b for a, b in pairwise(order))
             if shared and changes >= 2:
                 names = [facts.name(t) for t in shared]
                 yield Finding(
@@ -240,9 +246,11 @@ def _two_optimizers(facts: Facts) -> Iterator[Finding]:
                     f"{folded(names)} {'are' if len(names) > 1 else 'is'} a duplicate: in {one.type} and in {other.type}, "
                     "whose steps alternate",
                     "Give each parameter to one optimizer only.",
-                    unique([
-                        *facts.chain(one.site, "first optimizer made here"),
-                        *facts.chain(other.site, "second optimizer made here"),
-                    ]),
+                    unique(
+                        [
+                            *facts.chain(one.site, "first optimizer made here"),
+                            *facts.chain(other.site, "second optimizer made here"),
+                        ]
+                    ),
                     tuple(names),
                 )

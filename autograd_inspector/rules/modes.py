@@ -56,11 +56,13 @@ def _step_in_eval_mode(facts: Facts, optimizer: OptimizerRecord, step: Step) -> 
         f"{optimizer.type}.step() was called in eval mode: "
         + ("optimizer.train() did not follow optimizer.eval()" if switches else "optimizer.train() was never called"),
         "Call optimizer.train() before training (beside model.train()) and optimizer.eval() before evaluation.",
-        unique([
-            *(facts.chain(switches[-1].site, "switched to eval mode here") if switches else ()),
-            *facts.chain(optimizer.site, "optimizer made here"),
-            *facts.chain(step.site, "step() called here"),
-        ]),
+        unique(
+            [
+                *(facts.chain(switches[-1].site, "switched to eval mode here") if switches else ()),
+                *facts.chain(optimizer.site, "optimizer made here"),
+                *facts.chain(step.site, "step() called here"),
+            ]
+        ),
         (optimizer.type, "train()"),
         ops=(step.op,),
     )
@@ -101,12 +103,14 @@ def _looked_at_in_train_mode(facts: Facts, optimizer: OptimizerRecord) -> Iterat
             f"the model was {what} while {optimizer.type} was in train mode: these are the weights that the next gradient "
             "is taken at, not the averaged ones that the method returns",
             "Call optimizer.eval() before evaluating or saving (beside model.eval()), and optimizer.train() afterwards.",
-            unique([
-                *(facts.chain(call.site, f"{what} here") if call is not None else ()),
-                *facts.chain(op.site, f"{what} here"),
-                *facts.chain(before[-1].site, "last step before it"),
-                *facts.chain(optimizer.site, "optimizer made here"),
-            ]),
+            unique(
+                [
+                    *(facts.chain(call.site, f"{what} here") if call is not None else ()),
+                    *facts.chain(op.site, f"{what} here"),
+                    *facts.chain(before[-1].site, "last step before it"),
+                    *facts.chain(optimizer.site, "optimizer made here"),
+                ]
+            ),
             (optimizer.type, "eval()"),
             ops=(op.index,),
         )

@@ -48,7 +48,7 @@ def state_device(facts: Facts) -> Iterator[Finding]:
             if entry.device != row.device and _belongs(row, entry, optimizer, device=True)
         ]
         if wrong:
-            yield _finding(facts, "AG401", "state-device", optimizer, wrong, _device_text(facts, wrong))
+            yield _finding(facts, "AG401", "state-device", optimizer, wrong, _device_text(wrong))
 
 
 @rule("AG402", "state-dtype")
@@ -87,7 +87,7 @@ def state_dtype(facts: Facts) -> Iterator[Finding]:
             if _clashing(row, entry) and _belongs(row, entry, optimizer, device=False)
         ]
         if wrong:
-            yield _finding(facts, "AG402", "state-dtype", optimizer, wrong, _dtype_text(facts, wrong))
+            yield _finding(facts, "AG402", "state-dtype", optimizer, wrong, _dtype_text(wrong))
         yield from _cast_by_loading(facts, optimizer)
 
 
@@ -108,7 +108,7 @@ def _belongs(row: ParameterRow, entry: StateEntry, optimizer: OptimizerRecord, *
     return same_shape and (device or optimizer.module.startswith(_OWN_STATE))
 
 
-def _device_text(facts: Facts, wrong: list[Misplaced]) -> tuple[str, str]:
+def _device_text(wrong: list[Misplaced]) -> tuple[str, str]:
     row, entry = wrong[0]
     kinds = joined(dict.fromkeys(e.name for _, e in wrong), 4)
     names = folded(r.name for r, _ in wrong)
@@ -121,7 +121,7 @@ def _device_text(facts: Facts, wrong: list[Misplaced]) -> tuple[str, str]:
     )
 
 
-def _dtype_text(facts: Facts, wrong: list[Misplaced]) -> tuple[str, str]:
+def _dtype_text(wrong: list[Misplaced]) -> tuple[str, str]:
     row, entry = wrong[0]
     kinds = joined(dict.fromkeys(e.name for _, e in wrong), 4)
     names = folded(r.name for r, _ in wrong)
@@ -209,5 +209,5 @@ def _cast_by_loading(facts: Facts, optimizer: OptimizerRecord) -> Iterator[Findi
 
 
 def _bits(dtype: str) -> int:
-    digits = "".join(c for c in dtype.split("_")[0] if c.isdigit())
+    digits = "".join(c for c in dtype.split("_", maxsplit=1)[0] if c.isdigit())
     return int(digits) if digits else 0

@@ -47,7 +47,7 @@ def not_in_optimizer(facts: Facts) -> Iterator[Finding]:
     born = [place for t in late for place in _birthplace(facts, t, loose.optimizer, "made after the optimizer here")]
     thawed = _thawed(facts, loose.parameters, loose.optimizer)
     foreign = not set(facts.meant) & facts.reached
-    of = f" (it holds other parameters, which no backward reached)" if foreign else ""
+    of = " (it holds other parameters, which no backward reached)" if foreign else ""
     yield Finding(
         "AG404",
         "not-in-optimizer",
@@ -97,7 +97,9 @@ def orphan_in_optimizer(facts: Facts) -> Iterator[Finding]:
         return
     names = [facts.name(new) for new in loose.parameters]
     old = [facts.name(t) for t in loose.orphans]
-    where = [place for new in loose.parameters[:4] for place in _birthplace(facts, new, loose.optimizer, "replaced here")]
+    where = [
+        place for new in loose.parameters[:4] for place in _birthplace(facts, new, loose.optimizer, "replaced here")
+    ]
     made = facts.chain(loose.optimizer.site, "optimizer made here")
     at_entry = "" if where else " (they differed already when the capture began)"
     yield Finding(
@@ -151,7 +153,9 @@ def _thawed(facts: Facts, tensors: tuple[int, ...], optimizer: OptimizerRecord) 
     sites = [
         c.site
         for c in facts.capture.leaf_changes
-        if c.tensor in tensors and c.requires_grad and c.at >= max(optimizer.created_at, 0)
+        if c.tensor in tensors
+        and c.requires_grad
+        and c.at >= max(optimizer.created_at, 0)
         and facts.capture.steps
         and any(not facts.requires_grad_at(c.tensor, s.at) for s in facts.capture.steps if s.at < c.at)
     ]

@@ -86,7 +86,7 @@ def _waited(facts: Facts, tensors: set[int]) -> bool:
 def _closure(facts: Facts, step: Step) -> bool:
     """Whether the step ran the program's closure: its gradients were not there yet when it began."""
     return any(p.gradient < 0 and p.version_after > p.version_before for p in step.parameters) or any(
-        run.start <= step.at and run.site >= 0 and step.site in {run.site} for run in facts.capture.backwards
+        run.start <= step.at and run.site >= 0 and step.site == run.site for run in facts.capture.backwards
     )
 
 
@@ -106,12 +106,14 @@ def _cleared(facts: Facts, step: Step, site: int, run: Backward) -> Finding:
         "warning",
         f"{text}, so step() moves none of {folded(names)}",
         "Call zero_grad() before backward(), or after step(): zero_grad, backward, step.",
-        unique([
-            *(stepping if late else clearing),
-            *(clearing if late else ()),
-            *facts.chain(run.site, "gradients computed here"),
-            *stepping,
-        ]),
+        unique(
+            [
+                *(stepping if late else clearing),
+                *(clearing if late else ()),
+                *facts.chain(run.site, "gradients computed here"),
+                *stepping,
+            ]
+        ),
         tuple(dict.fromkeys(names)),
         ops=(step.op,),
     )
@@ -120,7 +122,9 @@ def _cleared(facts: Facts, step: Step, site: int, run: Backward) -> Finding:
 def _comes_later(facts: Facts, one: int, other: int) -> bool:
     """Whether one line stands below another in the same function."""
     a, b = facts.capture.place(one), facts.capture.place(other)
-    return a is not None and b is not None and (a.filename, a.function) == (b.filename, b.function) and a.lineno > b.lineno
+    return (
+        a is not None and b is not None and (a.filename, a.function) == (b.filename, b.function) and a.lineno > b.lineno
+    )
 
 
 def _no_backward(facts: Facts, step: Step) -> Finding:
@@ -152,7 +156,9 @@ def _accumulated(facts: Facts, step: Step, stale: list[int], run: Backward, *, f
         "warning",
         f"{folded(names)} {why}",
         "Call optimizer.zero_grad() before backward().",
-        unique([*facts.chain(run.site, "added to old gradients here"), *facts.chain(step.site, "step() uses the sum here")]),
+        unique(
+            [*facts.chain(run.site, "added to old gradients here"), *facts.chain(step.site, "step() uses the sum here")]
+        ),
         tuple(dict.fromkeys(names)),
         ops=(step.op,),
     )

@@ -29,9 +29,7 @@ def recompute_edits(facts: Facts) -> Iterator[Finding]:
                 continue
             edits = [
                 (edit, write)
-                for edit, write in facts.writes_to(
-                    capture.tensors[tensor].storage, tensor, before.index + 1, op.index
-                )
+                for edit, write in facts.writes_to(capture.tensors[tensor].storage, tensor, before.index + 1, op.index)
                 if not edit.has(Trait.BACKWARD) and capture.tensors[write.tensor].overlaps(capture.tensors[tensor])
             ]
             if edits:
@@ -67,10 +65,12 @@ def _finding(facts: Facts, members: list[tuple[Op, int, list[tuple[Op, Write]]]]
         f"{joined(names)} was modified by `{edit.name}` after the forward; the checkpoint recomputes `{op.name}` in "
         "backward with the new values, so the gradients are silently wrong",
         fix,
-        unique([
-            *facts.chain(edit.site, "modified here"),
-            *facts.chain(op.site, "read again by the checkpoint's recomputation"),
-        ]),
+        unique(
+            [
+                *facts.chain(edit.site, "modified here"),
+                *facts.chain(op.site, "read again by the checkpoint's recomputation"),
+            ]
+        ),
         tuple(names),
         (
             f"The forward ran `{op.name}` inside a checkpoint, which saves its inputs by reference only.",

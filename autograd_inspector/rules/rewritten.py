@@ -74,7 +74,9 @@ def _replaced(facts: Facts) -> Iterator[Finding]:
     capture = facts.capture
     found: dict[int, list[tuple[int, Op, int]]] = {}
     for write in capture.grad_writes:
-        before = [r for r in capture.backwards if r.end <= write.at and write.tensor in r.reached and r.api == "backward"]
+        before = [
+            r for r in capture.backwards if r.end <= write.at and write.tensor in r.reached and r.api == "backward"
+        ]
         after = [s for s in capture.steps if s.at >= write.at and any(p.tensor == write.tensor for p in s.parameters)]
         if write.gradient < 0 or not before or not after or before[-1].error:
             continue
@@ -113,7 +115,7 @@ def _edited_in_hook(facts: Facts) -> Iterator[Finding]:
             continue
         for write in op.writes:
             record = facts.capture.tensors[write.tensor]
-            if record.birth >= 0 or record.kind in {"parameter", "buffer"} or not _is_gradient(facts, op, write.tensor):
+            if record.birth >= 0 or record.kind in {"parameter", "buffer"} or not _is_gradient(facts, write.tensor):
                 continue
             seen.add(op.site)
             hooked = [facts.name(h.tensor) for h in facts.capture.tensor_hooks]
@@ -124,16 +126,22 @@ def _edited_in_hook(facts: Facts) -> Iterator[Finding]:
                 f"`{op.name}` modifies a gradient in place inside a hook{' of ' + folded(hooked) if hooked else ''}: other "
                 "paths of backward may share that tensor",
                 "Return a new tensor from the hook instead of modifying its argument.",
-                unique([
-                    *facts.chain(op.site, "gradient modified here"),
-                    *(p for h in facts.capture.tensor_hooks[:2] for p in facts.chain(h.site, "hook registered here")),
-                ]),
+                unique(
+                    [
+                        *facts.chain(op.site, "gradient modified here"),
+                        *(
+                            p
+                            for h in facts.capture.tensor_hooks[:2]
+                            for p in facts.chain(h.site, "hook registered here")
+                        ),
+                    ]
+                ),
                 tuple(dict.fromkeys([*hooked, op.name])),
                 ops=(op.index,),
             )
 
 
-def _is_gradient(facts: Facts, op: Op, tensor: int) -> bool:
+def _is_gradient(facts: Facts, tensor: int) -> bool:
     """Whether the engine made the tensor: first met inside backward, and of the shape of something hooked."""
     record = facts.capture.tensors[tensor]
     inside = any(r.start <= record.first_use <= r.end for r in facts.capture.backwards)

@@ -80,13 +80,18 @@ def _behind_failure(capture: Capture, flow: DataFlow, run: Backward, meant: froz
     cuts: dict[Cut, tuple[int, ...]] = {}
     if _frozen(capture, flow, starts):
         return
-    for op, through in flow.upstream(starts, lambda op, tensor: not is_cut(capture, op, tensor)):
+    for op, through in flow.upstream(starts, lambda op, tensor: _goes_on(capture, op, tensor)):
         if is_cut(capture, op, through):
             cuts[op, through] = tuple(dict.fromkeys(_parameters_above(capture, flow, op)))
     if any(meant.intersection(found) for found in cuts.values()):  # A frozen teacher's cut is no loss.
         cuts = {cut: tuple(t for t in found if t in meant) for cut, found in cuts.items() if meant.intersection(found)}
     gathered = tuple(_gathered(capture, cuts, run, fatal=True))
     yield from gathered or left_for_good(capture, flow, run, None)
+
+
+def _goes_on(capture: Capture, op: Op, through: int) -> bool:
+    """Behind a cut nothing matters, but every op of a no_grad block is one: the whole block is to be told."""
+    return not is_cut(capture, op, through) or cause_of(capture, op, through) in {"no_grad", "inference_mode"}
 
 
 def _frozen(capture: Capture, flow: DataFlow, starts: list[tuple[int, int]]) -> bool:

@@ -60,9 +60,7 @@ def _stale(facts: Facts, step: Step, read: GradRead) -> bool:
         return False
     for op in facts.capture.ops[read.at : end]:
         if read.gradient in op.inputs and op.name != "detach":
-            if op.name in _CLEARING or any(w.tensor == read.gradient for w in op.writes):
-                return False
-            return True
+            return op.name not in _CLEARING and all(w.tensor != read.gradient for w in op.writes)
         if read.gradient in op.inputs and op.outputs:
             return True
     return False
@@ -79,10 +77,12 @@ def _finding(facts: Facts, step: Step, reads: list[GradRead]) -> Finding:
         f"{joined(names, 4)} is no longer the gradient that backward computed",
         "Read the gradient (norm, histogram, clipping) between backward() and step(); with schedulefree, the "
         "...Reference classes leave .grad alone.",
-        unique([
-            *facts.chain(step.site, "step() changes .grad here"),
-            *(place for read in reads[:4] for place in facts.chain(read.site, "stale .grad read here")),
-        ]),
+        unique(
+            [
+                *facts.chain(step.site, "step() changes .grad here"),
+                *(place for read in reads[:4] for place in facts.chain(read.site, "stale .grad read here")),
+            ]
+        ),
         tuple(dict.fromkeys([*names, f"{optimizer.type}.step"])),
         ops=(step.op,),
     )

@@ -74,7 +74,9 @@ def non_differentiable(facts: Facts) -> Iterator[Finding]:
     for cut in caused_by(facts, "non-differentiable"):
         op = cut.ops[0]
         drawn = facts.capture.regions[op.region].library.startswith(SAMPLING)
+        call = facts.capture.calls[op.call] if op.call >= 0 else None
         what = f"`{op.name}`" if not drawn else f"sample() of a distribution (`{op.name}`)"
+        what += f" in {call.type}" if call is not None else ""
         fix = (
             f"Train on the value before `{op.name}` (a probability, a softmax, a straight-through estimator "
             "`soft + (hard - soft).detach()`), and keep the hard value for reporting."

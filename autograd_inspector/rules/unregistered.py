@@ -31,6 +31,7 @@ def unregistered_parameter(facts: Facts) -> Iterator[Finding]:
                 def forward(self, x):
                     return self.layers[0](self.first(x))
 
+
             net = Net()
             optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
             net(x).pow(2).mean().backward()
@@ -47,6 +48,7 @@ def unregistered_parameter(facts: Facts) -> Iterator[Finding]:
 
                 def forward(self, x):
                     return self.layers[0](self.first(x))
+
 
             net = Net()
             optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
@@ -94,10 +96,9 @@ def _birthplace(facts: Facts, tensor: int) -> tuple[Location, ...]:
 
 def _empty(facts: Facts) -> Finding:
     changes = [c for c in facts.capture.changes if c.kind == "registered"]
-    bare = [
-        c for c in facts.capture.leaf_changes if c.requires_grad and not facts.capture.tensors[c.tensor].names
-    ]
+    bare = [c for c in facts.capture.leaf_changes if c.requires_grad and not facts.capture.tensors[c.tensor].names]
     names = [facts.name(t) for c in changes for t in c.tensors] + [facts.name(c.tensor) for c in bare]
+    sites = [change.site for change in changes] + [change.site for change in bare]
     return Finding(
         "AG107",
         "unregistered-parameter",
@@ -105,6 +106,6 @@ def _empty(facts: Facts) -> Finding:
         "the module given to the optimizer has no parameters: what it was to learn is held in a plain list or as bare "
         "tensors",
         "Hold layers in nn.ModuleList and weights as nn.Parameter attributes.",
-        unique([place for c in [*changes, *bare] for place in facts.chain(c.site, "made here")])[:8],
+        unique([place for site in sites for place in facts.chain(site, "made here")])[:8],
         tuple(dict.fromkeys(names)),
     )

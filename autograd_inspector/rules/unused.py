@@ -42,7 +42,9 @@ def no_gradient(facts: Facts) -> Iterator[Finding]:
     never = [t for t in left if t not in used]
     if never:
         many = len(never) > 1
-        yield _finding(facts, never, f"never take{'' if many else 's'} part in a forward of the capture", _entrances(facts))
+        yield _finding(
+            facts, never, f"never take{'' if many else 's'} part in a forward of the capture", _entrances(facts)
+        )
     if used:
         they = ("are", "them") if len(used) > 1 else ("is", "it")
         why = f"{they[0]} used, but nothing computed from {they[1]} reaches the loss"
@@ -77,7 +79,12 @@ def _entrances(facts: Facts) -> tuple[Location, ...]:
     for op, _ in facts.flow.upstream([(root, run.start) for root in run.roots], lambda o, t: True):
         for tensor in op.inputs:
             record = facts.capture.tensors[tensor]
-            if record.kind == "input" and record.birth < 0 and not record.requires_grad and record.dtype.startswith("fl"):
+            if (
+                record.kind == "input"
+                and record.birth < 0
+                and not record.requires_grad
+                and record.dtype.startswith("fl")
+            ):
                 found += facts.chain(op.site, "the loss is computed from this")
     return unique(found)[:4]
 

@@ -54,11 +54,13 @@ def unwanted_gradient(facts: Facts) -> Iterator[Finding]:
         f"backward reaches {folded(names)}, a copy that no optimizer holds: a target network or teacher that was not "
         f"detached{why}",
         "Call it under torch.no_grad(), detach() its output, or freeze the copy: requires_grad_(False).",
-        unique([
-            *(place for change in plain[:1] for place in facts.chain(change.site, "freezes nothing here")),
-            *(facts.chain(call.site, "called with grad mode on here") if call is not None else ()),
-            *(facts.chain(use.site, "used here") if use is not None else ()),
-            *(place for run in runs[-1:] for place in facts.chain(run.site, "backward called here")),
-        ]),
+        unique(
+            [
+                *(place for change in plain[:1] for place in facts.chain(change.site, "freezes nothing here")),
+                *(facts.chain(call.site, "called with grad mode on here") if call is not None else ()),
+                *(facts.chain(use.site, "used here") if use is not None else ()),
+                *(place for run in runs[-1:] for place in facts.chain(run.site, "backward called here")),
+            ]
+        ),
         tuple(dict.fromkeys(names)),
     )

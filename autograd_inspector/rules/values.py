@@ -72,10 +72,12 @@ def _zero(facts: Facts, op: Op, leaves: list[int]) -> Finding:
         f"{'never move' if len(names) > 1 else 'never moves'}",
         "Look at what goes into it: a ReLU or clamp outside its range, sign and round have derivative zero (use a "
         "straight-through estimator: `soft + (hard - soft).detach()`), two factors that are both zero stay so.",
-        unique([
-            *facts.chain(op.site, "gradient becomes zero here"),
-            *_set_by_hand(facts, op),
-        ]),
+        unique(
+            [
+                *facts.chain(op.site, "gradient becomes zero here"),
+                *_set_by_hand(facts, op),
+            ]
+        ),
         tuple(dict.fromkeys([*names, *([call.path, call.type] if call is not None and call.path else [])])),
         ops=(op.index,),
     )
@@ -88,9 +90,7 @@ def _set_by_hand(facts: Facts, op: Op) -> tuple[Location, ...]:
     for feeder in feeders:
         for tensor in feeder.inputs:
             record = facts.capture.tensors[tensor]
-            writes = [
-                w for w, _ in facts.writes_to(record.storage, tensor, 0, feeder.index) if not w.has(Trait.STEP)
-            ]
+            writes = [w for w, _ in facts.writes_to(record.storage, tensor, 0, feeder.index) if not w.has(Trait.STEP)]
             if record.kind == "parameter" and writes:
                 found += facts.chain(writes[-1].site, f"{facts.name(tensor)} was last set here")
     return tuple(found)
@@ -195,10 +195,12 @@ def _in_backward(facts: Facts, run: Backward, node: Node) -> Finding:
         f"the loss is finite, but {short} makes the first NaN of the backward pass: the derivative of {name} is not "
         f"finite there, and {folded(names)} {'get' if len(names) > 1 else 'gets'} NaN",
         _cure(op),
-        unique([
-            *(facts.chain(op.site, "derivative is not finite here") if op is not None else ()),
-            *facts.chain(run.site, "backward called here"),
-        ]),
+        unique(
+            [
+                *(facts.chain(op.site, "derivative is not finite here") if op is not None else ()),
+                *facts.chain(run.site, "backward called here"),
+            ]
+        ),
         tuple(dict.fromkeys([*made, *names])),
         ops=(op.index,) if op is not None else (),
     )
@@ -215,5 +217,7 @@ _CURES = {
 
 def _cure(op: Op | None) -> str:
     name = op.name.strip("_") if op is not None else ""
-    name = {"true_divide": "div", "__rdiv__": "div", "__rtruediv__": "div", "rsqrt": "sqrt", "norm": "sqrt"}.get(name, name)
+    name = {"true_divide": "div", "__rdiv__": "div", "__rtruediv__": "div", "rsqrt": "sqrt", "norm": "sqrt"}.get(
+        name, name
+    )
     return _CURES.get(name, "Bound the inputs of this op, or compute in a wider dtype.")

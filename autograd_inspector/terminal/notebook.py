@@ -27,9 +27,7 @@ def run_notebook(path: Path, *, values: bool, ignore: Sequence[str]) -> Outcome:
         import nbclient
         import nbformat
     except ImportError as error:
-        raise NotebookError(
-            f"{error.name} is missing; to run a notebook: pip install nbclient ipykernel"
-        ) from None
+        raise NotebookError(f"{error.name} is missing; to run a notebook: pip install nbclient ipykernel") from None
     try:
         notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     except (nbformat.reader.NotJSONError, nbformat.ValidationError) as error:
@@ -45,12 +43,8 @@ def run_notebook(path: Path, *, values: bool, ignore: Sequence[str]) -> Outcome:
             resources={"metadata": {"path": str(path.resolve().parent)}},
         )
         status = _execute(client, begin)
-        files = sorted(
-            (int(file.stem.rsplit("-", 1)[1]), file) for file in Path(folder).glob("report-*.json")
-        )
-        return Outcome(
-            status, tuple((cell, Report.from_json(file.read_text("utf-8"))) for cell, file in files)
-        )
+        files = sorted((int(file.stem.rsplit("-", 1)[1]), file) for file in Path(folder).glob("report-*.json"))
+        return Outcome(status, tuple((cell, Report.from_json(file.read_text("utf-8"))) for cell, file in files))
 
 
 def _execute(client: Any, begin: str) -> int:

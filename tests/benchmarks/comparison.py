@@ -41,7 +41,7 @@ class Comparison:
             return False
         try:
             spent = seconds(lambda: peer.run(self.subject))
-        except Exception as error:  # noqa: BLE001 - whatever a tool raises is its result
+        except Exception as error:
             self.notes.append(f"{peer.name}: fails here ({type(error).__name__}: {str(error)[:120]})")
             return False
         if spent > PATIENCE:

@@ -32,7 +32,7 @@ class Peer(NamedTuple):
         """Why it cannot be used, "" when it can."""
         try:
             importlib.import_module(self.module)
-        except Exception as error:  # noqa: BLE001 - an install may be broken in any way
+        except Exception as error:
             return f"{type(error).__name__}: {error}"
         return ""
 

@@ -25,7 +25,7 @@ def inspected(program: Program, *, values: bool = False) -> Report:
         try:
             with inspection:
                 program()
-        except Exception:  # noqa: BLE001 - that it raises is the point of many programs
+        except Exception:
             assert inspection.report.capture.error
     return inspection.report
 

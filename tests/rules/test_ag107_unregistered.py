@@ -73,7 +73,9 @@ def test_bare_tensor_as_attribute():
     def bare(tensor):
         return tensor.requires_grad_()
 
-    diagnosed(lambda: fit(Scaled(bare)), "AG107", "return tensor.requires_grad_()", "scale", severity="warning", where=bare)
+    diagnosed(
+        lambda: fit(Scaled(bare)), "AG107", "return tensor.requires_grad_()", "scale", severity="warning", where=bare
+    )
     calm(lambda: fit(Scaled(nn.Parameter)), lambda: fit(Scaled(torch.Tensor.clone)))
 
 
@@ -89,7 +91,9 @@ def test_bare_tensor_wrapped_and_moved():
         def forward(self, x):
             return self.linear(x.double()) * self.gate
 
-    diagnosed(lambda: fit(Gate(), 1), "AG107", "self.gate = nn.Parameter", "gate", severity="warning", where=Gate.__init__)
+    diagnosed(
+        lambda: fit(Gate(), 1), "AG107", "self.gate = nn.Parameter", "gate", severity="warning", where=Gate.__init__
+    )
 
 
 class LateProjection(nn.Module):

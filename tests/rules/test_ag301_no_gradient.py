@@ -32,7 +32,7 @@ def test_head_whose_output_is_dropped():
     """An auxiliary head that runs and is left out of the loss does not learn; weighted with 0 it is reached."""
 
     def main_only(net, _):
-        output, auxiliary = net(X)
+        output, _auxiliary = net(X)
         return F.cross_entropy(output, Y)
 
     def both(net, _):
@@ -40,7 +40,12 @@ def test_head_whose_output_is_dropped():
         return F.cross_entropy(output, Y) + 0.0 * auxiliary.sum()
 
     diagnosed(
-        lambda: fit(TwoHeads(), main_only), "AG301", "self.aux(hidden)", "aux.weight", severity="warning", where=TwoHeads
+        lambda: fit(TwoHeads(), main_only),
+        "AG301",
+        "self.aux(hidden)",
+        "aux.weight",
+        severity="warning",
+        where=TwoHeads,
     )
     calm(lambda: fit(TwoHeads(), both))
 
@@ -137,7 +142,5 @@ def test_embedding_of_an_unused_modality():
         optimizer = torch.optim.AdamW(net.parameters(), lr=1e-3)
         trained(optimizer, F.cross_entropy(net(**inputs), Y))
 
-    diagnosed(
-        lambda: program(text=X), "AG301", "torch.optim.AdamW(", "image.weight", severity="warning", where=program
-    )
+    diagnosed(lambda: program(text=X), "AG301", "torch.optim.AdamW(", "image.weight", severity="warning", where=program)
     calm(lambda: program(text=X, image=torch.randn(8, 6)))

@@ -147,7 +147,9 @@ def test_cleared_between_backward_and_step():
             optimizer.step()
 
     diagnosed(program, "AG305", "optimizer.zero_grad(**how)", "zero_grad", "step", severity="warning")
-    diagnosed(lambda: program(set_to_none=False), "AG305", "optimizer.zero_grad(**how)", severity="warning", where=program)
+    diagnosed(
+        lambda: program(set_to_none=False), "AG305", "optimizer.zero_grad(**how)", severity="warning", where=program
+    )
     diagnosed(by_model, "AG305", "net.zero_grad()", "weight", severity="warning")
     diagnosed(by_hand, "AG305", "p.grad = None", "weight", severity="warning")
     diagnosed(zeroed, "AG305", "p.grad.zero_()", "weight", severity="warning")
@@ -270,9 +272,7 @@ def test_scaled_gradients_clipped_before_unscale():
             scaler.step(optimizer)
             scaler.update()
 
-    diagnosed(
-        lambda: program(unscale=False), "AG305", "clip_grad_norm_", "unscale_", severity="warning", where=program
-    )
+    diagnosed(lambda: program(unscale=False), "AG305", "clip_grad_norm_", "unscale_", severity="warning", where=program)
     calm(lambda: program(unscale=True))
 
 

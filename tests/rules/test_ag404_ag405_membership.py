@@ -68,7 +68,13 @@ def test_parameters_assigned_by_a_load():
         steps(net, optimizer)
 
     diagnosed(
-        lambda: program(assign=True), "AG405", "assign=assign", "0.weight", "assign=True", severity="warning", where=program
+        lambda: program(assign=True),
+        "AG405",
+        "assign=assign",
+        "0.weight",
+        "assign=True",
+        severity="warning",
+        where=program,
     )
     calm(lambda: program(assign=False))
 
@@ -197,7 +203,12 @@ def test_gradual_unfreezing():
         steps(net, optimizer)
 
     diagnosed(
-        lambda: program(add=False), "AG404", "net[0].requires_grad_(True)", "0.weight", severity="warning", where=program
+        lambda: program(add=False),
+        "AG404",
+        "net[0].requires_grad_(True)",
+        "0.weight",
+        severity="warning",
+        where=program,
     )
     calm(lambda: program(add=True))
 
@@ -219,9 +230,7 @@ def test_learnable_loss():
         for _ in range(2):
             trained(optimizer, weigh(F.cross_entropy(net(X), Y)))
 
-    diagnosed(
-        lambda: program(both=False), "AG404", "torch.optim.SGD([", "log_var", severity="warning", where=program
-    )
+    diagnosed(lambda: program(both=False), "AG404", "torch.optim.SGD([", "log_var", severity="warning", where=program)
     calm(lambda: program(both=True))
 
 
@@ -284,7 +293,5 @@ def test_conversion_that_swaps_parameters():
         for _ in range(2):
             trained(optimizer, F.cross_entropy(net(X.double()), Y))
 
-    diagnosed(
-        lambda: program(True), "AG405", "net.to(torch.float64)", "0.weight", severity="warning", where=program
-    )
+    diagnosed(lambda: program(True), "AG405", "net.to(torch.float64)", "0.weight", severity="warning", where=program)
     calm(lambda: program(False))

@@ -123,9 +123,7 @@ def test_frozen_and_unfrozen_again():
             trained(optimizer, loss_of(net))
 
     calm(probe, all_in_the_optimizer)
-    diagnosed(
-        lambda: program(all_on), "AG406", "p.requires_grad_(True)", "0.weight", severity="warning", where=all_on
-    )
+    diagnosed(lambda: program(all_on), "AG406", "p.requires_grad_(True)", "0.weight", severity="warning", where=all_on)
     calm(lambda: program(nn.Module.train))
 
 
@@ -200,7 +198,9 @@ def test_in_two_groups():
 
     def healthy():
         net = network()
-        optimizer = torch.optim.SGD([{"params": net[0].parameters()}, {"params": net[2].parameters(), "lr": 1.0}], lr=0.1)
+        optimizer = torch.optim.SGD(
+            [{"params": net[0].parameters()}, {"params": net[2].parameters(), "lr": 1.0}], lr=0.1
+        )
         trained(optimizer, loss_of(net))
 
     diagnosed(sick, "AG407", "torch.optim.SGD([{", "2.weight", severity="error")

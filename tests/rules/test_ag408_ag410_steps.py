@@ -161,7 +161,5 @@ def test_saving_in_train_mode():
             optimizer.eval()
         return copy.deepcopy(net.state_dict())
 
-    diagnosed(
-        lambda: program(switch=False), "AG410", "net.state_dict()", "eval()", severity="warning", where=program
-    )
+    diagnosed(lambda: program(switch=False), "AG410", "net.state_dict()", "eval()", severity="warning", where=program)
     calm(lambda: program(switch=True))

@@ -99,9 +99,7 @@ def test_gan_without_detach():
             trained(right, critic(fake.detach() if detach else fake).mean() - critic(X).mean())
             trained(left, -critic(fake).mean())
 
-    diagnosed(
-        lambda: program(detach=False), "AG501", "fake = generator(X)", "fake", severity="error", where=program
-    )
+    diagnosed(lambda: program(detach=False), "AG501", "fake = generator(X)", "fake", severity="error", where=program)
     calm(lambda: program(detach=True))
 
 
@@ -117,7 +115,15 @@ def test_running_sums():
             total = total + number(loss)
         return total
 
-    diagnosed(lambda: program(lambda t: t), "AG502", "total = total + number(loss)", "total", "item", severity="warning", where=program)
+    diagnosed(
+        lambda: program(lambda t: t),
+        "AG502",
+        "total = total + number(loss)",
+        "total",
+        "item",
+        severity="warning",
+        where=program,
+    )
     calm(lambda: program(torch.Tensor.item), lambda: program(torch.Tensor.detach))
 
 
@@ -165,7 +171,9 @@ def test_moving_average():
             trained(optimizer, loss)
             average = 0.9 * average + 0.1 * number(loss)
 
-    diagnosed(lambda: program(lambda t: t), "AG502", "average = 0.9 * average", "average", severity="warning", where=program)
+    diagnosed(
+        lambda: program(lambda t: t), "AG502", "average = 0.9 * average", "average", severity="warning", where=program
+    )
     calm(lambda: program(torch.Tensor.detach))
 
 
@@ -263,6 +271,11 @@ def test_dataset_of_attached_features():
             batch.sum()
 
     diagnosed(
-        lambda: program(lambda t: t), "AG503", "features = prepare(encoder(X))", "features", severity="error", where=program
+        lambda: program(lambda t: t),
+        "AG503",
+        "features = prepare(encoder(X))",
+        "features",
+        severity="error",
+        where=program,
     )
     calm(lambda: program(torch.Tensor.detach))

@@ -38,10 +38,22 @@ def prelude(code: str) -> dict[str, object]:
     encoder, head = nn.Linear(4, 4), nn.Linear(4, 1)
     first, second = nn.Linear(4, 2, bias=False), nn.Linear(4, 2, bias=False)
     names: dict[str, object] = {
-        "torch": torch, "nn": nn, "copy": copy, "schedulefree": schedulefree, "net": net, "encoder": encoder,
-        "head": head, "first": first, "second": second, "x": torch.randn(3, 4), "w": torch.randn(3, 1, requires_grad=True),
-        "features": torch.randn(3, 4), "policy": nn.Linear(4, 5), "values": nn.Embedding(5, 3), "i": torch.tensor([1, 2]),
-    }  # fmt: skip
+        "torch": torch,
+        "nn": nn,
+        "copy": copy,
+        "schedulefree": schedulefree,
+        "net": net,
+        "encoder": encoder,
+        "head": head,
+        "first": first,
+        "second": second,
+        "x": torch.randn(3, 4),
+        "w": torch.randn(3, 1, requires_grad=True),
+        "features": torch.randn(3, 4),
+        "policy": nn.Linear(4, 5),
+        "values": nn.Embedding(5, 3),
+        "i": torch.tensor([1, 2]),
+    }
     groups = {
         "AG104": [*names["policy"].parameters(), *names["values"].parameters()],
         "AG101": [*encoder.parameters(), *head.parameters()],
@@ -79,7 +91,7 @@ def findings(code: str, section: str) -> tuple[list[str], str]:
     inspection = autograd_inspector.inspect(values=code in {"AG303", "AG304"})
     try:
         with inspection:
-            exec(compile(source, filename, "exec"), names)  # noqa: S102 - the page's own code
+            exec(compile(source, filename, "exec"), names)
     except Exception as error:
         raised = f"{type(error).__name__}: {error}"
     return [f.rule for f in inspection.report.findings if f.severity != "info"], raised

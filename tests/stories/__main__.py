@@ -44,7 +44,7 @@ def inspected_break(story: Story) -> tuple[str | None, Report]:
     with autograd_inspector.inspect() as inspection:
         try:
             story.broken()
-        except Exception as raised:  # noqa: BLE001, whatever the program raises is the story
+        except Exception as raised:
             error = error_text(raised)
     return error, inspection.report
 

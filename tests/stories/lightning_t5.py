@@ -129,8 +129,4 @@ STORIES = (
     ),
 )
 
-HEALTHY = (
-    Healthy(
-        2, "linear-probe", "A frozen T5 under no_grad feeds a head that learns", lambda: fit(LinearProbe)
-    ),
-)
+HEALTHY = (Healthy(2, "linear-probe", "A frozen T5 under no_grad feeds a head that learns", lambda: fit(LinearProbe)),)

@@ -144,9 +144,7 @@ def train_micro_batches(mask_type: type[MaskBuffer]) -> float:
     return norm
 
 
-MODIFIED = (
-    "RuntimeError: one of the variables needed for gradient computation has been modified by an inplace"
-)
+MODIFIED = "RuntimeError: one of the variables needed for gradient computation has been modified by an inplace"
 
 STORIES = (
     Story(

@@ -45,6 +45,4 @@ def fine_tune_with_trl() -> float:
         return trainer.train().training_loss
 
 
-HEALTHY = (
-    Healthy(3, "trl-sft", "trl's SFTTrainer with LoRA and gradient checkpointing", fine_tune_with_trl),
-)
+HEALTHY = (Healthy(3, "trl-sft", "trl's SFTTrainer with LoRA and gradient checkpointing", fine_tune_with_trl),)

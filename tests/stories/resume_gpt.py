@@ -167,6 +167,4 @@ STORIES = (
     ),
 )
 
-HEALTHY = (
-    Healthy(4, "resumed-as-saved", "A run resumed as it was saved", lambda: resumed_run(load_as_saved)),
-)
+HEALTHY = (Healthy(4, "resumed-as-saved", "A run resumed as it was saved", lambda: resumed_run(load_as_saved)),)

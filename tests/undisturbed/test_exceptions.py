@@ -98,7 +98,7 @@ def raised_by(program, *, inspected):
                 program()
         else:
             program()
-    except Exception as error:  # noqa: BLE001 - whatever it is, it is compared
+    except Exception as error:
         return error
     raise AssertionError("the program did not raise")
 
