@@ -10,18 +10,24 @@ from torch.optim import Optimizer
 
 from autograd_inspector.capture.graph_walk import short
 from autograd_inspector.capture.tape import Tape
-from autograd_inspector.model.event import Change
+from autograd_inspector.model.event import Change, ChangeKind
 
 if TYPE_CHECKING:
     from autograd_inspector.capture.optimizers import Optimizers
 
 
 class _Load:
-    """A state_dict on its way into an optimizer: its dtypes, group sizes, and the exception being handled then."""
+    """A state_dict on its way into an optimizer: its dtypes, group sizes, and the exception being handled then.
 
-    def __init__(self, dtypes: dict[str, str], sizes: list[int], handled: BaseException | None) -> None:
+    ``owners`` are, for each position, the parameters that the saved state is the living state of, where it is any's.
+    """
+
+    def __init__(
+        self, dtypes: dict[str, str], sizes: list[int], owners: dict[int, int], handled: BaseException | None
+    ) -> None:
         self.dtypes = dtypes
         self.sizes = sizes
+        self.owners = owners
         self.handled = handled
 
 
@@ -36,7 +42,25 @@ class Loads:
         """What is about to be loaded."""
         given = args[1] if len(args) > 1 else kwargs.get("state_dict", {})
         sizes = [len(group.get("params", ())) for group in given.get("param_groups", ())]
-        return _Load(_dtypes(given.get("state", {})), sizes, sys.exc_info()[1])
+        return _Load(_dtypes(given.get("state", {})), sizes, self._owners(given), sys.exc_info()[1])
+
+    def _owners(self, given: Any) -> dict[int, int]:
+        """Position -> parameter, of state that is still some optimizer's own."""
+        living = {
+            id(value): self.tape.id_of(parameter)
+            for _, optimizer in self._optimizers.alive()
+            for parameter, state in optimizer.state.items()
+            if isinstance(parameter, Tensor) and isinstance(state, dict)
+            for value in state.values()
+            if isinstance(value, Tensor)
+        }
+        order = [key for group in given.get("param_groups", ()) for key in group.get("params", ())]
+        found = {}
+        for position, key in enumerate(order):
+            for value in given.get("state", {}).get(key, {}).values():
+                if id(value) in living:
+                    found[position] = living[id(value)]
+        return found
 
     def end(self, optimizer: Optimizer, _args: Any, _kwargs: Any, load: _Load | None) -> None:
         """It is loaded, or was refused."""
@@ -45,6 +69,7 @@ class Loads:
         if load is not None and raised is not None and raised is not load.handled:
             own = [len(group["params"]) for group in optimizer.param_groups]
             detail = (f"error: {raised}", f"saved groups: {load.sizes}", f"own groups: {own}")
+            detail = (*detail, f"saved state: {', '.join(load.dtypes)}")
             api = f"{type(optimizer).__name__}.load_state_dict()"
             number = self._optimizers.id_of(optimizer)
             ids = tuple(t for group in tape.optimizers[number].parameters for t in group)
@@ -72,6 +97,25 @@ class Loads:
                 cast,
             )
         )
+        self._optimizers.snapshot(optimizer, number)
+        self._mismatched(optimizer, number, ids, load.owners if load is not None else {})
+
+    def _mismatched(self, optimizer: Optimizer, number: int, ids: tuple[int, ...], owners: dict[int, int]) -> None:
+        """Note state that went to another parameter than it came from, and parameters that got none."""
+        tape = self.tape
+        swapped = [
+            (ids[at], owner) for at, owner in owners.items() if at < len(ids) and ids[at] != owner and owner in ids
+        ]
+        flat = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+        absent = [p for p in flat if p.requires_grad and not optimizer.state.get(p)]
+        noted: tuple[tuple[ChangeKind, tuple[int, ...]], ...] = (
+            ("state_swapped", tuple(t for pair in swapped for t in pair)),
+            ("state_absent", tuple(map(tape.id_of, absent)) if len(absent) < len(flat) else ()),
+        )
+        for kind, tensors in noted:
+            if tensors:
+                api = f"{type(optimizer).__name__}.load_state_dict()"
+                tape.changes.append(Change(len(tape.ops), kind, api, tape.stacks.here(0), tensors, number))
 
 
 def _dtypes(state: Any) -> dict[str, str]:

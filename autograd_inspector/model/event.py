@@ -46,7 +46,8 @@ class LeafChange(Struct, frozen=True, omit_defaults=True):
 
 
 ChangeKind = Literal[
-    "registered", "wrapped",
+    "registered",
+    "wrapped",
     "converted",
     "loaded",
     "optimizer_load_state_dict",
@@ -54,6 +55,8 @@ ChangeKind = Literal[
     "optimizer_created",
     "optimizer_refused",
     "plain_attribute",
+    "state_swapped",
+    "state_absent",
     "zero_grad",
 ]
 

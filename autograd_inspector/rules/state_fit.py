@@ -7,14 +7,33 @@ from collections.abc import Iterator
 from autograd_inspector.model.event import Change
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
-from autograd_inspector.model.placement import OptimizerRecord, ParameterRow
+from autograd_inspector.model.placement import OptimizerRecord
 from autograd_inspector.rules.catalogue import Facts, folded, joined, rule, unique
 
-_ELEMENTWISE = set(
-    "exp_avg exp_avg_sq max_exp_avg_sq exp_inf momentum_buffer square_avg grad_avg acc_delta sum ax prev z".split()
-)
+_ELEMENTWISE = {
+    "exp_avg",
+    "exp_avg_sq",
+    "max_exp_avg_sq",
+    "exp_inf",
+    "momentum_buffer",
+    "square_avg",
+    "grad_avg",
+    "acc_delta",
+    "sum",
+    "ax",
+    "prev",
+    "z",
+}
 """State that torch's own and schedule-free optimizers keep once for each element of the parameter."""
-_SIZE_ERROR = "doesn't match the size of optimizer's group"
+_SIZE_ERRORS = ("doesn't match the size of optimizer's group", "different number of parameter groups")
+_OWN_STATE = {
+    "SGD": {"momentum_buffer"},
+    "Adam": {"step", "exp_avg", "exp_avg_sq", "max_exp_avg_sq"},
+    "AdamW": {"step", "exp_avg", "exp_avg_sq", "max_exp_avg_sq"},
+    "RMSprop": {"step", "square_avg", "momentum_buffer", "grad_avg"},
+    "Adagrad": {"step", "sum"},
+}
+"""The state of the optimizers that checkpoints are mixed up between."""
 
 
 @rule("AG403", "state-shape")
@@ -45,31 +64,85 @@ def state_shape(facts: Facts) -> Iterator[Finding]:
     References
         torch.optim.Optimizer.load_state_dict ("no shape checks" in its notes).
     """
+    swapped: set[int] = set()
+    for change in facts.capture.changes:
+        if change.kind == "state_swapped":
+            swapped.add(change.optimizer)
+            yield _swapped(facts, change)
+        elif change.kind == "optimizer_load_failed" and not any(_refusal(text) for text in change.detail):
+            yield _foreign(
+                facts, change.api, change.detail[-1].partition(": ")[2], facts.chain(change.site, "loaded here")
+            )
     for optimizer in facts.capture.placement.optimizers:
-        wrong = [
-            (row, entry)
-            for row in facts.capture.placement.rows
-            if row.optimizer == optimizer.id
-            for entry in row.state
-            if entry.name in _ELEMENTWISE and entry.shape != row.shape
-        ]
-        if not wrong:
-            continue
-        row, entry = wrong[0]
-        names = [r.name for r, _ in wrong]
-        kinds = joined(dict.fromkeys(e.name for _, e in wrong), 4)
-        raised = any(step.error and step.optimizer == optimizer.id for step in facts.capture.steps)
-        yield Finding(
-            "AG403",
-            "state-shape",
-            "error" if raised else "warning",
-            f"{optimizer.type}: {kinds} of {folded(names)} {'has' if len(wrong) == 1 else 'have'} another shape than the "
-            f"parameter ({entry.name} {list(entry.shape)}, {row.name} {list(row.shape)})",
-            "Pad or cut the loaded state to the new shape, or start these parameters with fresh state: "
-            "`optimizer.state.pop(parameter)`.",
-            unique([*_loads(facts, optimizer), *facts.chain(optimizer.site, "optimizer made here")]),
-            tuple(dict.fromkeys([*names, *(e.name for _, e in wrong)])),
-        )
+        if optimizer.id not in swapped:
+            yield from _unfit(facts, optimizer)
+
+
+def _unfit(facts: Facts, optimizer: OptimizerRecord) -> Iterator[Finding]:
+    """State of another shape, or of another optimizer."""
+    rows = [row for row in facts.capture.placement.rows if row.optimizer == optimizer.id]
+    entries = [(row, entry) for row in rows for entry in row.state]
+    wrong = [(row, entry) for row, entry in entries if entry.name in _ELEMENTWISE and entry.shape != row.shape]
+    loads = _loads(facts, optimizer)
+    own = _OWN_STATE.get(optimizer.type) if optimizer.module.startswith("torch.optim") else None
+    foreign = {entry.name for _, entry in entries} - own if own is not None and loads else set()
+    if foreign and not wrong:
+        yield _foreign(facts, f"{optimizer.type}.load_state_dict()", ", ".join(sorted(foreign)), loads)
+    if not wrong:
+        return
+    row, entry = wrong[0]
+    names = [r.name for r, _ in wrong]
+    kinds = joined(dict.fromkeys(e.name for _, e in wrong), 4)
+    raised = any(step.error and step.optimizer == optimizer.id for step in facts.capture.steps)
+    yield Finding(
+        "AG403",
+        "state-shape",
+        "error" if raised else "warning",
+        f"{optimizer.type}: {kinds} of {folded(names)} {'has' if len(wrong) == 1 else 'have'} another shape than the "
+        f"parameter ({entry.name} {list(entry.shape)}, {row.name} {list(row.shape)})",
+        "Pad or cut the loaded state to the new shape, or start these parameters with fresh state: "
+        "`optimizer.state.pop(parameter)`.",
+        unique([*loads, *facts.chain(optimizer.site, "optimizer made here")]),
+        tuple(dict.fromkeys([*names, *(e.name for _, e in wrong)])),
+    )
+
+
+def _swapped(facts: Facts, change: Change) -> Finding:
+    """State matched by position that was another parameter's of the same optimizer."""
+    pairs = list(zip(change.tensors[::2], change.tensors[1::2], strict=True))
+    names = [facts.name(t) for pair in pairs for t in pair]
+    new, old = pairs[0]
+    raised = any(step.error and step.optimizer == change.optimizer for step in facts.capture.steps)
+    return Finding(
+        "AG403",
+        "state-shape",
+        "error" if raised else "warning",
+        f"{change.api} matched state by position, and the parameters are in another order than when it was saved: "
+        f"{facts.name(new)} got the state (exp_avg, momentum, ...) of {facts.name(old)}"
+        + (f", and {len(pairs) - 1} more" if len(pairs) > 1 else ""),
+        "Build the optimizer from the same parameters in the same order and groups as the one that was saved.",
+        unique(
+            [
+                *facts.chain(change.site, "state loaded here"),
+                *facts.chain(facts.capture.placement.optimizers[change.optimizer].site, "optimizer made here"),
+            ]
+        ),
+        tuple(dict.fromkeys(names)),
+    )
+
+
+def _foreign(facts: Facts, api: str, state: str, where: tuple[Location, ...]) -> Finding:
+    raised = bool(facts.capture.error)
+    return Finding(
+        "AG403",
+        "state-shape",
+        "error" if raised else "warning",
+        f"{api} was given the checkpoint of another kind of optimizer: its state ({state}) is not what this one keeps, and "
+        "its settings replaced this one's",
+        "Load the checkpoint into an optimizer of the class that wrote it, or start this one with fresh state.",
+        where,
+        (api, *state.split(", ")),
+    )
 
 
 @rule("AG409", "state-missing")
@@ -98,16 +171,25 @@ def state_missing(facts: Facts) -> Iterator[Finding]:
         torch.optim.Optimizer.load_state_dict, torch.optim.Optimizer.add_param_group.
     """
     for change in facts.capture.changes:
-        if change.kind == "optimizer_load_failed" and any(_SIZE_ERROR in text for text in change.detail):
+        if change.kind == "optimizer_load_failed" and any(_refusal(text) for text in change.detail):
             yield _refused(facts, change)
-    for optimizer in facts.capture.placement.optimizers:
-        loads = [
-            c for c in facts.capture.changes if c.kind == "optimizer_load_state_dict" and c.optimizer == optimizer.id
-        ]
-        rows = [row for row in facts.capture.placement.rows if row.optimizer == optimizer.id and row.requires_grad]
-        bare = [row for row in rows if not row.state]
-        if loads and bare and len(bare) < len(rows):
-            yield _missing(facts, optimizer, bare)
+        elif change.kind == "state_absent":
+            stepped = {
+                p.tensor
+                for s in facts.capture.steps
+                if s.optimizer == change.optimizer
+                for p in s.parameters
+                if p.gradient >= 0
+            }
+            bare = [t for t in change.tensors if t in stepped]
+            if bare:
+                yield _missing(
+                    facts, facts.capture.placement.optimizers[change.optimizer], [facts.name(t) for t in bare]
+                )
+
+
+def _refusal(text: str) -> bool:
+    return any(error in text for error in _SIZE_ERRORS)
 
 
 def _loads(facts: Facts, optimizer: OptimizerRecord) -> tuple[Location, ...]:
@@ -121,10 +203,14 @@ def _loads(facts: Facts, optimizer: OptimizerRecord) -> tuple[Location, ...]:
 
 def _refused(facts: Facts, change: Change) -> Finding:
     """The saved groups have other sizes: name what was unfrozen or added since."""
-    thawed = [c for c in facts.capture.leaf_changes if c.requires_grad and c.tensor in change.tensors and c.at <= change.at]
-    names = [facts.name(c.tensor) for c in thawed] or [facts.name(t) for t in change.tensors]
+    capture = facts.capture
+    thawed = [c for c in capture.leaf_changes if c.requires_grad and c.tensor in change.tensors and c.at <= change.at]
+    added = [] if thawed else _added(facts, change)
+    new = [c.tensor for c in thawed] or [t for c in added for t in c.tensors] or list(change.tensors)
+    names = [facts.name(t) for t in new]
     sizes = " and ".join(text for text in change.detail if "groups" in text)
-    what = f"; {folded(names)} began to require grad since" if thawed else f"; the optimizer holds {folded(names)}"
+    what = "began to require grad since" if thawed else "came to the model since"
+    what = f"; {folded(names)} {what}" if thawed or added else f"; the optimizer holds {folded(names)}"
     return Finding(
         "AG409",
         "state-missing",
@@ -132,16 +218,25 @@ def _refused(facts: Facts, change: Change) -> Finding:
         f"{change.api} refused the checkpoint: its groups hold other numbers of parameters ({sizes}){what}",
         "Build the optimizer with the parameters that it had when the checkpoint was written, load, and then call "
         "add_param_group({'params': [...]}) for the new ones.",
-        unique([
-            *(place for c in thawed[-2:] for place in facts.chain(c.site, "unfrozen here")),
-            *facts.chain(change.site, "loaded here"),
-        ]),
+        unique(
+            [
+                *(place for c in thawed[-2:] for place in facts.chain(c.site, "unfrozen here")),
+                *(place for c in added[-2:] for place in facts.chain(c.site, "added here")),
+                *facts.chain(change.site, "loaded here"),
+            ]
+        ),
         tuple(dict.fromkeys(names)),
     )
 
 
-def _missing(facts: Facts, optimizer: OptimizerRecord, bare: list[ParameterRow]) -> Finding:
-    names = [row.name for row in bare]
+def _added(facts: Facts, change: Change) -> list[Change]:
+    """What the model got after an optimizer had already been made, that of the checkpoint presumably."""
+    before = facts.capture.changes[: facts.capture.changes.index(change)]
+    first = next((i for i, c in enumerate(before) if c.kind == "optimizer_created"), len(before))
+    return [c for c in before[first:] if c.kind == "registered" and set(c.tensors) & set(change.tensors)]
+
+
+def _missing(facts: Facts, optimizer: OptimizerRecord, names: list[str]) -> Finding:
     return Finding(
         "AG409",
         "state-missing",
