@@ -50,7 +50,7 @@ class Loads:
             id(value): self.tape.id_of(parameter)
             for _, optimizer in self._optimizers.alive()
             for parameter, state in optimizer.state.items()
-            if isinstance(parameter, Tensor) and isinstance(state, dict)
+            if isinstance(state, dict)
             for value in state.values()
             if isinstance(value, Tensor)
         }
@@ -68,8 +68,8 @@ class Loads:
         raised = sys.exc_info()[1]
         if load is not None and raised is not None and raised is not load.handled:
             own = [len(group["params"]) for group in optimizer.param_groups]
-            detail = (f"error: {raised}", f"saved groups: {load.sizes}", f"own groups: {own}")
-            detail = (*detail, f"saved state: {', '.join(load.dtypes)}")
+            sizes = (f"saved groups: {load.sizes}", f"own groups: {own}")
+            detail = (f"error: {raised}", *sizes, f"saved state: {', '.join(load.dtypes)}")
             api = f"{type(optimizer).__name__}.load_state_dict()"
             number = self._optimizers.id_of(optimizer)
             ids = tuple(t for group in tape.optimizers[number].parameters for t in group)

@@ -96,7 +96,10 @@ def test_momentum_of_another_optimizer():
         program(torch.optim.SGD)
 
     diagnosed(
-        lambda: program(torch.optim.Adam), "AG403", "optimizer.load_state_dict", "momentum_buffer",
+        lambda: program(torch.optim.Adam),
+        "AG403",
+        "optimizer.load_state_dict",
+        "momentum_buffer",
         severity="error",
         where=program,
     )
