@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -146,7 +147,7 @@ def _decorated(frame: FrameType | None) -> CodeType | None:
         if frame.f_code.co_name in _DECORATORS:
             # A frame of torch's own wrapper, never the user's: reading its locals keeps nothing of the program alive.
             func: Any = frame.f_locals.get("func")
-            return getattr(func, "__code__", None)
+            return getattr(inspect.unwrap(func), "__code__", None) if callable(func) else None
         frame = frame.f_back
     return None
 

@@ -56,7 +56,7 @@ def _output(facts: Facts, op: Op) -> str:
         return ""
     calls, region = facts.capture.calls, facts.capture.regions[op.region]
     call = calls[op.call]
-    while call.parent >= 0 and calls[call.parent].site != -1 and (not call.path or _within(calls[call.parent], region)):
+    while call.parent >= 0 and (_within(calls[call.parent], region) or not (call.path or calls[call.parent].site < 0)):
         call = calls[call.parent]
     model = facts.capture.models[call.root] if call.root >= 0 else ""
     name = ".".join(filter(None, (model, call.path)))
