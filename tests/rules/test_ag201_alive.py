@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .programs import diagnosed, inspected, silent
+from .programs import diagnosed, silent
 
 X, Y = torch.randn(8, 4), torch.randint(0, 2, (8,))
 NOTEBOOK: dict[str, Any] = {}
@@ -35,7 +35,6 @@ def test_predictions_edited_for_display():
         NOTEBOOK["predictions"] = probabilities
 
     silent(cell)
-    assert [f.severity for f in inspected(cell).findings if f.rule == "AG201"] == ["info"]
 
 
 def test_checkpoints_compared():
