@@ -37,7 +37,15 @@ def cut_finding(
 
 def described(facts: Facts, op: Op) -> str:
     """What the cut keeps out: a named module's output, a parameter, or the tensor."""
-    return _output(facts, op) or joined((facts.name(t) for t in op.inputs), 3) or f"the result of `{op.name}`"
+    return _output(facts, op) or joined((called(facts, t) for t in op.inputs), 3) or f"the result of `{op.name}`"
+
+
+def called(facts: Facts, tensor: int) -> str:
+    """A tensor's name; of one that has none the module whose output it is."""
+    record = facts.capture.tensors[tensor]
+    made = facts.flow.birth(tensor)
+    named = record.names or record.variable or facts.storage_name(record.storage)
+    return facts.name(tensor) if named or made is None else _output(facts, made) or facts.name(tensor)
 
 
 def outcome(facts: Facts, cut: Severed) -> str:

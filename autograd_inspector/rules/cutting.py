@@ -42,7 +42,7 @@ def is_cut(capture: Capture, op: Op, through: int) -> bool:
         return through in op.outputs and any(capture.tensors[tensor].requires_grad for tensor in op.inputs)
     if op.name == "set_data":
         return any(capture.tensors[tensor].requires_grad for tensor in op.inputs)
-    if _wrapped(capture, op, through):
+    if _wrapped(capture, op, through) or bypassed(capture, op, through):
         return True
     made_nodes = op.last_seq > op.first_seq
     return made_nodes and through in op.outputs and not differentiable(capture.tensors[through].dtype)
@@ -51,6 +51,16 @@ def is_cut(capture: Capture, op: Op, through: int) -> bool:
 def _wrapped(capture: Capture, op: Op, through: int) -> bool:
     """``nn.Parameter(t)`` made a new leaf of what the op returned, without any torch call."""
     return through not in op.outputs and any(c.kind == "wrapped" and through in c.tensors for c in capture.changes)
+
+
+def bypassed(capture: Capture, op: Op, through: int) -> bool:
+    """``w.data += update``: the memory of ``w`` has new values, and the history of the update stays with the alias."""
+    tensors = capture.tensors
+    written = [tensors[write.tensor] for write in op.writes]
+    if not written or through in op.outputs or any(record.id == through for record in written):
+        return False
+    apart = all(record.counter != tensors[through].counter for record in written)
+    return (apart or not tensors[through].requires_grad) and any(tensors[t].requires_grad for t in op.inputs)
 
 
 def differentiable(dtype: str) -> bool:
@@ -63,7 +73,7 @@ def cause_of(capture: Capture, op: Op, through: int) -> Cause:
     region = capture.regions[op.region]
     if op.name in DETACHING and _exported(capture, op):
         return "left autograd"
-    if op.name in DETACHING or _wrapped(capture, op, through):
+    if op.name in DETACHING or _wrapped(capture, op, through) or bypassed(capture, op, through):
         return "detached"
     if op.name in REWRAPPING or op.has(Trait.EXPORT | Trait.COLLECTIVE):
         return "left autograd"

@@ -8,7 +8,7 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.dataflow import DataFlow
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.rules.cutting import DETACHING, Severed, learning
+from autograd_inspector.rules.cutting import DETACHING, REWRAPPING, Severed, learning
 
 
 def left_for_good(capture: Capture, flow: DataFlow, run: Backward, starved: frozenset[int] | None) -> Iterator[Severed]:
@@ -22,6 +22,33 @@ def left_for_good(capture: Capture, flow: DataFlow, run: Backward, starved: froz
             if lost:
                 yield Severed("left autograd", (op,), op.inputs[:1], lost, run, fatal=starved is None)
                 return
+
+
+def as_arrays(capture: Capture, flow: DataFlow, run: Backward, starved: frozenset[int]) -> Iterator[Severed]:
+    """Whole tensors that went to NumPy or a list before the loss took in something that came from outside of torch."""
+    latest = _latest_arrival(capture, flow, run) if starved else -1
+    groups: dict[int, tuple[list[Op], dict[int, None]]] = {}
+    for op in capture.ops[: latest + 1]:
+        if op.name in {"numpy", "__array__", "tolist"} and op.has(Trait.EXPORT):
+            above = flow.upstream([(tensor, op.index) for tensor in op.inputs])
+            lost = [t for o, _ in above for t in learning(capture, o) if t in starved and t not in op.inputs]
+            if lost:
+                ops, parameters = groups.setdefault(op.site, ([], {}))
+                ops.append(op)
+                parameters.update(dict.fromkeys(lost))
+    for ops, parameters in groups.values():
+        yield Severed("left autograd", tuple(ops), ops[0].inputs[:1], tuple(parameters), run, fatal=False)
+
+
+def _latest_arrival(capture: Capture, flow: DataFlow, run: Backward) -> int:
+    """The last op of the loss that made a tensor of values, or that met one of unknown origin for the first time."""
+    found = -1
+    for op, _ in flow.upstream([(root, run.start) for root in run.roots]):
+        records = [capture.tensors[tensor] for tensor in op.inputs]
+        new = any(r.kind == "input" and r.birth < 0 and r.first_use == op.index for r in records)
+        if new or op.name in REWRAPPING:
+            found = max(found, op.index)
+    return found
 
 
 def only_left(capture: Capture, run: Backward, starved: frozenset[int]) -> Iterator[Severed]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op
 from autograd_inspector.rules.catalogue import Facts, joined, rule, unique
-from autograd_inspector.rules.cut_findings import caused_by, cut_finding
+from autograd_inspector.rules.cut_findings import called, caused_by, cut_finding
 from autograd_inspector.rules.cutting import DETACHING
 
 
@@ -41,7 +41,7 @@ def left_autograd(facts: Facts) -> Iterator[Finding]:
         op = _way_out(facts, cut.ops[0])
         taken = _taken_out(facts, op)
         way = _OUT.get(op.name) or " and ".join([*(_OUT[o.name] for o in taken), f"`{_spelled(op)}`"])
-        what = joined(map(facts.name, cut.ops[0].inputs), 3)
+        what = joined((called(facts, t) for t in cut.ops[0].inputs), 3)
         yield cut_finding(
             facts,
             "AG105",
@@ -94,5 +94,5 @@ def _rewrap_fix(facts: Facts, op: Op) -> str:
             f"Use torch.distributed.nn.functional.{op.name}, which has a gradient, or put the local tensor back into "
             "the gathered list."
         )
-    source = joined(map(facts.name, op.inputs), 2)
+    source = joined((called(facts, t) for t in op.inputs), 2)
     return f"Use {source} itself: no torch.tensor(), item() or NumPy between the model and backward()."

@@ -10,7 +10,7 @@ from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.dataflow import DataFlow
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.rules.cutting import DETACHING, REWRAPPING, Cause, Cut, Severed, cause_of, is_cut, learning
-from autograd_inspector.rules.left import left_for_good, only_left
+from autograd_inspector.rules.left import as_arrays, left_for_good, only_left
 
 NO_GRAD_ERROR = "does not require grad and does not have a grad_fn"
 _UNUSED_ERROR = re.compile(r"differentiated Tensors? at index (\d+)|One of the differentiated Tensors appears")
@@ -34,8 +34,9 @@ def severed(capture: Capture, flow: DataFlow, meant: frozenset[int], starved: fr
     told = _telling(capture, _starving(capture, flow, runs, starved, fatal=False))
     rest = starved.difference(tensor for cut in told for tensor in cut.parameters)
     hollow = [run for run in runs if not run.graph.nodes]
-    left = [cut for run in hollow[-1:] for cut in left_for_good(capture, flow, run, rest)]
-    return (*told, *(left or only_left(capture, runs[-1], rest)))
+    left = [cut for run in hollow[-1:] for cut in left_for_good(capture, flow, run, rest)] if rest else []
+    left = left or [*only_left(capture, runs[-1], rest)] or [*as_arrays(capture, flow, runs[-1], rest)]
+    return (*told, *left)
 
 
 def _found_none(capture: Capture) -> frozenset[int]:
@@ -59,6 +60,10 @@ def _telling(capture: Capture, found: Iterable[Severed]) -> tuple[Severed, ...]:
     A sampled index, the copy that a momentum encoder starts from and its update are cut in healthy programs too.
     """
     cuts = tuple(found)
+    back = [cut for cut in cuts if cut.ops[0].name in REWRAPPING]
+    out = [c for c in cuts if c.cause == "left autograd" and c.ops[0].name in DETACHING]
+    again = [cut for cut in out if any(set(cut.parameters) <= set(other.parameters) for other in back)]
+    cuts = tuple(cut for cut in cuts if cut not in again)  # What came back says where it had left.
     told = {tensor for cut in cuts if not _intended(capture, cut) for tensor in cut.parameters}
     return tuple(cut for cut in cuts if not _intended(capture, cut) or not told.issuperset(cut.parameters))
 

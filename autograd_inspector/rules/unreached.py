@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.rules.catalogue import Facts, joined, rule
 from autograd_inspector.rules.cut_findings import caused_by, cut_finding, described
-from autograd_inspector.rules.cutting import DETACHING, SAMPLING, Severed
+from autograd_inspector.rules.cutting import DETACHING, SAMPLING, Severed, bypassed
 
 
 @rule("AG101", "detached")
@@ -106,6 +106,9 @@ def _cutting(facts: Facts, cut: Severed) -> tuple[str, str, str]:
         result = joined(map(facts.name, op.outputs), 3)
         fix = "Write torch.autograd.grad(..., create_graph=True) where its result takes part in the loss."
         return what, f"returns {result} without a graph, for create_graph is False", fix
+    if bypassed(facts.capture, op, cut.through[0]):
+        kept = f"changes {facts.name(cut.through[0])} without recording the history of what it writes"
+        return f"`{op.name}` through an alias (.data or .detach())", kept, _FUNCTIONAL
     if op.name not in DETACHING:
         return what, f"makes a new leaf of the result of `{op.name}`, without its history", _FUNCTIONAL
     fix = f"Use the tensor itself instead of {what} where gradient has to flow; keep {what} for logging."

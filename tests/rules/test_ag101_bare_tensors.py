@@ -115,3 +115,33 @@ def test_inner_loop_that_forgets_its_start():
         where=forgotten,
     )  # fmt: skip
     silent(lambda: adapted(lambda weight: weight))
+
+
+def test_adapter_merged_through_data():
+    """`weight.data += update` changes the numbers of a layer and leaves the adapter without gradient."""
+
+    class Adapted(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.base, self.head = nn.Linear(4, 4).requires_grad_(False), nn.Linear(4, 2)
+            self.update = nn.Parameter(torch.randn(4, 4))
+
+    class Merged(Adapted):
+        def forward(self, x):
+            self.base.weight.data += self.update
+            return self.head(self.base(x))
+
+    class Added(Adapted):
+        def forward(self, x):
+            return self.head(self.base(x) + x @ self.update)
+
+    def program(kind):
+        net = kind()
+        optimizer = torch.optim.SGD([p for p in net.parameters() if p.requires_grad], lr=0.1)
+        trained(optimizer, F.cross_entropy(net(X), Y))
+
+    diagnosed(
+        lambda: program(Merged), "AG101", "self.base.weight.data += self.update", "update", "base.weight",
+        severity="warning", where=Merged,
+    )  # fmt: skip
+    silent(lambda: program(Added))

@@ -172,3 +172,25 @@ def test_features_through_numpy_in_front_of_a_head():
     for sick, line in ((by_numpy, "np.tanh("), (by_list, "features.tolist()"), (copied, "features.new_tensor(")):
         diagnosed(lambda sick=sick: program(sick), "AG105", line, "encoder.weight", severity="warning", where=sick)
     silent(lambda: program(torch.tanh))
+
+
+def test_features_extracted_by_helpers():
+    """The way out and the way back lie in different helpers."""
+
+    def to_numpy(tensor):
+        return tensor.detach().cpu().numpy()
+
+    def to_torch(array):
+        return torch.from_numpy(array * 2.0).float()
+
+    def program(transform):
+        encoder, head = nn.Linear(4, 4), nn.Linear(4, 2)
+        optimizer = torch.optim.Adam([*encoder.parameters(), *head.parameters()])
+        trained(optimizer, F.cross_entropy(head(transform(encoder(X))), Y))
+        return to_numpy(encoder(X)).mean()
+
+    diagnosed(
+        lambda: program(lambda features: to_torch(to_numpy(features))), "AG105", "tensor.detach().cpu().numpy()",
+        "encoder.weight", "numpy", severity="warning", where=to_numpy,
+    )  # fmt: skip
+    silent(lambda: program(lambda features: features * 2.0))
