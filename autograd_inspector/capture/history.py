@@ -18,6 +18,15 @@ def node_of(tensor: Tensor) -> Any:
         return None
 
 
+def has_history(tensor: Tensor) -> bool:
+    """Whether it requires grad and some op made it, asked of any tensor of the program at any time.
+
+    A view is not asked for its node: if its base was modified since, the look makes a new one, the old one dies, and
+    torch's own errors name another op from then on.
+    """
+    return tensor.requires_grad and (tensor._is_view() or not is_leaf(tensor))
+
+
 def is_leaf(tensor: Tensor) -> bool:
     """``tensor.is_leaf``; False for such a view."""
     try:

@@ -6,7 +6,7 @@ import ast
 from types import CodeType
 from typing import TYPE_CHECKING
 
-from autograd_inspector.capture.history import is_leaf
+from autograd_inspector.capture.history import has_history
 from autograd_inspector.capture.registry import Registry
 from autograd_inspector.capture.sources import compiled, scope_of, tree_of
 from autograd_inspector.model.event import Kept as KeptRecord
@@ -39,7 +39,7 @@ class Kept:
         self._start = len(entries)
         held = {}
         for number, tensor in registry.alive(self._held | fresh):
-            if tensor.requires_grad and not is_leaf(tensor):
+            if has_history(tensor):
                 held[number] = self._held.get(number, self._steps)
         older = tuple((number, step) for number, step in held.items() if step < self._steps)
         if len(older) > max(len(self.most), 1):

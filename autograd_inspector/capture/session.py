@@ -22,7 +22,7 @@ from autograd_inspector.capture.freeze import freeze
 from autograd_inspector.capture.functions import Unseen
 from autograd_inspector.capture.gradients import Engine, walk_alive
 from autograd_inspector.capture.guard import Guard
-from autograd_inspector.capture.history import is_leaf
+from autograd_inspector.capture.history import has_history
 from autograd_inspector.capture.modules import Modules
 from autograd_inspector.capture.observers import Observers
 from autograd_inspector.capture.ops import Recorder
@@ -126,7 +126,7 @@ class Session:
         if error is not None:
             registry = self.tape.registry
             candidates = [e.tensor for e in registry.entries if e.requires_grad]
-            self.tape.alive = tuple(n for n, t in registry.alive(candidates) if not is_leaf(t))
+            self.tape.alive = tuple(n for n, t in registry.alive(candidates) if has_history(t))
 
     def fail(self, failure: Exception) -> None:
         """The inspector's own failure: stop recording, say so once, leave the program alone."""

@@ -52,7 +52,7 @@ class Ledger:
             if counter is None:
                 continue
             for output in outputs:
-                if output != source and entries[output].storage == entries[source].storage:
+                if output not in inputs and entries[output].storage == entries[source].storage:
                     self._aliases[output] = counter
 
     def expected(self, counter: int, op: int, position: int) -> int | None:

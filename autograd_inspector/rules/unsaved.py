@@ -69,7 +69,7 @@ def _edits(facts: Facts, saver: Op, tensor: int, run: Backward, then: int, now: 
     record = facts.capture.tensors[tensor]
     writes = [
         (op, write)
-        for op, write in facts.writes_to(record.storage, tensor, saver.index + 1, run.end)
+        for op, write in facts.writes_to(record.storage, tensor, saver.index, run.end)
         if then < write.after <= now and facts.capture.tensors[write.tensor].counter == record.counter
     ]
     return writes if any(write.after == now for _, write in writes) else []

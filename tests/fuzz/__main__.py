@@ -6,7 +6,7 @@ import argparse
 import sys
 import time
 
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 
 from .oracles import Counterexample
 from .programs import programs
@@ -26,6 +26,7 @@ def batch(number: int, count: int) -> None:
         deadline=None,
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
+        verbosity=Verbosity.quiet,  # The counterexample is told as a program that runs.
     )
     @given(programs())
     def search(program):

@@ -10,14 +10,36 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from .out_of_place import Handle, Statistics, Stepper, gradient_of
 from .program import Program
-from .running import Run, bits, kept, run
+from .running import LEAVES, Run, bits, kept, run
 
 
 def recorded(program: Program) -> Run:
     """Run a program whose gradients are those of the recorded values, whatever it writes afterwards."""
     with kept():
         return run(program, given={"checkpoint": _called, "F": _KEEPING})
+
+
+def out_of_place(program: Program, dtype: torch.dtype = torch.float64) -> dict[str, Tensor | None]:
+    """The gradients of the program in which every write binds new tensors."""
+    start = run(program.until(-1)).space
+    handles: dict[str, Handle] = {}
+    for name, tensor in start.items():
+        if isinstance(tensor, Tensor):
+            handle = handles[name] = Handle.of(tensor.detach().to(dtype))
+            handle.history.tensor = handle.history.tensor.detach().requires_grad_(tensor.requires_grad)
+            if tensor.grad is not None:
+                handle.history.tensor.grad = tensor.grad.to(dtype).flatten()
+    given: dict[str, Any] = {**handles, "checkpoint": _called, "F": Statistics}
+    leaves = {name: handle for name, handle in handles.items() if name in LEAVES}
+    made = [line for line in program.prelude if line.startswith("optimizer")]
+    if made:
+        given["optimizer"] = Stepper(made[0], leaves)
+    ended = run(program, given=given)
+    if ended.error is not None:
+        raise ended.error
+    return {name: gradient_of(leaf) for name, leaf in leaves.items()}
 
 
 def touched(program: Program) -> bool:
