@@ -60,6 +60,8 @@ class Modules:
             ]
             for handle in handles:
                 stack.callback(handle.remove)
+            for name in ("register_full_backward_hook", "register_full_backward_pre_hook"):
+                stack.enter_context(observed(nn.Module, name, after=self._hooked, guard=self._guard))
             stack.enter_context(observed(nn.Module, "_apply", after=self._converted, guard=self._guard))
             stack.enter_context(observed(nn.Module, "load_state_dict", after=self._loaded, guard=self._guard))
             yield
@@ -166,6 +168,13 @@ class Modules:
     def _registered(self, module: nn.Module, name: str, parameter: Any) -> None:
         if isinstance(parameter, Tensor) and self.tape.here() and self.tape.recording:
             self._guard(self._change, "registered", f"{type(module).__name__}.{name}", (parameter,), ())
+
+    def _hooked(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], _before: Any) -> None:
+        hook = args[1] if len(args) > 1 else kwargs.get("hook")
+        tape = self.tape
+        detail = (type(module).__name__, str(getattr(hook, "__qualname__", type(hook).__name__)))
+        api = "Module.register_full_backward_hook()"
+        tape.changes.append(Change(len(tape.ops), "module_hook", api, tape.stacks.here(0), detail=detail))
 
     def _converted(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], _before: Any) -> None:
         caller = _caller_name()

@@ -25,6 +25,8 @@ class Values:
         self.gradient_faults: list[GradientFault] = []
         self.leaves: list[LeafValues] = []
         self.bad: set[int] = set()
+        self._nan: set[int] = set()
+        """Those of the bad that hold a NaN: an infinity may be meant, as in a mask, and make the NaN later."""
         self._seen: set[int] = set()
 
     def op(self, index: int, inputs: list[Tensor], entries: list[Entry], results: Iterable[tuple[int, Tensor]]) -> None:
@@ -36,17 +38,21 @@ class Values:
         self._seen |= given
         after = {e.tensor: t for e, t in zip(entries, inputs, strict=True)}  # An op may write its inputs.
         after |= dict(results)
-        tainted = bool(self.bad & given)
+        tainted, poisoned = bool(self.bad & given), bool(self._nan & given)
         found = []
         for number, tensor in after.items():
             self._seen.add(number)
             if _sound(tensor):
                 self.bad.discard(number)
-            else:
-                if number not in self.bad:
-                    found.append((number, tensor))
-                self.bad.add(number)
-        if found and not tainted and len(self.faults) < _KEPT:
+                self._nan.discard(number)
+                continue
+            nan = _has_nan(tensor)
+            if number not in self._nan and not poisoned and (nan or (number not in self.bad and not tainted)):
+                found.append((number, tensor))
+            self.bad.add(number)
+            if nan:
+                self._nan.add(number)
+        if found and len(self.faults) < _KEPT:
             ranges = tuple(range_of(e.tensor, t) for e, t in zip(entries, inputs, strict=True) if _readable(t))
             self.faults.append(ValueFault(index, tuple(range_of(n, t) for n, t in found), ranges))
 
@@ -54,6 +60,8 @@ class Values:
         """A tensor that no op of the capture made, met by the op of that index."""
         if not _sound(tensor):
             self.bad.add(number)
+            if _has_nan(tensor):
+                self._nan.add(number)
             if len(self.faults) < _KEPT:
                 self.faults.append(ValueFault(-1, (range_of(number, tensor),), met_by=index))
 
@@ -101,6 +109,11 @@ def _sound(tensor: Tensor) -> bool:
         return True
     with torch.no_grad():
         return bool(torch.isfinite(tensor.detach()).all())
+
+
+def _has_nan(tensor: Tensor) -> bool:
+    with torch.no_grad():
+        return bool(torch.isnan(tensor.detach()).any())
 
 
 def _any_nonzero(tensor: Tensor) -> bool:

@@ -55,6 +55,7 @@ ChangeKind = Literal[
     "optimizer_created",
     "optimizer_refused",
     "plain_attribute",
+    "module_hook",
     "state_swapped",
     "state_absent",
     "zero_grad",

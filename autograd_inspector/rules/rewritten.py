@@ -9,6 +9,7 @@ from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.values import LeafValues
 from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
+from autograd_inspector.rules.values import MODULE_HOOK
 
 
 @rule("AG306", "gradient-rewritten")
@@ -40,6 +41,7 @@ def gradient_rewritten(facts: Facts) -> Iterator[Finding]:
     yield from _replaced(facts)
     yield from _edited_in_hook(facts)
     yield from _zeroed_by_hook(facts)
+    yield from _zeroed_by_module_hook(facts)
 
 
 def _aliased(facts: Facts) -> Iterator[Finding]:
@@ -173,6 +175,41 @@ def _zeroed_by_hook(facts: Facts) -> Iterator[Finding]:
             "Return the gradient itself (or a scaled copy) from the hook, or remove the hook.",
             facts.chain(site, "hook registered here"),
             (*dict.fromkeys(names), name),
+        )
+
+
+def _zeroed_by_module_hook(facts: Facts) -> Iterator[Finding]:
+    """A module's backward hook was given a gradient and passed on zeros. Needs values."""
+    capture = facts.capture
+    alive = {v.tensor for v in capture.leaf_values if not v.zero}
+    hooks = [c for c in capture.changes if c.kind == "module_hook"]
+    told: dict[tuple[int, str], tuple[Op, set[int]]] = {}
+    for fault in capture.gradient_faults:
+        node = capture.backwards[fault.backward].graph.nodes[fault.node]
+        op = capture.ops[node.op] if node.op >= 0 else None
+        behind = _below(facts, fault.backward, fault.node) - alive
+        if fault.kind == "zero" and op is not None and op.name.startswith(MODULE_HOOK) and behind:
+            of_module = (capture.calls[op.call].root, capture.calls[op.call].path) if op.call >= 0 else (-1, "")
+            told.setdefault(of_module, (op, set()))[1].update(behind)
+    for op, behind in told.values():
+        call = capture.calls[op.call] if op.call >= 0 else None
+        mine = [c for c in hooks if call is None or c.detail[0] == call.type] or hooks
+        hook = short_name(mine[-1].detail[1]) if mine else "a backward hook"
+        names = [facts.name(t) for t in sorted(behind)]
+        of = f" of '{call.path}' (nn.{call.type})" if call is not None and call.path else ""
+        yield Finding(
+            "AG306",
+            "gradient-rewritten",
+            "warning",
+            f"the module hook {hook}{of} turns the gradient into zeros: {folded(names)} "
+            f"{'never move' if len(names) > 1 else 'never moves'}",
+            "Return None from the hook to leave the gradient as it is, or remove the hook.",
+            unique([
+                *(place for c in mine[-1:] for place in facts.chain(c.site, "hook registered here")),
+                *facts.chain(op.site, "module called here"),
+            ]),
+            (*dict.fromkeys(names), hook),
+            ops=(op.index,),
         )
 
 

@@ -35,35 +35,72 @@ def zero_gradient(facts: Facts) -> Iterator[Finding]:
     References
         "Gradients for non-differentiable functions" in the autograd notes of the PyTorch documentation.
     """
+    capture = facts.capture
     always: dict[int, bool] = {}
-    for value in facts.capture.leaf_values:
+    for value in capture.leaf_values:
         always[value.tensor] = always.get(value.tensor, True) and value.zero
     dead = {t for t, zero in always.items() if zero}
     alive = {t for t, zero in always.items() if not zero}
+    spoiled = {v.backward for v in capture.leaf_values if v.nonfinite}
+    spoiled |= {run.index for run in capture.backwards if capture.bad_tensors.intersection(run.roots)}
     told: dict[int, set[int]] = {}
-    for fault in facts.capture.gradient_faults:
-        if fault.kind != "zero":
-            continue
-        run = facts.capture.backwards[fault.backward]
+    for fault in capture.gradient_faults:
+        run = capture.backwards[fault.backward]
         node = run.graph.nodes[fault.node]
-        op = facts.capture.ops[node.op] if node.op >= 0 else None
-        if op is None or any(t in alive and facts.capture.tensors[t].kind == "parameter" for t in op.inputs):
-            continue  # A factor that is zero now but has a gradient of its own (LoRA's B) moves with the first step.
+        op = capture.ops[node.op] if node.op >= 0 else None
+        if fault.kind != "zero" or op is None or run.index in spoiled or op.name.startswith(MODULE_HOOK):
+            continue
         behind = facts.leaves_below(run, node) & dead
-        if behind:
+        if behind and not _by_design(facts, op, alive):
             told.setdefault(op.index, set()).update(behind)
-    seen: set[int] = set()
+    places: dict[int, tuple[Op, set[int]]] = {}
     for index, leaves in told.items():
-        op = facts.capture.ops[index]
-        if op.site not in seen:
-            seen.add(op.site)
-            yield _zero(facts, op, sorted(leaves))
+        op = capture.ops[index]
+        known = places.setdefault(op.site, (op, set()))
+        known[1].update(leaves)
+        if op.name in _SATURATING:  # What it feeds gets no gradient either, for its input is zero: a consequence.
+            places[op.site] = (op, known[1])
+    for op, leaves in places.values():
+        yield _zero(facts, op, sorted(leaves))
+
+
+MODULE_HOOK = "BackwardHookFunction"
+"""The Function with which torch calls the backward hooks of a module."""
+
+
+def _by_design(facts: Facts, op: Op, alive: set[int]) -> bool:
+    """Whether the zero is one that the next step, or the program on purpose, makes up for.
+
+    A factor that is zero now and has a gradient of its own (LoRA's B) moves with the first step. A term multiplied by
+    the number 0 is left out of a loss that others make up.
+    """
+    tensors = facts.capture.tensors
+    if any(t in alive and tensors[t].kind == "parameter" for t in _factors(op)):
+        return True
+    return op.name in {"mul", "__rmul__"} and len(op.inputs) == 1 and bool(alive)
+
+
+def _factors(op: Op) -> tuple[int, ...]:
+    """The inputs that the gradient of another input is multiplied by: a bias is none."""
+    if op.name in {"addmm", "baddbmm", "addmv"}:
+        return op.inputs[1:]
+    return op.inputs[:2] if op.name in _WITH_BIAS else op.inputs
+
+
+_WITH_BIAS = {"linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "bilinear", "add", "sub"}
+_SATURATING = {
+    "relu", "relu_", "clamp", "clamp_", "hardtanh", "relu6", "sigmoid", "tanh", "softmax", "hardsigmoid", "clip", "erf",
+    "threshold", "maximum", "minimum",
+}  # fmt: skip
+"""Ops whose derivative is zero in places only: what goes in has the blame."""
 
 
 def _zero(facts: Facts, op: Op, leaves: list[int]) -> Finding:
     names = [facts.name(t) for t in leaves]
     call = facts.capture.calls[op.call] if op.call >= 0 else None
     of = f" of '{call.path}' (nn.{call.type})" if call is not None and call.path else ""
+    here = facts.chain(op.site, "gradient becomes zero here")
+    given = _set_by_hand(facts, op)
     return Finding(
         "AG303",
         "zero-gradient",
@@ -72,28 +109,40 @@ def _zero(facts: Facts, op: Op, leaves: list[int]) -> Finding:
         f"{'never move' if len(names) > 1 else 'never moves'}",
         "Look at what goes into it: a ReLU or clamp outside its range, sign and round have derivative zero (use a "
         "straight-through estimator: `soft + (hard - soft).detach()`), two factors that are both zero stay so.",
-        unique(
-            [
-                *facts.chain(op.site, "gradient becomes zero here"),
-                *_set_by_hand(facts, op),
-            ]
-        ),
+        unique([*given, *here] if op.name in _SATURATING or _own_weights(facts, op) else [*here, *given]),
         tuple(dict.fromkeys([*names, *([call.path, call.type] if call is not None and call.path else [])])),
         ops=(op.index,),
     )
 
 
+def _own_weights(facts: Facts, op: Op) -> bool:
+    return any(facts.capture.tensors[t].kind == "parameter" for t in _factors(op))
+
+
 def _set_by_hand(facts: Facts, op: Op) -> tuple[Location, ...]:
-    """Where the program itself wrote the parameters of the op that feeds this one."""
-    found: list[Location] = []
-    feeders = [facts.capture.ops[i] for t in op.inputs for i in facts.flow.producers(t, op.index)]
-    for feeder in feeders:
-        for tensor in feeder.inputs:
-            record = facts.capture.tensors[tensor]
-            writes = [w for w, _ in facts.writes_to(record.storage, tensor, 0, feeder.index) if not w.has(Trait.STEP)]
-            if record.kind == "parameter" and writes:
-                found += facts.chain(writes[-1].site, f"{facts.name(tensor)} was last set here")
-    return tuple(found)
+    """Where the program itself wrote the parameters of this op, or of the one that feeds it, after they were made."""
+    capture = facts.capture
+    fed = [t for t in op.inputs if capture.tensors[t].kind != "parameter"]
+    feeders = [capture.ops[i] for t in fed for i in facts.flow.producers(t, op.index)]
+    parameters = dict.fromkeys(
+        t
+        for read in [_factors(op), *(feeder.inputs for feeder in feeders)]
+        for t in read
+        if capture.tensors[t].kind == "parameter"
+    )
+    made = {c.site for c in capture.changes if c.kind == "registered"}
+    lines = {(p.filename, p.lineno) for p in map(capture.place, made) if p is not None}
+    last: list[Op] = []
+    for tensor in parameters:
+        storage = capture.tensors[tensor].storage
+        writes = [w for w, _ in facts.writes_to(storage, tensor, 0, op.index) if not w.has(Trait.STEP)]
+        places = [(w, capture.place(w.site)) for w in writes[-1:]]
+        last += [w for w, p in places if p is not None and (p.filename, p.lineno) not in lines]
+    return tuple(
+        place
+        for write in sorted(last, key=lambda w: -w.index)
+        for place in facts.chain(write.site, f"{joined(map(facts.name, (w.tensor for w in write.writes)))} was set here")
+    )
 
 
 @rule("AG304", "nan-or-inf")
@@ -140,13 +189,27 @@ def _holds_bad(facts: Facts, tensor: int) -> bool:
     return tensor in facts.capture.bad_tensors
 
 
+_MEANT = {
+    "masked_fill", "masked_fill_", "full", "full_like", "new_full", "fill_", "tensor", "where", "__setitem__", "triu",
+    "zero_", "scalar_tensor",
+}  # fmt: skip
+"""Ops that put an infinity where the program says so."""
+_UNSET = ("empty", "new_empty", "resize_")
+"""Ops whose result holds whatever the memory held before."""
+
+
 def _forward_fault(facts: Facts, run: Backward) -> ValueFault | None:
-    """The first producer upstream of the loss."""
+    """The first producer upstream of the loss; an infinity that was meant (a mask) only where there is no other."""
     above = {op.index for op, _ in facts.flow.upstream([(r, run.start) for r in run.roots], lambda o, t: True)}
-    for fault in facts.capture.value_faults:
-        if (fault.op if fault.op >= 0 else fault.met_by) in above:
-            return fault
-    return None
+    capture = facts.capture
+    found = [f for f in capture.value_faults if (f.op if f.op >= 0 else f.met_by) in above]
+    found = [f for f in found if f.op < 0 or not capture.ops[f.op].name.startswith(_UNSET)]
+    unmeant = [f for f in found if any(r.nan for r in f.outputs) or not _meant(facts, f)]
+    return next(iter(unmeant or found), None)
+
+
+def _meant(facts: Facts, fault: ValueFault) -> bool:
+    return fault.op < 0 or facts.capture.ops[fault.op].name in _MEANT
 
 
 def _produced(facts: Facts, fault: ValueFault, run: Backward) -> Finding:
@@ -167,17 +230,36 @@ def _produced(facts: Facts, fault: ValueFault, run: Backward) -> Finding:
             ops=(met.index,),
         )
     op = facts.capture.ops[fault.op]
+    into = f"in {names}" if "[" not in names else f"in its result ({names})"
+    sound = all(r.finite for r in fault.inputs)
+    grown = _grown(facts, fault, op) if sound else ()
     given = [f"{facts.name(r.tensor)}: {r}" for r in fault.inputs]
     return Finding(
         "AG304",
         "nan-or-inf",
         "error",
-        f"`{op.name}` makes the first {what}, in {names}, out of finite values",
-        _cure(op),
-        unique([*facts.chain(op.site, f"first {what} here"), *ends]),
+        f"`{op.name}` makes the first {what}, {into}, out of {'finite' if sound else 'infinite'} values"
+        + (": the values have grown from step to step" if grown else ""),
+        "Lower the learning rate, or clip the gradients: torch.nn.utils.clip_grad_norm_." if grown else _cure(op),
+        unique([*facts.chain(op.site, f"first {what} here"), *grown, *ends]),
         (names, op.name),
         tuple(f"It was given {text}." for text in given),
         (op.index,),
+    )
+
+
+_HUGE = 1e8
+
+
+def _grown(facts: Facts, fault: ValueFault, op: Op) -> tuple[Location, ...]:
+    """Where the optimizer was made whose steps led to values of this size."""
+    steps = [s for s in facts.capture.steps if s.at < op.index]
+    if len(steps) < 2 or not any(max(abs(r.low), abs(r.high)) > _HUGE for r in fault.inputs):  # noqa: PLR2004
+        return ()
+    optimizer = facts.capture.placement.optimizers[steps[-1].optimizer]
+    return (
+        *facts.chain(optimizer.site, "the steps of this optimizer led here"),
+        *facts.chain(steps[-1].site, "last step before it"),
     )
 
 
@@ -192,8 +274,8 @@ def _in_backward(facts: Facts, run: Backward, node: Node) -> Finding:
         "AG304",
         "nan-or-inf",
         "error",
-        f"the loss is finite, but {short} makes the first NaN of the backward pass: the derivative of {name} is not "
-        f"finite there, and {folded(names)} {'get' if len(names) > 1 else 'gets'} NaN",
+        f"the loss is finite, but {short} makes the first NaN or Inf of the backward pass: the derivative of {name} is not "
+        f"finite there, and {folded(names)} {'get' if len(names) > 1 else 'gets'} it",
         _cure(op),
         unique(
             [

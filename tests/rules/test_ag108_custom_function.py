@@ -10,7 +10,7 @@ from torch.autograd.function import once_differentiable
 from .programs import diagnosed, trained
 from .twins import calm
 
-X = torch.randn(8, 4)
+X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
 
 
 class Clip(Function):

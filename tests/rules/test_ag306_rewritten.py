@@ -1,0 +1,179 @@
+"""AG306: gradients that a hook or an assignment changed."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from .programs import diagnosed, trained
+from .twins import calm
+
+X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
+Y = torch.rand(8, 1, generator=torch.Generator().manual_seed(2))
+
+
+def hooked(hook, target="weight"):
+    net = nn.Linear(4, 1)
+    getattr(net, target).register_hook(hook)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(2):
+        trained(optimizer, F.mse_loss(net(X), Y))
+
+
+def test_hook_that_returns_zeros():
+    """A hook that returns zeros stops its parameter; one that scales does not."""
+
+    def zeroed(grad):
+        return grad * 0
+
+    def scaled(grad):
+        return grad * 0.5
+
+    diagnosed(
+        lambda: hooked(zeroed), "AG306", "register_hook(hook)", "weight", "zeroed",
+        severity="warning", where=hooked, values=True,
+    )  # fmt: skip
+    calm(lambda: hooked(scaled), lambda: hooked(lambda grad: None))
+
+
+def test_hook_that_edits_in_place():
+    """A hook must not modify its argument: the tensor may be shared with another branch."""
+
+    def in_place(grad):
+        grad.mul_(0.1)
+
+    def sick():
+        hidden = nn.Linear(4, 4)
+        head, skip = nn.Linear(4, 1), nn.Linear(4, 1)
+        optimizer = torch.optim.SGD([*hidden.parameters(), *head.parameters(), *skip.parameters()], lr=0.1)
+        h = hidden(X)
+        left, right = h * 1.0, h * 1.0
+        left.register_hook(in_place)
+        trained(optimizer, (head(left) + skip(right)).pow(2).mean())
+
+    diagnosed(sick, "AG306", "grad.mul_(0.1)", "mul_", severity="warning", where=in_place)
+
+
+def test_clamp_that_forgot_to_return():
+    """`grad.clamp(...)` without return does nothing, so nothing is rewritten; torch ignores it."""
+
+    def forgetful(grad):
+        grad.clamp(-1, 1)
+
+    def clamped(grad):
+        return grad.clamp(-1, 1)
+
+    calm(lambda: hooked(forgetful), lambda: hooked(clamped))
+
+
+def test_gradients_that_share_memory():
+    """Assigning one parameter's .grad to another makes them one tensor; a clone does not."""
+
+    def program(copy_of):
+        first, second = nn.Linear(4, 1), nn.Linear(4, 1)
+        optimizer = torch.optim.SGD([*first.parameters(), *second.parameters()], lr=0.1)
+        for _ in range(2):
+            optimizer.zero_grad()
+            F.mse_loss(first(X), Y).backward()
+            for a, b in zip(first.parameters(), second.parameters(), strict=True):
+                b.grad = copy_of(a.grad)
+            optimizer.step()
+
+    diagnosed(
+        lambda: program(lambda grad: grad), "AG306", "b.grad = copy_of(a.grad)", "second.weight", "first.weight",
+        severity="warning", where=program,
+    )  # fmt: skip
+    calm(lambda: program(torch.clone))
+
+
+def test_gradient_surgery():
+    """Replacing .grad by something computed from gradients (averages, projections, noise) is what optimizers do."""
+
+    def averaged():
+        net = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            optimizer.zero_grad()
+            F.mse_loss(net(X), Y).backward()
+            for p in net.parameters():
+                p.grad = p.grad / 2 + 1e-3 * torch.randn_like(p)
+            optimizer.step()
+
+    def projected():
+        net = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        params = list(net.parameters())
+        one = torch.autograd.grad(F.mse_loss(net(X), Y), params)
+        two = torch.autograd.grad(net(X).pow(2).mean(), params)
+        for p, a, b in zip(params, one, two, strict=True):
+            p.grad = a - (a * b).sum() / b.pow(2).sum().clamp(min=1e-8) * b
+        optimizer.step()
+
+    def accumulated_by_hand():
+        net = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        total = [torch.zeros_like(p) for p in net.parameters()]
+        for _ in range(2):
+            optimizer.zero_grad()
+            F.mse_loss(net(X), Y).backward()
+            for t, p in zip(total, net.parameters(), strict=True):
+                t += p.grad
+        for t, p in zip(total, net.parameters(), strict=True):
+            p.grad = t
+        optimizer.step()
+
+    calm(averaged, projected, accumulated_by_hand)
+
+
+def test_gradient_replaced_by_something_else():
+    """Noise, or the parameter itself, assigned to .grad is no gradient."""
+
+    def noise():
+        net = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        F.mse_loss(net(X), Y).backward()
+        for p in net.parameters():
+            p.grad = torch.randn_like(p)
+        optimizer.step()
+
+    diagnosed(noise, "AG306", "p.grad = torch.randn_like(p)", "weight", severity="warning")
+
+
+def test_evolution_strategy():
+    """An estimate assigned to .grad where backward never ran is the program's own gradient."""
+
+    def program():
+        net = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            with torch.no_grad():
+                for p in net.parameters():
+                    noise = torch.randn_like(p)
+                    p.grad = noise * F.mse_loss(net(X), Y)
+            optimizer.step()
+
+    calm(program)
+
+
+def test_module_hooks():
+    """A full backward hook that looks, and one that replaces grad_input with zeros."""
+
+    def looking(module, grad_input, grad_output):
+        module.seen = grad_output[0].shape
+
+    def blocking(module, grad_input, grad_output):
+        return tuple(None if g is None else torch.zeros_like(g) for g in grad_input)
+
+    def program(hook):
+        net = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 1))
+        net[1].register_full_backward_hook(hook)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            trained(optimizer, F.mse_loss(net(X), Y))
+
+    diagnosed(
+        lambda: program(blocking), "AG306", "register_full_backward_hook", "blocking", "0.weight",
+        severity="warning", where=program, values=True,
+    )  # fmt: skip
+    calm(lambda: program(looking))
