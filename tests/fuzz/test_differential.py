@@ -1,5 +1,6 @@
 """Random small programs, run with and without the inspector and against references."""
 
+import pytest
 from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 
 from .programs import programs
@@ -9,6 +10,7 @@ from .tried import TRIED, described
 COUNT = 2000
 
 
+@pytest.mark.timeout(1200)  # a minute and a half alone; a busy machine is no counterexample
 def test_the_inspector_is_right_about_random_programs(capsys):
     """Five oracles hold of every program; see oracles.py."""
     TRIED.clear()
