@@ -204,10 +204,12 @@ def _zeroed_by_module_hook(facts: Facts) -> Iterator[Finding]:
             f"the module hook {hook}{of} turns the gradient into zeros: {folded(names)} "
             f"{'never move' if len(names) > 1 else 'never moves'}",
             "Return None from the hook to leave the gradient as it is, or remove the hook.",
-            unique([
-                *(place for c in mine[-1:] for place in facts.chain(c.site, "hook registered here")),
-                *facts.chain(op.site, "module called here"),
-            ]),
+            unique(
+                [
+                    *(place for c in mine[-1:] for place in facts.chain(c.site, "hook registered here")),
+                    *facts.chain(op.site, "module called here"),
+                ]
+            ),
             (*dict.fromkeys(names), hook),
             ops=(op.index,),
         )

@@ -141,7 +141,9 @@ def _set_by_hand(facts: Facts, op: Op) -> tuple[Location, ...]:
     return tuple(
         place
         for write in sorted(last, key=lambda w: -w.index)
-        for place in facts.chain(write.site, f"{joined(map(facts.name, (w.tensor for w in write.writes)))} was set here")
+        for place in facts.chain(
+            write.site, f"{joined(map(facts.name, (w.tensor for w in write.writes)))} was set here"
+        )
     )
 
 
@@ -254,7 +256,7 @@ _HUGE = 1e8
 def _grown(facts: Facts, fault: ValueFault, op: Op) -> tuple[Location, ...]:
     """Where the optimizer was made whose steps led to values of this size."""
     steps = [s for s in facts.capture.steps if s.at < op.index]
-    if len(steps) < 2 or not any(max(abs(r.low), abs(r.high)) > _HUGE for r in fault.inputs):  # noqa: PLR2004
+    if len(steps) < 2 or not any(max(abs(r.low), abs(r.high)) > _HUGE for r in fault.inputs):
         return ()
     optimizer = facts.capture.placement.optimizers[steps[-1].optimizer]
     return (

@@ -118,7 +118,7 @@ def test_gradient_surgery():
             optimizer.zero_grad()
             F.mse_loss(net(X), Y).backward()
             for t, p in zip(total, net.parameters(), strict=True):
-                t += p.grad
+                t.add_(p.grad)
         for t, p in zip(total, net.parameters(), strict=True):
             p.grad = t
         optimizer.step()
