@@ -142,7 +142,7 @@ def _variables(tape: Tape, sites: tuple[Site, ...]) -> dict[int, str]:
     """The variable that each tensor was assigned to, from the source of the statement that made it.
 
     Of several ops that one expression runs (a module call, say), the last one's output is what gets assigned; the
-    same op again and again is the statement in a loop.
+    same op again and again is the statement in a loop. Leaves that running frames held are called as they were there.
     """
     found: dict[int, str] = {}
     ops = tape.ops
@@ -160,7 +160,7 @@ def _variables(tape: Tape, sites: tuple[Site, ...]) -> dict[int, str]:
         user = users[change.site]
         if user is not None and user.target:
             found.setdefault(change.tensor, user.target)
-    return found
+    return found | {number: name for number, name in tape.variables.items() if name}
 
 
 def _targets(target: str, count: int) -> list[str]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from types import FrameType
 from typing import Any
+
+from torch import Tensor
 
 from autograd_inspector.capture.stacks import USER, classify
 
@@ -13,6 +16,8 @@ _FUNCTION = 0x1
 """inspect.CO_OPTIMIZED: the frame's locals are slots, and f_locals is a copy of them (before Python 3.13)."""
 _UNSHARED = 3
 """References to the copy when nobody but the frame holds it: the frame, our variable, getrefcount's argument."""
+_LONGEST = 1000
+"""Of a container that is longer only the first entries are looked at."""
 
 
 def variables(frame: FrameType) -> list[tuple[str, Any]]:
@@ -40,3 +45,30 @@ def user_frames(stop: FrameType | None) -> Iterator[FrameType]:
         if frame is stop:
             return
         frame = frame.f_back
+
+
+def names_of(tensors: dict[int, int], stop: FrameType | None) -> dict[int, str]:
+    """Tensor id -> the variable that holds it, ``params[1]`` in a list and ``params['w']`` in a dictionary.
+
+    ``tensors`` maps Python's id of a tensor to ours. The outermost frame's name for it is the program's own name; a
+    variable of its own is better than a place in a container.
+    """
+    direct: dict[int, str] = {}
+    inside: dict[int, str] = {}
+    for frame in reversed(list(user_frames(stop))):
+        for name, value in variables(frame):
+            if name.startswith("_"):
+                continue
+            if isinstance(value, Tensor):
+                if id(value) in tensors:
+                    direct.setdefault(tensors[id(value)], name)
+            elif isinstance(value, (list, tuple, dict)):
+                for place, entry in _entries(value):
+                    if id(entry) in tensors:
+                        inside.setdefault(tensors[id(entry)], f"{name}[{place!r}]")
+    return inside | direct
+
+
+def _entries(container: list[Any] | tuple[Any, ...] | dict[Any, Any]) -> Iterator[tuple[Any, Any]]:
+    pairs = container.items() if isinstance(container, Mapping) else enumerate(container)
+    return ((place, entry) for place, entry in islice(pairs, _LONGEST) if isinstance(entry, Tensor))

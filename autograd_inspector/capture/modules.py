@@ -142,13 +142,15 @@ class Modules:
         return self.roots[number]
 
     def adopt(self, parameters: Iterable[Tensor]) -> None:
-        """Name parameters that an optimizer was given: look for the modules of the user's frames that have them."""
-        missing = {id(p) for p in parameters if self.tape.id_of(p) not in self.names}
+        """Name parameters that an optimizer was given: by the modules of the user's frames, else by their variables."""
+        given = list(parameters)
+        missing = {id(p) for p in given if self.tape.id_of(p) not in self.names}
         for frame in user_frames(self.tape.stacks.stop) if missing else ():
             for _, candidate in variables(frame):
                 if isinstance(candidate, nn.Module) and any(id(p) in missing for p in candidate.parameters()):
                     self.scan(_outermost(candidate, self.tape.stacks.stop))
                     missing -= {id(p) for p in candidate.parameters()}
+        self.tape.name_variables([p for p in given if id(p) in missing])
 
     def rescan(self) -> None:
         """Read the names of all roots that still live again: modules grow, and parameters get replaced."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any
@@ -14,6 +14,7 @@ from torch.overrides import _get_current_function_mode_stack
 
 from autograd_inspector.capture.exports import Exports
 from autograd_inspector.capture.kept import Kept
+from autograd_inspector.capture.local_names import names_of
 from autograd_inspector.capture.reach import Reach
 from autograd_inspector.capture.registry import Registry
 from autograd_inspector.capture.stacks import Stacks
@@ -65,6 +66,8 @@ class Tape:
     reach: Reach = field(default_factory=Reach)
     kept: Kept = field(default_factory=Kept)
     gaps: list[Gap] = field(default_factory=list)
+    variables: dict[int, str] = field(default_factory=dict)
+    """Leaf -> the variable that held it when an optimizer or a backward met it, "" when none did."""
     recording: bool = True
     """False inside an optimizer step and while the inspector itself computes."""
     traits: int = 0
@@ -88,6 +91,13 @@ class Tape:
     def id_of(self, tensor: Tensor) -> int:
         """The id of a tensor, met now if never before."""
         return self.registry.enter(tensor, -1, len(self.ops)).tensor
+
+    def name_variables(self, leaves: Iterable[Tensor]) -> None:
+        """Name leaves of no module by the variables of the running frames; each is looked for once."""
+        found = {id(leaf): self.id_of(leaf) for leaf in leaves}
+        sought = {live: number for live, number in found.items() if number not in self.variables}
+        if sought:
+            self.variables |= dict.fromkeys(sought.values(), "") | names_of(sought, self.stacks.stop)
 
     def active(self) -> bool:
         """Whether to record now. A step that an exception left is noticed here: its frame is gone from the stack."""

@@ -79,6 +79,20 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
         """Tensor ids of the parameters that some optimizer of the capture holds."""
         return frozenset(tensor for opt in self.placement.optimizers for group in opt.parameters for tensor in group)
 
+    @cached_property
+    def readers(self) -> dict[int, list[int]]:
+        """Tensor -> the ops that read it, in program order."""
+        found: dict[int, list[int]] = {}
+        for op in self.ops:
+            for tensor in dict.fromkeys(op.inputs):
+                found.setdefault(tensor, []).append(op.index)
+        return found
+
+    @cached_property
+    def wrapped(self) -> frozenset[int]:
+        """Parameters that ``nn.Parameter(t)`` made of a tensor with a history."""
+        return frozenset(tensor for change in self.changes if change.kind == "wrapped" for tensor in change.tensors)
+
 
 def with_role(location: Location, role: str) -> Location:
     """The same line, playing that role in a finding."""

@@ -64,6 +64,9 @@ class DataFlow:
             if touched == tensor and self._cut_in_place(op, tensor):
                 return [op, *found[born:]]
             wrote = any(w.tensor == touched for w in self.capture.ops[op].writes)
+            if wrote and touched == tensor and tensor in self.capture.ops[op].inputs:
+                found = [*found[born:], op]  # It read what it wrote: all that came before comes through it.
+                break
             if wrote and self.capture.tensors[touched].overlaps(record):
                 found.append(op)
             elif not wrote and record.birth < 0 and op < record.first_use:

@@ -6,7 +6,7 @@ from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.cuts import cause_of, severs
 from autograd_inspector.model.graph import Cause, EdgeKind
 from autograd_inspector.model.joined import Joined
-from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.op import Op, Trait, Write
 
 Edge = tuple[EdgeKind, int, Cause, int]
 """(kind, tensor, cause, site)"""
@@ -118,7 +118,7 @@ class Flow:
         for write in op.writes:
             if not self._fixed[write.tensor]:
                 self._writer[write.storage] = node
-                if unrecorded and self.tracked[write.tensor]:
+                if (unrecorded and self.tracked[write.tensor]) or _aside(op, write):
                     continue
                 if write.before != write.after or op.traits & _CUT:
                     self._producer[write.tensor] = node
@@ -163,6 +163,17 @@ class Flow:
         """Whether autograd's own edges tell all about this op."""
         made = self.joined.made.get(index)
         return made is not None and (not self.truncated or all(node.edges for node in made.values()))
+
+
+def _aside(op: Op, write: Write) -> bool:
+    """An operand that shares memory with what the op modified (``w.detach().add_(w)``) keeps its own history."""
+    if len(op.writes) == 1 or write.tensor in op.outputs or write.tensor == op.inputs[0]:
+        return False
+    return any(
+        other.storage == write.storage and (other.tensor in op.outputs or other.tensor == op.inputs[0])
+        for other in op.writes
+        if other is not write
+    )
 
 
 def _passes_through(op: Op) -> bool:

@@ -9,6 +9,7 @@ from autograd_inspector.model.finding import Finding
 from autograd_inspector.rules import (  # noqa: F401 - importing a family enters its rules into the catalogue
     custom,
     forbidden,
+    frozen,
     grad_mode,
     gradients,
     inference,
@@ -23,6 +24,7 @@ from autograd_inspector.rules import (  # noqa: F401 - importing a family enters
     protocol,
     rewritten,
     state_fit,
+    state_missing,
     steps,
     unreached,
     unregistered,
@@ -31,6 +33,7 @@ from autograd_inspector.rules import (  # noqa: F401 - importing a family enters
     unused,
     unwanted,
     values,
+    zeros,
 )
 from autograd_inspector.rules.catalogue import CATALOGUE, Facts, Rule
 from autograd_inspector.rules.causes import merged, ordered, unignored

@@ -50,7 +50,7 @@ def is_cut(capture: Capture, op: Op, through: int) -> bool:
 
 def _wrapped(capture: Capture, op: Op, through: int) -> bool:
     """``nn.Parameter(t)`` made a new leaf of what the op returned, without any torch call."""
-    return through not in op.outputs and any(c.kind == "wrapped" and through in c.tensors for c in capture.changes)
+    return through in capture.wrapped and through not in op.outputs
 
 
 def bypassed(capture: Capture, op: Op, through: int) -> bool:
@@ -86,7 +86,8 @@ def cause_of(capture: Capture, op: Op, through: int) -> Cause:
 
 def _exported(capture: Capture, op: Op) -> bool:
     """``x.detach().numpy()``: the detached tensor only went where no graph can follow."""
-    readers = [later for later in capture.ops[op.index + 1 :] if set(later.inputs) & set(op.outputs)]
+    later = dict.fromkeys(index for tensor in op.outputs for index in capture.readers.get(tensor, ()))
+    readers = [capture.ops[index] for index in later if index > op.index]
     return bool(readers) and all(
         later.has(Trait.EXPORT) or later.name in REWRAPPING or (later.name == "cpu" and _exported(capture, later))
         for later in readers

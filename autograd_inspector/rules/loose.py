@@ -40,7 +40,20 @@ def loose_of(capture: Capture, writes_to: WritesTo, flow: DataFlow) -> Loose | N
         for t in sorted(reached - held)
         if _counts(capture, t, orphans) and not _updated_by_hand(capture, t, held, writes_to, flow)
     ]
+    handed = _handed_over(capture, held, flow)
+    found = [t for t in found if t not in handed]
     return Loose(optimizer, tuple(found), orphans) if found else None
+
+
+def _handed_over(capture: Capture, held: set[int], flow: DataFlow) -> set[int]:
+    """Parameters whose gradient the program itself puts into the .grad of one that is stepped."""
+    sources: set[int] = set()
+    for write in capture.grad_writes:
+        if write.tensor in held and write.gradient >= 0:
+            sources.add(write.gradient)
+            for op, _ in flow.upstream([(write.gradient, write.at)]):
+                sources.update(op.inputs)
+    return {read.tensor for read in capture.grad_reads if read.gradient in sources} if sources else set()
 
 
 def _unpaired(capture: Capture) -> Loose | None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_inspector.model.event import TensorHook
+from autograd_inspector.model.event import GradWrite
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.model.values import LeafValues
 from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
-from autograd_inspector.rules.values import MODULE_HOOK
+from autograd_inspector.rules.hooks import edited_in_hook, zeroed_by_hook, zeroed_by_module_hook
 
 
 @rule("AG306", "gradient-rewritten")
@@ -39,9 +38,9 @@ def gradient_rewritten(facts: Facts) -> Iterator[Finding]:
     """
     yield from _aliased(facts)
     yield from _replaced(facts)
-    yield from _edited_in_hook(facts)
-    yield from _zeroed_by_hook(facts)
-    yield from _zeroed_by_module_hook(facts)
+    yield from edited_in_hook(facts)
+    yield from zeroed_by_hook(facts)
+    yield from zeroed_by_module_hook(facts)
 
 
 def _aliased(facts: Facts) -> Iterator[Finding]:
@@ -53,9 +52,9 @@ def _aliased(facts: Facts) -> Iterator[Finding]:
     shared: dict[int, list[tuple[int, int]]] = {}
     for write in facts.capture.grad_writes:
         owner = owners.get(write.gradient, write.tensor) if write.gradient >= 0 else write.tensor
-        if owner != write.tensor:
+        if owner != write.tensor and _harmful(facts, write, owner):
             shared.setdefault(write.site, []).append((write.tensor, owner))
-        elif write.gradient >= 0:
+        elif write.gradient >= 0 and owner == write.tensor:
             owners[write.gradient] = write.tensor
     for site, pairs in shared.items():
         new, old = ([facts.name(pair[i]) for pair in pairs] for i in (0, 1))
@@ -69,6 +68,21 @@ def _aliased(facts: Facts) -> Iterator[Finding]:
             facts.chain(site, "aliased here"),
             tuple(dict.fromkeys([*new, *old])),
         )
+
+
+def _harmful(facts: Facts, write: GradWrite, owner: int) -> bool:
+    """Whether sharing matters: both are stepped, or the one tensor is accumulated into or written afterwards.
+
+    A worker that hands its gradients to a shared model and then drops its own does no harm.
+    """
+    capture, pair = facts.capture, {write.tensor, owner}
+    if pair <= capture.optimized:
+        return True
+    if any(run.start >= write.at and pair & set(run.stale) for run in capture.backwards):
+        return True
+    return any(
+        w.tensor == write.gradient for op in capture.ops[write.at :] for w in op.writes if not op.has(Trait.STEP)
+    )
 
 
 def _replaced(facts: Facts) -> Iterator[Finding]:
@@ -107,119 +121,3 @@ def _from_gradients(facts: Facts, tensor: int, at: int) -> bool:
     gradients = {r.gradient for r in facts.capture.grad_reads if r.gradient >= 0}
     above = [op for op, _ in facts.flow.upstream([(tensor, at)], lambda o, t: True)]
     return tensor in gradients or any(op.name == "grad" or gradients & set(op.inputs) for op in above)
-
-
-def _edited_in_hook(facts: Facts) -> Iterator[Finding]:
-    """In place on a gradient while backward runs: what hooks are told not to do."""
-    seen: set[int] = set()
-    for op in facts.capture.ops:
-        if not op.has(Trait.BACKWARD) or op.has(Trait.INNER) or op.site in seen:
-            continue
-        for write in op.writes:
-            record = facts.capture.tensors[write.tensor]
-            if record.birth >= 0 or record.kind in {"parameter", "buffer"} or not _is_gradient(facts, write.tensor):
-                continue
-            seen.add(op.site)
-            hooked = [facts.name(h.tensor) for h in facts.capture.tensor_hooks]
-            yield Finding(
-                "AG306",
-                "gradient-rewritten",
-                "warning",
-                f"`{op.name}` modifies a gradient in place inside a hook{' of ' + folded(hooked) if hooked else ''}: other "
-                "paths of backward may share that tensor",
-                "Return a new tensor from the hook instead of modifying its argument.",
-                unique(
-                    [
-                        *facts.chain(op.site, "gradient modified here"),
-                        *(
-                            p
-                            for h in facts.capture.tensor_hooks[:2]
-                            for p in facts.chain(h.site, "hook registered here")
-                        ),
-                    ]
-                ),
-                tuple(dict.fromkeys([*hooked, op.name])),
-                ops=(op.index,),
-            )
-
-
-def _is_gradient(facts: Facts, tensor: int) -> bool:
-    """Whether the engine made the tensor: first met inside backward, and of the shape of something hooked."""
-    record = facts.capture.tensors[tensor]
-    inside = any(r.start <= record.first_use <= r.end for r in facts.capture.backwards)
-    return inside and any(facts.capture.tensors[h.tensor].shape == record.shape for h in facts.capture.tensor_hooks)
-
-
-def _zeroed_by_hook(facts: Facts) -> Iterator[Finding]:
-    """A hooked leaf whose gradient is all zeros (or not finite) although what arrived was not. Needs values."""
-    capture = facts.capture
-    explained = {t for f in capture.gradient_faults for t in _below(facts, f.backward, f.node)}
-    found: dict[TensorHook, list[LeafValues]] = {}
-    for value in capture.leaf_values:
-        hooks = [h for h in capture.tensor_hooks if h.tensor == value.tensor]
-        if hooks:
-            found.setdefault(hooks[-1], []).append(value)
-    told: dict[tuple[int, str], list[str]] = {}
-    for hook, values in found.items():
-        zero, bad = all(v.zero for v in values), any(v.nonfinite for v in values)
-        if (zero or bad) and hook.tensor not in explained:
-            told.setdefault((hook.site, "all zeros" if zero else "not finite"), []).append(facts.name(hook.tensor))
-    hook_of = {h.site: h for h in capture.tensor_hooks}
-    for (site, what), names in told.items():
-        name = short_name(hook_of[site].name)
-        yield Finding(
-            "AG306",
-            "gradient-rewritten",
-            "warning",
-            f"the hook {name} rewrites the gradient of {folded(names)}: it is {what} although backward computed others",
-            "Return the gradient itself (or a scaled copy) from the hook, or remove the hook.",
-            facts.chain(site, "hook registered here"),
-            (*dict.fromkeys(names), name),
-        )
-
-
-def _zeroed_by_module_hook(facts: Facts) -> Iterator[Finding]:
-    """A module's backward hook was given a gradient and passed on zeros. Needs values."""
-    capture = facts.capture
-    alive = {v.tensor for v in capture.leaf_values if not v.zero}
-    hooks = [c for c in capture.changes if c.kind == "module_hook"]
-    told: dict[tuple[int, str], tuple[Op, set[int]]] = {}
-    for fault in capture.gradient_faults:
-        node = capture.backwards[fault.backward].graph.nodes[fault.node]
-        op = capture.ops[node.op] if node.op >= 0 else None
-        behind = _below(facts, fault.backward, fault.node) - alive
-        if fault.kind == "zero" and op is not None and op.name.startswith(MODULE_HOOK) and behind:
-            of_module = (capture.calls[op.call].root, capture.calls[op.call].path) if op.call >= 0 else (-1, "")
-            told.setdefault(of_module, (op, set()))[1].update(behind)
-    for op, behind in told.values():
-        call = capture.calls[op.call] if op.call >= 0 else None
-        mine = [c for c in hooks if call is None or c.detail[0] == call.type] or hooks
-        hook = short_name(mine[-1].detail[1]) if mine else "a backward hook"
-        names = [facts.name(t) for t in sorted(behind)]
-        of = f" of '{call.path}' (nn.{call.type})" if call is not None and call.path else ""
-        yield Finding(
-            "AG306",
-            "gradient-rewritten",
-            "warning",
-            f"the module hook {hook}{of} turns the gradient into zeros: {folded(names)} "
-            f"{'never move' if len(names) > 1 else 'never moves'}",
-            "Return None from the hook to leave the gradient as it is, or remove the hook.",
-            unique(
-                [
-                    *(place for c in mine[-1:] for place in facts.chain(c.site, "hook registered here")),
-                    *facts.chain(op.site, "module called here"),
-                ]
-            ),
-            (*dict.fromkeys(names), hook),
-            ops=(op.index,),
-        )
-
-
-def short_name(qualified: str) -> str:
-    """A function's name without the functions that it is defined in."""
-    return qualified.rsplit("<locals>.", 1)[-1]
-
-
-def _below(facts: Facts, backward: int, node: int) -> set[int]:
-    run = facts.capture.backwards[backward]
-    return facts.leaves_below(run, run.graph.nodes[node])

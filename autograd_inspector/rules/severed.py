@@ -9,7 +9,8 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.dataflow import DataFlow
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.rules.cutting import DETACHING, REWRAPPING, Cause, Cut, Severed, cause_of, is_cut, learning
+from autograd_inspector.rules.cutting import DETACHING, REWRAPPING, Cause, Cut, Severed, cause_of, is_cut
+from autograd_inspector.rules.leaves import Leaves
 from autograd_inspector.rules.left import as_arrays, left_for_good, only_left
 
 NO_GRAD_ERROR = "does not require grad and does not have a grad_fn"
@@ -83,11 +84,12 @@ def _intended(capture: Capture, cut: Severed) -> bool:
 def _behind_failure(capture: Capture, flow: DataFlow, run: Backward, meant: frozenset[int]) -> Iterator[Severed]:
     starts = [(root, run.start) for root in run.roots if not capture.tensors[root].requires_grad]
     cuts: dict[Cut, tuple[int, ...]] = {}
+    leaves = Leaves(capture, flow)
     if _frozen(capture, flow, starts):
         return
     for op, through in flow.upstream(starts, lambda op, tensor: _goes_on(capture, op, tensor)):
         if is_cut(capture, op, through):
-            cuts[op, through] = tuple(dict.fromkeys(_parameters_above(capture, flow, op)))
+            cuts[op, through] = leaves.above(op)
     if any(meant.intersection(found) for found in cuts.values()):  # A frozen teacher's cut is no loss.
         cuts = {cut: tuple(t for t in found if t in meant) for cut, found in cuts.items() if meant.intersection(found)}
     gathered = tuple(_gathered(capture, cuts, run, fatal=True))
@@ -114,9 +116,10 @@ def _starving(
 ) -> Iterator[Severed]:
     starts = [(root, run.start) for run in runs for root in run.roots]
     cuts: dict[Cut, tuple[int, ...]] = {}
+    leaves = Leaves(capture, flow)
     for op, through in flow.upstream(starts):
         if is_cut(capture, op, through):
-            found = tuple(dict.fromkeys(t for t in _parameters_above(capture, flow, op) if t in starved))
+            found = tuple(t for t in leaves.above(op) if t in starved)
             if found:
                 cuts[op, through] = found
     yield from _gathered(capture, cuts, runs[-1], fatal=fatal)
@@ -144,18 +147,3 @@ def _place(capture: Capture, op: Op, cause: Cause) -> tuple[str, int]:
         site = region.definition if region.definition >= 0 else region.site
     place = capture.place(site)
     return (place.filename, place.lineno) if place is not None else ("", region.id if switched else op.site)
-
-
-def _parameters_above(capture: Capture, flow: DataFlow, op: Op) -> Iterator[int]:
-    """Leaves from which gradient would arrive at the op, were it not cut."""
-    yield from learning(capture, op)
-    back = op.name in REWRAPPING
-
-    def stops(above: Op, through: int) -> bool:
-        # What came back from NumPy had to be detached on the way out: that is one cut, not two.
-        return is_cut(capture, above, through) and not (back and above.name in DETACHING)
-
-    starts = [(t, op.index) for t in op.inputs if back or capture.tensors[t].requires_grad or t in op.outputs]
-    for above, through in flow.upstream(starts, lambda o, t: not stops(o, t)):
-        if not stops(above, through):
-            yield from learning(capture, above)

@@ -1,12 +1,10 @@
-"""A program in the making: its variables, and the steps that make new ones. Every choice is Hypothesis's."""
+"""A program in the making: its variables, and the steps that make new ones. Every choice is random."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any
-
-from hypothesis import strategies as st
 
 from . import grammar
 from .program import Step
@@ -32,7 +30,7 @@ class Var:
 class Builder:
     """The program so far, and what its variables are."""
 
-    draw: Callable[[st.SearchStrategy[Any]], Any]
+    random: Random
     vars: list[Var] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     alive: dict[int, bool] = field(default_factory=dict)
@@ -45,14 +43,14 @@ class Builder:
     """In a checkpointed function."""
 
     def pick(self, options: Any) -> Any:
-        return self.draw(st.sampled_from(list(options)))
+        return self.random.choice(list(options))
 
     def near(self, options: list[Var]) -> Var:
         """One of them, more often a late one: what is computed last is computed from most."""
-        return self.pick(options[-4:] if self.draw(st.booleans()) else options)
+        return self.pick(options[-4:] if self.seldom(2) else options)
 
     def seldom(self, one_in: int) -> bool:
-        return self.draw(st.integers(0, one_in - 1)) == one_in - 1
+        return self.random.randrange(one_in) == 0
 
     def new(self, layout: grammar.Layout, *, family: int | None = None, grad: bool = False, **traits: bool) -> Var:
         if family is None:

@@ -97,10 +97,12 @@ def repaired(program: Program, changed: Program, report: Report, inspected: Run)
 def hidden(report: Report) -> bool:
     """Whether some node keeps tensors that cannot be seen before torch's error tells of them.
 
-    ``CopySlices``, which an in-place op on a view leaves, has the op's own node inside; a hook packs what it likes.
+    ``CopySlices``, which an in-place op on a view leaves, has the op's own node inside; a reentrant checkpoint records
+    nothing before backward runs it again; a hook packs what it likes.
     """
     nodes = [node for run in report.capture.backwards for node in run.graph.nodes]
-    return any("CopySlices" in node.name or any(s.status == "packed" for s in node.saved) for node in nodes)
+    closed = ("CopySlices", REENTRANT)
+    return any(any(c in node.name for c in closed) or any(s.status == "packed" for s in node.saved) for node in nodes)
 
 
 def culprits(finding: Finding, found: Run) -> set[At]:

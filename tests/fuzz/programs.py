@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from random import Random
 
 from hypothesis import strategies as st
 
@@ -34,10 +34,18 @@ KINDS = (
 )
 
 
-@st.composite
-def programs(draw: Any, longest: int = 12) -> Program:
-    """Random programs that end in a backward."""
-    builder = Trainer(draw)
+def programs() -> st.SearchStrategy[Program]:
+    """Random programs that end in a backward.
+
+    Hypothesis draws the seed only: its own choices would come in clusters, and what makes a counterexample small here
+    is leaving out steps (see reducing.py).
+    """
+    return st.randoms(use_true_random=True).map(program_of)
+
+
+def program_of(random: Random, longest: int = 12) -> Program:
+    """One program."""
+    builder = Trainer(random)
     prelude = [f"{name} = {text}" for name, text in LEAVES.items()]
     for name in LEAVES:
         builder.leaf(name, (3,) if name in {"w2", "x1"} else (3, 3))
@@ -58,7 +66,7 @@ def programs(draw: Any, longest: int = 12) -> Program:
         "backward": builder.backward,
         "step": builder.step,
     }
-    for _ in range(draw(st.integers(2, longest))):
+    for _ in range(random.randint(2, longest)):
         makers[builder.pick(KINDS)]()
     builder.loss()
     for _ in range(builder.pick((0, 1, 1, 2))):

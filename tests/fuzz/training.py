@@ -15,7 +15,9 @@ class Trainer(Writer):
     def checkpoint(self) -> None:
         """A checkpointed function of one or two arguments, which may read other variables as well."""
         given = [self.near(self.vars) for _ in range(self.pick((1, 1, 2)))]
-        inner = Writer(self.draw, alive=self.alive, leaves=self.leaves, names=100 * (len(self.steps) + 1), inside=True)
+        inner = Writer(
+            self.random, alive=self.alive, leaves=self.leaves, names=100 * (len(self.steps) + 1), inside=True
+        )
         inner.vars = [replace(v, name=f"a{i}") for i, v in enumerate(given)]
         inner.vars += [self.pick(self.vars) for _ in range(self.pick((0, 0, 1)))]
         outside = len(inner.vars)

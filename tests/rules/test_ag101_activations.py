@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -84,3 +85,20 @@ def test_list_of_detached_expert_outputs():
 
     diagnosed(sick, "AG101", "expert(X).detach()", "experts", "weight", severity="warning")
     silent(healthy)
+
+
+@pytest.mark.timeout(30)
+def test_two_thousand_cuts():
+    """A line in a long loop is one finding, found in time that grows with the program, not with its square."""
+
+    def sick():
+        start = nn.Parameter(torch.randn(4))
+        scale = nn.Parameter(torch.randn(4))
+        optimizer = torch.optim.SGD([start, scale], lr=0.1)
+        state, loss = start * 1.0, scale.sum()
+        for _ in range(2000):
+            state = state * 0.99 + 0.01
+            loss = loss + state.detach().sum()
+        trained(optimizer, loss)
+
+    diagnosed(sick, "AG101", "state.detach()", "start", severity="warning")

@@ -1,0 +1,128 @@
+"""AG304: where a NaN or Inf comes from."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from .programs import diagnosed, trained
+from .twins import calm
+
+X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
+Y = torch.rand(8, 1, generator=torch.Generator().manual_seed(2))
+
+
+def net_of(width=1):
+    torch.manual_seed(3)
+    net = nn.Linear(4, width)
+    return net, torch.optim.SGD(net.parameters(), lr=0.1)
+
+
+def nan(program, culprit, *names, where=None):
+    return diagnosed(program, "AG304", culprit, *names, severity="error", where=where, values=True)
+
+
+def test_nan_in_the_data():
+    """A NaN that came with the data is told where it enters, not where it spreads."""
+
+    def program(fill):
+        net, optimizer = net_of()
+        data = X.clone()
+        data[2, 1] = fill
+        trained(optimizer, F.mse_loss(net(data), Y))
+
+    nan(lambda: program(float("nan")), "data[2, 1] = fill", "data", where=program)
+    calm(lambda: program(0.0))
+
+
+def test_target_that_arrives_with_nan():
+    """A target that was NaN before the capture is named as the entrance."""
+    target = torch.full((8, 1), 0.5)
+    target[3] = float("nan")
+
+    def sick():
+        net, optimizer = net_of()
+        loss = F.mse_loss(net(X), target)
+        trained(optimizer, loss)
+
+    nan(sick, "F.mse_loss(net(X), target)", "target")
+
+
+def test_loss_that_grows_to_infinity():
+    """A learning rate that is far too large: the values explode over the steps."""
+
+    def program(lr, steps):
+        torch.manual_seed(0)
+        net = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(net.parameters(), lr=lr)
+        for _ in range(steps):
+            error = net(X) - Y
+            squared = error.pow(2)
+            trained(optimizer, squared.mean())
+
+    finding = nan(lambda: program(1e6, 12), "error.pow(2)", "learning rate", where=program)
+    assert any("torch.optim.SGD" in place.source for place in finding.locations)
+    calm(lambda: program(0.01, 12))
+
+
+def test_norm_at_zero_and_where():
+    """Functions whose subgradient is zero, and masks that never meet a NaN, are healthy."""
+
+    def normed():
+        net, optimizer = net_of(3)
+        out = net(X)
+        trained(optimizer, (out - out[:1]).norm(dim=1).mean())
+
+    def sorted_out():
+        net, optimizer = net_of()
+        losses = torch.where(Y > 2, Y / 0, Y)
+        trained(optimizer, F.mse_loss(net(X), losses))
+
+    def infinite_start():
+        net, optimizer = net_of()
+        best = torch.tensor(float("inf"))
+        for _ in range(2):
+            loss = F.mse_loss(net(X), Y)
+            best = torch.minimum(best, loss.detach())
+            trained(optimizer, loss)
+
+    def causal():
+        mask = torch.full((8, 8), float("-inf")).triu(1)
+        net, optimizer = net_of(4)
+        hidden = net(X)
+        trained(optimizer, ((hidden @ hidden.t() + mask).softmax(-1) @ hidden).pow(2).mean())
+
+    calm(normed, sorted_out, infinite_start, causal)
+
+
+def test_pow_with_a_fractional_exponent():
+    """x ** 0.5 at 0 is fine forward and infinite backward; acos at 1 as well."""
+
+    def power():
+        net, optimizer = net_of()
+        gap = (net(X) - net(X)).abs()
+        root = gap**0.5
+        trained(optimizer, root.mean())
+
+    def angle():
+        net, optimizer = net_of(3)
+        a = F.normalize(net(X), dim=1)
+        cosine = (a * a).sum(1).clamp(-1, 1)
+        trained(optimizer, torch.acos(cosine).mean())
+
+    nan(power, "root = gap**0.5", "pow", "root")
+    nan(angle, "torch.acos(cosine)", "acos")
+
+
+def test_memory_that_is_not_set_yet():
+    """`torch.empty` may hold anything, NaN too, until it is filled."""
+
+    def program():
+        net, optimizer = net_of()
+        buffer = torch.empty(8, 4)
+        torch.Tensor.fill_(buffer.detach(), float("nan"))
+        buffer.copy_(X)
+        trained(optimizer, F.mse_loss(net(buffer), Y))
+
+    calm(program)

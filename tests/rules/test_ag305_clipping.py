@@ -1,0 +1,194 @@
+"""AG305: clipping, loss scaling, and who steps when."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from .programs import diagnosed
+from .twins import calm
+
+X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
+Y = torch.rand(8, 1, generator=torch.Generator().manual_seed(2))
+
+
+def pair(lr=0.05, kind=torch.optim.SGD):
+    net = nn.Linear(4, 1)
+    return net, kind(net.parameters(), lr=lr)
+
+
+def test_clipping_after_the_step():
+    """Clipping has to come between backward and step."""
+
+    def late():
+        net, optimizer = pair()
+        for _ in range(2):
+            optimizer.zero_grad()
+            F.mse_loss(net(X), Y).backward()
+            optimizer.step()
+            nn.utils.clip_grad_norm_(net.parameters(), 0.01)
+
+    def early():
+        net, optimizer = pair()
+        for _ in range(2):
+            optimizer.zero_grad()
+            nn.utils.clip_grad_norm_(net.parameters(), 0.01)
+            F.mse_loss(net(X), Y).backward()
+            optimizer.step()
+
+    def healthy():
+        net, optimizer = pair()
+        for _ in range(2):
+            optimizer.zero_grad()
+            F.mse_loss(net(X), Y).backward()
+            nn.utils.clip_grad_norm_(net.parameters(), 0.01)
+            optimizer.step()
+
+    def measured_and_rounded():
+        net, optimizer = pair()
+        for _ in range(2):
+            optimizer.zero_grad()
+            F.mse_loss(net(X), Y).backward()
+            norm = nn.utils.clip_grad_norm_(net.parameters(), 1.0).item()
+            optimizer.step()
+            after = nn.utils.clip_grad_norm_(net.parameters(), float("inf"))
+        return norm, after
+
+    def by_value():
+        net, optimizer = pair()
+        for _ in range(2):
+            optimizer.zero_grad()
+            F.mse_loss(net(X), Y).backward()
+            nn.utils.clip_grad_value_(net.parameters(), 0.01)
+            optimizer.step()
+
+    diagnosed(late, "AG305", "clip_grad_norm_", "clip", severity="warning")
+    diagnosed(early, "AG305", "clip_grad_norm_", "clip", severity="warning")
+    calm(healthy, by_value, measured_and_rounded)
+
+
+def test_clipping_an_exhausted_generator():
+    """`params = net.parameters()` is used up by the optimizer: clipping then clips nothing."""
+
+    def program(gather):
+        net = nn.Linear(4, 1)
+        params = gather(net.parameters())
+        optimizer = torch.optim.SGD(params, lr=0.1)
+        for _ in range(2):
+            optimizer.zero_grad()
+            F.mse_loss(net(X), Y).backward()
+            nn.utils.clip_grad_norm_(params, 0.01)
+            optimizer.step()
+
+    diagnosed(lambda: program(iter), "AG305", "clip_grad_norm_", "clip", severity="warning", where=program)
+    calm(lambda: program(list))
+
+
+def test_scaled_gradients_clipped_before_unscale():
+    """With a GradScaler, unscale_ has to come before clipping."""
+
+    def program(*, unscale):
+        net, optimizer = pair()
+        scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+        for _ in range(2):
+            optimizer.zero_grad()
+            scaler.scale(F.mse_loss(net(X), Y)).backward()
+            if unscale:
+                scaler.unscale_(optimizer)
+            nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+            scaler.step(optimizer)
+            scaler.update()
+
+    diagnosed(lambda: program(unscale=False), "AG305", "clip_grad_norm_", "unscale_", severity="warning", where=program)
+    calm(lambda: program(unscale=True))
+
+
+def test_scaled_loss_with_a_plain_step():
+    """scaler.scale(loss) needs scaler.step(optimizer): optimizer.step() uses gradients of the scaled loss."""
+
+    def healthy():
+        net, optimizer = pair(lr=1e-6)
+        scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+        for _ in range(2):
+            optimizer.zero_grad()
+            scaler.scale(F.mse_loss(net(X), Y)).backward()
+            scaler.step(optimizer)
+            scaler.update()
+
+    def forgotten():
+        net, optimizer = pair(lr=1e-6)
+        scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+        for _ in range(2):
+            optimizer.zero_grad()
+            scaler.scale(F.mse_loss(net(X), Y)).backward()
+            optimizer.step()
+
+    diagnosed(forgotten, "AG305", "optimizer.step()", "scale", severity="error")
+    calm(healthy)
+
+
+def test_closures_and_line_search():
+    """LBFGS runs its closure inside step; that is not a missing backward."""
+
+    def program():
+        net = nn.Linear(4, 1)
+        optimizer = torch.optim.LBFGS(net.parameters(), max_iter=3)
+
+        def closure():
+            optimizer.zero_grad()
+            loss = F.mse_loss(net(X), Y)
+            loss.backward()
+            return loss
+
+        for _ in range(2):
+            optimizer.step(closure)
+
+    def simple():
+        net, optimizer = pair()
+
+        def closure():
+            optimizer.zero_grad()
+            loss = F.mse_loss(net(X), Y)
+            loss.backward()
+            return loss
+
+        for _ in range(2):
+            optimizer.step(closure)
+
+    calm(program, simple)
+
+
+def test_optimizer_inside_backward():
+    """Hooks that step and clear each parameter while backward runs need no step in the loop."""
+
+    def program():
+        net = nn.Linear(4, 1)
+        optimizers = {p: torch.optim.SGD([p], lr=0.1) for p in net.parameters()}
+
+        def step(p):
+            optimizers[p].step()
+            optimizers[p].zero_grad()
+
+        for p in net.parameters():
+            p.register_post_accumulate_grad_hook(step)
+        for _ in range(3):
+            F.mse_loss(net(X), Y).backward()
+
+    calm(program)
+
+
+def test_one_backward_for_two_optimizers():
+    """Two optimizers may share one backward; each may step at its own pace."""
+
+    def program():
+        net = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 1))
+        slow, fast = torch.optim.SGD(net[0].parameters(), lr=0.01), torch.optim.SGD(net[1].parameters(), lr=0.1)
+        for _ in range(3):
+            slow.zero_grad()
+            fast.zero_grad()
+            F.mse_loss(net(X), Y).backward()
+            slow.step()
+            fast.step()
+
+    calm(program)

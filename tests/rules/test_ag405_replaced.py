@@ -1,0 +1,157 @@
+"""AG405: parameters that were replaced after the optimizer was made."""
+
+from __future__ import annotations
+
+import copy
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from .programs import diagnosed, trained
+from .twins import calm
+
+X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
+Y = torch.arange(8) % 2
+
+
+def network(classes=2):
+    return nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, classes))
+
+
+def steps(net, optimizer, count=2):
+    for _ in range(count):
+        trained(optimizer, F.cross_entropy(net(X), Y))
+
+
+def test_head_swapped_after_the_optimizer():
+    """A new head after the optimizer was made is in no optimizer."""
+
+    def sick():
+        net = network(5)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        net[2] = nn.Linear(8, 2)
+        steps(net, optimizer)
+
+    def healthy():
+        net = network(5)
+        net[2] = nn.Linear(8, 2)
+        steps(net, torch.optim.SGD(net.parameters(), lr=0.1))
+
+    diagnosed(sick, "AG405", "net[2] = nn.Linear", "2.weight", severity="warning")
+    calm(healthy)
+
+
+def test_optimizer_of_the_original():
+    """deepcopy after the optimizer: it goes on stepping the original."""
+
+    def sick():
+        net = network()
+        optimizer = torch.optim.Adam(net.parameters())
+        net = copy.deepcopy(net)
+        steps(net, optimizer)
+
+    def healthy():
+        net = copy.deepcopy(network())
+        steps(net, torch.optim.Adam(net.parameters()))
+
+    diagnosed(sick, "AG405", "copy.deepcopy(net)", "0.weight", severity="warning")
+    calm(healthy)
+
+
+def test_parameters_assigned_by_a_load():
+    """load_state_dict(assign=True) replaces the parameters that the optimizer holds."""
+
+    def program(*, assign):
+        net = network()
+        optimizer = torch.optim.Adam(net.parameters())
+        net.load_state_dict(network().state_dict(), assign=assign)
+        steps(net, optimizer)
+
+    diagnosed(
+        lambda: program(assign=True),
+        "AG405",
+        "assign=assign",
+        "0.weight",
+        "assign=True",
+        severity="warning",
+        where=program,
+    )
+    calm(lambda: program(assign=False))
+
+
+def test_parameter_made_again():
+    """`self.weight = nn.Parameter(...)` in a reset method makes a new parameter."""
+
+    class Prototype(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.encoder, self.centres = nn.Linear(4, 3), nn.Parameter(torch.randn(2, 3))
+
+        def reset(self):
+            self.centres = nn.Parameter(torch.randn(2, 3))
+
+        def refill(self):
+            with torch.no_grad():
+                self.centres.normal_()
+
+        def forward(self, x):
+            return self.encoder(x) @ self.centres.t()
+
+    def program(again):
+        net = Prototype()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        again(net)
+        steps(net, optimizer)
+
+    diagnosed(
+        lambda: program(Prototype.reset), "AG405", "self.centres = nn.Parameter", "centres",
+        severity="warning", where=Prototype.reset,
+    )  # fmt: skip
+    calm(lambda: program(Prototype.refill))
+
+
+def test_resized_embedding():
+    """A vocabulary that grows after the optimizer was made gets a new weight."""
+
+    def grow(table):
+        wider = nn.Embedding(table.num_embeddings + 2, table.embedding_dim)
+        wider.weight.data[: table.num_embeddings] = table.weight.data
+        return wider
+
+    def program(*, late):
+        net = nn.Sequential(nn.Embedding(5, 4), nn.Linear(4, 2))
+        if not late:
+            net[0] = grow(net[0])
+        optimizer = torch.optim.AdamW(net.parameters())
+        if late:
+            net[0] = grow(net[0])
+        for _ in range(2):
+            trained(optimizer, net(torch.tensor([0, 4])).pow(2).mean())
+
+    report = diagnosed(
+        lambda: program(late=True), "AG405", "wider = nn.Embedding", "0.weight", severity="warning", where=grow
+    )
+    assert report.fix
+    calm(lambda: program(late=False))
+
+
+def test_tied_after_the_optimizer():
+    """Tying weights after the optimizer was made leaves the old output weight in it."""
+
+    def program(*, late):
+        net = nn.ModuleDict({"embed": nn.Embedding(5, 4), "head": nn.Linear(4, 5, bias=False)})
+        if not late:
+            net["head"].weight = net["embed"].weight
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        if late:
+            net["embed"].weight = nn.Parameter(torch.randn(5, 4) * 0.02)
+            net["head"].weight = net["embed"].weight
+        for _ in range(2):
+            trained(optimizer, net["head"](net["embed"](torch.tensor([0, 4]))).pow(2).mean())
+
+    diagnosed(
+        lambda: program(late=True), "AG405", "nn.Parameter(torch.randn(5, 4) * 0.02)", "weight",
+        severity="warning", where=program,
+    )  # fmt: skip
+    calm(lambda: program(late=False))
