@@ -36,13 +36,14 @@ from autograd_inspector.rules import (  # noqa: F401 - importing a family enters
     zeros,
 )
 from autograd_inspector.rules.catalogue import CATALOGUE, Facts, Rule
-from autograd_inspector.rules.causes import merged, ordered, unignored
+from autograd_inspector.rules.causes import merged, unignored
+from autograd_inspector.rules.order import ordered
 
 __all__ = ["CATALOGUE", "Rule", "findings_of", "unignored"]
 
 
 def findings_of(capture: Capture) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
-    """(findings, most severe first; notes about rules that failed).
+    """(findings, the one to fix first at the top; notes about rules that failed).
 
     A rule that fails says so in the notes and takes nothing else with it: the report of the others stands.
     """
@@ -56,4 +57,4 @@ def findings_of(capture: Capture) -> tuple[tuple[Finding, ...], tuple[str, ...]]
             if os.environ.get("AUTOGRAD_INSPECTOR_STRICT"):
                 raise
             notes.append(f"rule {code} failed on this capture: {type(failure).__name__}: {failure}")
-    return tuple(merged(ordered(found))), tuple(notes)
+    return tuple(merged(ordered(capture, found))), tuple(notes)

@@ -6,7 +6,7 @@ import re
 
 from msgspec.structs import replace
 
-from autograd_inspector.model.finding import SEVERITIES, Finding
+from autograd_inspector.model.finding import Finding
 
 _COMMENT = re.compile(r"#\s*autograd-inspect:\s*ignore(?:\[(?P<codes>[^\]]*)\])?")
 
@@ -41,11 +41,6 @@ def merged(findings: list[Finding]) -> list[Finding]:
 
 def _follows(finding: Finding, cause: Finding) -> bool:
     return finding.rule in _FOLLOW.get(cause.rule, ()) and set(finding.subjects) <= set(cause.subjects)
-
-
-def ordered(findings: list[Finding]) -> list[Finding]:
-    """Most severe first; of equals, the one with the smaller code: what cuts a graph before what starves of it."""
-    return sorted(findings, key=lambda finding: (SEVERITIES.index(finding.severity), finding.rule))
 
 
 def unignored(findings: tuple[Finding, ...], codes: tuple[str, ...]) -> tuple[Finding, ...]:

@@ -33,6 +33,18 @@ class History:
         self.tensor = tensor
 
 
+class Through(torch.autograd.Function):
+    """These values to the bit (a sum would round, across the kink of a clamp), with the other's derivative."""
+
+    @staticmethod
+    def forward(_ctx: Any, _recorded: Tensor, values: Tensor) -> Tensor:
+        return values.clone()
+
+    @staticmethod
+    def backward(_ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        return gradients[0], None
+
+
 class Handle:
     """A variable of the program: places of a memory, and one of the histories of those places."""
 
@@ -57,8 +69,8 @@ class Handle:
         values = self.history.memory.values[self.index]
         if not self.requires_grad:
             return values
-        recorded = self.history.tensor[self.index]
-        return recorded + (values - recorded).detach()
+        result: Tensor = Through.apply(self.history.tensor[self.index], values)
+        return result
 
     def write(self, new: Tensor) -> Handle:
         """Bind memory, and where autograd records also the history, to copies with these values."""

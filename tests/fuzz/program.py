@@ -95,6 +95,8 @@ def _lines(step: Step, index: int, *, stamped: bool) -> Iterator[tuple[str, At]]
             yield f"    {line.text}", (index, inner)
             if stamped and line.writes:
                 yield f"    stamp({', '.join(line.writes)})", (index, inner)
+        if not step.body:  # Made smaller until nothing is left.
+            yield "    pass", at
     indent = "    " if step.no_grad else ""
     if step.no_grad:
         yield "with torch.no_grad():", at

@@ -1,0 +1,47 @@
+"""Which finding comes first: the one to fix first."""
+
+from __future__ import annotations
+
+from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.finding import SEVERITIES, Finding
+from autograd_inspector.model.location import Location
+
+Place = tuple[str, int]
+
+
+def ordered(capture: Capture, findings: list[Finding]) -> list[Finding]:
+    """The order in which to repair.
+
+    What ended the program comes first, since nothing runs before it is repaired; then by severity; of equals by code,
+    which follows a gradient's way: what cuts the graph, what spoils its values, what starves, what the optimizer does
+    with it. Findings of one rule keep that rule's order.
+    """
+    ends = _ending(capture)
+    return sorted(
+        findings,
+        key=lambda finding: (SEVERITIES.index(finding.severity), not _explains(finding, ends), finding.rule),
+    )
+
+
+def _ending(capture: Capture) -> set[Place]:
+    """The lines whose call raised what ended the program."""
+    if not capture.error:
+        return set()
+    raised = [run.site for run in capture.backwards if _same(run.error, capture.error)]
+    raised += [op.site for op in capture.ops if _same(op.error, capture.error)]
+    raised += [step.site for step in capture.steps if _same(step.error, capture.error)]
+    places = (capture.place(site) for site in raised)
+    return {_line(place) for place in places if place is not None}
+
+
+def _same(error: str, ended: str) -> bool:
+    """Whether an exception's first line is that of the one that ended the program."""
+    return bool(error) and error.partition("\n")[0][:200] in ended
+
+
+def _explains(finding: Finding, ends: set[Place]) -> bool:
+    return finding.severity == "error" and any(_line(place) in ends for place in finding.locations)
+
+
+def _line(place: Location) -> Place:
+    return place.filename, place.lineno
