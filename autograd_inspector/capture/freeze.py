@@ -4,26 +4,22 @@ from __future__ import annotations
 
 import ast
 from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
-from msgspec.structs import replace
 
 from autograd_inspector.capture.aliases import alias_writes
 from autograd_inspector.capture.graph_walk import short
 from autograd_inspector.capture.kept import kept_records
 from autograd_inspector.capture.modules import Modules
+from autograd_inspector.capture.placing import placement_of
 from autograd_inspector.capture.sources import resolve, tree_of
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import Return
 from autograd_inspector.model.location import Site
 from autograd_inspector.model.op import ModuleCall, Op, Trait
-from autograd_inspector.model.placement import ParameterRow, Placement
 from autograd_inspector.model.tensor import TensorKind, TensorRecord
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 
 def freeze(tape: Tape, modules: Modules, *, seconds: float, error: str) -> Capture:
@@ -39,6 +35,7 @@ def freeze(tape: Tape, modules: Modules, *, seconds: float, error: str) -> Captu
     ops = tuple([Op(i, *raw[:4], *raw[5:11], raw[4], raw[11]) for i, raw in enumerate(tape.ops)])
     variables = _variables(tape, sites)
     tensors = _tensors(tape, names, variables)
+    owners = {tensor: root for root, within in modules.current.items() for tensor in within.values()}
     return Capture(
         ops=ops,
         tensors=tensors,
@@ -58,9 +55,9 @@ def freeze(tape: Tape, modules: Modules, *, seconds: float, error: str) -> Captu
         bad_tensors=frozenset(tape.values.bad) if tape.values else frozenset(),
         gradient_faults=tuple(tape.values.gradient_faults) if tape.values else (),
         leaf_values=tuple(tape.values.leaves) if tape.values else (),
-        placement=_placement(tape, tensors, names),
+        placement=placement_of(tape, tensors, names, {tensor: models[root] for tensor, root in owners.items()}),
         models=models,
-        owners={tensor: root for root, names in modules.current.items() for tensor in names.values()},
+        owners=owners,
         function_sites=functions,
         alive=tape.alive,
         gaps=tuple(tape.gaps),
@@ -211,39 +208,3 @@ def _tensor_names(modules: Modules, models: tuple[str, ...]) -> dict[int, tuple[
         names = [prefixes[root] + name for root, within in roots.items() if root not in parts for name in within]
         found[tensor] = tuple(dict.fromkeys(names))
     return found
-
-
-def _placement(tape: Tape, tensors: tuple[TensorRecord, ...], names: dict[int, tuple[str, ...]]) -> Placement:
-    reached = {t for run in tape.backwards for t in run.reached if t not in run.empty}
-    rows: list[ParameterRow] = []
-    for number in sorted(tape.rows):
-        rows += tape.rows[number]
-    held = {row.tensor for row in rows}
-    for tensor in tensors:
-        if tensor.kind == "parameter" and tensor.id not in held and (tensor.names or tensor.id in reached):
-            rows.append(
-                ParameterRow(
-                    tensor.id,
-                    "",
-                    (),
-                    "",
-                    tensor.shape,
-                    tensor.dtype,
-                    tensor.device,
-                    tensor.nbytes,
-                    tensor.requires_grad,
-                    tensor.storage,
-                )
-            )
-    return Placement(
-        tuple(_named(row, tensors, names, reached) for row in rows),
-        tuple(tape.optimizers[i] for i in sorted(tape.optimizers)),
-    )
-
-
-def _named(
-    row: ParameterRow, tensors: tuple[TensorRecord, ...], names: dict[int, tuple[str, ...]], reached: Iterable[int]
-) -> ParameterRow:
-    given = names.get(row.tensor, ())
-    fallback = tensors[row.tensor].variable or f"group {row.group} parameter {list(row.shape)}"
-    return replace(row, name=given[0] if given else fallback, names=given, reached=row.tensor in reached)

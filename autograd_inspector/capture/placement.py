@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,66 +12,96 @@ from torch.optim import Optimizer
 from autograd_inspector.capture.graph_walk import short
 from autograd_inspector.capture.registry import shape_of, version_of
 from autograd_inspector.capture.tape import Tape
-from autograd_inspector.model.placement import Gradient, ParameterRow, StateEntry
+from autograd_inspector.model.placement import Gradient, ParameterRow, Sharding, StateEntry
 
 _SHOWN_TYPES = (bool, int, float, str, type(None))
 _SHORT_TUPLE = 4
+_DEEPEST = 3
+"""LBFGS keeps lists of tensors, Shampoo dictionaries of lists."""
 
 
 def rows_of(tape: Tape, optimizer: Optimizer, number: int) -> Iterator[ParameterRow]:
-    """One row a parameter of an optimizer (names and models are filled in when the tape freezes)."""
+    """One row a parameter of an optimizer (names and models are filled in when the tape freezes).
+
+    A wrapper that shards (``ZeroRedundancyOptimizer``) steps with an inner ``optim``, which has the state.
+    """
+    inner = getattr(optimizer, "optim", None)
+    state = inner.state if isinstance(inner, Optimizer) else optimizer.state
     for group_number, group in enumerate(optimizer.param_groups):
         for parameter in group["params"]:
-            yield row_of(tape, parameter, number, group_number, optimizer.state.get(parameter, {}))
+            yield row_of(tape, parameter, number, group_number, state.get(parameter, {}))
 
 
 def row_of(tape: Tape, parameter: Tensor, optimizer: int, group: int, state: Any) -> ParameterRow:
-    """The facts of one parameter, its gradient and its state: metadata only."""
+    """The facts of one parameter, its gradient and its state."""
     grad = parameter.grad if parameter.is_leaf else None
-    gradient = None
-    if grad is not None:
-        gradient = Gradient(
-            tuple(shape_of(grad)),
-            short(grad.dtype),
-            short(grad.device),
-            bytes_of(grad),
-            version_of(grad),
-            tape.registry.storage_of(grad),
-        )
-    entries = [
-        StateEntry(
-            str(name),
-            tuple(shape_of(value)),
-            short(value.dtype),
-            short(value.device),
-            bytes_of(value),
-            tape.registry.storage_of(value),
-            tape.id_of(value),
-        )
-        for name, value in state.items()
-        if isinstance(value, Tensor)
-    ]
     return ParameterRow(
-        tape.id_of(parameter),
-        "",
-        (),
-        "",
-        tuple(shape_of(parameter)),
-        short(parameter.dtype),
-        short(parameter.device),
-        bytes_of(parameter),
-        parameter.requires_grad,
-        tape.registry.storage_of(parameter),
-        gradient=gradient,
+        **held(tape, parameter),
+        tensor=tape.id_of(parameter),
+        requires_grad=parameter.requires_grad,
+        gradient=None if grad is None else Gradient(**held(tape, grad), version=version_of(grad)),
         optimizer=optimizer,
         group=group,
-        state=tuple(entries),
+        state=tuple(
+            StateEntry(**held(tape, value), name=name, tensor=tape.id_of(value))
+            for name, value in tensors_in("", state)
+        ),
+    )
+
+
+def tensors_in(name: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Tensor]]:
+    """(name, tensor) of what a state holds: ``exp_avg``, ``old_dirs[2]``, ``preconditioners.0``."""
+    if isinstance(value, Tensor):
+        yield name, value
+    elif depth < _DEEPEST and isinstance(value, dict):
+        for key, entry in value.items():
+            yield from tensors_in(f"{name}.{key}" if name else str(key), entry, depth + 1)
+    elif depth < _DEEPEST and isinstance(value, (list, tuple)):
+        for place, entry in enumerate(value):
+            yield from tensors_in(f"{name}[{place}]", entry, depth + 1)
+
+
+def held(tape: Tape, tensor: Tensor) -> dict[str, Any]:
+    """The fields of a Held record."""
+    local = local_of(tensor)
+    own = tensor if local is None else local
+    storage = tape.registry.storage_of(own)
+    return {
+        "shape": tuple(shape_of(tensor)),
+        "dtype": short(tensor.dtype),
+        "device": short(own.device),
+        "nbytes": bytes_of(tensor),
+        "storage": storage,
+        "allocated": own.untyped_storage().nbytes() if storage >= 0 else 0,
+        "sharding": None if local is None else _sharding(tensor, local),
+    }
+
+
+def local_of(tensor: Tensor) -> Tensor | None:
+    """The part of a DTensor that this rank holds, None for any other tensor. Nothing is gathered."""
+    module = sys.modules.get("torch.distributed.tensor")
+    if module is None or not isinstance(tensor, module.DTensor):
+        return None
+    local: Tensor = tensor._local_tensor
+    return local
+
+
+def _sharding(tensor: Any, local: Tensor) -> Sharding:
+    mesh = tensor.device_mesh
+    return Sharding(
+        tuple(map(str, tensor.placements)),
+        tuple(mesh.shape),
+        tuple(shape_of(local)),
+        bytes_of(local),
+        tuple(mesh.mesh_dim_names or ()),
     )
 
 
 def bytes_of(tensor: Tensor) -> int:
-    """Bytes of the tensor's own elements; 0 where it has no dense layout."""
+    """Bytes of the tensor's own elements: of a sparse one its indices and values; 0 where there is no telling."""
     try:
+        if tensor.is_sparse:
+            return bytes_of(tensor._values()) + bytes_of(tensor._indices())
         return tensor.numel() * tensor.element_size()
     except (RuntimeError, NotImplementedError):
         return 0

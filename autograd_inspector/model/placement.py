@@ -2,45 +2,69 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
 from msgspec import Struct
 
+if TYPE_CHECKING:
+    from autograd_inspector.model.totals import Totals
 
-class StateEntry(Struct, frozen=True, omit_defaults=True, gc=False):
+Standing = Literal["optimized", "frozen", "orphan", "not optimized", "no state"]
+"""``orphan``: an optimizer holds it, no model has it. ``not optimized``: it requires grad, no optimizer holds it.
+``no state``: others of its optimizer have state, it has none."""
+
+
+class Sharding(Struct, frozen=True, omit_defaults=True, gc=False):
+    """How a DTensor is spread: one placement ("Shard(dim=0)") a mesh dimension, and the part that this rank holds."""
+
+    placements: tuple[str, ...]
+    mesh: tuple[int, ...]
+    local_shape: tuple[int, ...]
+    local_nbytes: int
+    mesh_names: tuple[str, ...] = ()
+
+
+class Held(Struct, frozen=True, omit_defaults=True, gc=False):
+    """A tensor that takes memory.
+
+    ``nbytes`` are its own elements' bytes (of a DTensor all ranks' together); ``storage`` numbers the memory behind it
+    (-1: sparse, or none) and ``allocated`` is that memory's size in bytes on this rank, which others may share.
+    """
+
+    shape: tuple[int, ...]
+    dtype: str
+    device: str
+    nbytes: int
+    storage: int = -1
+    allocated: int = 0
+    sharding: Sharding | None = None
+
+
+class StateEntry(Held, frozen=True, omit_defaults=True, gc=False, kw_only=True):
     """One tensor of an optimizer's state for one parameter (``tensor``: its id, -1 when no op made it)."""
 
     name: str
-    shape: tuple[int, ...]
-    dtype: str
-    device: str
-    nbytes: int
-    storage: int = -1
     tensor: int = -1
 
 
-class Gradient(Struct, frozen=True, omit_defaults=True, gc=False):
-    """The ``.grad`` that a parameter had when the placement was read."""
+class Gradient(Held, frozen=True, omit_defaults=True, gc=False, kw_only=True):
+    """The ``.grad`` that a parameter had when the placement was read, and its version counter."""
 
-    shape: tuple[int, ...]
-    dtype: str
-    device: str
-    nbytes: int
     version: int
-    storage: int = -1
 
 
-class ParameterRow(Struct, frozen=True, omit_defaults=True):
-    """One parameter: ``optimizer`` and ``group`` are -1 when no optimizer holds it, ``model`` "" when no model does."""
+class ParameterRow(Held, frozen=True, omit_defaults=True, kw_only=True):
+    """One parameter: ``optimizer`` and ``group`` are -1 when no optimizer holds it, ``model`` "" when no model does.
+
+    ``name`` is the first of its fully qualified ``names`` (several when tied), else the program's variable.
+    """
 
     tensor: int
-    name: str
-    names: tuple[str, ...]
-    model: str
-    shape: tuple[int, ...]
-    dtype: str
-    device: str
-    nbytes: int
+    name: str = ""
+    names: tuple[str, ...] = ()
+    model: str = ""
     requires_grad: bool
-    storage: int = -1
     reached: bool = False
     gradient: Gradient | None = None
     optimizer: int = -1
@@ -64,8 +88,53 @@ class OptimizerRecord(Struct, frozen=True, omit_defaults=True):
     steps: int = 0
 
 
-class Placement(Struct, frozen=True, omit_defaults=True):
-    """One row a parameter, and the optimizers they belong to."""
+class Placement(Struct, frozen=True, omit_defaults=True, dict=True):
+    """One row a parameter and optimizer that holds it, and the optimizers they belong to."""
 
     rows: tuple[ParameterRow, ...] = ()
     optimizers: tuple[OptimizerRecord, ...] = ()
+
+    @cached_property
+    def totals(self) -> Totals:
+        """Bytes by kind, device, dtype, parameter group and module subtree, each storage counted once."""
+        from autograd_inspector.model.totals import totals_of
+
+        return totals_of(self)
+
+    def standing(self, row: ParameterRow) -> Standing:
+        """What a row is to models and optimizers."""
+        if row.optimizer >= 0 and not row.model and self._has_models:
+            return "orphan"
+        if not row.requires_grad:
+            return "frozen"
+        if row.optimizer < 0:
+            return "not optimized" if self.optimizers else "optimized"
+        return "no state" if not row.state and row.optimizer in self._with_state else "optimized"
+
+    @cached_property
+    def _has_models(self) -> bool:
+        return any(row.model for row in self.rows)
+
+    @cached_property
+    def _with_state(self) -> frozenset[int]:
+        """Optimizers that keep state for each element of some parameter; LBFGS keeps all its state with the first."""
+        spread: dict[int, int] = {}
+        for row in self.rows:
+            spread[row.optimizer] = spread.get(row.optimizer, 0) + bool(row.state)
+        return frozenset(optimizer for optimizer, rows in spread.items() if optimizer >= 0 and rows > 1)
+
+    def records(self) -> list[dict[str, Any]]:
+        """One flat dictionary a row: what a table, a data frame or a spreadsheet shows."""
+        from autograd_inspector.model.records import records_of
+
+        return records_of(self)
+
+    def to_dataframe(self) -> Any:
+        """A pandas.DataFrame with one line a row; raises ImportError in one line when pandas is not installed."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError(
+                "to_dataframe() needs pandas: pip install pandas (placement.records() does not)"
+            ) from None
+        return pd.DataFrame.from_records(self.records())

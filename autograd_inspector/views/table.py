@@ -8,6 +8,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from autograd_inspector.model.placement import OptimizerRecord, ParameterRow, Placement
+from autograd_inspector.model.totals import bytes_of
 from autograd_inspector.views.shown import size
 
 HEADERS = ("parameter", "shape", "dtype", "device", "gradient", "optimizer", "state", "bytes + state")
@@ -99,14 +100,8 @@ def _state(row: ParameterRow) -> str:
 
 
 def _bytes(rows: list[ParameterRow]) -> str:
-    held = {row.storage if row.storage >= 0 else -2 - row.tensor: row.nbytes for row in rows}
-    state = {
-        entry.storage if entry.storage >= 0 else (row.tensor, entry.name): entry.nbytes
-        for row in rows
-        for entry in row.state
-    }
-    own, more = sum(held.values()), sum(state.values())
-    return f"{size(own)} + {size(more)}" if more else size(own)
+    held = bytes_of(rows)
+    return f"{size(held.parameters)} + {size(held.state)}" if held.state else size(held.parameters)
 
 
 def _pattern(names: list[str]) -> str:

@@ -33,14 +33,25 @@ def test_lists_count_repetitions():
 
 def row(number: int, name: str, *state: StateEntry, device: str = "cpu") -> ParameterRow:
     return ParameterRow(
-        number, name, (name,), "net", (4, 4), "float32", device, 64, requires_grad=True, storage=number, state=state
+        (4, 4),
+        "float32",
+        device,
+        64,
+        number,
+        64,
+        tensor=number,
+        name=name,
+        names=(name,),
+        model="net",
+        requires_grad=True,
+        state=state,
     )
 
 
 def test_a_state_on_another_device_stands_out():
     """One parameter whose state lives elsewhere keeps its own row, and the row says where."""
-    moved = StateEntry("exp_avg", (4, 4), "float32", "meta", 64)
-    same = StateEntry("exp_avg", (4, 4), "float32", "cpu", 64)
+    moved = StateEntry((4, 4), "float32", "meta", 64, name="exp_avg")
+    same = StateEntry((4, 4), "float32", "cpu", 64, name="exp_avg")
     rows = (row(0, "h.0.weight", same), row(1, "h.1.weight", moved), row(2, "h.2.weight", same))
     table = table_of(Placement(rows))
     state = table.headers.index("state")

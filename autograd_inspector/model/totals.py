@@ -1,0 +1,109 @@
+"""Bytes of a placement, added up: each storage once, however many tensors share it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Literal
+
+from msgspec import Struct
+
+from autograd_inspector.model.placement import Held, ParameterRow, Placement
+
+Kind = Literal["parameters", "gradients", "state"]
+Entry = tuple[Kind, Hashable, Held]
+"""(kind, which tensor it is, its facts)."""
+
+
+class Total(Struct, frozen=True, omit_defaults=True):
+    """Bytes on this rank. A storage that a parameter shares with its gradient or state counts as the parameter's."""
+
+    parameters: int = 0
+    gradients: int = 0
+    state: int = 0
+
+    @property
+    def all(self) -> int:
+        """Parameters, gradients and state together."""
+        return self.parameters + self.gradients + self.state
+
+
+class Totals(Struct, frozen=True):
+    """``whole`` is everything; the others are the same bytes by what stands in the key.
+
+    A storage that reaches into several groups or modules counts in each of them with the part that is there.
+    """
+
+    whole: Total
+    by_device: dict[str, Total]
+    by_dtype: dict[str, Total]
+    by_group: dict[str, Total]
+    by_module: dict[str, Total]
+
+
+def totals_of(placement: Placement) -> Totals:
+    """Add up."""
+    pairs = list(_tensors(placement.rows))
+    devices: dict[str, list[Entry]] = {}
+    dtypes: dict[str, list[Entry]] = {}
+    for entry in pairs:
+        devices.setdefault(entry[2].device, []).append(entry)
+        dtypes.setdefault(entry[2].dtype, []).append(entry)
+    groups: dict[str, list[ParameterRow]] = {}
+    modules: dict[str, list[ParameterRow]] = {}
+    types = {optimizer.id: optimizer.type for optimizer in placement.optimizers}
+    several = len({*types.values()}) < len(types)
+    for row in placement.rows:
+        if row.optimizer >= 0:
+            number = f" {row.optimizer}" if several else ""
+            groups.setdefault(f"{types[row.optimizer]}{number} group {row.group}", []).append(row)
+        for module in dict.fromkeys(parent for name in row.names for parent in _parents(name)):
+            modules.setdefault(module, []).append(row)
+    return Totals(
+        _total(pairs, whole=True),
+        {device: _total(members, whole=True) for device, members in devices.items()},
+        {dtype: _total(members, whole=True) for dtype, members in dtypes.items()},
+        {group: _total(_tensors(rows), whole=False) for group, rows in groups.items()},
+        {module: _total(_tensors(rows), whole=False) for module, rows in modules.items()},
+    )
+
+
+def bytes_of(rows: Iterable[ParameterRow]) -> Total:
+    """What some rows hold, as part of a whole."""
+    return _total(_tensors(rows), whole=False)
+
+
+def _tensors(rows: Iterable[ParameterRow]) -> Iterator[Entry]:
+    """Parameters first, so that what they share with others is theirs."""
+    rows = list(rows)
+    yield from (("parameters", (row.tensor, ""), row) for row in rows)
+    yield from (("gradients", (row.tensor, "grad"), row.gradient) for row in rows if row.gradient is not None)
+    yield from (("state", (row.tensor, entry.name, row.optimizer), entry) for row in rows for entry in row.state)
+
+
+def _total(tensors: Iterable[Entry], *, whole: bool) -> Total:
+    sums: dict[Kind, int] = {"parameters": 0, "gradients": 0, "state": 0}
+    owner: dict[int, Kind] = {}
+    parts: dict[int, int] = {}
+    size: dict[int, int] = {}
+    seen: set[Hashable] = set()
+    for kind, key, held in tensors:
+        if key in seen:
+            continue
+        seen.add(key)
+        own = held.nbytes if held.sharding is None else held.sharding.local_nbytes
+        if held.storage < 0:
+            sums[kind] += own
+        elif owner.setdefault(held.storage, kind) == kind:
+            size[held.storage] = held.allocated
+            parts[held.storage] = parts.get(held.storage, 0) + own
+    for storage, kind in owner.items():
+        sums[kind] += size[storage] if whole else min(size[storage], parts[storage])
+    return Total(**sums)
+
+
+def _parents(name: str) -> Iterator[str]:
+    """``h``, ``h.0``, ``h.0.attn`` of ``h.0.attn.weight``."""
+    end = name.find(".")
+    while end >= 0:
+        yield name[:end]
+        end = name.find(".", end + 1)
