@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from autograd_inspector.model.event import Change
@@ -10,9 +11,13 @@ from autograd_inspector.model.location import Location
 from autograd_inspector.model.placement import OptimizerRecord, ParameterRow, StateEntry
 from autograd_inspector.rules.catalogue import Facts, folded, joined, rule, unique
 from autograd_inspector.rules.cutting import differentiable
+from autograd_inspector.rules.pasted import state_moved, variable
 
 Misplaced = tuple[ParameterRow, StateEntry]
 _OWN_STATE = ("torch.optim", "schedulefree")
+_GOES_ON = {"SGD", "Adadelta", "Adagrad", "ASGD", "Rprop", "SparseAdam"}
+"""Their steps compute with state of another dtype; the others of torch and schedule-free interpolate (lerp), which
+raises. Measured by tests/placement."""
 
 
 @rule("AG401", "state-device")
@@ -41,14 +46,9 @@ def state_device(facts: Facts) -> Iterator[Finding]:
         torch.optim.Optimizer.load_state_dict (it moves state to its parameter's device).
     """
     for optimizer in facts.capture.placement.optimizers:
-        wrong = [
-            (row, entry)
-            for row in _rows(facts, optimizer)
-            for entry in row.state
-            if entry.device != row.device and _belongs(row, entry, optimizer, device=True)
-        ]
+        wrong = [(row, entry) for row, entry in _own(facts, optimizer, device=True) if entry.device != row.device]
         if wrong:
-            yield _finding(facts, "AG401", "state-device", optimizer, wrong, _device_text(wrong))
+            yield _finding(facts, "AG401", "state-device", optimizer, wrong, _device_text(facts, optimizer, wrong))
 
 
 @rule("AG402", "state-dtype")
@@ -80,14 +80,9 @@ def state_dtype(facts: Facts) -> Iterator[Finding]:
         torch.optim.Optimizer.load_state_dict; torch.nn.Module.to.
     """
     for optimizer in facts.capture.placement.optimizers:
-        wrong = [
-            (row, entry)
-            for row in _rows(facts, optimizer)
-            for entry in row.state
-            if _clashing(row, entry) and _belongs(row, entry, optimizer, device=False)
-        ]
+        wrong = [(row, entry) for row, entry in _own(facts, optimizer, device=False) if _clashing(row, entry)]
         if wrong:
-            yield _finding(facts, "AG402", "state-dtype", optimizer, wrong, _dtype_text(wrong))
+            yield _finding(facts, "AG402", "state-dtype", optimizer, wrong, _dtype_text(facts, optimizer, wrong))
         yield from _cast_by_loading(facts, optimizer)
 
 
@@ -99,44 +94,55 @@ def _clashing(row: ParameterRow, entry: StateEntry) -> bool:
     return entry.dtype != row.dtype and differentiable(entry.dtype) and differentiable(row.dtype)
 
 
-def _belongs(row: ParameterRow, entry: StateEntry, optimizer: OptimizerRecord, *, device: bool) -> bool:
-    """Whether the entry has to be where its parameter is: it has its shape, and no design of its own explains it."""
-    if entry.name == "step":
+def _own(facts: Facts, optimizer: OptimizerRecord, *, device: bool) -> Iterator[Misplaced]:
+    """The entries that have to be where their parameter is: of its shape, and no design of their own explains them."""
+    rows = _rows(facts, optimizer)
+    elements = sum(math.prod(row.shape) for row in rows)
+    known = device or optimizer.module.startswith(_OWN_STATE)
+    for row in rows:
         settings = optimizer.groups[row.group] if 0 <= row.group < len(optimizer.groups) else {}
-        return device and "True" in {settings.get("fused"), settings.get("capturable")}
-    same_shape = entry.shape == row.shape
-    return same_shape and (device or optimizer.module.startswith(_OWN_STATE))
+        on_device = "True" in {settings.get("fused"), settings.get("capturable")}
+        for entry in row.state:
+            if entry.name == "step":
+                belongs = device and on_device
+            else:
+                # LBFGS keeps one vector of all parameters' elements with the first of them.
+                belongs = known and (entry.shape in {row.shape, (elements,)})
+            if belongs:
+                yield row, entry
 
 
-def _device_text(wrong: list[Misplaced]) -> tuple[str, str]:
+def _device_text(facts: Facts, optimizer: OptimizerRecord, wrong: list[Misplaced]) -> tuple[str, str]:
     row, entry = wrong[0]
     kinds = joined(dict.fromkeys(e.name for _, e in wrong), 4)
     names = folded(r.name for r, _ in wrong)
+    moved = state_moved(facts, optimizer, [r for r, _ in wrong])
     return (
         f"{kinds} of {names} {'is' if len(wrong) == 1 else 'are'} on {entry.device} while the parameters are on "
         f"{row.device}",
-        "Move the model first, then build the optimizer and load its state. For the state that is there now: "
-        "`for p, s in optimizer.state.items(): s.update({k: v.to(p.device) for k, v in s.items() if torch.is_tensor(v) "
-        "and k != 'step'})`.",
+        "Move the model first, then build the optimizer and load its state. "
+        + (f"For the state that is there now: `{moved}`." if moved else "State on meta has no data: load it again."),
     )
 
 
-def _dtype_text(wrong: list[Misplaced]) -> tuple[str, str]:
+def _dtype_text(facts: Facts, optimizer: OptimizerRecord, wrong: list[Misplaced]) -> tuple[str, str]:
     row, entry = wrong[0]
     kinds = joined(dict.fromkeys(e.name for _, e in wrong), 4)
     names = folded(r.name for r, _ in wrong)
+    name = variable(facts, optimizer)
     return (
         f"{kinds} of {names} {'is' if len(wrong) == 1 else 'are'} {entry.dtype} while the parameters are {row.dtype}",
         "Convert the model first, then build the optimizer and load its state. For the state that is there now: "
-        "`optimizer.load_state_dict(optimizer.state_dict())` casts it to the parameters' dtype.",
+        f"`{name}.load_state_dict({name}.state_dict())` casts it to the parameters' dtype.",
     )
 
 
 def _finding(
     facts: Facts, code: str, name: str, optimizer: OptimizerRecord, wrong: list[Misplaced], text: tuple[str, str]
 ) -> Finding:
-    raised = any(step.error and step.optimizer == optimizer.id for step in facts.capture.steps)
-    severity: Severity = "error" if raised or code == "AG401" else "warning"
+    steps = [step for step in facts.capture.steps if step.optimizer == optimizer.id]
+    raises = any(step.error for step in steps) or (not steps and _refuses(optimizer))
+    severity: Severity = "error" if raises or code == "AG401" else "warning"
     message, fix = text
     return Finding(
         code,
@@ -147,6 +153,12 @@ def _finding(
         _culprit(facts, optimizer, wrong),
         tuple(dict.fromkeys([*(row.name for row, _ in wrong), *(entry.name for _, entry in wrong)])),
     )
+
+
+def _refuses(optimizer: OptimizerRecord) -> bool:
+    """Whether its next step raises when its state is of another dtype than the parameters."""
+    fused = any(group.get("fused") == "True" for group in optimizer.groups)
+    return fused or (optimizer.module.startswith(_OWN_STATE) and optimizer.type not in _GOES_ON)
 
 
 def _conversion(facts: Facts, optimizer: OptimizerRecord, wrong: list[Misplaced]) -> Change | None:

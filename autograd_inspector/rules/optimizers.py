@@ -9,6 +9,7 @@ from autograd_inspector.model.location import Location
 from autograd_inspector.model.placement import OptimizerRecord
 from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
 from autograd_inspector.rules.loose import Loose
+from autograd_inspector.rules.pasted import group_added, remade
 
 
 @rule("AG404", "not-in-optimizer")
@@ -55,8 +56,8 @@ def not_in_optimizer(facts: Facts) -> Iterator[Finding]:
         f"{folded(names)} {'get' if len(names) > 1 else 'gets'} gradients but {'are' if len(names) > 1 else 'is'} in no "
         f"optimizer: {loose.optimizer.type} does not hold {'them' if len(names) > 1 else 'it'}{of}",
         "Build the optimizer from the parameters of the model that is trained, after it has all its layers, or call "
-        "optimizer.add_param_group({'params': [...]}) for the new ones; freeze with requires_grad_(False) what is not "
-        "meant to learn.",
+        f"add_param_group for the new ones{_as(group_added(facts, loose.optimizer, loose.parameters))}; freeze with "
+        "requires_grad_(False) what is not meant to learn.",
         unique([*thawed, *(born if not early else ()), *made, *born]) or _first_use(facts, loose.parameters[0]),
         tuple(names),
     )
@@ -108,11 +109,16 @@ def orphan_in_optimizer(facts: Facts) -> Iterator[Finding]:
         "error" if any(step.error for step in facts.capture.steps) else "warning",
         f"{loose.optimizer.type} holds {len(loose.orphans)} parameters that are no longer the model's: {folded(names)} "
         f"get the gradients and are in no optimizer, so step() does not move them{at_entry}",
-        "Build the optimizer after the model is final, or copy into the existing parameters (load_state_dict without "
-        "assign=True, copy_ under torch.no_grad()) instead of replacing them.",
+        "Build the optimizer after the model is final"
+        f"{_as(remade(facts, loose.optimizer, loose.parameters))}, or copy into the existing parameters (load_state_dict "
+        "without assign=True, copy_ under torch.no_grad()) instead of replacing them.",
         unique([*where, *made]) or _first_use(facts, loose.parameters[0]),
         tuple(dict.fromkeys([*names, *old])),
     )
+
+
+def _as(statement: str) -> str:
+    return f": `{statement}`" if statement else ""
 
 
 def _replaced(facts: Facts, loose: Loose) -> bool:

@@ -1,0 +1,96 @@
+"""Fixes for optimizers as statements that can be pasted, with the names that the program itself uses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from autograd_inspector.model.placement import OptimizerRecord, ParameterRow
+from autograd_inspector.rules.catalogue import Facts
+
+_TARGET = re.compile(r"[A-Za-z_][\w.]*")
+_SETTINGS = ("lr", "momentum", "betas", "weight_decay", "nesterov", "amsgrad")
+"""Settings of a group that torch's constructors take under the same name; what is off needs no saying."""
+_OFF = {"False", "0", "0.0", "None"}
+_HOMES = {"torch.optim": "torch.optim.", "schedulefree": "schedulefree."}
+
+
+def variable(facts: Facts, optimizer: OptimizerRecord) -> str:
+    """What the program calls the optimizer, as far as the statement that made it tells."""
+    place = facts.capture.place(optimizer.site)
+    target = place.target if place is not None else ""
+    return target if _TARGET.fullmatch(target) else "optimizer"
+
+
+def state_moved(facts: Facts, optimizer: OptimizerRecord, rows: Iterable[ParameterRow]) -> str:
+    """A statement that brings state to its parameters; "" where nothing is left to bring."""
+    name = variable(facts, optimizer)
+    entries = [(row, entry) for row in rows for entry in row.state]
+    if any(entry.device == "meta" != row.device for row, entry in entries):
+        return ""
+    if all(entry.dtype == row.dtype or entry.name == "step" for row, entry in entries):
+        return f"{name}.load_state_dict({name}.state_dict())"
+    return (
+        f"for p, s in {name}.state.items(): s.update({{k: v.to(p.device) for k, v in s.items() if torch.is_tensor(v)}})"
+    )
+
+
+def group_added(facts: Facts, optimizer: OptimizerRecord, parameters: Iterable[int]) -> str:
+    """``optimizer.add_param_group`` for parameters of a model; "" where they have no name in one."""
+    found = _source(facts, list(parameters))
+    return f'{variable(facts, optimizer)}.add_param_group({{"params": {found}}})' if found else ""
+
+
+def remade(facts: Facts, optimizer: OptimizerRecord, parameters: Iterable[int]) -> str:
+    """The optimizer made anew over the model of these parameters; "" where it has groups, or settings of its own."""
+    owners = {facts.capture.owners.get(tensor, -1) for tensor in parameters}
+    home = next((prefix for module, prefix in _HOMES.items() if optimizer.module.startswith(module)), "")
+    if len(owners) != 1 or -1 in owners or len(optimizer.groups) != 1 or not home:
+        return ""
+    model = facts.capture.models[owners.pop()]
+    if not _TARGET.fullmatch(model):
+        return ""
+    group = optimizer.groups[0]
+    given = [f"{key}={group[key]}" for key in _SETTINGS if group.get(key, "False") not in _OFF]
+    return f"{variable(facts, optimizer)} = {home}{optimizer.type}({', '.join([f'{model}.parameters()', *given])})"
+
+
+def _source(facts: Facts, parameters: list[int]) -> str:
+    """An expression for exactly these parameters: a module's ``parameters()``, or a list of them by name."""
+    capture = facts.capture
+    owners = {capture.owners.get(tensor, -1) for tensor in parameters}
+    if len(owners) != 1 or -1 in owners:
+        return ""
+    owner = owners.pop()
+    model = capture.models[owner]
+    if not _TARGET.fullmatch(model):
+        return ""
+    names = {tensor: _local(name, model) for tensor in parameters for name in capture.tensors[tensor].names[:1]}
+    if len(names) != len(parameters):
+        return ""
+    module = _common([name.rpartition(".")[0] for name in names.values()])
+    inside = {
+        tensor
+        for tensor, root in capture.owners.items()
+        if root == owner and any(_local(n, model).startswith(f"{module}.") for n in capture.tensors[tensor].names)
+    }
+    if module and inside == set(parameters):
+        return f'{model}.get_submodule("{module}").parameters()'
+    one_by_one = [f'{model}.get_parameter("{name}")' for name in names.values()]
+    return f"[{', '.join(one_by_one)}]"
+
+
+def _local(name: str, model: str) -> str:
+    """The name within its model: with several models each name begins with its model's."""
+    return name.removeprefix(f"{model}.")
+
+
+def _common(paths: list[str]) -> str:
+    """The innermost module that contains all of these."""
+    parts = [path.split(".") for path in paths]
+    shared = []
+    for column in zip(*parts, strict=False):
+        if len(set(column)) > 1:
+            break
+        shared.append(column[0])
+    return ".".join(shared)
