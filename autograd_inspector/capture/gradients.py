@@ -11,13 +11,14 @@ from msgspec.structs import replace
 from torch import Tensor
 from torch._C._autograd import _get_sequence_nr
 
+from autograd_inspector.capture.failed import mark_failure, merged, name_involved
 from autograd_inspector.capture.graph_walk import Walk
 from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.history import is_leaf, node_of
 from autograd_inspector.capture.ops import Recorder
 from autograd_inspector.capture.patches import replaced
 from autograd_inspector.capture.tape import Tape
-from autograd_inspector.model.autograd import AutogradGraph, Backward
+from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.op import Trait
 
 BACKWARD = int(Trait.BACKWARD)
@@ -116,6 +117,7 @@ class Engine:
         text = f"{type(error).__name__}: {error}"
         graph = mark_failure(merged(record.graph, after), text)
         tape.backwards[number] = replace(record, graph=graph, error=text[:4000])
+        name_involved(tape, graph)
 
     def _end(self, number: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         tape = self.tape
@@ -152,25 +154,6 @@ def _nodes(outputs: Any) -> list[Any]:
         if node is not None:
             found.append(node)
     return found
-
-
-def merged(before: AutogradGraph, after: AutogradGraph) -> AutogradGraph:
-    """The graph as it was, with what became of its saved tensors. Nodes that ran have freed theirs by now."""
-    if len(before.nodes) != len(after.nodes):
-        return after
-    pairs = zip(before.nodes, after.nodes, strict=True)
-    return replace(before, nodes=tuple(old if len(new.saved) < len(old.saved) else new for old, new in pairs))
-
-
-def mark_failure(graph: AutogradGraph, error: str) -> AutogradGraph:
-    """Mark the nodes whose own verdict on a saved tensor is the error that backward raised."""
-    nodes = tuple(
-        replace(node, failed=True)
-        if any(saved.verdict and saved.verdict.split(" Hint:")[0] in error for saved in node.saved)
-        else node
-        for node in graph.nodes
-    )
-    return replace(graph, nodes=nodes)
 
 
 def walk_alive(tape: Tape) -> None:

@@ -103,7 +103,9 @@ class Walk:
         for attribute in _saved_attributes(type(node)):
             try:
                 raw = getattr(node, attribute)
-            except RuntimeError:
+            except RuntimeError as error:
+                if op < 0 and "freed" in str(error):
+                    saved.append(_freed(attribute.removeprefix("_raw_saved_")))
                 continue  # A custom Function that saved nothing, or one whose buffers backward has freed.
             self._saved(node, attribute, raw, (op, position), saved)
         return Node(number, name, sequence, edges, op, variable, position, tuple(saved), _hooks(node))
@@ -132,6 +134,8 @@ class Walk:
             return
         tensor = raw.data
         if tensor is None:
+            if made[0] < 0 and verify(node, name)[0] == "freed":
+                into.append(_freed(name))
             return
         registry, ledger = self.tape.registry, self.tape.ledger
         entry = registry.known(tensor)
@@ -142,8 +146,9 @@ class Walk:
         status: SavedStatus = "valid"
         counter = ledger.counter_of(number, storage)
         verdict, saved = "", ledger.expected(counter, *made)
-        # An op that modifies what it saved (`x *= x`) may have saved it before or after: only autograd knows.
-        if saved != version or ledger.moved(counter, made[0]):
+        # An op that modifies what it saved (`x *= x`) may have saved it before or after, and a graph from before the
+        # capture may have been edited before it: only autograd knows.
+        if saved != version or ledger.moved(counter, made[0]) or (version and made[0] < 0 and made[1] <= 0):
             status, verdict, expected = verify(node, name)
             saved = version if status == "valid" else expected
         into.append(
@@ -181,6 +186,11 @@ def verify(node: Any, name: str) -> tuple[SavedStatus, str, int | None]:
             return "modified", text, int(versions.group(2))
         return ("freed", text, None) if "freed" in text else ("unverifiable", text, None)
     return "valid", "", None
+
+
+def _freed(name: str) -> SavedTensor:
+    """What is left of a saved tensor after a backward: asked for only where no op of the capture made the node."""
+    return SavedTensor(name, -1, (), "", "", 0, -1, 0, 0, "freed")
 
 
 @cache

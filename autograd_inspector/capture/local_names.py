@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from types import FrameType
+from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
 from torch import Tensor
@@ -53,20 +53,38 @@ def names_of(tensors: dict[int, int], stop: FrameType | None) -> dict[int, str]:
     ``tensors`` maps Python's id of a tensor to ours. The outermost frame's name for it is the program's own name; a
     variable of its own is better than a place in a container.
     """
-    direct: dict[int, str] = {}
-    inside: dict[int, str] = {}
+    found: dict[int, str] = {}
+    for name, tensor in held_tensors(stop):
+        if id(tensor) in tensors:
+            found.setdefault(tensors[id(tensor)], name)
+    return found
+
+
+def held_tensors(stop: FrameType | None) -> Iterator[tuple[str, Tensor]]:
+    """(name, tensor) of all that the user's running frames and their modules hold, the best names first."""
+    inside: list[tuple[str, Tensor]] = []
+    attributes: list[tuple[str, Tensor]] = []
     for frame in reversed(list(user_frames(stop))):
         for name, value in variables(frame):
             if name.startswith("_"):
                 continue
             if isinstance(value, Tensor):
-                if id(value) in tensors:
-                    direct.setdefault(tensors[id(value)], name)
+                yield name, value
             elif isinstance(value, (list, tuple, dict)):
-                for place, entry in _entries(value):
-                    if id(entry) in tensors:
-                        inside.setdefault(tensors[id(entry)], f"{name}[{place!r}]")
-    return inside | direct
+                inside += [(f"{name}[{place!r}]", entry) for place, entry in _entries(value)]
+            elif not isinstance(value, (type, ModuleType, FunctionType)):
+                attributes += [(f"{name}.{place}", entry) for place, entry in _entries(_attributes(value))]
+    yield from inside
+    yield from attributes
+
+
+def _attributes(value: Any) -> dict[Any, Any]:
+    """An object's own attributes, without running any code of its class."""
+    try:
+        own = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return {}
+    return own if type(own) is dict else {}
 
 
 def _entries(container: list[Any] | tuple[Any, ...] | dict[Any, Any]) -> Iterator[tuple[Any, Any]]:

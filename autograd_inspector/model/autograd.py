@@ -51,6 +51,11 @@ class Node(Struct, frozen=True, omit_defaults=True, gc=False):
     hooks: int = 0
     failed: bool = False
 
+    @property
+    def older(self) -> bool:
+        """It was made before the capture began."""
+        return self.op < 0 and self.position <= 0
+
 
 class AutogradGraph(Struct, frozen=True, omit_defaults=True):
     """All nodes reachable from ``roots``; ``truncated`` where the walk stopped at its depth limit."""

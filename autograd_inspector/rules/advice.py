@@ -26,8 +26,9 @@ def needs_because(saved: str) -> str:
 
 def repair(facts: Facts, edits: list[Op], name: str) -> str:  # noqa: C901, PLR0911 - one line of advice a kind of edit
     """The fix for the first modifying op."""
+    copy = f"`{name}.clone()`" if " " not in name else "a copy (`.clone()`)"
     if not edits:
-        return f"Give whoever modifies {name} a copy: `{name}.clone()`."
+        return f"Give whoever modifies {name} a copy: {copy}."
     op = edits[0]
     place = facts.capture.place(op.site)
     source = place.source if place is not None else ""
@@ -42,7 +43,7 @@ def repair(facts: Facts, edits: list[Op], name: str) -> str:  # noqa: C901, PLR0
     if op.name in {"batch_norm", "instance_norm", "native_batch_norm"}:
         return "Run backward before the next forward in training mode, or put the norm layer into eval mode for it."
     if op.has(Trait.BACKWARD):
-        return f"Do not modify {name} inside the checkpointed function: work on `{name}.clone()` there."
+        return f"Do not modify {name} inside the checkpointed function: work on {copy} there."
     if augmented is not None and ".data" not in source:
         target, operator, value = augmented["target"], augmented["op"], augmented["value"]
         return f"Write `{target} = {target} {operator} {value}` instead of `{source}`."
@@ -51,7 +52,8 @@ def repair(facts: Facts, edits: list[Op], name: str) -> str:  # noqa: C901, PLR0
     if op.name == "copy_":
         return f"Do not refill {name} before backward(): give each forward its own tensor, or call backward() first."
     if op.name == "__setitem__":
-        return f"Assign into a copy: `{name} = {name}.clone()` before the assignment, or use torch.where."
+        into = f"`{name} = {name}.clone()`" if " " not in name else "take `.clone()`"
+        return f"Assign into a copy: {into} before the assignment, or use torch.where."
     if op.name.endswith("_") and not op.name.startswith("_"):
-        return f"Use the out-of-place `{op.name.rstrip('_')}` instead of `{op.name}`, or modify `{name}.clone()`."
-    return f"Modify a copy: `{name}.clone()`, or do it after backward()."
+        return f"Use the out-of-place `{op.name.rstrip('_')}` instead of `{op.name}`, or modify {copy}."
+    return f"Modify a copy: {copy}, or do it after backward()."

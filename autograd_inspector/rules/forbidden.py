@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op
 from autograd_inspector.rules.catalogue import Facts, rule, unique
+from autograd_inspector.rules.receivers import receiver
+from autograd_inspector.rules.saving import VIEWS
 
 _FORBIDDEN = (
     (
@@ -77,19 +79,23 @@ def forbidden_inplace(facts: Facts) -> Iterator[Finding]:
 
 
 def _finding(facts: Facts, op: Op, what: str, fix: str) -> Finding:
-    target = op.inputs[0]
-    made = facts.flow.birth(target)
-    name = facts.name(target)
+    # `out=` comes last among the arguments, what a method modifies comes first.
+    target = op.inputs[-1 if "out=" in what else 0]
+    record = facts.capture.tensors[target]
     place = facts.capture.place(op.site)
+    name = record.names[0] if record.names else receiver(place, op.name) or facts.name(target)
     if place is not None and "." not in name and "[" in name:
         name = _assigned(place.source) or name
+    made = _made(facts, target) if record.kind != "parameter" else None
     by = f" (made by `{made.name}`)" if made is not None else ""
     return Finding(
         "AG203",
         "forbidden-inplace",
         "error" if facts.capture.error else "info",  # The program caught it and went on.
         f"`{op.name}` cannot modify {name} in place: {name}{by} {what}",
-        fix.replace("{name}", name),
+        f"Use the out-of-place form of the operation, or modify a copy of what `{made.name}` returned (`.clone()`)."
+        if made is not None and made.name in _SEVERAL
+        else fix.replace("{name}", name),
         unique(
             [
                 *facts.chain(op.site, "modified in place here"),
@@ -99,6 +105,20 @@ def _finding(facts: Facts, op: Op, what: str, fix: str) -> Finding:
         (name, op.name),
         ops=(op.index,),
     )
+
+
+def _made(facts: Facts, target: int) -> Op | None:
+    """The op that made it; of a view of one of several results (`q[..., 0]` of a chunk), the op that returned those."""
+    made = op = facts.flow.birth(target)
+    while op is not None and op.name in VIEWS and op.inputs:
+        if op.name in _SEVERAL:
+            return op
+        op = facts.flow.birth(op.inputs[0])
+    return made
+
+
+_SEVERAL = frozenset({"chunk", "split", "tensor_split", "unbind", "hsplit", "vsplit", "dsplit", "split_with_sizes"})
+"""Views of what these return may not be modified in place."""
 
 
 def _assigned(source: str) -> str:

@@ -7,10 +7,21 @@ from collections.abc import Iterator
 from autograd_inspector.model.autograd import Backward, Node, SavedTensor
 from autograd_inspector.model.finding import Finding, Severity
 from autograd_inspector.model.location import Location
-from autograd_inspector.model.op import Op, Write
+from autograd_inspector.model.op import Op, Trait, Write
 from autograd_inspector.rules.advice import needs_because, repair
 from autograd_inspector.rules.catalogue import Facts, joined, rule, unique
-from autograd_inspector.rules.saving import Saved, counter_of, edit_name, made_at, place_of, saved_name, saver_name
+from autograd_inspector.rules.older import edited_before, recompute_advice
+from autograd_inspector.rules.saving import (
+    VIEWS,
+    Saved,
+    counter_of,
+    edit_name,
+    made_at,
+    place_of,
+    recomputes,
+    saved_name,
+    saver_name,
+)
 from autograd_inspector.rules.unsaved import hidden_saver
 
 _STATE = {"parameter", "buffer"}
@@ -54,6 +65,8 @@ def saved_tensor_modified(facts: Facts) -> Iterator[Finding]:
             for saved in node.saved:
                 if saved.status == "modified":
                     culprits = _bumps(facts, run, node, saved)
+                    if run.api == "alive" and not culprits:
+                        continue  # Edited before the capture, and nobody asks for its gradient.
                     places = (facts.capture.place(op.site) for op, _ in culprits)
                     lines = dict.fromkeys(f"{place.filename}:{place.lineno}" for place in places if place)
                     groups.setdefault(tuple(lines), []).append(((node, saved), culprits))
@@ -83,13 +96,24 @@ def _bumps(facts: Facts, run: Backward, node: Node, saved: SavedTensor) -> list[
 
 def _modified(facts: Facts, run: Backward, members: list[tuple[Saved, list[tuple[Op, Write]]]]) -> Finding:
     (node, saved), culprits = members[0]
-    name = saved_name(facts, node, saved)
+    name = saved_name(facts, node, saved, culprits)
     saver = saver_name(facts, node)
     now, then = saved.current_version, saved.saved_version
     edits = [facts.capture.ops[op.index] for op, _ in culprits]
     shown = _places(facts, node, edits, run)
-    spelled = joined((f"`{edit_name(facts, op)}`" for op in edits), 3) if edits else "code that no torch call shows"
+    before = edited_before(node, saved, [write for _, write in culprits])
+    if edits:
+        spelled = "by " + joined((f"`{edit_name(facts, op)}`" for op in edits), 3)
+    else:
+        spelled = "before this capture began" if before else "by code that no torch call shows"
+    if edits and before:
+        spelled = f"before this capture began and {spelled}"
+    if run.nested_in >= 0 and any(op.has(Trait.BACKWARD) for op in edits) and recomputes(facts):
+        spelled += " as checkpoint(use_reentrant=True) recomputed it in backward"
     details = [f"{saver} saved {name} at version {then}: {needs_because(saved.name)}."]
+    if before:
+        entry = culprits[0][1].before if culprits else now
+        details.append(f"When this capture began, {name} was at version {entry} already: an earlier cell modified it.")
     details += [
         f"`{edit_name(facts, op)}` moved it from version {write.before} to {write.after}"
         f"{_through(facts, write, saved)}{place_of(facts, op)}."
@@ -102,10 +126,10 @@ def _modified(facts: Facts, run: Backward, members: list[tuple[Saved, list[tuple
         "AG201",
         "saved-tensor-modified",
         _severity(facts, run, [kept for (_, kept), _ in members]),
-        f"{name} was saved for backward by {saver} at version {then} and then modified in place by {spelled}"
+        f"{name} was saved for backward by {saver} at version {then} and then modified in place {spelled}"
         f"{next(filter(None, aliases), '')}: "
         f"it is at version {now}, expected version {then}",
-        repair(facts, edits, name),
+        recompute_advice(facts, run, name) if before else repair(facts, edits, name),
         shown,
         tuple(dict.fromkeys([name, *others, *(edit_name(facts, op) for op in edits[:4])])),
         tuple(details),
@@ -129,16 +153,9 @@ def _severity(facts: Facts, run: Backward, kept: list[SavedTensor]) -> Severity:
 def _through(facts: Facts, write: Write, saved: SavedTensor) -> str:
     """How the write reached the saved tensor when it was made through an alias."""
     made = facts.flow.birth(write.tensor)
-    if write.tensor == saved.tensor or made is None or made.name not in _ALIASING:
+    if write.tensor == saved.tensor or made is None or made.name not in VIEWS:
         return ""
     return f" through an alias made by `{made.name}`"
-
-
-_VIEWS = (
-    "detach view reshape expand expand_as T mT transpose permute squeeze unsqueeze chunk split unbind narrow select "
-    "diagonal __getitem__ flatten as_strided movedim swapaxes real imag data"
-)
-_ALIASING = frozenset(_VIEWS.split())
 
 
 def _places(facts: Facts, node: Node, edits: list[Op], run: Backward) -> tuple[Location, ...]:

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from autograd_inspector.model.autograd import Node, SavedTensor
-from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.op import Op, Trait, Write
 from autograd_inspector.rules.catalogue import Facts
+from autograd_inspector.rules.receivers import receiver
 
 Saved = tuple[Node, SavedTensor]
+
+
+_VIEWS = (
+    "detach view reshape expand expand_as T mT transpose permute squeeze unsqueeze chunk split unbind narrow select "
+    "diagonal __getitem__ flatten as_strided movedim swapaxes real imag data tensor_split hsplit vsplit dsplit "
+    "split_with_sizes unfold view_as unflatten swapdims moveaxis t H mH"
+)
+VIEWS = frozenset(_VIEWS.split())
+"""Ops that return what shares the memory of their input, and may return the input's own version counter."""
 
 
 def made_at(node: Node) -> int:
@@ -37,13 +49,20 @@ def saver_name(facts: Facts, node: Node) -> str:
     return f"`{op.name}` ({short}){within}"
 
 
-def saved_name(facts: Facts, node: Node, saved: SavedTensor) -> str:
-    """The saved tensor's name: its own, that of its memory, else what the node calls it."""
+def recomputes(facts: Facts) -> bool:
+    """Whether the program used a reentrant checkpoint, which runs its function again in a backward of its own."""
+    return any(op.has(Trait.FUNCTION) and op.name == "CheckpointFunction.apply" for op in facts.capture.ops)
+
+
+def saved_name(facts: Facts, node: Node, saved: SavedTensor, edits: Sequence[tuple[Op, Write]] = ()) -> str:
+    """The saved tensor's name: its own, that of its memory, what it is modified as, else what the node calls it."""
     if saved.tensor >= 0 and (
         facts.capture.tensors[saved.tensor].names or facts.capture.tensors[saved.tensor].variable
     ):
         return facts.capture.tensors[saved.tensor].name
-    return facts.storage_name(saved.storage) or f"the {saved.name} {list(saved.shape)} of {saver_name(facts, node)}"
+    modified_as = (receiver(facts.capture.place(op.site), op.name) for op, _ in edits)
+    known = facts.storage_name(saved.storage) or next(filter(None, modified_as), "")
+    return known or f"the {saved.name} {list(saved.shape)} of {saver_name(facts, node)}"
 
 
 def place_of(facts: Facts, op: Op) -> str:

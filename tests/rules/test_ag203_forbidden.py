@@ -198,3 +198,45 @@ def test_overlapping_copy():
 
     diagnosed(sick, "AG203", "history[1:].copy_", "history", severity="error")
     calm(healthy)
+
+
+def test_names_in_the_programs_own_words():
+    """What is modified is called as the failing line calls it, wherever the tensor came from."""
+
+    def padding():
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.embedding = nn.Embedding(4, 2)
+                self.embedding.weight[0].zero_()
+
+        Model()
+
+    def parametrised():
+        layer = nn.utils.parametrizations.weight_norm(nn.Linear(3, 3))
+        layer.parametrizations.weight.original0.clamp_(max=1.0)
+
+    def into():
+        weight, result = nn.Parameter(torch.randn(4, 4)), torch.empty(4, 4)
+        torch.matmul(weight, weight, out=result)
+
+    diagnosed(padding, "AG203", "weight[0].zero_()", "modify self.embedding.weight[0]", severity="error")
+    diagnosed(
+        parametrised, "AG203", "original0.clamp_", "modify layer.parametrizations.weight.original0", severity="error"
+    )
+    diagnosed(into, "AG203", "out=result", "modify result", severity="error")
+
+
+def test_view_of_a_chunk():
+    """Rotary embeddings written into a slice of a chunk: the chunk is what forbids it."""
+
+    def rotate(part):
+        part[..., ::2] *= -1
+
+    def sick():
+        q, _ = nn.Linear(3, 4)(X).chunk(2, dim=-1)
+        rotate(q)
+
+    finding = diagnosed(sick, "AG203", "part[..., ::2] *= -1", "chunk", severity="error", where=rotate)
+    assert "chunk" in finding.fix
+    assert "part[..., ::2]" in finding.message

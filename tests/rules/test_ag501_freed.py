@@ -97,3 +97,40 @@ def test_gan_without_detach():
 
     diagnosed(lambda: program(detach=False), "AG501", "fake = generator(X)", "fake", severity="error", where=program)
     calm(lambda: program(detach=True))
+
+
+def test_gradient_asked_for_before_backward():
+    """autograd.grad frees the graph as backward does: what goes on with it has to say retain_graph=True."""
+
+    def rows(retain):
+        weight = torch.randn(3, 3, requires_grad=True)
+        y = (weight @ torch.ones(3)).tanh()
+        return [torch.autograd.grad(y[i], weight, retain_graph=retain) for i in range(3)]
+
+    def sobolev(retain):
+        net, _ = pair(nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 1)))
+        x = X.clone().requires_grad_()
+        energy = net(x).sum()
+        (force,) = torch.autograd.grad(energy, x, retain_graph=retain)
+        (energy + force.sum()).backward()
+
+    for program, line in ((rows, "torch.autograd.grad(y[i]"), (sobolev, "(force,) =")):
+        finding = diagnosed(lambda run=program: run(False), "AG501", line, severity="error", where=program)
+        assert "retain_graph=True" in finding.fix
+        calm(lambda run=program: run(True))
+
+
+def test_backward_that_kept_its_graph_is_not_the_one_that_freed_it():
+    """Of several earlier backwards the one that freed what is carried over is named."""
+
+    def sick():
+        net, _ = pair(nn.Sequential(nn.Linear(4, 4), nn.Tanh()))
+        features = net(X)
+        features.mean().backward(retain_graph=True)
+        nn.Linear(4, 1)(X).mean().backward()
+        features.pow(2).mean().backward()
+        features.exp().mean().backward()
+
+    finding = diagnosed(sick, "AG501", "features = net(X)", "features", severity="error")
+    freed = [place.source for place in finding.locations if place.role == "graph freed here"]
+    assert freed == ["features.pow(2).mean().backward()"]

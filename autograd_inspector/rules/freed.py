@@ -1,4 +1,4 @@
-"""AG501 and AG503: graphs that are gone when needed, or taken where they cannot go."""
+"""AG501: backward through a graph that is gone."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
 from autograd_inspector.rules.catalogue import Facts, joined, rule, unique
+from autograd_inspector.rules.older import older_graph
 
 FREED = "backward through the graph a second time"
-SERIALIZED = ("Cowardly refusing to serialize non-leaf tensor", "Only Tensors created explicitly by the user")
-IN_WORKER = ("in DataLoader worker process", "functions with out=... arguments don't support automatic differentiation")
-"""A worker collates into shared memory through out=, which a tensor with a graph refuses."""
 
 
 @rule("AG501", "graph-freed")
@@ -44,7 +42,10 @@ def graph_freed(facts: Facts) -> Iterator[Finding]:
     for run in facts.capture.backwards:
         if FREED in run.error:
             earlier = [r for r in facts.capture.backwards[: run.index] if not r.error and r.nested_in < 0]
-            if earlier:
+            older = older_graph(facts, run, earlier)
+            if older is not None:
+                yield older
+            elif earlier:
                 yield _freed(facts, run, earlier)
 
 
@@ -55,15 +56,19 @@ def _freed(facts: Facts, run: Backward, earlier: list[Backward]) -> Finding:
     reader, tensor, freed_by = carried
     made = facts.flow.birth(tensor)
     name = facts.name(tensor)
+    unstepped = _unstepped(facts, freed_by, run)
     return Finding(
         "AG501",
         "graph-freed",
         "error",
-        f"{name} carries a graph that an earlier backward has already freed into `{reader.name}`: backward runs through "
+        f"{name} carries into `{reader.name}` a graph that an earlier backward has already freed: backward runs through "
         "it a second time",
-        f"Compute {name} again for each backward, or cut it off where it is carried over: `{name} = {name}.detach()`.",
+        f"Compute {name} again for each backward, or cut it off where it is carried over: `{name} = {name}.detach()`"
+        + (", or pass retain_graph=True to the backward that comes first." if unstepped else "."),
         unique(
             [
+                # What asks for a gradient and then goes on with the graph has to keep it.
+                *(facts.chain(freed_by.site, "graph freed here") if freed_by.api == "grad" and unstepped else ()),
                 *(facts.chain(made.site, "carried over from here") if made is not None else ()),
                 *facts.chain(reader.site, "used again here"),
                 *facts.chain(freed_by.site, "graph freed here"),
@@ -116,6 +121,18 @@ def _twice(
     )
 
 
+def _unstepped(facts: Facts, first: Backward, second: Backward) -> bool:
+    """Whether no optimizer step lies between two backwards: then the first may keep its graph for the second."""
+    return not any(first.end <= step.at <= second.start for step in facts.capture.steps)
+
+
+def _freer(facts: Facts, made: Op, run: Backward) -> Backward | None:
+    """The backward that ran through what the op made, and kept nothing of it."""
+    later = [r for r in facts.capture.backwards[: run.index] if r.end > made.index and not r.error]
+    through = [r for r in later if not r.retain_graph and any(node.op == made.index for node in r.graph.nodes)]
+    return next(iter([*through, *later]), None)
+
+
 def _carried(facts: Facts, run: Backward, last: Backward) -> tuple[Op, int, Backward] | None:
     """(the op that read it, the tensor, the backward that freed it): graph from before an earlier backward."""
     capture = facts.capture
@@ -127,55 +144,5 @@ def _carried(facts: Facts, run: Backward, last: Backward) -> tuple[Op, int, Back
             record = capture.tensors[tensor]
             made = facts.flow.birth(tensor)
             if made is not None and made.index < last.end and record.requires_grad and not record.leaf:
-                freed = next((r for r in capture.backwards if r.end > made.index and not r.error), last)
-                return op, tensor, freed
+                return op, tensor, _freer(facts, made, run) or last
     return None
-
-
-@rule("AG503", "graph-serialized")
-def graph_serialized(facts: Facts) -> Iterator[Finding]:
-    """A tensor that still carries its graph is pickled, deep-copied or sent to a worker process.
-
-    Why it matters
-        A graph cannot leave its process. DataLoader workers raise far away from the line that computed the tensor;
-        plain pickling drops the history without a word.
-
-    Example
-        ::
-
-            items = encoder(x)
-            copy.deepcopy(items)
-
-    Fix
-        ::
-
-            items = encoder(x).detach()
-            copy.deepcopy(items)
-
-    References
-        torch.multiprocessing; torch.utils.data.DataLoader (num_workers).
-    """
-    said = facts.capture.error
-    if not (any(text in said for text in SERIALIZED) or all(text in said for text in IN_WORKER)):
-        return
-    failed = [op for op in facts.capture.ops if op.error and any(text in op.error for text in SERIALIZED)]
-    held = [t for op in failed for t in op.inputs] or [
-        t for t in facts.capture.alive if facts.capture.tensors[t].requires_grad and not facts.capture.tensors[t].leaf
-    ]
-    names = [facts.name(t) for t in held]
-    made = [place for t in held[:4] for place in _made(facts, t)]
-    yield Finding(
-        "AG503",
-        "graph-serialized",
-        "error",
-        f"{joined(names) or 'a tensor'} still has its graph (requires_grad, with a grad_fn) and was sent to another "
-        "process or copied: a graph cannot go along",
-        "Compute what is stored under torch.no_grad(), or detach() it before it is stored.",
-        unique([*made, *(place for op in failed for place in facts.chain(op.site, "serialized here"))]),
-        tuple(dict.fromkeys(names)),
-    )
-
-
-def _made(facts: Facts, tensor: int) -> tuple[Location, ...]:
-    made = facts.flow.birth(tensor)
-    return facts.chain(made.site, "computed with its graph here") if made is not None else ()
