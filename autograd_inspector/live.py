@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from autograd_inspector.capture.existing import capture_graph, capture_model, capture_optimizer
+from autograd_inspector.capture.existing import capture_graph, capture_model, capture_optimizers
+from autograd_inspector.capture.placement import unwrapped
 from autograd_inspector.report import Report, report_of
 
 
@@ -22,16 +26,23 @@ def inspect_graph(*roots: Tensor, model: nn.Module | None = None) -> Report:
     return report_of(capture_graph(roots, model))
 
 
-def inspect_optimizer(optimizer: Optimizer, model: nn.Module | None = None) -> Report:
-    """Where the parameters, gradients and state of an optimizer live.
+def inspect_optimizer(optimizer: Optimizer | Iterable[Optimizer], model: nn.Module | None = None) -> Report:
+    """Where the parameters, gradients and state of an optimizer, or of several that share a model, live.
 
-    With ``model`` also: which of its parameters the optimizer does not hold, and which it holds that the model does
-    not have. Raises TypeError when ``optimizer`` is no torch.optim.Optimizer.
+    With ``model`` also: which of its parameters no optimizer holds, and which they hold that the model does not have.
+    Wrappers are looked through: LightningOptimizer, accelerate's AcceleratedOptimizer, ZeroRedundancyOptimizer.
+    Raises TypeError when ``optimizer`` is no torch.optim.Optimizer.
     """
-    inner = getattr(optimizer, "optimizer", optimizer)  # LightningOptimizer and AcceleratedOptimizer wrap one.
-    if not isinstance(inner, Optimizer):
-        raise TypeError(f"inspect_optimizer: expected a torch.optim.Optimizer, got {type(optimizer).__name__}")
-    return report_of(capture_optimizer(inner, model))
+    given: list[Any] = [optimizer]
+    if isinstance(optimizer, Iterable) and not isinstance(optimizer, (Tensor, nn.Module, str)):
+        given = list(optimizer)
+    found = [unwrapped(each) for each in given]
+    for each, inner in zip(given, found, strict=True):
+        if not isinstance(inner, Optimizer):
+            raise TypeError(f"inspect_optimizer: expected a torch.optim.Optimizer, got {type(each).__name__}")
+    if not found:
+        raise TypeError("inspect_optimizer: give it at least one optimizer, e.g. inspect_optimizer(optimizer, model)")
+    return report_of(capture_optimizers(found, model))
 
 
 def inspect_model(model: nn.Module) -> Report:

@@ -30,11 +30,12 @@ def capture_graph(roots: Iterable[Tensor], model: nn.Module | None) -> Capture:
     return _done(tape, modules)
 
 
-def capture_optimizer(optimizer: Optimizer, model: nn.Module | None) -> Capture:
-    """An optimizer's parameters, gradients and state."""
+def capture_optimizers(given: Iterable[Optimizer], model: nn.Module | None) -> Capture:
+    """The parameters, gradients and state of some optimizers."""
     tape, modules = _empty(model)
     optimizers = Optimizers(tape, Guard(tape, _raise))
-    optimizers.snapshot(optimizer, optimizers.id_of(optimizer))
+    for optimizer in given:
+        optimizers.snapshot(optimizer, optimizers.id_of(optimizer))
     return _done(tape, modules)
 
 

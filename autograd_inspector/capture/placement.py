@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from typing import Any
 
+from msgspec.structs import replace
 from torch import Tensor
 from torch.optim import Optimizer
 
 from autograd_inspector.capture.graph_walk import short
 from autograd_inspector.capture.registry import shape_of, version_of
+from autograd_inspector.capture.spread import elsewhere, local_of, sharding_of, state_of
 from autograd_inspector.capture.tape import Tape
-from autograd_inspector.model.placement import Gradient, ParameterRow, Sharding, StateEntry
+from autograd_inspector.model.placement import Gradient, ParameterRow, StateEntry
 
 _SHOWN_TYPES = (bool, int, float, str, type(None))
 _SHORT_TUPLE = 4
@@ -23,13 +24,23 @@ _DEEPEST = 3
 def rows_of(tape: Tape, optimizer: Optimizer, number: int) -> Iterator[ParameterRow]:
     """One row a parameter of an optimizer (names and models are filled in when the tape freezes).
 
-    A wrapper that shards (``ZeroRedundancyOptimizer``) steps with an inner ``optim``, which has the state.
+    The state that a ``ZeroRedundancyOptimizer`` keeps on other ranks is told by the rank alone.
     """
-    inner = getattr(optimizer, "optim", None)
-    state = inner.state if isinstance(inner, Optimizer) else optimizer.state
+    state, ranks = state_of(optimizer), elsewhere(optimizer)
     for group_number, group in enumerate(optimizer.param_groups):
         for parameter in group["params"]:
-            yield row_of(tape, parameter, number, group_number, state.get(parameter, {}))
+            row = row_of(tape, parameter, number, group_number, state.get(parameter, {}))
+            yield replace(row, stepped_by=ranks[id(parameter)]) if id(parameter) in ranks else row
+
+
+def unwrapped(optimizer: Any) -> Any:
+    """The optimizer inside LightningOptimizer, AcceleratedOptimizer and the like, however often it is wrapped."""
+    for _ in range(_DEEPEST):
+        inner = getattr(optimizer, "optimizer", None)
+        if not isinstance(inner, Optimizer):
+            break
+        optimizer = inner
+    return optimizer
 
 
 def row_of(tape: Tape, parameter: Tensor, optimizer: int, group: int, state: Any) -> ParameterRow:
@@ -73,28 +84,8 @@ def held(tape: Tape, tensor: Tensor) -> dict[str, Any]:
         "nbytes": bytes_of(tensor),
         "storage": storage,
         "allocated": own.untyped_storage().nbytes() if storage >= 0 else 0,
-        "sharding": None if local is None else _sharding(tensor, local),
+        "sharding": None if local is None else sharding_of(tensor, shape_of(local), bytes_of(local)),
     }
-
-
-def local_of(tensor: Tensor) -> Tensor | None:
-    """The part of a DTensor that this rank holds, None for any other tensor. Nothing is gathered."""
-    module = sys.modules.get("torch.distributed.tensor")
-    if module is None or not isinstance(tensor, module.DTensor):
-        return None
-    local: Tensor = tensor._local_tensor
-    return local
-
-
-def _sharding(tensor: Any, local: Tensor) -> Sharding:
-    mesh = tensor.device_mesh
-    return Sharding(
-        tuple(map(str, tensor.placements)),
-        tuple(mesh.shape),
-        tuple(shape_of(local)),
-        bytes_of(local),
-        tuple(mesh.mesh_dim_names or ()),
-    )
 
 
 def bytes_of(tensor: Tensor) -> int:
