@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from autograd_inspector.capture.aliases import alias_writes
+from autograd_inspector.capture.blind import ignores_gradients
 from autograd_inspector.capture.graph_walk import short
 from autograd_inspector.capture.kept import kept_records
 from autograd_inspector.capture.modules import Modules
@@ -59,6 +60,9 @@ def freeze(tape: Tape, modules: Modules, *, seconds: float, error: str) -> Captu
         models=models,
         owners=owners,
         function_sites=functions,
+        blind_functions=frozenset(
+            n for n, code in tape.functions.items() if code is not None and ignores_gradients(code)
+        ),
         alive=tape.alive,
         gaps=tuple(tape.gaps),
         kept=kept,

@@ -101,6 +101,8 @@ class _Observer:
 
 
 def _readable(tensor: Tensor) -> bool:
+    if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        return False  # Inside vmap there is no value to branch on, and asking for one raises.
     return tensor.is_floating_point() and tensor.device.type != "meta" and tensor.layout == torch.strided
 
 

@@ -55,6 +55,8 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     """Parameter -> index of the model that has it now."""
     function_sites: dict[str, int] = {}
     """Custom autograd.Function -> the site of its backward's return statement, or of its definition."""
+    blind_functions: frozenset[str] = frozenset()
+    """Custom autograd.Functions whose backward never reads the gradient that it is given."""
     alive: tuple[int, ...] = ()
     """Tensors with a graph that the program still held at the end."""
     gaps: tuple[Gap, ...] = ()

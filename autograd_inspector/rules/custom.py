@@ -8,6 +8,7 @@ from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Trait
 from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
+from autograd_inspector.rules.ignored import ignoring
 
 _WRONG_NUMBER = ("returned an incorrect number of gradients", "returned an invalid gradient")
 
@@ -16,7 +17,7 @@ _ONCE = "marked with @once_differentiable"
 
 @rule("AG108", "custom-function")
 def custom_function(facts: Facts) -> Iterator[Finding]:
-    """A custom autograd.Function that returns None, or the wrong number or shape of gradients.
+    """A custom autograd.Function that returns None, the wrong number or shape of gradients, or ignores grad_output.
 
     Why it matters
         None from backward means "no gradient": whatever lies behind gets nothing, silently.
@@ -65,6 +66,7 @@ def custom_function(facts: Facts) -> Iterator[Finding]:
                 if (run.site, name) not in told:
                     told.add((run.site, name))
                     yield finding
+    yield from ignoring(facts)
 
 
 def _returns_none(facts: Facts, run: Backward) -> Iterator[tuple[str, Finding]]:

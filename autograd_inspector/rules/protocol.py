@@ -72,7 +72,9 @@ def _judged(facts: Facts, number: int, step: Step) -> Iterator[tuple[str, Findin
     first = {t: run for run in reversed(runs) for t in run.reached if t in reached}
     for run in runs:
         stale = [t for t in run.stale if first.get(t) is run]
-        if stale and not renewed(facts, stale, since, run):
+        # Another loss may run through a critic in between: what it leaves there is cleared with the rest, later.
+        last = next((r for r in reversed(runs) if not set(stale).isdisjoint(r.reached)), run)
+        if stale and not renewed(facts, stale, since, last):
             yield "stale", _accumulated(facts, step, stale, run, first=not previous)
             return
 

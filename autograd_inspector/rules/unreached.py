@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.model.finding import Finding
-from autograd_inspector.rules.catalogue import Facts, joined, rule
+from autograd_inspector.rules.catalogue import Facts, folded, joined, rule
 from autograd_inspector.rules.cut_findings import caused_by, cut_finding, described
 from autograd_inspector.rules.cutting import DETACHING, SAMPLING, Severed, bypassed
+from autograd_inspector.rules.flat import DRAWS, flattened
 
 
 @rule("AG101", "detached")
@@ -92,6 +93,20 @@ def non_differentiable(facts: Facts) -> Iterator[Finding]:
             f"{what} has no derivative: it cuts {described(facts, op)} from the graph",
             fix,
             facts.chain(op.site, "drawn here" if drawn else "no derivative here"),
+        )
+    for op, parameters in flattened(facts, DRAWS):
+        names = [facts.name(t) for t in parameters]
+        yield Finding(
+            "AG104",
+            "non-differentiable-op",
+            "warning",
+            f"`{op.name}` draws a sample, whose derivative is zero: {folded(names)} "
+            f"{'get' if len(names) > 1 else 'gets'} gradients that are all zero",
+            "Write the sample as a function of its parameters and of noise: `mean + std * torch.randn_like(std)` "
+            "(rsample() of a distribution), or train through log_prob(sample).",
+            facts.chain(op.site, "drawn here"),
+            tuple(dict.fromkeys(names)),
+            ops=(op.index,),
         )
 
 

@@ -1,4 +1,4 @@
-"""AG303: gradients that are exactly zero (only where values were opted in)."""
+"""AG303: gradients that are exactly zero (seen where values were opted in, or certain from the op alone)."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.rules.catalogue import Facts, folded, joined, rule, unique
+from autograd_inspector.rules.flat import ROUNDS, flattened
 
 
 @rule("AG303", "zero-gradient")
 def zero_gradient(facts: Facts) -> Iterator[Finding]:
-    """The gradient is exactly zero: a dead ReLU, a saturated clamp, sign or round. Needs `values=True`.
+    """The gradient is exactly zero: a dead ReLU, a saturated clamp, sign or round. All but the last need `values=True`.
 
     Why it matters
         The parameter has a gradient, the optimizer steps it, and it never moves.
@@ -58,6 +59,8 @@ def zero_gradient(facts: Facts) -> Iterator[Finding]:
         known[1].update(leaves)
         if op.name in _SATURATING:  # What it feeds gets no gradient either, for its input is zero: a consequence.
             places[op.site] = (op, known[1])
+    for op, parameters in flattened(facts, ROUNDS):  # These are zero by definition: no value needs to be read.
+        places.setdefault(op.site, (op, set(parameters)))
     for op, leaves in places.values():
         yield _zero(facts, op, sorted(leaves))
 

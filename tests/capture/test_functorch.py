@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch.func import functional_call, grad, hessian, jacrev, jvp, vmap
 
+import autograd_inspector
 from tests.capture.observe import names, observe
 
 X = torch.tensor([0.5, 1.5, 2.5])
@@ -54,4 +55,14 @@ def test_transforms_compute_the_same_and_are_observed(way):
     plain, inspected = PROGRAMS[way](), []
     capture = observe(lambda: inspected.append(PROGRAMS[way]()))
     assert "sin" in names(capture)
+    assert all(torch.equal(a, b) for a, b in zip(flat(plain), flat(inspected[0]), strict=True))
+
+
+@pytest.mark.parametrize("way", PROGRAMS)
+def test_transforms_with_values_read(way):
+    """Inside a transform there are no values to read: the program runs on, and nothing is said to have failed."""
+    plain, inspected = PROGRAMS[way](), []
+    with autograd_inspector.inspect(values=True) as inspection:
+        inspected.append(PROGRAMS[way]())
+    assert not inspection.report.notes
     assert all(torch.equal(a, b) for a, b in zip(flat(plain), flat(inspected[0]), strict=True))

@@ -114,6 +114,29 @@ def test_zero_grad_of_the_other_optimizer():
     calm(lambda: program("right"))
 
 
+def test_loss_that_runs_through_another_optimizers_network():
+    """An actor's or generator's loss leaves gradients in the critic, which are cleared before the critic's backward."""
+
+    def program(*, cleared):
+        actor, critic = nn.Linear(4, 4), nn.Linear(4, 1)
+        actor_optimizer = torch.optim.Adam(actor.parameters())
+        critic_optimizer = torch.optim.Adam(critic.parameters())
+        for _ in range(3):
+            if cleared:
+                critic_optimizer.zero_grad()
+            critic(X).pow(2).mean().backward()
+            critic_optimizer.step()
+            actor_optimizer.zero_grad()
+            critic(actor(X)).mean().neg().backward()
+            actor_optimizer.step()
+
+    calm(lambda: program(cleared=True))
+    diagnosed(
+        lambda: program(cleared=False), "AG305", "critic(actor(X)).mean().neg().backward()", "critic.weight",
+        severity="warning", where=program,
+    )  # fmt: skip
+
+
 def test_cleared_between_backward_and_step():
     """zero_grad between backward and step leaves the step nothing, kept or freed."""
 

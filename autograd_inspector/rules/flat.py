@@ -1,0 +1,57 @@
+"""Ops whose derivative is zero everywhere by definition: autograd follows them, and nothing comes back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from autograd_inspector.model.autograd import Backward, Node
+from autograd_inspector.model.op import Op
+from autograd_inspector.rules.catalogue import Facts
+
+# A node of torch's own has a number at its end; a custom Function named Round makes a RoundBackward without one.
+DRAWS = re.compile(r"(Normal|Bernoulli|Poisson)Backward\d")
+ROUNDS = re.compile(r"(Round|Floor|Ceil|Trunc|Sign)Backward\d")
+
+
+def flattened(facts: Facts, kinds: re.Pattern[str]) -> Iterator[tuple[Op, tuple[int, ...]]]:
+    """(op, parameters meant to learn whose every way to every loss leads through such ops), one for each line."""
+    capture = facts.capture
+    runs = [run for run in capture.backwards if run.api == "backward" and not run.error]
+    if any(run.graph.truncated for run in runs):
+        return  # What lies behind the end of the walk may have another way.
+    idle: set[int] = set()
+    lively: set[int] = set()
+    walls: dict[int, tuple[Op, set[int]]] = {}
+    for run in runs:
+        alive, flat = _split(run)
+        lively |= alive
+        for node in flat:
+            below = facts.leaves_below(run, node)
+            idle |= below
+            if kinds.match(node.name) and node.op >= 0:
+                op = capture.ops[node.op]
+                walls.setdefault(op.site, (op, set()))[1].update(below)
+    dead = (idle - lively) & facts.meant
+    for op, below in walls.values():
+        if below & dead:
+            yield op, tuple(sorted(below & dead))
+
+
+def _split(run: Backward) -> tuple[set[int], list[Node]]:
+    """(leaves that gradient arrives at, the flat nodes that it meets on the way)."""
+    alive: set[int] = set()
+    flat: list[Node] = []
+    nodes = run.graph.nodes
+    seen, todo = set(run.graph.roots), list(run.graph.roots)
+    while todo:
+        node = nodes[todo.pop()]
+        if node.variable >= 0:
+            alive.add(node.variable)
+        if DRAWS.match(node.name) or ROUNDS.match(node.name):
+            flat.append(node)
+            continue
+        fresh = [index for index, _ in node.edges if index not in seen]
+        seen.update(fresh)
+        todo += fresh
+    return alive, flat

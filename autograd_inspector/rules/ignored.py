@@ -1,0 +1,76 @@
+"""AG108: custom autograd.Functions whose backward does not use the gradient that it is given."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from autograd_inspector.model.autograd import Backward, Node
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.op import Trait
+from autograd_inspector.rules.catalogue import Facts, folded, unique
+
+_UNIT = re.compile(
+    r"(Add|Sum|Clone|Alias|View|UnsafeView|ReshapeAlias|Squeeze|Unsqueeze|Stack|Cat|Transpose|T|Permute)Backward\d"
+)
+"""Nodes that hand a gradient of ones on as ones: below them a loss may leave out grad_output, for it is 1."""
+
+
+def ignoring(facts: Facts) -> Iterator[Finding]:
+    """Each such Function once, where what it leaves out is more than the 1 that backward starts with."""
+    blind, told = facts.capture.blind_functions, set()
+    for run in facts.capture.backwards if blind else ():
+        if run.error or run.api == "alive":
+            continue
+        scaled = _scaled(run)
+        for node in run.graph.nodes:
+            op = facts.capture.ops[node.op] if node.op >= 0 else None
+            if op is None or not op.has(Trait.FUNCTION) or node.index not in scaled:
+                continue
+            name = op.name.removesuffix(".apply")
+            if name in blind and name not in told and not _returned_nothing(facts, node):
+                told.add(name)
+                yield _finding(facts, run, node, name)
+
+
+def _scaled(run: Backward) -> set[int]:
+    """The nodes to which some way leads through an op that makes of a gradient of ones another one."""
+    nodes = run.graph.nodes
+    found: set[int] = set()
+    todo = [node for node in nodes if not _UNIT.match(node.name)]
+    while todo:
+        for index, _ in todo.pop().edges:
+            if index not in found:
+                found.add(index)
+                todo.append(nodes[index])
+    return found
+
+
+def _returned_nothing(facts: Facts, node: Node) -> bool:
+    """Whether it said None for every input: that there is no derivative, which is another matter."""
+    gaps = [gap.missing for gap in facts.capture.gaps if gap.seq == node.seq]
+    return any(len(missing) >= len(node.edges) for missing in gaps)
+
+
+def _finding(facts: Facts, run: Backward, node: Node, name: str) -> Finding:
+    op = facts.capture.ops[node.op]
+    below = sorted(facts.leaves_below(run, node))
+    learning = [t for t in below if t in facts.capture.optimized] or below
+    names = [facts.name(t) for t in learning]
+    return Finding(
+        "AG108",
+        "custom-function",
+        "error",
+        f"{name}.backward never uses the gradient that it is given, so the gradient of {folded(names)} is that of "
+        "another loss: what comes after it counts for nothing",
+        f"Multiply by it (the chain rule): `return grad_output * ...` in {name}.backward.",
+        unique(
+            [
+                *facts.chain(facts.capture.function_sites.get(name, -1), "backward is defined here"),
+                *facts.chain(op.site, "applied here"),
+                *facts.chain(run.site, "backward called here"),
+            ]
+        ),
+        (name, *dict.fromkeys(names)),
+        ops=(op.index,),
+    )

@@ -1,0 +1,65 @@
+"""AG108: custom autograd.Functions whose backward leaves out the gradient that it is given."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+from torch.autograd import Function
+
+from .programs import diagnosed, trained
+from .twins import calm
+
+X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
+
+
+class Swish(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x.sigmoid()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        s = x.sigmoid()
+        return s * (1 + x * (1 - s))
+
+
+class SquaredLoss(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.pow(2).sum()
+
+    @staticmethod
+    def backward(ctx, _):
+        return 2 * ctx.saved_tensors[0]
+
+
+def test_backward_that_ignores_what_it_is_given():
+    """A backward that leaves out grad_output is wrong in the middle of a net and right where that gradient is one."""
+
+    def loss_of(combined):
+        encoder = nn.Linear(4, 3)
+        optimizer = torch.optim.SGD(encoder.parameters(), lr=0.1)
+        for _ in range(2):
+            trained(optimizer, combined(encoder))
+
+    def at_the_root():
+        loss_of(lambda encoder: SquaredLoss.apply(encoder(X)))
+
+    def added():
+        loss_of(lambda encoder: SquaredLoss.apply(encoder(X)) + encoder(X).abs().mean())
+
+    def weighted():
+        loss_of(lambda encoder: 0.1 * SquaredLoss.apply(encoder(X)) + encoder(X).abs().mean())
+
+    def in_the_middle():
+        loss_of(lambda encoder: Swish.apply(encoder(X)).pow(2).mean())
+
+    diagnosed(
+        in_the_middle, "AG108", "return s * (1 + x * (1 - s))", "Swish", "weight",
+        severity="error", where=Swish,
+    )  # fmt: skip
+    diagnosed(weighted, "AG108", "return 2 * ctx", "SquaredLoss", severity="error", where=SquaredLoss)
+    calm(at_the_root, added)
