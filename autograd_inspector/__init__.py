@@ -4,15 +4,18 @@ from typing import Any
 
 from autograd_inspector.failure import AutogradFindingsError
 from autograd_inspector.inspection import inspect
-from autograd_inspector.live import inspect_graph, inspect_model, inspect_optimizer
+from autograd_inspector.live import inspect_checkpoint, inspect_graph, inspect_model, inspect_optimizer
+from autograd_inspector.model.checkpoint import CheckpointError
 from autograd_inspector.report import Report
 
 __version__ = "0.1.0"
 __all__ = [
     "AutogradFindingsError",
+    "CheckpointError",
     "Report",
     "__version__",
     "inspect",
+    "inspect_checkpoint",
     "inspect_graph",
     "inspect_model",
     "inspect_optimizer",

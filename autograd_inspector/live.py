@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from autograd_inspector.capture.checkpoints import capture_checkpoint
 from autograd_inspector.capture.existing import capture_graph, capture_model, capture_optimizers
 from autograd_inspector.capture.placement import unwrapped
 from autograd_inspector.report import Report, report_of
@@ -50,3 +52,35 @@ def inspect_model(model: nn.Module) -> Report:
     if not isinstance(model, nn.Module):
         raise TypeError(f"inspect_model: expected a torch.nn.Module, got {type(model).__name__}")
     return report_of(capture_model(model))
+
+
+def inspect_checkpoint(
+    checkpoint: str | os.PathLike[str] | Mapping[str, Any],
+    model: nn.Module | None = None,
+    optimizer: Optimizer | None = None,
+) -> Report:
+    """What loading a checkpoint into a model and an optimizer would do, before anything is loaded.
+
+    ``checkpoint`` is what torch.save wrote (opened with ``weights_only=True`` and mapped, whatever the file asks for),
+    a .safetensors file, a folder of sharded ones, or a dict that is loaded already. Without model and optimizer the
+    report tells what it holds. Only names, shapes, dtypes and devices are read; nothing is copied or changed.
+
+    Raises CheckpointError (a ValueError) in one line when it is missing, damaged, foreign, or would run code; TypeError
+    for arguments of another kind.
+
+    Facts: torch.load, torch.nn.Module.load_state_dict, torch.optim.Optimizer.load_state_dict.
+    """
+    given: Any = checkpoint
+    if not isinstance(given, (str, os.PathLike, Mapping)):
+        instead = "; give it its state_dict()" if hasattr(given, "state_dict") else ""
+        raise TypeError(
+            f"inspect_checkpoint: expected a path or a dict as checkpoint, got {type(given).__name__}{instead}"
+        )
+    if model is not None and not isinstance(model, nn.Module):
+        raise TypeError(f"inspect_checkpoint: expected a torch.nn.Module as model, got {type(model).__name__}")
+    inner = None if optimizer is None else unwrapped(optimizer)
+    if inner is not None and not isinstance(inner, Optimizer):
+        raise TypeError(
+            f"inspect_checkpoint: expected a torch.optim.Optimizer as optimizer, got {type(optimizer).__name__}"
+        )
+    return report_of(capture_checkpoint(checkpoint, model, inner))

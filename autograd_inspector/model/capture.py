@@ -8,6 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.checkpoint import Checkpoint
 from autograd_inspector.model.event import (
     AliasWrite,
     Change,
@@ -62,6 +63,8 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     gaps: tuple[Gap, ...] = ()
     kept: tuple[Kept, ...] = ()
     """Results of earlier steps, when the program held most of them at once."""
+    checkpoint: Checkpoint | None = None
+    """What ``inspect_checkpoint`` was given."""
     error: str = ""
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
