@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from autograd_inspector.capture.graph_walk import short
+from autograd_inspector.capture.spread import elsewhere, state_of
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.model.event import Change, ChangeKind
 
@@ -49,7 +50,7 @@ class Loads:
         living = {
             id(value): self.tape.id_of(parameter)
             for _, optimizer in self._optimizers.alive()
-            for parameter, state in optimizer.state.items()
+            for parameter, state in state_of(optimizer).items()
             if isinstance(state, dict)
             for value in state.values()
             if isinstance(value, Tensor)
@@ -57,7 +58,8 @@ class Loads:
         order = [key for group in given.get("param_groups", ()) for key in group.get("params", ())]
         found = {}
         for position, key in enumerate(order):
-            for value in given.get("state", {}).get(key, {}).values():
+            entries = given.get("state", {}).get(key)
+            for value in entries.values() if isinstance(entries, dict) else ():
                 if id(value) in living:
                     found[position] = living[id(value)]
         return found
@@ -79,7 +81,7 @@ class Loads:
             return
         number = self._optimizers.id_of(optimizer)
         self._optimizers.changed(optimizer, number)
-        after = _dtypes(optimizer.state)
+        after = _dtypes(state_of(optimizer))
         cast = tuple(
             f"{name}: {dtype} -> {after[name]}"
             for name, dtype in (load.dtypes if load is not None else {}).items()
@@ -107,10 +109,11 @@ class Loads:
             (ids[at], owner) for at, owner in owners.items() if at < len(ids) and ids[at] != owner and owner in ids
         ]
         flat = [parameter for group in optimizer.param_groups for parameter in group["params"]]
-        absent = [p for p in flat if p.requires_grad and not optimizer.state.get(p)]
+        state, others = state_of(optimizer), elsewhere(optimizer)
+        absent = [p for p in flat if p.requires_grad and not state.get(p) and id(p) not in others]
         noted: tuple[tuple[ChangeKind, tuple[int, ...]], ...] = (
             ("state_swapped", tuple(t for pair in swapped for t in pair)),
-            ("state_absent", tuple(map(tape.id_of, absent)) if len(absent) < len(flat) else ()),
+            ("state_absent", tuple(map(tape.id_of, absent)) if len(absent) < len(flat) - len(others) else ()),
         )
         for kind, tensors in noted:
             if tensors:

@@ -17,6 +17,7 @@ from autograd_inspector.capture.history import is_leaf
 from autograd_inspector.capture.loading import Loads
 from autograd_inspector.capture.patches import observed
 from autograd_inspector.capture.placement import rows_of, settings_of
+from autograd_inspector.capture.spread import making_share
 from autograd_inspector.capture.steps import Steps
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.model.event import Change
@@ -31,6 +32,8 @@ class Optimizers:
         self._guard = guard
         self._known: dict[int, tuple[weakref.ref[Optimizer], int]] = {}
         self._dirty: set[int] = set()
+        self._marks: dict[int, int] = {}
+        """What the state was at the last look, to notice what the program exchanges by hand."""
         self._changes = 0
         self._steps = Steps(tape, guard, self)
         self._loads = Loads(tape, self)
@@ -91,6 +94,8 @@ class Optimizers:
     def _created(self, optimizer: Optimizer, _args: Any, _kwargs: Any, _before: Any) -> None:
         if not hasattr(optimizer, "param_groups"):
             return  # The constructor raised.
+        if making_share():
+            return  # Its parameters and its state are those of the optimizer that makes it.
         number = self.id_of(optimizer)
         tape = self.tape
         tape.optimizers[number] = replace(tape.optimizers[number], site=tape.stacks.here(0), created_at=len(tape.ops))
@@ -147,7 +152,7 @@ class Optimizers:
         self._changes += len(recent)
         if any(change.kind != "zero_grad" for change in recent):
             self._dirty.update(known for _, known in self._known.values())
-        if number in self._dirty:
+        if number in self._dirty or self._marks.get(number) != _mark(optimizer):
             self.snapshot(optimizer, number)
 
     def look(self, optimizer: Optimizer, number: int) -> None:
@@ -159,8 +164,16 @@ class Optimizers:
     def snapshot(self, optimizer: Optimizer, number: int) -> None:
         """Read where this optimizer's parameters, gradients and state live now."""
         self.tape.rows[number] = list(rows_of(self.tape, optimizer, number))
+        self._marks[number] = _mark(optimizer)
 
 
 def _handled(_optimizer: Optimizer, _args: Any, _kwargs: Any) -> BaseException | None:
     """The exception that was being handled when the call began: what is raised later is the call's own."""
     return sys.exc_info()[1]
+
+
+def _mark(optimizer: Optimizer) -> int:
+    """Another number when some state tensor is another object: by identity, which costs next to nothing."""
+    return hash(
+        tuple([id(value) for state in optimizer.state.values() if isinstance(state, dict) for value in state.values()])
+    )

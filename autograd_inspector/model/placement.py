@@ -15,6 +15,10 @@ Standing = Literal["optimized", "frozen", "orphan", "not optimized", "no state"]
 ``no state``: others of its optimizer have state, it has none."""
 
 
+HERE = -2
+"""``ParameterRow.stepped_by`` of a parameter that this rank steps (-1: another rank does, which is not said)."""
+
+
 class Sharding(Struct, frozen=True, omit_defaults=True, gc=False):
     """How a DTensor is spread: one placement ("Shard(dim=0)") a mesh dimension, and the part that this rank holds."""
 
@@ -70,6 +74,8 @@ class ParameterRow(Held, frozen=True, omit_defaults=True, kw_only=True):
     optimizer: int = -1
     group: int = -1
     state: tuple[StateEntry, ...] = ()
+    stepped_by: int = HERE
+    """The rank that steps the parameter and keeps its state, where an optimizer deals whole parameters out to ranks."""
 
 
 class OptimizerRecord(Struct, frozen=True, omit_defaults=True):
@@ -109,7 +115,8 @@ class Placement(Struct, frozen=True, omit_defaults=True, dict=True):
             return "frozen"
         if row.optimizer < 0:
             return "not optimized" if self.optimizers else "optimized"
-        return "no state" if not row.state and row.optimizer in self._with_state else "optimized"
+        bare = not row.state and row.stepped_by == HERE
+        return "no state" if bare and row.optimizer in self._with_state else "optimized"
 
     @cached_property
     def _has_models(self) -> bool:

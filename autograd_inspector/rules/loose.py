@@ -73,13 +73,18 @@ def _window(capture: Capture, optimizer: int) -> int:
 
 
 def _reached(capture: Capture, start: int) -> set[int]:
-    """Leaves that backward gave gradients since then (a closure's backward runs inside its step)."""
-    return {
-        tensor
-        for run in capture.backwards
-        if run.api == "backward" and not run.error and run.start > start
-        for tensor in run.reached
-        if tensor not in run.empty
+    """Leaves that backward gave gradients since then (a closure's backward runs inside its step).
+
+    A hook may have given it, and then adds to it: fully_shard runs backward on gathered parameters, and sets .grad of
+    the model's own.
+    """
+    runs = [run for run in capture.backwards if run.api == "backward" and not run.error]
+    found = {t for run in runs if run.start > start for t in run.reached if t not in run.empty}
+    last = {write.tensor: write for write in capture.grad_writes if write.tensor in capture.owners}
+    return found | {
+        write.tensor
+        for write in last.values()
+        if write.gradient >= 0 and any(run.start <= write.at <= run.end for run in runs)
     }
 
 

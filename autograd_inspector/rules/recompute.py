@@ -23,6 +23,8 @@ def recompute_edits(facts: Facts) -> Iterator[Finding]:
             for tensor in op.inputs:
                 forward[key_of(facts, op), tensor] = op
             continue
+        if capture.regions and capture.regions[op.region].kind != "enabled":
+            continue  # A hook's own work, such as fully_shard gathering parameters again: recomputation records.
         for tensor in dict.fromkeys(op.inputs):
             before = forward.get((key_of(facts, op), tensor))
             if before is None or tensor in before.outputs or tensor in _writes(before):

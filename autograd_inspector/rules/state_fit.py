@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.model.event import Change
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
-from autograd_inspector.model.placement import OptimizerRecord
+from autograd_inspector.model.placement import Held, OptimizerRecord, ParameterRow, StateEntry
 from autograd_inspector.rules.catalogue import Facts, folded, joined, rule, unique
 
 _ELEMENTWISE = {
@@ -82,7 +82,7 @@ def _unfit(facts: Facts, optimizer: OptimizerRecord) -> Iterator[Finding]:
     """State of another shape, or of another optimizer."""
     rows = [row for row in facts.capture.placement.rows if row.optimizer == optimizer.id]
     entries = [(row, entry) for row in rows for entry in row.state]
-    wrong = [(row, entry) for row, entry in entries if entry.name in _ELEMENTWISE and entry.shape != row.shape]
+    wrong = [(row, entry) for row, entry in entries if entry.name in _ELEMENTWISE and _unlike(row, entry)]
     loads = loads_of(facts, optimizer)
     own = _OWN_STATE.get(optimizer.type) if optimizer.module.startswith("torch.optim") else None
     foreign = {entry.name for _, entry in entries} - own if own is not None and loads else set()
@@ -93,6 +93,9 @@ def _unfit(facts: Facts, optimizer: OptimizerRecord) -> Iterator[Finding]:
     row, entry = wrong[0]
     names = [r.name for r, _ in wrong]
     kinds = joined(dict.fromkeys(e.name for _, e in wrong), 4)
+    if all(e.shape == r.shape for r, e in wrong):
+        yield _unsharded(facts, optimizer, wrong)
+        return
     raised = any(step.error and step.optimizer == optimizer.id for step in facts.capture.steps)
     yield Finding(
         "AG403",
@@ -105,6 +108,39 @@ def _unfit(facts: Facts, optimizer: OptimizerRecord) -> Iterator[Finding]:
         unique([*loads, *facts.chain(optimizer.site, "optimizer made here")]),
         tuple(dict.fromkeys([*names, *(e.name for _, e in wrong)])),
     )
+
+
+def _unlike(row: ParameterRow, entry: StateEntry) -> bool:
+    """Whether state that there is once for each element is laid out unlike the parameter, over ranks too."""
+    if entry.shape != row.shape:
+        return True
+    own, other = row.sharding, entry.sharding
+    if own is None or other is None:
+        return own is not other
+    return (own.placements, own.mesh) != (other.placements, other.mesh)
+
+
+def _unsharded(facts: Facts, optimizer: OptimizerRecord, wrong: list[tuple[ParameterRow, StateEntry]]) -> Finding:
+    """State of the right shape that is spread over the ranks unlike its parameter."""
+    row, entry = wrong[0]
+    names = [r.name for r, _ in wrong]
+    kinds = joined(dict.fromkeys(e.name for _, e in wrong), 4)
+    raised = any(step.error and step.optimizer == optimizer.id for step in facts.capture.steps)
+    return Finding(
+        "AG403",
+        "state-shape",
+        "error" if raised else "warning",
+        f"{optimizer.type}: {kinds} of {folded(names)} {'is' if len(wrong) == 1 else 'are'} not spread over the ranks like "
+        f"the parameter ({entry.name} {_spread(entry)}, {row.name} {_spread(row)})",
+        "Load with torch.distributed.checkpoint.state_dict.set_optimizer_state_dict(model, optimizer, "
+        "optim_state_dict=state, options=StateDictOptions(full_state_dict=True)), which shards the state like its parameter.",
+        unique([*loads_of(facts, optimizer), *facts.chain(optimizer.site, "optimizer made here")]),
+        tuple(dict.fromkeys([*names, *(e.name for _, e in wrong)])),
+    )
+
+
+def _spread(held: Held) -> str:
+    return "is no DTensor" if held.sharding is None else f"is {', '.join(held.sharding.placements)}"
 
 
 def _swapped(facts: Facts, change: Change) -> Finding:
