@@ -15,8 +15,9 @@ from autograd_inspector.model.event import LeafChange
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Write
+from autograd_inspector.rules.bare import unregistered_of
 from autograd_inspector.rules.cutting import Severed
-from autograd_inspector.rules.loose import Loose, copies_of, loose_of, unregistered_of
+from autograd_inspector.rules.loose import Loose, copies_of, loose_of
 from autograd_inspector.rules.severed import severed
 
 Check = Callable[["Facts"], Iterable[Finding]]

@@ -135,45 +135,6 @@ def copied_from(capture: Capture, op: Op, trained: Iterable[int], flow: DataFlow
     return read(op) or any(other(*pair) and read(pair[0]) for pair in flow.upstream(starts, other))
 
 
-def unregistered_of(capture: Capture, reached: frozenset[int]) -> frozenset[int]:
-    """Leaves that are read inside a module call, get a gradient, and have no name in any module that ran there.
-
-    A module of its own, called from another's forward, counts when the caller does not contain it. A bare tensor
-    counts when it serves more than one step: an input that requires grad does not.
-    """
-    held = capture.optimized
-    if not capture.placement.optimizers:
-        return frozenset()
-    foreign = {call.root for call in capture.calls if call.parent >= 0 and capture.calls[call.parent].root != call.root}
-    inside: dict[int, set[int]] = {}
-    runs = [run for run in capture.backwards if run.api == "backward" and not run.error]
-    for op in capture.ops:
-        if op.call >= 0 and not op.has(Trait.STEP | Trait.BACKWARD):
-            window = sum(run.end <= op.index for run in runs) if len(runs) < 64 else 0
-            for tensor in op.inputs:
-                if tensor in reached and tensor not in held:
-                    inside.setdefault(tensor, set()).add(window)
-    read = {r.tensor for r in capture.grad_reads}
-    found = set()
-    for tensor, windows in inside.items():
-        record = capture.tensors[tensor]
-        if capture.owners.get(tensor, -1) in foreign or (
-            not record.names and (record.kind == "parameter" or (len(windows) > 1 and tensor not in read))
-        ):
-            found.add(tensor)
-    for tensor in reached - held - read - set(inside):  # Computed with in __init__, say: `nn.Parameter(t).to(...)`.
-        record = capture.tensors[tensor]
-        if record.kind == "parameter" and not record.names and _read_in_calls(capture, tensor):
-            found.add(tensor)
-    return frozenset(found)
-
-
-def _read_in_calls(capture: Capture, tensor: int) -> bool:
-    """Whether something computed straight from the leaf outside of all modules is read inside a module call."""
-    results = {t for op in capture.ops if op.call < 0 and tensor in op.inputs for t in op.outputs}
-    return any(op.call >= 0 and not results.isdisjoint(op.inputs) for op in capture.ops)
-
-
 def copies_of(capture: Capture, loose: Loose, flow: DataFlow) -> tuple[int, ...]:
     """Loose parameters copied from parameters that are trained: by deepcopy or load, or with the same names and class."""
     trained = {t for t in capture.optimized if any(t in run.reached for run in capture.backwards)}

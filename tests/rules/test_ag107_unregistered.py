@@ -181,4 +181,20 @@ def test_what_is_no_parameter():
             (slope,) = torch.autograd.grad(critic(mixed).sum(), mixed, create_graph=True)
             trained(optimizer, critic(X).mean() + (slope.norm(dim=1) - 1).pow(2).mean())
 
-    calm(adversarial, prompt, hypernetwork, penalty)
+    def collocation():
+        net = nn.Sequential(nn.Linear(1, 8), nn.Tanh(), nn.Linear(8, 1))
+        optimizer = torch.optim.Adam(net.parameters())
+        time = torch.linspace(0, 1, 8)[:, None].requires_grad_()
+        for _ in range(3):
+            position = net(time + 0)
+            (speed,) = torch.autograd.grad(position.sum(), time, create_graph=True)
+            trained(optimizer, (speed + position).pow(2).mean())
+
+    def needless():
+        net = nn.Linear(4, 2)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        inputs = torch.ones(3, 4, requires_grad=True)
+        for _ in range(3):
+            trained(optimizer, net(inputs).pow(2).mean())
+
+    calm(adversarial, prompt, hypernetwork, penalty, collocation, needless)

@@ -1,0 +1,60 @@
+"""Parameters that no module has registered, and bare tensors that a module computes with as if they were some."""
+
+from __future__ import annotations
+
+import re
+
+from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.op import Trait
+
+
+def unregistered_of(capture: Capture, reached: frozenset[int]) -> frozenset[int]:
+    """Leaves that are read inside a module call, get a gradient, and have no name in any module that ran there.
+
+    A module of its own, called from another's forward, counts when the caller does not contain it. A bare tensor
+    counts when it serves more than one step and is no input: the call does not name it (``net(t)``), and nobody asks
+    for its gradient.
+    """
+    held = capture.optimized
+    if not capture.placement.optimizers:
+        return frozenset()
+    foreign = {call.root for call in capture.calls if call.parent >= 0 and capture.calls[call.parent].root != call.root}
+    inside: dict[int, set[int]] = {}
+    runs = [run for run in capture.backwards if run.api == "backward" and not run.error]
+    for op in capture.ops:
+        if op.call >= 0 and not op.has(Trait.STEP | Trait.BACKWARD):
+            window = sum(run.end <= op.index for run in runs) if len(runs) < 64 else 0
+            for tensor in op.inputs:
+                if tensor in reached and tensor not in held:
+                    inside.setdefault(tensor, set()).add(window)
+    read = {r.tensor for r in capture.grad_reads}
+    read.update(tensor for run in capture.backwards if run.api == "grad" for tensor in run.reached)
+    found = set()
+    for tensor, windows in inside.items():
+        record = capture.tensors[tensor]
+        if capture.owners.get(tensor, -1) in foreign or (
+            not record.names
+            and (
+                record.kind == "parameter" or (len(windows) > 1 and tensor not in read and not _passed(capture, tensor))
+            )
+        ):
+            found.add(tensor)
+    for tensor in reached - held - read - set(inside):  # Computed with in __init__, say: `nn.Parameter(t).to(...)`.
+        record = capture.tensors[tensor]
+        if record.kind == "parameter" and not record.names and _read_in_calls(capture, tensor):
+            found.add(tensor)
+    return frozenset(found)
+
+
+def _passed(capture: Capture, tensor: int) -> bool:
+    """Whether a line that calls a module names the bare tensor's variable: it is an input that requires grad."""
+    variable = capture.tensors[tensor].variable
+    sites = {call.site for call in capture.calls if call.parent < 0 and call.site >= 0} if variable else set()
+    named = re.compile(rf"(?<![\w.]){re.escape(variable)}(?!\w)")
+    return any(place is not None and named.search(place.source) for place in map(capture.place, sites))
+
+
+def _read_in_calls(capture: Capture, tensor: int) -> bool:
+    """Whether something computed straight from the leaf outside of all modules is read inside a module call."""
+    results = {t for op in capture.ops if op.call < 0 and tensor in op.inputs for t in op.outputs}
+    return any(op.call >= 0 and not results.isdisjoint(op.inputs) for op in capture.ops)
