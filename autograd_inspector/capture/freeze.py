@@ -50,6 +50,7 @@ def freeze(tape: Tape, modules: Modules, *, seconds: float, error: str) -> Captu
         tensor_hooks=tuple(tape.tensor_hooks),
         leaf_changes=tuple(tape.leaf_changes),
         changes=tuple(tape.changes),
+        exchanges=tuple(tape.exchanges),
         alias_writes=writes,
         returns=tuple(Return(*pair) for pair in dict.fromkeys(tape.returns)),
         value_faults=tuple(tape.values.faults) if tape.values else (),

@@ -12,6 +12,7 @@ from typing import Any
 from torch import Tensor, nn
 from torch.nn.modules import module as hooks
 
+from autograd_inspector.capture.contents import Contents
 from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.local_names import user_frames, variables
 from autograd_inspector.capture.patches import observed
@@ -19,6 +20,9 @@ from autograd_inspector.capture.plain import plain_attributes
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.model.event import Change, ChangeKind
 from autograd_inspector.model.op import ModuleCall
+
+_LOOKS = 50
+"""Conversions and loads after which models are looked at once more right away; after later ones with the next call."""
 
 
 class Root:
@@ -44,6 +48,8 @@ class Modules:
         """root number -> name -> the tensor that had it at the last look."""
         self.plain: dict[str, dict[int, None]] = {}
         """Attribute that only looks as if it froze something -> the parameters that it was meant for."""
+        self.contents = Contents(tape)
+        self._looks = 0
         self._stale = False
         self._known: dict[int, tuple[weakref.ref[nn.Module], int, str]] = {}
         self._counts: dict[int, int] = {}
@@ -57,6 +63,7 @@ class Modules:
                 hooks.register_module_forward_pre_hook(self._enter),
                 hooks.register_module_forward_hook(self._leave, always_call=True),
                 hooks.register_module_parameter_registration_hook(self._registered),
+                hooks.register_module_module_registration_hook(self._attached),
             ]
             for handle in handles:
                 stack.callback(handle.remove)
@@ -130,15 +137,18 @@ class Modules:
                 self._known[id(child)] = (weakref.ref(child), number, name)
         registry = self.tape.registry
         current = self.current[number] = {}
-        for name, parameter in root.named_parameters(remove_duplicate=False):
+        wrapper = _wrapper_prefix(root)
+        for given, parameter in root.named_parameters(remove_duplicate=False):
+            name = given.removeprefix(wrapper)
             self._name(parameter, number, name)
             current[name] = self.tape.id_of(parameter)
             registry.parameters.add(current[name])
         for name, buffer in root.named_buffers(remove_duplicate=False):
-            self._name(buffer, number, name)
+            self._name(buffer, number, name.removeprefix(wrapper))
             registry.buffers.add(self.tape.id_of(buffer))
         for name, tensor in plain_attributes(self.tape, root):
             self.plain.setdefault(name, {})[tensor] = None
+        self.contents.look(number, root.named_parameters(remove_duplicate=False))
         return self.roots[number]
 
     def adopt(self, parameters: Iterable[Tensor]) -> None:
@@ -170,6 +180,19 @@ class Modules:
     def _registered(self, module: nn.Module, name: str, parameter: Any) -> None:
         if isinstance(parameter, Tensor) and self.tape.here() and self.tape.recording:
             self._guard(self._change, "registered", f"{type(module).__name__}.{name}", (parameter,), ())
+            self._guard(self._exchanged, module, name, "Parameter")
+
+    def _attached(self, parent: nn.Module, name: str, module: nn.Module | None) -> None:
+        if self.tape.here() and self.tape.recording:
+            self._guard(self._exchanged, parent, name, type(module).__name__)
+
+    def _exchanged(self, parent: nn.Module, name: str, kind: str) -> None:
+        """Something became part of a module that was met before: ``net.head = nn.Linear(4, 2)``."""
+        known = self._known.get(id(parent))
+        if known is not None and known[0]() is parent:
+            self._stale = True
+            path = ".".join(filter(None, (known[2], name)))
+            self.contents.caused(f"{path} = {kind}", self.tape.stacks.here(0))
 
     def _hooked(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], _before: Any) -> None:
         hook = args[1] if len(args) > 1 else kwargs.get("hook")
@@ -195,7 +218,13 @@ class Modules:
         for number, tensor in zip(ids, tensors, strict=True):
             tape.registry.parameters.add(number)
             tape.registry.refresh(number, tensor)
-        tape.changes.append(Change(len(tape.ops), kind, api, tape.stacks.here(0), ids, detail=detail))
+        site = tape.stacks.here(0)
+        tape.changes.append(Change(len(tape.ops), kind, api, site, ids, detail=detail))
+        if kind != "registered":
+            self.contents.caused(" ".join((api, *detail)), site)
+            self._looks += 1
+            if self._looks <= _LOOKS:
+                self.rescan()
 
 
 def _caller_name() -> str:
@@ -204,6 +233,11 @@ def _caller_name() -> str:
     while frame is not None and "autograd_inspector" in frame.f_code.co_filename:
         frame = frame.f_back
     return frame.f_code.co_name if frame is not None else ""
+
+
+def _wrapper_prefix(root: nn.Module) -> str:
+    """``module.``: what data parallelism puts before the names that a checkpoint and the other ranks know."""
+    return "module." if isinstance(root, (nn.DataParallel, nn.parallel.DistributedDataParallel)) else ""
 
 
 def _outermost(module: nn.Module, stop: FrameType | None) -> nn.Module:

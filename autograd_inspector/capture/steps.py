@@ -28,11 +28,14 @@ STEP = int(Trait.STEP)
 class _OpenStep:
     """A step that has begun: the versions of its parameters then, and of the gradients that it goes on with."""
 
-    def __init__(self, optimizer: int, site: int, parameters: list[Tensor]) -> None:
+    def __init__(self, optimizer: int, site: int, start: int, groups: list[dict[str, Any]]) -> None:
         self.optimizer = optimizer
         self.site = site
-        self.parameters = parameters
-        self.versions = [version_of(parameter) for parameter in parameters]
+        self.start = start
+        self.parameters = [parameter for group in groups for parameter in group["params"]]
+        self.rates = tuple(_rate(group) for group in groups)
+        self.closure = False
+        self.versions = [version_of(parameter) for parameter in self.parameters]
         self.gradients: list[tuple[Tensor | None, int]] = []
         self.take_gradients()
         self.inner = 0
@@ -92,8 +95,7 @@ class Steps:
         self._abandon_open()
         number = self._optimizers.id_of(optimizer)
         self._optimizers.changed_since(optimizer, number)
-        parameters = [p for group in optimizer.param_groups for p in group["params"]]
-        self._open.append(_OpenStep(number, tape.stacks.here(0), parameters))
+        self._open.append(_OpenStep(number, tape.stacks.here(0), len(tape.ops), optimizer.param_groups))
         tape.suspend(frame)
 
     def _with_closure(self, args: Any, kwargs: Any) -> tuple[Any, Any] | None:
@@ -120,6 +122,7 @@ class Steps:
     def _renew(self) -> None:
         """The closure has computed gradients: the step goes on with these."""
         if self._open:
+            self._open[-1].closure = True
             self._open[-1].take_gradients()
 
     def _after_step(self, optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
@@ -169,4 +172,23 @@ class Steps:
         op = tape.append(
             f"{kind}.step", tuple(gradients), writes=tuple(writes), traits=STEP, site=opened.site, error=error
         )
-        tape.steps.append(Step(op, opened.optimizer, op, opened.site, tuple(facts), unseen, error))
+        tape.steps.append(
+            Step(
+                op,
+                opened.optimizer,
+                op,
+                opened.site,
+                tuple(facts),
+                unseen,
+                error,
+                opened.start,
+                opened.rates,
+                opened.closure,
+            )
+        )
+
+
+def _rate(group: dict[str, Any]) -> float:
+    """The learning rate of a group; -1 for a tensor, whose value is not read, and where there is none."""
+    rate = group.get("lr")
+    return float(rate) if isinstance(rate, (int, float)) else -1.0

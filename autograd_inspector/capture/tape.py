@@ -21,7 +21,7 @@ from autograd_inspector.capture.stacks import Stacks
 from autograd_inspector.capture.values import Values
 from autograd_inspector.capture.versions import Ledger
 from autograd_inspector.model.autograd import Backward
-from autograd_inspector.model.event import Change, Gap, GradRead, GradWrite, LeafChange, Step, TensorHook
+from autograd_inspector.model.event import Change, Exchange, Gap, GradRead, GradWrite, LeafChange, Step, TensorHook
 from autograd_inspector.model.op import ModuleCall, Region
 from autograd_inspector.model.placement import OptimizerRecord
 
@@ -66,6 +66,7 @@ class Tape:
     reach: Reach = field(default_factory=Reach)
     kept: Kept = field(default_factory=Kept)
     gaps: list[Gap] = field(default_factory=list)
+    exchanges: list[Exchange] = field(default_factory=list)
     variables: dict[int, str] = field(default_factory=dict)
     """Leaf -> the variable that held it when an optimizer or a backward met it, "" when none did."""
     recording: bool = True

@@ -12,6 +12,7 @@ from autograd_inspector.model.checkpoint import Checkpoint
 from autograd_inspector.model.event import (
     AliasWrite,
     Change,
+    Exchange,
     Gap,
     GradRead,
     GradWrite,
@@ -43,6 +44,7 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     tensor_hooks: tuple[TensorHook, ...] = ()
     leaf_changes: tuple[LeafChange, ...] = ()
     changes: tuple[Change, ...] = ()
+    exchanges: tuple[Exchange, ...] = ()
     alias_writes: tuple[AliasWrite, ...] = ()
     returns: tuple[Return, ...] = ()
     value_faults: tuple[ValueFault, ...] = ()

@@ -91,7 +91,11 @@ class ParameterStep(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class Step(Struct, frozen=True, omit_defaults=True):
-    """One ``optimizer.step()``; ``op`` is the op record that stands for it, ``unseen``: it bumps no counter."""
+    """One ``optimizer.step()``; ``op`` is the op record that stands for it, ``unseen``: it bumps no counter.
+
+    ``start`` is the op index when it began, ``rates`` are the groups' learning rates then (-1: a tensor, not read),
+    ``closure``: it ran one.
+    """
 
     at: int
     optimizer: int
@@ -100,6 +104,26 @@ class Step(Struct, frozen=True, omit_defaults=True):
     parameters: tuple[ParameterStep, ...] = ()
     unseen: bool = False
     error: str = ""
+    start: int = -1
+    rates: tuple[float, ...] = ()
+    closure: bool = False
+
+
+class Exchange(Struct, frozen=True, omit_defaults=True):
+    """A model no longer has the parameters that it had at the last look.
+
+    ``api`` and ``site``: the last call that may have done it. ``replaced``: (name, old id, new id); ``gone``,
+    ``added``: (name, id); ``altered``: (name, id, what it was, what it is) of a parameter that stayed the same object.
+    """
+
+    at: int
+    model: int
+    api: str
+    site: int
+    replaced: tuple[tuple[str, int, int], ...] = ()
+    gone: tuple[tuple[str, int], ...] = ()
+    added: tuple[tuple[str, int], ...] = ()
+    altered: tuple[tuple[str, int, str, str], ...] = ()
 
 
 class AliasWrite(Struct, frozen=True, omit_defaults=True):
