@@ -69,6 +69,6 @@ def test_data_parallel_training_in_two_processes(tmp_path: Path):
         seen = json.loads((tmp_path / f"{rank}.json").read_text())
         assert seen["same"]
         assert (seen["reduced"], seen["steps"], seen["reached"]) == (1, 2, [4, 4])
-        assert seen["parameters"] == [f"module.{name}" for name in ("0.bias", "0.weight", "2.bias", "2.weight")]
+        assert seen["parameters"] == ["0.bias", "0.weight", "2.bias", "2.weight"]
         assert seen["notes"] == []
         assert seen["findings"] == []
