@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import heapq
-import re
 from bisect import bisect_right
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Any
 
+from msgspec.structs import replace
 from torch import Tensor
 from torch.autograd.function import BackwardCFunction
 
+from autograd_inspector.capture.ctx import ctx_tensors
 from autograd_inspector.capture.reach import MAX_DEPTH, MAX_WIDTH
 from autograd_inspector.capture.registry import shape_of, version_of
 from autograd_inspector.capture.tape import Tape
+from autograd_inspector.capture.verdicts import freed, unused, verify
 from autograd_inspector.model.autograd import AutogradGraph, Node, SavedStatus, SavedTensor
 
 LEAF_SEQUENCE = 2**64 - 1
 TOO_DEEP = "Graphs that continue each other grew too deep to be walked any more without danger to the program."
-_VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
 
 
 class Walk:
@@ -105,9 +106,11 @@ class Walk:
                 raw = getattr(node, attribute)
             except RuntimeError as error:
                 if op < 0 and "freed" in str(error):
-                    saved.append(_freed(attribute.removeprefix("_raw_saved_")))
+                    saved.append(freed(attribute.removeprefix("_raw_saved_")))
                 continue  # A custom Function that saved nothing, or one whose buffers backward has freed.
             self._saved(node, attribute, raw, (op, position), saved)
+        for attribute, tensor in ctx_tensors(node):
+            saved.append(self._unchecked(attribute, tensor, (op, position)))
         return Node(number, name, sequence, edges, op, variable, position, tuple(saved), _hooks(node))
 
     def _op_at(self, sequence: int) -> tuple[int, int]:
@@ -135,62 +138,43 @@ class Walk:
         tensor = raw.data
         if tensor is None:
             if made[0] < 0 and verify(node, name)[0] == "freed":
-                into.append(_freed(name))
+                into.append(freed(name))
             return
-        registry, ledger = self.tape.registry, self.tape.ledger
-        entry = registry.known(tensor)
-        storage = registry.storage_of(tensor)
-        number = -1 if entry is None else entry.tensor
-        offset, extent, nbytes = span_of(tensor)
-        version: int | None = version_of(tensor)
+        kept = self._unchecked(name, tensor, made)
         status: SavedStatus = "valid"
-        counter = ledger.counter_of(number, storage)
-        verdict, saved = "", ledger.expected(counter, *made)
+        ledger = self.tape.ledger
+        counter = ledger.counter_of(kept.tensor, kept.storage)
+        verdict, saved, version = "", kept.saved_version, kept.current_version
         # An op that modifies what it saved (`x *= x`) may have saved it before or after, and a graph from before the
         # capture may have been edited before it: only autograd knows.
         if saved != version or ledger.moved(counter, made[0]) or (version and made[0] < 0 and made[1] <= 0):
             status, verdict, expected = verify(node, name)
             saved = version if status == "valid" else expected
-        into.append(
-            SavedTensor(
-                name,
-                number,
-                tuple(shape_of(tensor)),
-                short(tensor.dtype),
-                short(tensor.device),
-                nbytes,
-                storage,
-                offset,
-                extent,
-                status,
-                saved,
-                version,
-                verdict,
-                _unused(node, name),
-            )
+        idle = unused(node, name)
+        into.append(replace(kept, status=status, saved_version=saved, verdict=verdict, unused=idle))
+
+    def _unchecked(self, name: str, tensor: Tensor, made: tuple[int, int]) -> SavedTensor:
+        """A tensor that a node keeps, with the version that the ledger says it had when the node was made."""
+        registry, ledger = self.tape.registry, self.tape.ledger
+        entry = registry.known(tensor)
+        storage = registry.storage_of(tensor)
+        number = -1 if entry is None else entry.tensor
+        offset, extent, nbytes = span_of(tensor)
+        saved = ledger.expected(ledger.counter_of(number, storage), *made)
+        return SavedTensor(
+            name,
+            number,
+            tuple(shape_of(tensor)),
+            short(tensor.dtype),
+            short(tensor.device),
+            nbytes,
+            storage,
+            offset,
+            extent,
+            "valid",
+            saved,
+            version_of(tensor),
         )
-
-
-def verify(node: Any, name: str) -> tuple[SavedStatus, str, int | None]:
-    """Autograd's own verdict on one saved tensor: (status, its message, the version it expected)."""
-    attribute = name.split("[", maxsplit=1)[0]
-    try:
-        if attribute == "tensors":
-            _ = node.saved_tensors
-        else:
-            getattr(node, f"_saved_{attribute}")
-    except RuntimeError as error:
-        text = str(error)
-        versions = _VERSIONS.search(text)
-        if versions is not None:
-            return "modified", text, int(versions.group(2))
-        return ("freed", text, None) if "freed" in text else ("unverifiable", text, None)
-    return "valid", "", None
-
-
-def _freed(name: str) -> SavedTensor:
-    """What is left of a saved tensor after a backward: asked for only where no op of the capture made the node."""
-    return SavedTensor(name, -1, (), "", "", 0, -1, 0, 0, "freed")
 
 
 @cache
@@ -221,11 +205,6 @@ def _saved_attributes(kind: type) -> tuple[str, ...]:
 @lru_cache(maxsize=1024)
 def _of_kind(kind: type) -> tuple[str, ...]:
     return tuple([name for name in dir(kind) if name.startswith("_raw_saved_")])
-
-
-def _unused(node: Any, name: str) -> bool:
-    """A batch norm in training mode saves its running statistics but differentiates through the batch's own."""
-    return name in {"running_mean", "running_var"} and bool(getattr(node, "_saved_training", False))
 
 
 def _hooks(node: Any) -> int:

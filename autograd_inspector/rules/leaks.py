@@ -148,7 +148,10 @@ def _met_again(facts: Facts, members: list[Kept]) -> bool:
 def _hoard_finding(facts: Facts, members: list[Kept]) -> Finding:
     last = max(members, key=lambda kept: _birth(facts, kept))
     made = facts.capture.ops[_birth(facts, last)]
-    name = facts.name(last.tensor)
+    named = facts.name(last.tensor)
+    known = not named.endswith("]") or facts.capture.tensors[last.tensor].variable != ""
+    name = named if known else f"the result of `{made.name}`"
+    keep = f"`{name}.item()` or `{name}.detach()`" if known else "`.item()` or `.detach()` of it"
     steps = len({kept.step for kept in members}) + 1
     return Finding(
         "AG502",
@@ -156,7 +159,7 @@ def _hoard_finding(facts: Facts, members: list[Kept]) -> Finding:
         "warning",
         f"{name} of {steps} steps, each with its graph, is alive at once: something (a list, a dict, an attribute) keeps "
         "it from step to step",
-        f"Keep a number or a copy without history: `{name}.item()` or `{name}.detach()`.",
+        f"Keep a number or a copy without history: {keep}.",
         unique(
             [
                 *(facts.chain(last.site, "kept with its graph here") if last.site >= 0 else ()),

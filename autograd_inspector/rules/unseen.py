@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.model.autograd import Backward, Node, SavedTensor
+from autograd_inspector.model.capture import with_role
 from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait, Write
 from autograd_inspector.rules.advice import needs_because, repair
 from autograd_inspector.rules.arrays import numpy_edits
 from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
+from autograd_inspector.rules.ctx import ctx_edits, on_ctx
 from autograd_inspector.rules.packed import packed_edits
 from autograd_inspector.rules.recompute import recompute_edits
 from autograd_inspector.rules.saving import Saved, counter_of, made_at, place_of, saved_name, saver_name
@@ -50,7 +53,7 @@ def unseen_edit(facts: Facts) -> Iterator[Finding]:
         groups: dict[int, list[tuple[Saved, Op, Write]]] = {}
         for node in run.graph.nodes:
             for saved in node.saved:
-                if saved.status == "valid" and not saved.unused:
+                if saved.status == "valid" and not saved.unused and not on_ctx(saved):
                     for op, write in _unseen_writes(facts, run, node, saved):
                         groups.setdefault(op.site, []).append(((node, saved), op, write))
         for site, members in groups.items():
@@ -58,6 +61,7 @@ def unseen_edit(facts: Facts) -> Iterator[Finding]:
                 seen.add(site)
                 yield _unseen(facts, run, members)
         yield from numpy_edits(facts, run, seen)
+        yield from ctx_edits(facts, run, seen)
     yield from recompute_edits(facts)
     yield from packed_edits(facts)
 
@@ -95,7 +99,7 @@ def _unseen(facts: Facts, run: Backward, members: list[tuple[Saved, Op, Write]])
         repair(facts, [op], name),
         unique(
             [
-                *facts.chain(op.site, "modified here"),
+                *_modifying(facts, op, node),
                 *aliased,
                 *saver,
                 *facts.chain(run.site, "backward used the new values here"),
@@ -108,6 +112,18 @@ def _unseen(facts: Facts, run: Backward, members: list[tuple[Saved, Op, Write]])
         ),
         (op.index,),
     )
+
+
+def _modifying(facts: Facts, op: Op, node: Node) -> tuple[Location, ...]:
+    """Where it was modified: when the same line saved it (`self.bn(x)` in a forward), first who called that again."""
+    frames = facts.chain(op.site, "modified here")
+    if node.op >= 0:
+        saved = {(frame.filename, frame.lineno) for frame in facts.chain(facts.capture.ops[node.op].site, "")}
+        again = next((i for i, frame in enumerate(frames) if (frame.filename, frame.lineno) not in saved), 0)
+        if again > 0:
+            shared = [with_role(frame, "called from there") for frame in frames[:again]]
+            return (with_role(frames[again], "modified here"), *shared, *frames[again + 1 :])
+    return frames
 
 
 def _how(facts: Facts, op: Op, write: Write) -> str:

@@ -93,3 +93,69 @@ def test_mask_edited_before_a_checkpoint_computes_again():
             severity="error", where=program,
         )  # fmt: skip
         silent(lambda reentrant=reentrant: program(True, reentrant))
+
+
+def test_norm_called_again_by_the_same_forward():
+    """The line of the forward saved the statistics and moved them: the culprit is who called it the second time."""
+
+    class Encoder(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear, self.norm = nn.Linear(4, 4), nn.BatchNorm1d(4)
+
+        def forward(self, x):
+            return self.norm(self.linear(x))
+
+    def program(late):
+        net = Encoder()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        net.eval()
+        loss = net(X).pow(2).mean()
+        net.train()
+        if late:
+            trained(optimizer, loss)
+        with torch.no_grad():
+            net(X * 10)
+        if not late:
+            trained(optimizer, loss)
+
+    diagnosed(lambda: program(late=False), "AG202", "net(X * 10)", "running_var", severity="error", where=program)
+    silent(lambda: program(late=True))
+
+
+def test_tensor_kept_on_ctx():
+    """An attribute of ctx is not checked by autograd; editing it is fine after backward, or if backward ignores it."""
+
+    class Scale(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, factor):
+            ctx.factor, ctx.size = factor, x
+            return x * factor
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * ctx.factor, None
+
+    def program(edit, late):
+        net, factor = nn.Linear(4, 4), torch.ones(4)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        hidden = net(X)
+        loss = Scale.apply(hidden, factor).sum()
+        if not late:
+            edit(factor, hidden)
+        trained(optimizer, loss)
+        if late:
+            edit(factor, hidden)
+
+    def rescaled(factor, _):
+        factor.mul_(5.0)
+
+    def unread(_, hidden):
+        with torch.no_grad():
+            hidden.zero_()
+
+    diagnosed(
+        lambda: program(rescaled, late=False), "AG202", "factor.mul_(5.0)", "factor", "ctx.factor", "save_for_backward",
+        severity="warning", where=rescaled,
+    )  # fmt: skip
+    silent(lambda: program(rescaled, late=True), lambda: program(unread, late=False))

@@ -1,0 +1,24 @@
+"""Tensors that a custom Function keeps as plain attributes of its ``ctx``, where autograd checks no version."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from torch import Tensor
+from torch.autograd.function import BackwardCFunction
+
+PREFIX = "ctx."
+
+
+def ctx_tensors(node: Any) -> list[tuple[str, Tensor]]:
+    """(``ctx.name``, tensor) of the attributes that the Function's backward mentions."""
+    if not isinstance(node, BackwardCFunction):
+        return []
+    held = [(name, value) for name, value in vars(node).items() if isinstance(value, Tensor)]
+    if not held:
+        return []
+    backward = getattr(getattr(type(node), "_forward_cls", None), "backward", None)
+    code = getattr(inspect.unwrap(backward), "__code__", None) if backward is not None else None
+    mentioned = code.co_names if code is not None else ()
+    return [(PREFIX + name, value) for name, value in held if name in mentioned]

@@ -1,0 +1,130 @@
+"""The line that puts a result away for good, read off the source: ``history.append(loss)``, or what does so for it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from autograd_inspector.capture.sources import compiled, scope_of, tree_of
+from autograd_inspector.capture.stacks import Stacks
+
+_KEEPING = frozenset(
+    {"append", "appendleft", "extend", "insert", "add", "put", "put_nowait", "update", "setdefault", "push", "store"}
+)
+_HOOKS = frozenset({"register_forward_hook", "register_module_forward_hook"})
+_DEEPEST = 3
+"""Helpers that call helpers are followed so far."""
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+def keeper(stacks: Stacks, site: int) -> int:
+    """The site where what a statement (or one of its callers) assigns is put into something; -1 unknown.
+
+    A helper of the same file that is given the result may do it, or a forward hook, which is given it by torch.
+    """
+    chain = [(code, lasti) for code, lasti, library in stacks.chains[site] if not library]
+    for code, lasti in chain:
+        here, tree = compiled(code, lasti, library=False), tree_of(code.co_filename)
+        names = {part.strip() for part in here.target.strip("()").split(",")}
+        if tree is not None and here.target:
+            line = _kept(tree, scope_of(tree, here.lineno), names, _DEEPEST)
+            if line:
+                return stacks.of_code(code, line)
+    for code, _ in chain:
+        tree = tree_of(code.co_filename)
+        line = _hooked(tree) if tree is not None else 0
+        if line:
+            return stacks.of_code(code, line)
+    return -1
+
+
+def _kept(tree: ast.Module, scope: ast.AST, names: set[str], depth: int) -> int:
+    """The line within a scope, or within a helper that it calls, that keeps one of the variables."""
+    for node in ast.walk(scope):
+        if any(isinstance(value, ast.Name) and value.id in names for value in _stored(node)):
+            return int(getattr(node, "lineno", 0))
+    for node in ast.walk(scope) if depth else ():
+        if isinstance(node, ast.Call):
+            for function, parameters in _handed(tree, node, names):
+                line = _kept(tree, function, parameters, depth - 1) if function is not scope else 0
+                if line:
+                    return line
+    return 0
+
+
+def _handed(tree: ast.Module, call: ast.Call, names: set[str]) -> Iterator[tuple[Function, set[str]]]:
+    """(function of that name in the file, its parameters that are given one of the variables)."""
+    callee = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    places = {i for i, value in enumerate(call.args) if isinstance(value, ast.Name) and value.id in names}
+    keywords = {k.arg for k in call.keywords if isinstance(k.value, ast.Name) and k.value.id in names and k.arg}
+    for node in ast.walk(tree) if places or keywords else ():
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == callee:
+            given = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args)]
+            own = given[1:] if given[:1] in (["self"], ["cls"]) else given
+            found = {own[i] for i in places if i < len(own)} | (
+                keywords & {*own, *(a.arg for a in node.args.kwonlyargs)}
+            )
+            if node.args.vararg is not None and any(i >= len(own) for i in places):
+                found.add(node.args.vararg.arg)
+            if node.args.kwarg is not None and keywords - found:
+                found.add(node.args.kwarg.arg)
+            if found:
+                yield node, found
+
+
+def _hooked(tree: ast.Module) -> int:
+    """The line where a forward hook keeps the output that it is given."""
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in _HOOKS
+            and node.args
+        ):
+            for hook in _functions(tree, node.args[0]):
+                last = [argument.arg for argument in hook.args.args][-1:]
+                line = _kept(tree, hook, set(last), 0)
+                if line:
+                    return line
+    return 0
+
+
+def _functions(tree: ast.Module, given: ast.expr) -> list[Function]:
+    """The functions that an expression may mean: a lambda, a name, ``self.hook``, ``make_hook(name)``."""
+    if isinstance(given, ast.Lambda):
+        return [given]
+    maker = given.func if isinstance(given, ast.Call) else given
+    name = maker.attr if isinstance(maker, ast.Attribute) else getattr(maker, "id", "")
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == name]
+    if isinstance(given, ast.Call):
+        return [
+            node for outer in found for node in ast.walk(outer) if isinstance(node, _FUNCTIONS) and node is not outer
+        ]
+    return [*found]
+
+
+_FUNCTIONS = (ast.FunctionDef, ast.Lambda)
+
+
+def _stored(node: ast.AST) -> list[ast.AST]:
+    """The values that a statement or call puts into a container, an item or an attribute (whole, not ``x.item()``)."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _KEEPING:
+        return _parts([*node.args, *(keyword.value for keyword in node.keywords)])
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], (ast.Subscript, ast.Attribute)):
+        return _parts([node.value])
+    if isinstance(node, ast.AugAssign) and isinstance(node.value, (ast.List, ast.Tuple)):
+        return _parts([node.value])
+    return []
+
+
+def _parts(values: list[ast.expr]) -> list[ast.AST]:
+    found: list[ast.AST] = []
+    for value in values:
+        if isinstance(value, (ast.Tuple, ast.List)):
+            found += _parts(value.elts)
+        elif isinstance(value, ast.Dict):
+            found += _parts(value.values)
+        else:
+            found.append(value)
+    return found

@@ -1,0 +1,37 @@
+"""What a node itself says of a tensor that it saved: good, modified, freed, not needed."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from autograd_inspector.model.autograd import SavedStatus, SavedTensor
+
+_VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
+
+
+def verify(node: Any, name: str) -> tuple[SavedStatus, str, int | None]:
+    """Autograd's own verdict on one saved tensor: (status, its message, the version it expected)."""
+    attribute = name.split("[", maxsplit=1)[0]
+    try:
+        if attribute == "tensors":
+            _ = node.saved_tensors
+        else:
+            getattr(node, f"_saved_{attribute}")
+    except RuntimeError as error:
+        text = str(error)
+        versions = _VERSIONS.search(text)
+        if versions is not None:
+            return "modified", text, int(versions.group(2))
+        return ("freed", text, None) if "freed" in text else ("unverifiable", text, None)
+    return "valid", "", None
+
+
+def freed(name: str) -> SavedTensor:
+    """What is left of a saved tensor after a backward: asked for only where no op of the capture made the node."""
+    return SavedTensor(name, -1, (), "", "", 0, -1, 0, 0, "freed")
+
+
+def unused(node: Any, name: str) -> bool:
+    """A batch norm in training mode saves its running statistics but differentiates through the batch's own."""
+    return name in {"running_mean", "running_var"} and bool(getattr(node, "_saved_training", False))
