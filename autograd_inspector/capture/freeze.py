@@ -15,6 +15,7 @@ from autograd_inspector.capture.kept import kept_records
 from autograd_inspector.capture.modules import Modules
 from autograd_inspector.capture.placing import placement_of
 from autograd_inspector.capture.sources import resolve, tree_of
+from autograd_inspector.capture.spread import rank_here
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import Return
@@ -36,6 +37,7 @@ def freeze(tape: Tape, modules: Modules, *, seconds: float, error: str) -> Captu
     ops = tuple([Op(i, *raw[:4], *raw[5:11], raw[4], raw[11]) for i, raw in enumerate(tape.ops)])
     variables = _variables(tape, sites)
     tensors = _tensors(tape, names, variables)
+    rank, world_size = rank_here()
     owners = {tensor: root for root, within in modules.current.items() for tensor in within.values()}
     return Capture(
         ops=ops,
@@ -71,6 +73,8 @@ def freeze(tape: Tape, modules: Modules, *, seconds: float, error: str) -> Captu
         notes=tuple(tape.notes),
         seconds=seconds,
         torch_version=str(torch.__version__),
+        rank=rank,
+        world_size=world_size,
     )
 
 

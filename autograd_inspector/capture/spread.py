@@ -16,6 +16,14 @@ from autograd_inspector.model.placement import Sharding
 _ZERO = "torch.distributed.optim.zero_redundancy_optimizer"
 
 
+def rank_here() -> tuple[int, int]:
+    """(rank of this process, how many there are) in the default process group; (-1, 0) where there is none."""
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is None or not distributed.is_available() or not distributed.is_initialized():
+        return -1, 0
+    return distributed.get_rank(), distributed.get_world_size()
+
+
 def local_of(tensor: Tensor) -> Tensor | None:
     """The part of a DTensor that this rank holds, None for any other tensor. Nothing is gathered.
 

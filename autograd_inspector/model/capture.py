@@ -71,6 +71,9 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
     torch_version: str = ""
+    rank: int = -1
+    """Of this process in the default process group; -1: there was none when the capture ended."""
+    world_size: int = 0
 
     def site(self, index: int) -> tuple[Location, ...]:
         """The frames of a site, () for -1."""
