@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -20,6 +20,7 @@ from autograd_inspector.views.archive import ReportFormatError, decode, encode
 
 __all__ = ["SCHEMA", "Report", "ReportFormatError", "report_of"]
 
+Colour = Literal["gradient", "device"]
 SCHEMA = 1
 """Version of the JSON form; a reader refuses any other."""
 
@@ -43,11 +44,14 @@ class Report(Struct, frozen=True, dict=True):
         """One row a parameter: where it, its gradient and its optimizer state live."""
         return self.capture.placement
 
-    def to_text(self, *, width: int = 100, color: bool = False) -> str:
-        """Everything, as text; ``color`` for a terminal that shows ANSI colours."""
+    def to_text(self, *, width: int = 100, color: bool = False, order: Literal["model", "bytes"] = "model") -> str:
+        """Everything, as text; ``color`` for a terminal that shows ANSI colours.
+
+        ``order`` of the placement table: as in the model, or the largest first.
+        """
         from autograd_inspector.views.text import to_text
 
-        return to_text(self, width=width, color=color)
+        return to_text(self, width=width, color=color, order=order)
 
     def to_json(self) -> str:
         """Everything, as JSON that :meth:`from_json` reads."""
@@ -58,26 +62,29 @@ class Report(Struct, frozen=True, dict=True):
         """The report in JSON text; raises ReportFormatError for any other text or schema version."""
         return decode(text, cls, SCHEMA)
 
-    def to_dot(self, *, boxes: int = 40) -> str:
-        """The collapsed graph in the DOT language, in at most about that many boxes."""
+    def to_dot(self, *, boxes: int = 40, colour: Colour = "gradient") -> str:
+        """The collapsed graph in the DOT language, in at most about that many boxes.
+
+        ``colour`` of a box: by what gradient does there, or "device": by where its tensors live.
+        """
         from autograd_inspector.views.dot import to_dot
 
-        source: str = to_dot(self, boxes=boxes).source
+        source: str = to_dot(self, boxes=boxes, colour=colour).source
         return source
 
-    def to_svg(self, *, boxes: int = 40) -> str:
+    def to_svg(self, *, boxes: int = 40, colour: Colour = "gradient") -> str:
         """The collapsed graph as SVG; raises GraphvizMissingError when `dot` is not installed."""
         from autograd_inspector.views.dot import to_dot
         from autograd_inspector.views.render import svg_of
 
-        return svg_of(to_dot(self, boxes=boxes))
+        return svg_of(to_dot(self, boxes=boxes, colour=colour))
 
-    def render(self, path: str | os.PathLike[str], *, boxes: int = 40) -> Path:
+    def render(self, path: str | os.PathLike[str], *, boxes: int = 40, colour: Colour = "gradient") -> Path:
         """Draw the collapsed graph into a file; its suffix says how: .svg, .png, .pdf."""
         from autograd_inspector.views.dot import to_dot
         from autograd_inspector.views.render import render
 
-        return render(to_dot(self, boxes=boxes), Path(path))
+        return render(to_dot(self, boxes=boxes, colour=colour), Path(path))
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
         """Everything as one static HTML page, also written to ``path``."""

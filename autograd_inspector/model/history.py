@@ -77,11 +77,17 @@ def _exchanged(capture: Capture, exchange: Exchange) -> Iterator[str]:
         yield f"added {_listed([name for name, _ in exchange.added])}"
     if exchange.gone:
         yield f"took away {_listed([name for name, _ in exchange.gone])}"
-    changes = dict.fromkeys((before, after) for _, _, before, after in exchange.altered)
     if exchange.altered:
         kept = f"kept {_listed([name for name, *_ in exchange.altered])} as the same parameters"
-        before, after = next(iter(changes))
-        yield f"{kept}, now {after} instead of {before}" + (" (and others)" if len(changes) > 1 else "")
+        changes = list(dict.fromkeys(_difference(before, after) for _, _, before, after in exchange.altered))
+        yield f"{kept}, now {changes[0]}" + (" (and others)" if len(changes) > 1 else "")
+
+
+def _difference(before: str, after: str) -> str:
+    """Of shape, dtype and device only what changed."""
+    parts = zip(before.rsplit(" ", 2), after.rsplit(" ", 2), strict=True)
+    old, new = zip(*[pair for pair in parts if pair[0] != pair[1]], strict=True)
+    return f"{' '.join(new)} instead of {' '.join(old)}"
 
 
 def _before(capture: Capture, at: int) -> list[OptimizerRecord]:

@@ -21,7 +21,10 @@ Look = Literal["flowing", "still", "learnt", "given", "start", "broken"]
 
 
 class Box(Struct, frozen=True):
-    """``chain``: the module calls it is drawn in, outermost first. ``alarms``: what went wrong in it."""
+    """``chain``: the module calls it is drawn in, outermost first. ``alarms``: what went wrong in it.
+
+    ``devices``: where the tensors of its parameters and results live.
+    """
 
     id: int
     look: Look
@@ -31,6 +34,7 @@ class Box(Struct, frozen=True):
     notes: tuple[str, ...] = ()
     chain: tuple[int, ...] = ()
     leaf: bool = False
+    devices: tuple[str, ...] = ()
 
 
 class Link(Struct, frozen=True):
@@ -138,7 +142,13 @@ class _Drawing:
             tuple(notes),
             self._chain(key, nodes),
             all(node.leaf for node in nodes),
+            self._devices(nodes),
         )
+
+    def _devices(self, nodes: list[GraphNode]) -> tuple[str, ...]:
+        held = [node.tensor for node in nodes if node.leaf]
+        held += [tensor for node in nodes if node.op >= 0 for tensor in self.capture.ops[node.op].outputs]
+        return tuple(sorted({self.capture.tensors[tensor].device for tensor in held if tensor >= 0}))
 
     def _look(self, nodes: list[GraphNode], *, broken: bool) -> Look:
         if broken:

@@ -6,25 +6,22 @@ from graphviz import Digraph
 
 from autograd_inspector.report import Report
 from autograd_inspector.views import palette
-from autograd_inspector.views.boxes import Box, Link, Look, picture
+from autograd_inspector.views.boxes import Box, Link, picture
 from autograd_inspector.views.markup import LINE_BREAK, Markup, element, escaped, together
+from autograd_inspector.views.painting import Colour, devices_of, painted
 from autograd_inspector.views.palette import Paint
 from autograd_inspector.views.shown import shown
 
-_PAINTS: dict[Look, Paint] = {
-    "flowing": palette.FLOWING,
-    "still": palette.STILL,
-    "learnt": palette.LEARNT,
-    "given": palette.GIVEN,
-    "start": palette.START,
-    "broken": palette.BROKEN,
-}
 _FONT = "Helvetica,Arial,sans-serif"
 
 
-def to_dot(report: Report, *, boxes: int = 40) -> Digraph:
-    """Values flow downwards, from inputs and parameters to what backward starts from."""
+def to_dot(report: Report, *, boxes: int = 40, colour: Colour = "gradient") -> Digraph:
+    """Values flow downwards, from inputs and parameters to what backward starts from.
+
+    ``colour`` of the boxes: by what gradient does there, or by the device that their tensors live on.
+    """
     drawn = picture(report, limit=boxes)
+    paints = painted(drawn.boxes, colour)
     graph = Digraph("autograd")
     graph.attr(
         "graph",
@@ -50,8 +47,8 @@ def to_dot(report: Report, *, boxes: int = 40) -> Digraph:
         height="0.3",
     )
     graph.attr("edge", fontname=_FONT, fontsize="9", arrowsize="0.6", penwidth="1.1")
-    graph.attr(label=_html(_legend(drawn.boxes, drawn.links)))
-    _cluster(graph, drawn.boxes, 0, report)
+    graph.attr(label=_html(_legend(drawn.boxes, drawn.links, colour)))
+    _cluster(graph, drawn.boxes, 0, report, paints)
     for link in drawn.links:
         _edge(graph, link)
     return graph
@@ -62,17 +59,17 @@ def _html(label: Markup) -> str:
     return f"<{label}>" if label else ""
 
 
-def _cluster(graph: Digraph, boxes: tuple[Box, ...], depth: int, report: Report) -> None:
+def _cluster(graph: Digraph, boxes: tuple[Box, ...], depth: int, report: Report, paints: dict[int, Paint]) -> None:
     """Boxes of one level, those of one module call inside a frame; a frame around one box says nothing."""
     inside: dict[int, list[Box]] = {}
     for box in boxes:
         if len(box.chain) > depth:
             inside.setdefault(box.chain[depth], []).append(box)
         else:
-            _node(graph, box)
+            _node(graph, box, paints[box.id])
     for call, members in inside.items():
         if len(members) == 1:
-            _node(graph, members[0])
+            _node(graph, members[0], paints[members[0].id])
             continue
         record = report.capture.calls[call]
         name = record.path or (report.capture.models[record.root] if record.root >= 0 else record.type)
@@ -88,11 +85,10 @@ def _cluster(graph: Digraph, boxes: tuple[Box, ...], depth: int, report: Report)
                 tooltip=escaped(name),
                 margin="9",
             )
-            _cluster(frame, tuple(members), depth + 1, report)
+            _cluster(frame, tuple(members), depth + 1, report, paints)
 
 
-def _node(graph: Digraph, box: Box) -> None:
-    paint = _PAINTS[box.look]
+def _node(graph: Digraph, box: Box, paint: Paint) -> None:
     lines = [element("b", box.title)]
     if box.subtitle:
         lines.append(_small(box.subtitle, palette.QUIET))
@@ -136,8 +132,11 @@ def _edge(graph: Digraph, link: Link) -> None:
         )
 
 
-def _legend(boxes: tuple[Box, ...], links: tuple[Link, ...]) -> Markup:
+def _legend(boxes: tuple[Box, ...], links: tuple[Link, ...], colour: Colour) -> Markup:
     """What the colours mean, as far as they occur."""
+    if colour == "device":
+        said = [_small(f"■ {device}", paint.line) for device, paint in palette.devices(devices_of(boxes)).items()]
+        return together(*[piece for entry in said for piece in (entry, "    ")][:-1])
     kinds = {link.kind for link in links}
     looks = {box.look for box in boxes}
     entries = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 
 from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.history import history_of
 from autograd_inspector.model.location import Location
 from autograd_inspector.report import Report
 from autograd_inspector.views.dot import to_dot
@@ -12,6 +13,7 @@ from autograd_inspector.views.markup import Markup, element, together
 from autograd_inspector.views.render import DrawingError, GraphvizMissingError, svg_of
 from autograd_inspector.views.shown import counted, shown, size
 from autograd_inspector.views.summary import graph_line, headline
+from autograd_inspector.views.sums import sums_of
 from autograd_inspector.views.table import table_of
 from autograd_inspector.views.tree import Branch, branches
 
@@ -21,7 +23,7 @@ _OPEN = 2
 
 
 def to_html(report: Report) -> str:
-    """Findings, the picture, the module tree, the placement table, notes."""
+    """Findings, the picture, the module tree, the placement table and its history, notes."""
     style = Markup(files("autograd_inspector.views").joinpath("page.css").read_text(encoding="utf-8"))
     head = together(
         Markup('<meta charset="utf-8">'),
@@ -30,7 +32,7 @@ def to_html(report: Report) -> str:
         element("title", f"autograd inspector: {headline(report)}"),
         element("style", style),
     )
-    body = together(*_findings(report), *_graph(report), *_placement(report), *_notes(report))
+    body = together(*_findings(report), *_graph(report), *_placement(report), *_history(report), *_notes(report))
     page = element("html", element("head", head), element("body", body), lang="en")
     return f"<!doctype html>\n{page}\n"
 
@@ -114,12 +116,30 @@ def _placement(report: Report) -> list[Markup]:
         return []
     head = element("tr", *[element("th", header) for header in table.headers])
     rows = [element("tr", *[element("td", text) for text in row]) for row in table.rows[:_ROWS]]
-    common = [element("p", f"all of them: {table.common}", class_="quiet")] if table.common else []
+    said = [*sums_of(report.placement), *([f"all of them: {table.common}"] if table.common else [])]
     return [
         element("h2", "Placement"),
-        *common,
+        *[element("p", line, class_="quiet") for line in said],
         element("div", element("table", head, *rows), class_="placement"),
     ]
+
+
+def _history(report: Report) -> list[Markup]:
+    """Steps, loads and conversions, each with the line that did it."""
+    rows = []
+    for event in history_of(report.capture)[:_ROWS]:
+        place = report.capture.place(event.site)
+        times = f" ×{event.times:,}" if event.times > 1 else ""
+        cells = (
+            element("td", place.place if place else ""),
+            element("td", element("code", event.api), times),
+            element("td", event.said, class_="alarm" if event.alarming else ""),
+        )
+        rows.append(element("tr", *cells))
+    if not rows:
+        return []
+    table = element("table", *rows, class_="places")
+    return [element("h2", "What happened to parameters and state"), element("div", table, class_="history")]
 
 
 def _notes(report: Report) -> list[Markup]:

@@ -29,6 +29,21 @@ GIVEN = Paint("#ffffff", "#aab4c0")
 START = Paint("#fff4d6", "#d0a23a")
 BROKEN = Paint("#fdeceb", "#c62828")
 
+_DEVICES = (
+    FLOWING,
+    Paint("#e6f4ea", "#3d8b55"),
+    Paint("#fff4d6", "#d0a23a"),
+    Paint("#f3e8fb", "#8e63b8"),
+    Paint("#e3f4f4", "#2f8f8f"),
+    Paint("#fbe9e0", "#c0703a"),
+)
+
+
+def devices(names: list[str]) -> dict[str, Paint]:
+    """A colour for each device, in the order given; they repeat where there are more than colours."""
+    return {name: _DEVICES[number % len(_DEVICES)] for number, name in enumerate(names)}
+
+
 _TWINS = {
     PAPER: "#15191f",
     INK: "#e4e9ef",
@@ -48,6 +63,12 @@ _TWINS = {
     "#fff4d6": "#332a12",
     "#d0a23a": "#a37f2c",
     "#fdeceb": "#3a1917",
+    "#f3e8fb": "#2a1f36",
+    "#8e63b8": "#a98ccc",
+    "#e3f4f4": "#14302f",
+    "#2f8f8f": "#5fb5b3",
+    "#fbe9e0": "#35241a",
+    "#c0703a": "#d99a6c",
     "#fafbfd": "#191e25",
 }
 CLUSTER = "#fafbfd"

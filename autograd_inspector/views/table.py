@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Literal
 
 from msgspec import Struct
 
-from autograd_inspector.model.placement import OptimizerRecord, ParameterRow, Placement
-from autograd_inspector.model.totals import bytes_of
+from autograd_inspector.model.placement import OptimizerRecord, ParameterRow, Placement, Standing
+from autograd_inspector.model.totals import Total, bytes_of
 from autograd_inspector.views.shown import size
 
 HEADERS = ("parameter", "shape", "dtype", "device", "gradient", "optimizer", "state", "bytes + state")
@@ -25,21 +26,24 @@ class Table(Struct, frozen=True):
     rows: tuple[tuple[str, ...], ...]
 
 
-def table_of(placement: Placement) -> Table:
-    """One row for each kind of parameter, or of module where there are many; in the order of the model."""
+Order = Literal["model", "bytes"]
+
+
+def table_of(placement: Placement, order: Order = "model") -> Table:
+    """One row for each kind of parameter, or of module where there are many; as in the model, or the largest first."""
     optimizers = {optimizer.id: optimizer for optimizer in placement.optimizers}
-    facts = [(row, _facts(row, optimizers)) for row in placement.rows]
-    rows = _rows(facts, lambda row: row.name)
+    facts = [(row, _facts(row, optimizers, placement.standing(row))) for row in placement.rows]
+    rows = _rows(facts, lambda row: row.name, order)
     if len(rows) > _FEW:
-        rows = _rows([(row, ("", *cells[1:])) for row, cells in facts], _module)
+        rows = _rows([(row, ("", *cells[1:])) for row, cells in facts], _module, order)
     alike = [n for n in _HOISTED if len(rows) > 1 and len({row[n] for row in rows}) == 1]
     common = ", ".join(f"{HEADERS[n]} {rows[0][n]}" for n in alike if rows[0][n])
     kept = [n for n in range(len(HEADERS)) if n not in alike and any(row[n] for row in rows)]
     return Table(common, tuple(HEADERS[n] for n in kept), tuple(tuple(row[n] for n in kept) for row in rows))
 
 
-def _facts(row: ParameterRow, optimizers: dict[int, OptimizerRecord]) -> tuple[str, ...]:
-    return _list(row.shape), row.dtype, row.device, _gradient(row), _optimizer(row, optimizers), _state(row)
+def _facts(row: ParameterRow, optimizers: dict[int, OptimizerRecord], standing: Standing) -> tuple[str, ...]:
+    return _list(row.shape), row.dtype, row.device, _gradient(row), _optimizer(row, optimizers, standing), _state(row)
 
 
 def _module(row: ParameterRow) -> str:
@@ -49,7 +53,7 @@ def _module(row: ParameterRow) -> str:
 
 
 def _rows(
-    facts: list[tuple[ParameterRow, tuple[str, ...]]], name: Callable[[ParameterRow], str]
+    facts: list[tuple[ParameterRow, tuple[str, ...]]], name: Callable[[ParameterRow], str], order: Order
 ) -> list[tuple[str, ...]]:
     groups: dict[tuple[str, ...], list[ParameterRow]] = {}
     for row, cells in facts:
@@ -58,8 +62,9 @@ def _rows(
     for key, members in groups.items():
         pattern = _pattern([name(row) for row in members])
         times = f"  ×{len(members)}" if len(members) > 1 else ""
-        found.append((pattern + times, *key[1:], _bytes(members)))
-    return found
+        total = bytes_of(members)
+        found.append((-total.all if order == "bytes" else 0, (pattern + times, *key[1:], _bytes(total))))
+    return [row for _, row in sorted(found, key=lambda pair: pair[0])]
 
 
 def _list(shape: tuple[int, ...]) -> str:
@@ -76,11 +81,12 @@ def _gradient(row: ParameterRow) -> str:
     return " ".join(["yes", *unlike])
 
 
-def _optimizer(row: ParameterRow, optimizers: dict[int, OptimizerRecord]) -> str:
+def _optimizer(row: ParameterRow, optimizers: dict[int, OptimizerRecord], standing: Standing) -> str:
     optimizer = optimizers.get(row.optimizer)
     if optimizer is None:
         return "none"
-    return f"{optimizer.type}[{row.group}]" if len(optimizer.groups) > 1 else optimizer.type
+    name = f"{optimizer.type}[{row.group}]" if len(optimizer.groups) > 1 else optimizer.type
+    return f"{name}, {standing}" if standing in {"orphan", "no state"} else name
 
 
 def _state(row: ParameterRow) -> str:
@@ -99,9 +105,8 @@ def _state(row: ParameterRow) -> str:
     return ", ".join(parts)
 
 
-def _bytes(rows: list[ParameterRow]) -> str:
-    held = bytes_of(rows)
-    return f"{size(held.parameters)} + {size(held.state)}" if held.state else size(held.parameters)
+def _bytes(total: Total) -> str:
+    return f"{size(total.parameters)} + {size(total.state)}" if total.state else size(total.parameters)
 
 
 def _pattern(names: list[str]) -> str:

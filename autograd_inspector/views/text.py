@@ -13,11 +13,13 @@ from rich.text import Text
 from rich.tree import Tree
 
 from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.history import history_of
 from autograd_inspector.model.location import Location
 from autograd_inspector.report import Report
 from autograd_inspector.views.shown import counted, shown, size
 from autograd_inspector.views.summary import graph_line, headline
-from autograd_inspector.views.table import table_of
+from autograd_inspector.views.sums import sums_of
+from autograd_inspector.views.table import Order, table_of
 from autograd_inspector.views.tree import Branch, branches
 
 STYLES = {"error": "bold red", "warning": "bold yellow", "info": "bold cyan"}
@@ -26,8 +28,8 @@ _ROWS = 40
 _NAMES = 8
 
 
-def to_text(report: Report, *, width: int = 100, color: bool = False) -> str:
-    """Findings first, then the graph folded by module, then the placement table, then notes."""
+def to_text(report: Report, *, width: int = 100, color: bool = False, order: Order = "model") -> str:
+    """Findings first, then the graph folded by module, the placement table, what happened to it, notes."""
     console = Console(
         file=io.StringIO(),
         width=width,
@@ -42,7 +44,8 @@ def to_text(report: Report, *, width: int = 100, color: bool = False) -> str:
         for part in (
             *_findings(report),
             *_graph(report),
-            *_placement(report),
+            *_placement(report, order),
+            *_history(report),
             *_notes(report),
         ):
             console.print(part)
@@ -144,12 +147,13 @@ def _grow(tree: Tree, branch: Branch, depth: int) -> None:
             _grow(grown, child, depth - 1)
 
 
-def _placement(report: Report) -> Iterator[RenderableType]:
-    table = table_of(report.placement)
+def _placement(report: Report, order: Order) -> Iterator[RenderableType]:
+    table = table_of(report.placement, order)
     if not table.rows:
         return
     yield Text("")
     yield Text("placement: where parameters, gradients and optimizer state live", "bold")
+    yield from (Text(line, "dim") for line in sums_of(report.placement))
     if table.common:
         yield Text(f"all of them: {shown(table.common)}", "dim")
     grid = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
@@ -160,6 +164,26 @@ def _placement(report: Report) -> Iterator[RenderableType]:
     yield grid
     if len(table.rows) > _ROWS:
         yield Text(f"… and {counted(len(table.rows) - _ROWS, 'row')} more", "dim")
+
+
+def _history(report: Report) -> Iterator[RenderableType]:
+    events = history_of(report.capture)
+    if not events:
+        return
+    yield Text("")
+    yield Text("what happened to parameters and state", "bold")
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="cyan", no_wrap=True)
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for event in events[:_ROWS]:
+        place = report.capture.place(event.site)
+        times = f" ×{event.times:,}" if event.times > 1 else ""
+        said = Text(shown(event.said, 400), "yellow" if event.alarming else "")
+        grid.add_row(shown(place.place, 60) if place else "", Text(shown(event.api, 50) + times), said)
+    yield grid
+    if len(events) > _ROWS:
+        yield Text(f"… and {counted(len(events) - _ROWS, 'event')} more", "dim")
 
 
 def _notes(report: Report) -> Iterator[RenderableType]:

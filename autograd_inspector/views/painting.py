@@ -1,0 +1,35 @@
+"""Which colour a box gets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from autograd_inspector.views import palette
+from autograd_inspector.views.boxes import Box, Look
+from autograd_inspector.views.palette import Paint
+
+Colour = Literal["gradient", "device"]
+
+_LOOKS: dict[Look, Paint] = {
+    "flowing": palette.FLOWING,
+    "still": palette.STILL,
+    "learnt": palette.LEARNT,
+    "given": palette.GIVEN,
+    "start": palette.START,
+    "broken": palette.BROKEN,
+}
+
+
+def painted(boxes: Iterable[Box], colour: Colour) -> dict[int, Paint]:
+    """The colours of each box: by what gradient does there, or by device (grey where it holds nothing)."""
+    boxes = tuple(boxes)
+    if colour == "gradient":
+        return {box.id: _LOOKS[box.look] for box in boxes}
+    paints = palette.devices(devices_of(boxes))
+    return {box.id: paints.get(" and ".join(box.devices), palette.STILL) for box in boxes}
+
+
+def devices_of(boxes: Iterable[Box]) -> list[str]:
+    """The devices, and combinations of them, that occur in boxes."""
+    return sorted({" and ".join(box.devices) for box in boxes if box.devices})
