@@ -101,6 +101,8 @@ class Session:
             without_own_frames(error)
         text = "" if error is None else _told(error)
         try:
+            if error is not None:
+                tape.ended_by(error, text)
             self._stack.close()
             if not tape.closed:
                 with DisableTorchFunction():

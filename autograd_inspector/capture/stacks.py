@@ -6,7 +6,7 @@ import sys
 import sysconfig
 from functools import lru_cache
 from pathlib import Path
-from types import CodeType, FrameType
+from types import CodeType, FrameType, TracebackType
 
 import torch
 
@@ -125,6 +125,20 @@ class Stacks:
             site = self.keys[key] = len(self.chains)
             self.chains.append([(code, lasti, classify(code.co_filename) != USER)])
         return site
+
+    def of_traceback(self, traceback: TracebackType | None, inside: FrameType) -> int:
+        """The id of the user's innermost frame of an exception that passed through ``inside``; -1 when it did not."""
+        passed, found = False, -1
+        while traceback is not None:
+            code = traceback.tb_frame.f_code
+            passed = passed or traceback.tb_frame is inside
+            if passed and traceback.tb_frame is not inside and classify(code.co_filename) == USER:
+                key = (id(code), traceback.tb_lasti)
+                found = self.keys.setdefault(key, len(self.chains))
+                if found == len(self.chains):
+                    self.chains.append([(code, traceback.tb_lasti, False)])
+            traceback = traceback.tb_next
+        return found
 
     def of_line(self, site: int, lineno: int) -> int:
         """The user's frame of a site, moved to another line of the same function."""

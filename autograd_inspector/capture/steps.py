@@ -140,7 +140,7 @@ class Steps:
         return bool(self._open) and self._optimizers.number_of(optimizer) == self._open[-1].optimizer
 
     def _end(self, optimizer: Optimizer, opened: _OpenStep) -> None:
-        self._record(opened, "", type(optimizer).__name__)
+        self._record(opened, "", type(optimizer).__name__, opened.site)
         number = opened.optimizer
         self._optimizers.look(optimizer, number)
         record = self.tape.optimizers[number]
@@ -150,9 +150,11 @@ class Steps:
         """Steps that never came back: the exception that left them is known to whoever closes the capture."""
         while self._open:
             opened = self._open.pop()
-            self._record(opened, "raised", self.tape.optimizers[opened.optimizer].type)
+            site, text = self.tape.raised
+            where = site if site >= 0 else opened.site
+            self._record(opened, text if site >= 0 else "raised", self.tape.optimizers[opened.optimizer].type, where)
 
-    def _record(self, opened: _OpenStep, error: str, kind: str) -> None:
+    def _record(self, opened: _OpenStep, error: str, kind: str, site: int) -> None:
         tape = self.tape
         facts, writes, gradients = [], [], []
         unseen = False
@@ -169,9 +171,7 @@ class Steps:
             else:
                 grad_after = -1
             facts.append(ParameterStep(number, gradient, version, after, grad_version, grad_after))
-        op = tape.append(
-            f"{kind}.step", tuple(gradients), writes=tuple(writes), traits=STEP, site=opened.site, error=error
-        )
+        op = tape.append(f"{kind}.step", tuple(gradients), writes=tuple(writes), traits=STEP, site=site, error=error)
         tape.steps.append(
             Step(
                 op,

@@ -82,6 +82,8 @@ class Tape:
     _bounds: tuple[list[int], list[int], list[int]] = field(default_factory=lambda: ([], [], []))
     _bounded: int = 0
     _suspender: FrameType | None = None
+    raised: tuple[int, str] = (-1, "")
+    """(site, text) of the exception that left an optimizer step, inside which nothing is recorded."""
     closed: bool = False
     """Nothing is recorded any more: the capture ended, its own failure ended it, or this is a forked child."""
     mode: object = None
@@ -131,6 +133,11 @@ class Tape:
     def suspend(self, frame: FrameType | None) -> None:
         """Stop recording for as long as that frame runs."""
         self.recording, self._suspender = False, frame
+
+    def ended_by(self, error: BaseException, text: str) -> None:
+        """The capture ends with an exception: one that left a running step says where in the step it was raised."""
+        if self._suspender is not None:
+            self.raised = (self.stacks.of_traceback(error.__traceback__, self._suspender), text)
 
     def resume(self) -> FrameType | None:
         """Record again; returns the frame that had suspended."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from autograd_inspector.model.finding import Finding
-from autograd_inspector.model.op import Op
+from autograd_inspector.model.location import Location
+from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.rules.catalogue import Facts, rule, unique
 from autograd_inspector.rules.receivers import receiver
 from autograd_inspector.rules.saving import VIEWS
@@ -73,6 +75,9 @@ def forbidden_inplace(facts: Facts) -> Iterator[Finding]:
     """
     for op in facts.capture.ops:
         for text, what, fix in _FORBIDDEN if op.error else ():
+            if text in op.error and op.has(Trait.STEP):
+                yield _in_step(facts, op, what, fix)
+                break
             if text in op.error and op.inputs:
                 yield _finding(facts, op, what, fix)
                 break
@@ -105,6 +110,37 @@ def _finding(facts: Facts, op: Op, what: str, fix: str) -> Finding:
         (name, op.name),
         ops=(op.index,),
     )
+
+
+def _in_step(facts: Facts, op: Op, what: str, fix: str) -> Finding:
+    """An optimizer of the program's own that updates its parameters with grad mode on."""
+    place = facts.capture.place(op.site)
+    name = receiver(place, _called(place)) or "a parameter"
+    calls = [step.site for step in facts.capture.steps if step.op == op.index]
+    return Finding(
+        "AG203",
+        "forbidden-inplace",
+        "error" if facts.capture.error else "info",
+        f"`{op.name}` cannot modify {name} in place: {name} {what}",
+        f"Decorate step() with `@torch.no_grad()`, as torch's own optimizers do. {fix}".replace("{name}", name),
+        unique(
+            [
+                *facts.chain(op.site, "modified in place here"),
+                *(place for site in calls for place in facts.chain(site, "step() called here")),
+            ]
+        ),
+        (name, op.name),
+        ops=(op.index,),
+    )
+
+
+def _called(place: Location | None) -> str:
+    """The name of the function that an expression calls."""
+    found = _CALL.match(place.expression) if place is not None else None
+    return found["name"] if found is not None else ""
+
+
+_CALL = re.compile(r"(?:[\w.\[\]'\"]+\.)?(?P<name>\w+)\(")
 
 
 def _made(facts: Facts, target: int) -> Op | None:

@@ -10,6 +10,7 @@ from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
 from autograd_inspector.rules.catalogue import Facts, joined, rule, unique
 from autograd_inspector.rules.older import older_graph
+from autograd_inspector.rules.saving import VIEWS
 
 FREED = "backward through the graph a second time"
 
@@ -70,6 +71,7 @@ def _freed(facts: Facts, run: Backward, earlier: list[Backward]) -> Finding:
                 # What asks for a gradient and then goes on with the graph has to keep it.
                 *(facts.chain(freed_by.site, "graph freed here") if freed_by.api == "grad" and unstepped else ()),
                 *(facts.chain(made.site, "carried over from here") if made is not None else ()),
+                *(place for op in _viewed(facts, made) for place in facts.chain(op.site, "computed here")),
                 *facts.chain(reader.site, "used again here"),
                 *facts.chain(freed_by.site, "graph freed here"),
                 *facts.chain(run.site, "second backward here"),
@@ -119,6 +121,14 @@ def _twice(
         ),
         tuple(dict.fromkeys([*names, *(facts.name(t) for t in run.roots)])),
     )
+
+
+def _viewed(facts: Facts, made: Op | None) -> list[Op]:
+    """Where the carried tensor is a part of something (`h = context[0]`), the op that computed the whole."""
+    base = made
+    while base is not None and base.name in VIEWS and base.inputs:
+        base = facts.flow.birth(base.inputs[0])
+    return [] if base is None or base is made else [base]
 
 
 def _unstepped(facts: Facts, first: Backward, second: Backward) -> bool:
