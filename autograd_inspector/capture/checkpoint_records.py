@@ -22,6 +22,7 @@ from autograd_inspector.model.checkpoint import (
     SavedParameter,
     SavedTensor,
     Slot,
+    SlotKind,
     Target,
 )
 
@@ -65,8 +66,17 @@ def saved_optimizer(path: Path, state: Mapping[str, Any], locations: Locations) 
             name = names[place] if place < len(names) else key if isinstance(key, str) else ""
             held = tuple(saved_tensor(n, t, locations) for n, t in tensors_in("", entries.get(key, {})))
             parameters.append(SavedParameter(key, name, held))
-        groups.append(SavedGroup(settings_of(dict(group)), tuple(parameters)))
+        groups.append(SavedGroup(_settings(dict(group)), tuple(parameters)))
     return SavedOptimizer(path, tuple(groups))
+
+
+def _settings(group: dict[str, Any]) -> dict[str, str]:
+    """The settings as text; of those whose value is not for reading (a tensor, a long list) the type in angles."""
+    whole = {str(name): f"<{type(value).__name__}>" for name, value in group.items() if name not in _NO_SETTINGS}
+    return whole | settings_of({name: value for name, value in group.items() if name not in _NO_SETTINGS})
+
+
+_NO_SETTINGS = ("params", "param_names")
 
 
 def target_of(model: nn.Module | None, optimizer: Optimizer | None) -> Target:
@@ -79,6 +89,7 @@ def target_of(model: nn.Module | None, optimizer: Optimizer | None) -> Target:
         has_optimizer=optimizer is not None,
         slots=() if model is None else tuple(_slots(model)),
         names=tuple(map(str, names)) if any(names) else (),
+        defaults=() if optimizer is None else tuple(map(str, optimizer.defaults)),
         own_loading=optimizer is not None and type(optimizer).load_state_dict is not Optimizer.load_state_dict,
     )
 
@@ -86,25 +97,24 @@ def target_of(model: nn.Module | None, optimizer: Optimizer | None) -> Target:
 def _slots(model: nn.Module) -> Iterator[Slot]:
     """Every name of the model's state_dict, those of tied parameters each."""
     hooked: list[str] = []
+    owners: dict[int, int] = {}
     for prefix, module in model.named_modules(remove_duplicate=False):
         path = f"{prefix}." if prefix else ""
         if _loads_itself(module):
             hooked.append(path)
         special = any(path.startswith(outer) for outer in hooked)
-        for name, parameter in module._parameters.items():
-            if parameter is not None:
-                yield _slot(f"{path}{name}", "parameter", parameter, hooked=special)
-        for name, buffer in module._buffers.items():
-            if buffer is not None and name not in module._non_persistent_buffers_set:
-                yield _slot(f"{path}{name}", "buffer", buffer, hooked=special)
+        kept = {n: b for n, b in module._buffers.items() if n not in module._non_persistent_buffers_set}
+        for name, tensor in (*module._parameters.items(), *kept.items()):
+            if tensor is not None:
+                kind: SlotKind = "parameter" if name in module._parameters else "buffer"
+                owner = owners.setdefault(id(tensor), len(owners))
+                lazy = is_lazy(tensor)
+                shape = () if lazy else tuple(shape_of(tensor))
+                yield Slot(
+                    f"{path}{name}", kind, shape, short(tensor.dtype), short(tensor.device), owner, special, lazy
+                )
         if type(module).get_extra_state is not nn.Module.get_extra_state:
             yield Slot(f"{path}_extra_state", "extra", (), "", "", hooked=special)
-
-
-def _slot(name: str, kind: Any, tensor: Tensor, *, hooked: bool) -> Slot:
-    if is_lazy(tensor):
-        return Slot(name, kind, (), short(tensor.dtype), short(tensor.device), id(tensor), hooked, lazy=True)
-    return Slot(name, kind, tuple(shape_of(tensor)), short(tensor.dtype), short(tensor.device), id(tensor), hooked)
 
 
 def _loads_itself(module: nn.Module) -> bool:

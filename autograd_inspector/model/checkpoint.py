@@ -93,13 +93,15 @@ class Target(Struct, frozen=True, omit_defaults=True):
     """What the checkpoint is to be loaded into.
 
     ``slots``: the names of the model's state_dict, () without a model. ``names``: what the optimizer's own groups call
-    their parameters. ``own_loading``: the optimizer's class overrides ``load_state_dict``.
+    their parameters; ``defaults``: the settings that its step reads from each group.
+    ``own_loading``: its class overrides ``load_state_dict``.
     """
 
     has_model: bool = False
     has_optimizer: bool = False
     slots: tuple[Slot, ...] = ()
     names: tuple[str, ...] = ()
+    defaults: tuple[str, ...] = ()
     own_loading: bool = False
 
 

@@ -16,15 +16,21 @@ def opening(checkpoint: Checkpoint) -> list[str]:
     source = repr(checkpoint.source)
     match checkpoint.format:
         case "dict":
-            return []
+            return ["state = checkpoint  # the dict that was inspected"]
         case "safetensors":
-            return [f"state = safetensors.torch.load_file({source})"]
+            return ["import safetensors.torch", f"state = safetensors.torch.load_file({source})"]
         case "sharded safetensors":
             files = f"sorted(pathlib.Path({source}).glob('*.safetensors'))"
-            return ["state = {}", f"for shard in {files}:", "    state |= safetensors.torch.load_file(shard)"]
+            loop = [f"for shard in {files}:", "    state |= safetensors.torch.load_file(shard)"]
+            return ["import pathlib, safetensors.torch", "state = {}", *loop]
         case "sharded torch.save":
             load = "torch.load(shard, map_location='cpu', weights_only=True)"
-            return ["state = {}", f"for shard in sorted(pathlib.Path({source}).glob('*.bin')):", f"    state |= {load}"]
+            return [
+                "import pathlib",
+                "state = {}",
+                f"for shard in sorted(pathlib.Path({source}).glob('*.bin')):",
+                f"    state |= {load}",
+            ]
         case _:
             mapped = "" if "legacy" in checkpoint.format else "mmap=True, "
             return [f"state = torch.load({source}, map_location='cpu', {mapped}weights_only=True)"]
@@ -52,7 +58,7 @@ def renamed(renaming: Renaming, source: str) -> str:
     return f"{{{name}: tensor for name, tensor in {source}.items(){condition}}}"
 
 
-def names_listed(names: list[str]) -> list[str]:
+def names_listed(names: list[object]) -> list[str]:
     """A list of names as source, in lines short enough to be read."""
     return pprint.pformat(names, width=_WIDTH, compact=True).split("\n")
 

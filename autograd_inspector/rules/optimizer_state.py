@@ -10,6 +10,7 @@ from autograd_inspector.model.finding import Finding, Severity
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.placement import OptimizerRecord, ParameterRow, StateEntry
 from autograd_inspector.rules.catalogue import Facts, folded, joined, rule, unique
+from autograd_inspector.rules.checkpoint import before_loading
 from autograd_inspector.rules.cutting import differentiable
 from autograd_inspector.rules.pasted import state_moved, variable
 
@@ -45,6 +46,7 @@ def state_device(facts: Facts) -> Iterator[Finding]:
     References
         torch.optim.Optimizer.load_state_dict (it moves state to its parameter's device).
     """
+    yield from before_loading(facts, "AG401")
     for optimizer in facts.capture.placement.optimizers:
         wrong = [(row, entry) for row, entry in _own(facts, optimizer, device=True) if entry.device != row.device]
         if wrong:
@@ -79,6 +81,7 @@ def state_dtype(facts: Facts) -> Iterator[Finding]:
     References
         torch.optim.Optimizer.load_state_dict; torch.nn.Module.to.
     """
+    yield from before_loading(facts, "AG402")
     for optimizer in facts.capture.placement.optimizers:
         wrong = [(row, entry) for row, entry in _own(facts, optimizer, device=False) if _clashing(row, entry)]
         if wrong:

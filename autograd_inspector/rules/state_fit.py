@@ -9,6 +9,7 @@ from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.placement import Held, OptimizerRecord, ParameterRow, StateEntry
 from autograd_inspector.rules.catalogue import Facts, folded, joined, rule, unique
+from autograd_inspector.rules.checkpoint import before_loading
 
 _ELEMENTWISE = {
     "exp_avg",
@@ -64,6 +65,7 @@ def state_shape(facts: Facts) -> Iterator[Finding]:
     References
         torch.optim.Optimizer.load_state_dict ("no shape checks" in its notes).
     """
+    yield from before_loading(facts, "AG403")
     swapped: set[int] = set()
     for change in facts.capture.changes:
         if change.kind == "state_swapped":

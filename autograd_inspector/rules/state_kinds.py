@@ -1,0 +1,62 @@
+"""What optimizers keep for a parameter, by the names that they give it."""
+
+from __future__ import annotations
+
+ELEMENTWISE = frozenset(
+    {
+        "exp_avg",
+        "exp_avg_sq",
+        "max_exp_avg_sq",
+        "exp_inf",
+        "momentum_buffer",
+        "square_avg",
+        "grad_avg",
+        "acc_delta",
+        "sum",
+        "ax",
+        "prev",
+        "step_size",
+        "z",
+    }
+)
+"""State that torch's own and schedule-free optimizers keep once for each element of the parameter."""
+
+OWN_STATE = {
+    "SGD": {"momentum_buffer"},
+    "Adam": {"step", "exp_avg", "exp_avg_sq", "max_exp_avg_sq"},
+    "AdamW": {"step", "exp_avg", "exp_avg_sq", "max_exp_avg_sq"},
+    "RMSprop": {"step", "square_avg", "momentum_buffer", "grad_avg"},
+    "Adagrad": {"step", "sum"},
+}
+"""The state of the optimizers that checkpoints are mixed up between."""
+
+LATER_SETTINGS = frozenset(
+    {"maximize", "foreach", "capturable", "differentiable", "fused", "amsgrad", "nesterov", "decoupled_weight_decay"}
+)
+"""Settings that came to torch's optimizers in later versions, and that loading fills in where they are missing."""
+
+_MANTISSA = {
+    "float64": (52, 11),
+    "float32": (23, 8),
+    "float16": (10, 5),
+    "bfloat16": (7, 8),
+    "float8_e4m3fn": (3, 4),
+    "float8_e5m2": (2, 5),
+    "complex128": (52, 11),
+    "complex64": (23, 8),
+    "complex32": (10, 5),
+}
+"""Floating dtype -> bits of mantissa and exponent (of each part)."""
+
+
+def floating(dtype: str) -> bool:
+    """Whether ``torch.is_floating_point`` holds for the dtype."""
+    return dtype.startswith(("float", "bfloat"))
+
+
+def loses(before: str, after: str, *, codes: bool) -> bool:
+    """Whether a cast can change values; ``codes``: integers stand for something else (8-bit state)."""
+    if before in _MANTISSA and after in _MANTISSA:
+        narrower = any(new < old for old, new in zip(_MANTISSA[before], _MANTISSA[after], strict=True))
+        return narrower or (before.startswith("complex") and not after.startswith("complex"))
+    return before in _MANTISSA or (codes and after in _MANTISSA)
