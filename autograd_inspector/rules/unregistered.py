@@ -60,7 +60,8 @@ def unregistered_parameter(facts: Facts) -> Iterator[Finding]:
     """
     if _EMPTY in facts.capture.error:
         yield _empty(facts)
-    found = facts.unregistered
+    # A parameter that forward wraps around another's values is that one's loss: AG101 tells it.
+    found = facts.unregistered - {t for cut in facts.severed if cut.cause == "detached" for t in cut.through}
     if found:
         yield _finding(facts, sorted(found))
 

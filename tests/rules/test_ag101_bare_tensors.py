@@ -145,3 +145,30 @@ def test_adapter_merged_through_data():
         severity="warning", where=Merged,
     )  # fmt: skip
     silent(lambda: program(Added))
+
+
+def test_weight_wrapped_anew_in_each_forward():
+    """`nn.Parameter(self.weight / norm)` starves the weight: that is one mistake, and one finding."""
+
+    class Equalized(nn.Module):
+        def __init__(self, wrap):
+            super().__init__()
+            self.weight, self.bias, self.wrap = nn.Parameter(torch.randn(3, 4)), nn.Parameter(torch.zeros(3)), wrap
+
+        def forward(self, x):
+            weight = self.weight / self.weight.norm()
+            if self.wrap:
+                weight = nn.Parameter(weight)
+            return nn.functional.linear(x, weight, self.bias)
+
+    def program(*, wrap):
+        net = Equalized(wrap)
+        optimizer = torch.optim.Adam(net.parameters())
+        for _ in range(2):
+            trained(optimizer, net(torch.ones(2, 4)).pow(2).mean())
+
+    diagnosed(
+        lambda: program(wrap=True), "AG101", "weight = nn.Parameter(weight)", "weight",
+        severity="warning", where=Equalized,
+    )  # fmt: skip
+    silent(lambda: program(wrap=False))
