@@ -13,7 +13,7 @@ from autograd_inspector.rules.flat import ROUNDS, flattened
 
 @rule("AG303", "zero-gradient")
 def zero_gradient(facts: Facts) -> Iterator[Finding]:
-    """The gradient is exactly zero: a dead ReLU, a saturated clamp, sign or round. All but the last need `values=True`.
+    """The gradient is exactly zero: a dead ReLU, a saturated clamp (seen with `values=True`), sign or round.
 
     Why it matters
         The parameter has a gradient, the optimizer steps it, and it never moves.
