@@ -9,6 +9,7 @@ from pathlib import Path
 
 from autograd_inspector.arguments import codes, numbered, written
 from autograd_inspector.failure import failure_of
+from autograd_inspector.model.checkpoint import CheckpointError
 from autograd_inspector.report import Report
 from autograd_inspector.terminal.notebook import NotebookError, run_notebook
 from autograd_inspector.terminal.script import Outcome, run_script
@@ -76,6 +77,16 @@ def _show(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     return 0
 
 
+def _checkpoint(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+    from autograd_inspector.live import inspect_checkpoint
+
+    try:
+        report = inspect_checkpoint(options.file)
+    except CheckpointError as error:
+        parser.error(f"checkpoint: {error}")
+    return _conclude(Outcome(0, ((0, report),)), options)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="autograd-inspect",
@@ -86,7 +97,7 @@ def _parser() -> argparse.ArgumentParser:
             2 bad usage; a script that calls sys.exit(n) keeps its n
             """),
     )
-    commands = parser.add_subparsers(required=True, metavar="run | rule | show")
+    commands = parser.add_subparsers(required=True, metavar="run | rule | show | checkpoint")
     run = commands.add_parser("run", help="inspect a script or a notebook")
     run.add_argument("--values", action="store_true", help="let rules read tensor values (NaN, zero gradients)")
     run.add_argument(
@@ -113,6 +124,11 @@ def _parser() -> argparse.ArgumentParser:
     show = commands.add_parser("show", help="print a report that was written with --json")
     show.add_argument("report", help="report.json")
     show.set_defaults(command=_show)
+    checkpoint = commands.add_parser("checkpoint", help="tell what a checkpoint holds; nothing of it is run or loaded")
+    checkpoint.add_argument("--html", metavar="FILE", help="also write the report as a web page")
+    checkpoint.add_argument("--json", metavar="FILE", help="also write the report as JSON")
+    checkpoint.add_argument("file", help="checkpoint.pt, model.safetensors, or a folder of shards")
+    checkpoint.set_defaults(command=_checkpoint, quiet=False, fail_on="error")
     return parser
 
 

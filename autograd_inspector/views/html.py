@@ -8,6 +8,7 @@ from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.history import history_of
 from autograd_inspector.model.location import Location
 from autograd_inspector.report import Report
+from autograd_inspector.views.checkpoint_html import checkpoint_section
 from autograd_inspector.views.dot import to_dot
 from autograd_inspector.views.markup import Markup, element, together
 from autograd_inspector.views.render import DrawingError, GraphvizMissingError, svg_of
@@ -32,7 +33,8 @@ def to_html(report: Report) -> str:
         element("title", f"autograd inspector: {headline(report)}"),
         element("style", style),
     )
-    body = together(*_findings(report), *_graph(report), *_placement(report), *_history(report), *_notes(report))
+    after = (*_graph(report), *_placement(report), *_history(report), *_notes(report))
+    body = together(*_findings(report), *checkpoint_section(report), *after)
     page = element("html", element("head", head), element("body", body), lang="en")
     return f"<!doctype html>\n{page}\n"
 

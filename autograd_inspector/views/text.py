@@ -16,6 +16,7 @@ from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.history import history_of
 from autograd_inspector.model.location import Location
 from autograd_inspector.report import Report
+from autograd_inspector.views.checkpoint_text import checkpoint_section
 from autograd_inspector.views.shown import counted, shown, size
 from autograd_inspector.views.summary import graph_line, headline
 from autograd_inspector.views.sums import sums_of
@@ -43,6 +44,7 @@ def to_text(report: Report, *, width: int = 100, color: bool = False, order: Ord
     with console.capture() as text:
         for part in (
             *_findings(report),
+            *checkpoint_section(report),
             *_graph(report),
             *_placement(report, order),
             *_history(report),

@@ -1,0 +1,45 @@
+"""The checkpoint's section of the text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.box import SIMPLE_HEAD
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from autograd_inspector.report import Report
+from autograd_inspector.views.checkpoint import Part, contents_of
+from autograd_inspector.views.shown import counted, shown
+
+_ROWS = 40
+
+
+def checkpoint_section(report: Report) -> Iterator[RenderableType]:
+    """What the checkpoint holds, what goes where, and the statements that load it."""
+    contents = contents_of(report)
+    if contents is None:
+        return
+    yield Text("")
+    yield Text(f"checkpoint: {shown(contents.title, 600)}", "bold")
+    for part in contents.parts:
+        yield from _part(part)
+    if contents.plan:
+        yield Text("")
+        yield Text("to load it:", "bold")
+        yield from (Text(f"  {shown(line, 400)}", "green") for line in contents.plan)
+
+
+def _part(part: Part) -> Iterator[RenderableType]:
+    yield Text("")
+    yield Text(shown(part.title), "bold")
+    yield from (Text(shown(line, 400), "dim") for line in part.lines)
+    grid = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
+    for number, header in enumerate(part.headers):
+        grid.add_column(header, overflow="fold", style="bold" if number == 0 else "")
+    for row in part.rows[:_ROWS]:
+        grid.add_row(*[Text(shown(text)) for text in row])
+    yield grid
+    if len(part.rows) > _ROWS:
+        yield Text(f"… and {counted(len(part.rows) - _ROWS, 'row')} more", "dim")
