@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from torch import Tensor
 
@@ -11,8 +12,10 @@ from autograd_inspector.capture.registry import shape_of
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.model.event import Exchange
 
-Content = tuple[int, str]
-"""(tensor id, its shape, dtype and device)."""
+Facts = tuple[Any, Any, Any]
+"""(shape, dtype, device)."""
+Content = tuple[int, Facts]
+"""(tensor id, its facts)."""
 
 
 class Contents:
@@ -29,7 +32,10 @@ class Contents:
 
     def look(self, model: int, parameters: Iterable[tuple[str, Tensor]]) -> None:
         """Note what is no longer as it was; the first look only remembers."""
-        now = {name: (self.tape.id_of(parameter), _described(parameter)) for name, parameter in parameters}
+        now: dict[str, Content] = {
+            name: (self.tape.id_of(parameter), (shape_of(parameter), parameter.dtype, parameter.device))
+            for name, parameter in parameters
+        }
         before = self._models.get(model)
         self._models[model] = now
         if before is None or before == now:
@@ -43,7 +49,7 @@ class Contents:
             gone=tuple((name, content[0]) for name, content in before.items() if name not in now),
             added=tuple((name, content[0]) for name, content in now.items() if name not in before),
             altered=tuple(
-                (n, now[n][0], before[n][1], now[n][1])
+                (n, now[n][0], _described(before[n][1]), _described(now[n][1]))
                 for n in both
                 if before[n][0] == now[n][0] and before[n] != now[n]
             ),
@@ -51,5 +57,6 @@ class Contents:
         self.tape.exchanges.append(exchange)
 
 
-def _described(parameter: Tensor) -> str:
-    return f"{list(shape_of(parameter))} {short(parameter.dtype)} {short(parameter.device)}"
+def _described(facts: Facts) -> str:
+    shape, dtype, device = facts
+    return f"{list(shape)} {short(dtype)} {short(device)}"

@@ -178,6 +178,7 @@ class Walk:
 
 
 @cache
+@cache
 def short(value: Any) -> str:
     """The name of a dtype or device, without ``torch.``: one string for each."""
     return str(value).removeprefix("torch.")

@@ -138,7 +138,8 @@ class Modules:
         registry = self.tape.registry
         current = self.current[number] = {}
         wrapper = _wrapper_prefix(root)
-        for given, parameter in root.named_parameters(remove_duplicate=False):
+        parameters = list(root.named_parameters(remove_duplicate=False))
+        for given, parameter in parameters:
             name = given.removeprefix(wrapper)
             self._name(parameter, number, name)
             current[name] = self.tape.id_of(parameter)
@@ -148,7 +149,7 @@ class Modules:
             registry.buffers.add(self.tape.id_of(buffer))
         for name, tensor in plain_attributes(self.tape, root):
             self.plain.setdefault(name, {})[tensor] = None
-        self.contents.look(number, root.named_parameters(remove_duplicate=False))
+        self.contents.look(number, parameters)
         return self.roots[number]
 
     def adopt(self, parameters: Iterable[Tensor]) -> None:

@@ -32,6 +32,8 @@ class Optimizers:
         self._guard = guard
         self._known: dict[int, tuple[weakref.ref[Optimizer], int]] = {}
         self._dirty: set[int] = set()
+        self._lives: dict[int, tuple[tuple[int, ...], ...]] = {}
+        """Python's ids of the parameters of each group at the last look; the optimizer keeps those alive."""
         self._marks: dict[int, int] = {}
         """What the state was at the last look, to notice what the program exchanges by hand."""
         self._changes = 0
@@ -83,13 +85,17 @@ class Optimizers:
         return [(number, optimizer) for number, optimizer in pairs if optimizer is not None]
 
     def _refresh(self, optimizer: Optimizer, number: int) -> None:
-        ids = []
-        for group in optimizer.param_groups:
-            ids.append(tuple(self.tape.id_of(p) for p in group["params"]))
-            self.tape.registry.parameters.update(ids[-1])
-        self.tape.optimizers[number] = replace(
-            self.tape.optimizers[number], parameters=tuple(ids), groups=tuple(map(settings_of, optimizer.param_groups))
-        )
+        """Read the groups; their parameters only where they are others than at the last look."""
+        groups = optimizer.param_groups
+        lives = tuple([tuple(map(id, group["params"])) for group in groups])
+        record = self.tape.optimizers[number]
+        parameters = record.parameters
+        if self._lives.get(number) != lives:
+            self._lives[number] = lives
+            parameters = tuple([tuple(map(self.tape.id_of, group["params"])) for group in groups])
+            for ids in parameters:
+                self.tape.registry.parameters.update(ids)
+        self.tape.optimizers[number] = replace(record, parameters=parameters, groups=tuple(map(settings_of, groups)))
 
     def _created(self, optimizer: Optimizer, _args: Any, _kwargs: Any, _before: Any) -> None:
         if not hasattr(optimizer, "param_groups"):

@@ -47,17 +47,20 @@ def row_of(tape: Tape, parameter: Tensor, optimizer: int, group: int, state: Any
     """The facts of one parameter, its gradient and its state."""
     grad = parameter.grad if parameter.is_leaf else None
     return ParameterRow(
-        **held(tape, parameter),
+        *held(tape, parameter),
         tensor=tape.id_of(parameter),
         requires_grad=parameter.requires_grad,
-        gradient=None if grad is None else Gradient(**held(tape, grad), version=version_of(grad)),
+        gradient=None if grad is None else Gradient(*held(tape, grad), version=version_of(grad)),
         optimizer=optimizer,
         group=group,
-        state=tuple(
-            StateEntry(**held(tape, value), name=name, tensor=tape.id_of(value))
-            for name, value in tensors_in("", state)
-        ),
+        state=tuple(_entry(tape, name, value) for name, value in tensors_in("", state)),
     )
+
+
+def _entry(tape: Tape, name: str, value: Tensor) -> StateEntry:
+    """State that no op of the capture ever met gets no number: nothing else tells of it."""
+    known = tape.registry.known(value)
+    return StateEntry(*held(tape, value), name=name, tensor=-1 if known is None else known.tensor)
 
 
 def tensors_in(name: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Tensor]]:
@@ -72,20 +75,20 @@ def tensors_in(name: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Ten
             yield from tensors_in(f"{name}[{place}]", entry, depth + 1)
 
 
-def held(tape: Tape, tensor: Tensor) -> dict[str, Any]:
-    """The fields of a Held record."""
+def held(tape: Tape, tensor: Tensor) -> tuple[Any, ...]:
+    """The fields of a Held record, in its order."""
     local = local_of(tensor)
     own = tensor if local is None else local
     storage = tape.registry.storage_of(own)
-    return {
-        "shape": tuple(shape_of(tensor)),
-        "dtype": short(tensor.dtype),
-        "device": short(own.device),
-        "nbytes": bytes_of(tensor),
-        "storage": storage,
-        "allocated": own.untyped_storage().nbytes() if storage >= 0 else 0,
-        "sharding": None if local is None else sharding_of(tensor, shape_of(local), bytes_of(local)),
-    }
+    return (
+        tuple(shape_of(tensor)),
+        short(tensor.dtype),
+        short(own.device),
+        bytes_of(tensor),
+        storage,
+        own.untyped_storage().nbytes() if storage >= 0 else 0,
+        None if local is None else sharding_of(tensor, shape_of(local), bytes_of(local)),
+    )
 
 
 def bytes_of(tensor: Tensor) -> int:

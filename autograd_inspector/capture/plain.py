@@ -20,9 +20,12 @@ def plain_attributes(tape: Tape, root: nn.Module) -> Iterator[tuple[str, int]]:
     for module in root.modules():
         if vars(module).get("requires_grad") is False:
             yield from (("requires_grad", tape.id_of(parameter)) for parameter in module.parameters())
-    for parameter in root.parameters():
-        own = vars(parameter)
-        yield from ((name, tape.id_of(parameter)) for name in _MISSPELT if own and own.get(name) is False)
+        for parameter in module._parameters.values():
+            if parameter is None:
+                continue
+            own = parameter.__dict__
+            if own:
+                yield from ((name, tape.id_of(parameter)) for name in _MISSPELT if own.get(name) is False)
 
 
 def note_plain_attributes(tape: Tape, found: dict[str, dict[int, None]]) -> None:

@@ -158,19 +158,20 @@ class Steps:
         tape = self.tape
         facts, writes, gradients = [], [], []
         unseen = False
+        enter, storage_of = tape.registry.enter, tape.registry.storage_of
+        now = len(tape.ops)
         for parameter, version, grad, grad_version in opened.before():
-            number = tape.id_of(parameter)
-            gradient = -1 if grad is None else tape.id_of(grad)
+            number = enter(parameter, -1, now).tensor
             after = version_of(parameter)
-            if grad is not None:
-                gradients.append(gradient)
-                grad_after = version_of(grad)
-                if not error or after != version:
-                    unseen = unseen or after == version
-                    writes.append(Write(number, tape.registry.storage_of(parameter), version, after))
-            else:
-                grad_after = -1
-            facts.append(ParameterStep(number, gradient, version, after, grad_version, grad_after))
+            if grad is None:
+                facts.append(ParameterStep(number, -1, version, after, grad_version, -1))
+                continue
+            gradient = enter(grad, -1, now).tensor
+            gradients.append(gradient)
+            if not error or after != version:
+                unseen = unseen or after == version
+                writes.append(Write(number, storage_of(parameter), version, after))
+            facts.append(ParameterStep(number, gradient, version, after, grad_version, version_of(grad)))
         op = tape.append(f"{kind}.step", tuple(gradients), writes=tuple(writes), traits=STEP, site=site, error=error)
         tape.steps.append(
             Step(

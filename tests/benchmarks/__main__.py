@@ -8,7 +8,7 @@ import warnings
 
 import torch
 
-from . import comparison, ending, recording, training
+from . import comparison, ending, placement, recording, training
 from .display import Section, console, show, summary
 from .workloads import chain, gpt2, t5
 
@@ -37,6 +37,7 @@ def main() -> None:
         sections.extend(found)
 
     add(recording.measure(quick=quick))
+    add(placement.measure(quick=quick))
     model = gpt2(quick=quick)
     add(ending.measure(model, quick=quick))
     add(training.measure(model, gpt2(quick=quick, narrow=True), quick=quick))
