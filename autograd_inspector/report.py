@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
@@ -17,6 +17,9 @@ from autograd_inspector.model.merge import graph_of
 from autograd_inspector.model.placement import Placement
 from autograd_inspector.rules import findings_of, unignored
 from autograd_inspector.views.archive import ReportFormatError, decode, encode
+
+if TYPE_CHECKING:
+    from autograd_inspector.gathered import RanksReport
 
 __all__ = ["SCHEMA", "Report", "ReportFormatError", "report_of"]
 
@@ -94,6 +97,18 @@ class Report(Struct, frozen=True, dict=True):
         if path is not None:
             Path(path).write_text(page, encoding="utf-8")
         return page
+
+    def gather(self, *, timeout: float = 60.0, group: Any = None) -> RanksReport:
+        """One report of all ranks of a torch.distributed process group, on each of them: call it on every rank.
+
+        ``placement`` has a column a rank; a rank that holds nothing has an empty one. Sends placement and findings as
+        JSON over the group's store (by default that of the default group): no tensor, no pickle, no collective.
+        Without a process group this is the report of rank 0. Raises TimeoutError, on every rank that came, with the
+        ranks that did not come within ``timeout`` seconds; the group can be used as before.
+        """
+        from autograd_inspector.gathered import RankPart, gather
+
+        return gather(RankPart(self.placement, self.findings), timeout=timeout, group=group)
 
     def __repr__(self) -> str:
         from autograd_inspector.views.summary import headline

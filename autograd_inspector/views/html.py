@@ -25,17 +25,28 @@ _OPEN = 2
 
 def to_html(report: Report) -> str:
     """Findings, the picture, the module tree, the placement table and its history, notes."""
+    return page_of(
+        headline(report),
+        *_findings(report),
+        *checkpoint_section(report),
+        *_graph(report),
+        *_placement(report),
+        *_history(report),
+        *_notes(report),
+    )
+
+
+def page_of(title: str, *parts: Markup) -> str:
+    """The page with these parts: its style inside, no script, nothing from the network."""
     style = Markup(files("autograd_inspector.views").joinpath("page.css").read_text(encoding="utf-8"))
     head = together(
         Markup('<meta charset="utf-8">'),
         Markup(f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'),
         Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
-        element("title", f"autograd inspector: {headline(report)}"),
+        element("title", f"autograd inspector: {title}"),
         element("style", style),
     )
-    after = (*_graph(report), *_placement(report), *_history(report), *_notes(report))
-    body = together(*_findings(report), *checkpoint_section(report), *after)
-    page = element("html", element("head", head), element("body", body), lang="en")
+    page = element("html", element("head", head), element("body", together(*parts)), lang="en")
     return f"<!doctype html>\n{page}\n"
 
 
@@ -43,10 +54,11 @@ def _findings(report: Report) -> list[Markup]:
     parts = [element("h1", "autograd inspector"), element("p", headline(report), class_="quiet")]
     if report.capture.error:
         parts.append(element("p", f"the program raised {report.capture.error}", class_="raised"))
-    return parts + [_finding(finding) for finding in report.findings]
+    return parts + [finding_section(finding) for finding in report.findings]
 
 
-def _finding(finding: Finding) -> Markup:
+def finding_section(finding: Finding) -> Markup:
+    """Everything about one finding."""
     title = together(element("span", finding.severity, class_="severity"), f"{finding.rule} {finding.name}")
     parts = [element("h3", title), element("p", finding.message)]
     if finding.locations:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Literal
 
@@ -10,12 +9,12 @@ from msgspec import Struct
 
 from autograd_inspector.model.placement import OptimizerRecord, ParameterRow, Placement, Standing
 from autograd_inspector.model.totals import Total, bytes_of
+from autograd_inspector.views.folding_names import NUMBER, pattern_of
 from autograd_inspector.views.shown import size
 
 HEADERS = ("parameter", "shape", "dtype", "device", "gradient", "optimizer", "state", "bytes + state")
 _HOISTED = range(2, 7)
 _FEW = 24
-_NUMBER = re.compile(r"\d+")
 
 
 class Table(Struct, frozen=True):
@@ -57,10 +56,10 @@ def _rows(
 ) -> list[tuple[str, ...]]:
     groups: dict[tuple[str, ...], list[ParameterRow]] = {}
     for row, cells in facts:
-        groups.setdefault((_NUMBER.sub("#", name(row)), *cells), []).append(row)
+        groups.setdefault((NUMBER.sub("#", name(row)), *cells), []).append(row)
     found = []
     for key, members in groups.items():
-        pattern = _pattern([name(row) for row in members])
+        pattern = pattern_of([name(row) for row in members])
         times = f"  ×{len(members)}" if len(members) > 1 else ""
         total = bytes_of(members)
         found.append((-total.all if order == "bytes" else 0, (pattern + times, *key[1:], _bytes(total))))
@@ -107,17 +106,3 @@ def _state(row: ParameterRow) -> str:
 
 def _bytes(total: Total) -> str:
     return f"{size(total.parameters)} + {size(total.state)}" if total.state else size(total.parameters)
-
-
-def _pattern(names: list[str]) -> str:
-    """``h.{0…11}.ln.weight`` for names that differ in numbers."""
-    if len(set(names)) == 1:
-        return names[0]
-    columns = [_NUMBER.findall(name) for name in names]
-    between = _NUMBER.split(names[0])
-    text = between[0]
-    for position, part in enumerate(between[1:]):
-        values = [column[position] for column in columns]
-        same = len(set(values)) == 1
-        text += (values[0] if same else f"{{{values[0]}…{values[-1]}}}") + part
-    return text

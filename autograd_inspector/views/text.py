@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
@@ -31,6 +31,19 @@ _NAMES = 8
 
 def to_text(report: Report, *, width: int = 100, color: bool = False, order: Order = "model") -> str:
     """Findings first, then the graph folded by module, the placement table, what happened to it, notes."""
+    parts = (
+        *_findings(report),
+        *checkpoint_section(report),
+        *_graph(report),
+        *_placement(report, order),
+        *_history(report),
+        *_notes(report),
+    )
+    return rendered(parts, width=width, color=color)
+
+
+def rendered(parts: Iterable[RenderableType], *, width: int, color: bool) -> str:
+    """The parts below one another, as text; ``color`` for a terminal that shows ANSI colours."""
     console = Console(
         file=io.StringIO(),
         width=width,
@@ -42,14 +55,7 @@ def to_text(report: Report, *, width: int = 100, color: bool = False, order: Ord
         legacy_windows=False,
     )
     with console.capture() as text:
-        for part in (
-            *_findings(report),
-            *checkpoint_section(report),
-            *_graph(report),
-            *_placement(report, order),
-            *_history(report),
-            *_notes(report),
-        ):
+        for part in parts:
             console.print(part)
     return "\n".join(line.rstrip() for line in text.get().split("\n")).rstrip("\n") + "\n"
 

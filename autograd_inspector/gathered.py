@@ -1,0 +1,104 @@
+"""The reports of several ranks as one: what ``Report.gather()`` and ``autograd-inspect merge`` give."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from autograd_inspector.model.across import placement_of_ranks
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.placement import Placement
+from autograd_inspector.model.ranks import RankedFinding, RankedPlacement
+from autograd_inspector.views.archive import decode, encode
+
+SCHEMA = 1
+"""Version of the JSON form; a reader refuses any other."""
+
+
+class RankPart(Struct, frozen=True):
+    """What one rank tells the others: where its tensors live, and what was found there."""
+
+    placement: Placement = Placement()
+    findings: tuple[Finding, ...] = ()
+    schema: int = SCHEMA
+
+
+class RanksReport(Struct, frozen=True):
+    """One report of all ranks: ``placement`` has a column a rank, ``findings`` say which ranks have them."""
+
+    placement: RankedPlacement
+    findings: tuple[RankedFinding, ...] = ()
+    notes: tuple[str, ...] = ()
+    schema: int = SCHEMA
+
+    def to_text(self, *, width: int = 100, color: bool = False) -> str:
+        """Everything, as text; ``color`` for a terminal that shows ANSI colours."""
+        from autograd_inspector.views.ranks_text import ranks_text
+
+        return ranks_text(self.placement, self.findings, self.notes, width=width, color=color)
+
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Everything as one static HTML page, also written to ``path``."""
+        from autograd_inspector.views.ranks_html import ranks_html
+
+        page = ranks_html(self.placement, self.findings, self.notes)
+        if path is not None:
+            Path(path).write_text(page, encoding="utf-8")
+        return page
+
+    def to_json(self) -> str:
+        """Everything, as JSON that :meth:`from_json` reads."""
+        return encode(self)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> RanksReport:
+        """The report in JSON text; raises ReportFormatError for any other text or schema version."""
+        return decode(text, cls, SCHEMA)
+
+    def to_dataframe(self) -> Any:
+        """A pandas.DataFrame with one line a parameter; raises ImportError when pandas is not installed."""
+        return self.placement.to_dataframe()
+
+    def __repr__(self) -> str:
+        from autograd_inspector.views.ranks import headline
+
+        return f"<RanksReport: {headline(self.placement, self.findings)}>"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        bundle = {"text/plain": self.to_text()}
+        wanted = set(bundle) if include is None else set(include)
+        return {kind: data for kind, data in bundle.items() if kind in wanted - set(exclude or ())}
+
+
+def ranks_report(parts: Mapping[int, RankPart | None], notes: tuple[str, ...] = ()) -> RanksReport:
+    """One report of those of some ranks; None stands for a rank that reported nothing."""
+    ranks: dict[str, list[int]] = {}
+    findings: dict[str, Finding] = {}
+    for rank in sorted(parts):
+        part = parts[rank]
+        for finding in part.findings if part is not None else ():
+            key = encode(finding)
+            findings.setdefault(key, finding)
+            ranks.setdefault(key, []).append(rank)
+    order = {"error": 0, "warning": 1, "info": 2}
+    found = sorted(findings, key=lambda key: order[findings[key].severity])
+    placements = {rank: part.placement if part is not None else None for rank, part in parts.items()}
+    return RanksReport(
+        placement_of_ranks(placements),
+        tuple(RankedFinding(findings[key], tuple(ranks[key])) for key in found),
+        notes,
+    )
+
+
+def gather(part: RankPart, *, timeout: float, group: Any) -> RanksReport:
+    """The report of all ranks, on each of them; see ``Report.gather``."""
+    from autograd_inspector.capture.gathering import exchange
+
+    def merge(parts: Mapping[int, bytes]) -> bytes:
+        return ranks_report({rank: decode(data, RankPart, SCHEMA) for rank, data in parts.items()}).to_json().encode()
+
+    return RanksReport.from_json(exchange(encode(part).encode(), merge, timeout=timeout, group=group))

@@ -1,0 +1,68 @@
+"""The report of several ranks as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.box import SIMPLE_HEAD
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from autograd_inspector.model.ranks import RankedFinding, RankedPlacement
+from autograd_inspector.model.ranks import ranks_text as of_ranks
+from autograd_inspector.views.ranks import differences, headline, ranked_table, sums
+from autograd_inspector.views.shown import counted, shown
+from autograd_inspector.views.text import finding_block, rendered
+
+_ROWS = 40
+_COLUMNS = 8
+
+
+def ranks_text(
+    placement: RankedPlacement, findings: Sequence[RankedFinding], notes: Sequence[str], *, width: int, color: bool
+) -> str:
+    """Findings with the ranks that have them, the table with a column a rank, where ranks differ, notes."""
+    parts = (
+        Text(f"autograd inspector: {headline(placement, findings)}", "bold"),
+        *_findings(findings),
+        *_table(placement),
+        *_notes(notes),
+    )
+    return rendered(parts, width=width, color=color)
+
+
+def _findings(findings: Sequence[RankedFinding]) -> Iterator[RenderableType]:
+    for each in findings:
+        yield Text("")
+        yield Text(f"on {of_ranks(each.ranks)}", "dim")
+        yield finding_block(each.finding)
+
+
+def _table(placement: RankedPlacement) -> Iterator[RenderableType]:
+    table = ranked_table(placement, _COLUMNS)
+    yield Text("")
+    if not table.rows:
+        yield Text("no rank holds a parameter", "dim")
+        return
+    yield Text("placement: what each rank holds", "bold")
+    yield Text(sums(placement), "dim")
+    if table.common:
+        yield Text(f"all of them: {shown(table.common, 400)}", "dim")
+    grid = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
+    for number, header in enumerate(table.headers):
+        grid.add_column(shown(header), overflow="fold", style="bold" if number == 0 else "")
+    *rows, total = table.rows
+    for row in [*rows[:_ROWS], total]:
+        grid.add_row(*[Text(shown(text)) for text in row])
+    yield grid
+    if len(rows) > _ROWS:
+        yield Text(f"… and {counted(len(rows) - _ROWS, 'row')} more", "dim")
+    yield from (Text(f"! {shown(line, 600)}", "yellow") for line in differences(placement))
+
+
+def _notes(notes: Sequence[str]) -> Iterator[RenderableType]:
+    if notes:
+        yield Text("")
+        yield Text("notes", "bold")
+        yield from (Text(f"· {shown(note, 600)}") for note in notes)
