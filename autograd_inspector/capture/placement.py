@@ -97,7 +97,7 @@ def bytes_of(tensor: Tensor) -> int:
         if tensor.is_sparse:
             return bytes_of(tensor._values()) + bytes_of(tensor._indices())
         return tensor.numel() * tensor.element_size()
-    except (RuntimeError, NotImplementedError):
+    except (RuntimeError, NotImplementedError, ValueError):  # ValueError: a lazy parameter before its first forward.
         return 0
 
 

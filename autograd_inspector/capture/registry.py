@@ -117,7 +117,10 @@ class Registry:
             return -1
         number = self._storages.get(address)
         if number is None:
-            tensor.untyped_storage()._weak_ref()  # What it returns is the address, which close() frees it by.
+            try:
+                tensor.untyped_storage()._weak_ref()  # What it returns is the address, which close() frees it by.
+            except ValueError:  # A lazy parameter has no memory before its first forward.
+                return -1
             number = self._storages[address] = len(self._storages)
         return number
 
@@ -156,7 +159,7 @@ def _placed(tensor: Tensor) -> tuple[int, Any]:
         if tensor._has_symbolic_sizes_strides:
             return 0, None
         return int(tensor.storage_offset()), tensor.stride()
-    except (RuntimeError, NotImplementedError):
+    except (RuntimeError, NotImplementedError, ValueError):
         return 0, None
 
 
