@@ -12,6 +12,10 @@ _RESULTS = {"result", "output", "out", "result0", "result1"}
 _FACTORS = {"self", "other", "mat1", "mat2", "weight", "input", "tensor1", "tensor2", "batch1", "batch2"}
 
 
+_ALONE = {"zero_", "fill_", "normal_", "uniform_", "bernoulli_", "exponential_", "set_"}
+"""In-place ops that have no out-of-place form under the same name."""
+
+
 def needs_because(saved: str) -> str:
     """Why a node keeps a tensor, by the name that its derivative formula gives it."""
     base = saved.split("[", maxsplit=1)[0]
@@ -54,6 +58,6 @@ def repair(facts: Facts, edits: list[Op], name: str) -> str:  # noqa: C901, PLR0
     if op.name == "__setitem__":
         into = f"`{name} = {name}.clone()`" if " " not in name else "take `.clone()`"
         return f"Assign into a copy: {into} before the assignment, or use torch.where."
-    if op.name.endswith("_") and not op.name.startswith("_"):
+    if op.name.endswith("_") and not op.name.startswith("_") and op.name not in _ALONE:
         return f"Use the out-of-place `{op.name.rstrip('_')}` instead of `{op.name}`, or modify {copy}."
     return f"Modify a copy: {copy}, or do it after backward()."

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 
 from msgspec.structs import replace
 
 from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.loading_lines import called
 from autograd_inspector.model.resume import Resume, resume_of
 from autograd_inspector.rules.catalogue import Facts
 from autograd_inspector.rules.checkpoint_devices import device_findings
@@ -34,7 +34,7 @@ def before_loading(facts: Facts, code: str) -> Iterator[Finding]:
     found = [finding for look in _LOOKS[code] for finding in look(resume)]
     missing = {slot.name for slot in resume.fit.missing} if resume.fit is not None else set()
     for finding in _together(found, missing):
-        yield replace(finding, fix=_called(finding.fix, facts.capture.models))
+        yield replace(finding, fix=called(finding.fix, facts.capture.models))
 
 
 def _together(found: list[Finding], missing: set[str]) -> list[Finding]:
@@ -48,13 +48,3 @@ def _together(found: list[Finding], missing: set[str]) -> list[Finding]:
 
 
 _PAIR = 2
-
-
-def _called(text: str, models: tuple[str, ...]) -> str:
-    """The fix with the variable that the program has the model in, where it is known."""
-    name = models[0] if models else ""
-    return _MODEL.sub(f"{name}.", text) if _VARIABLE.fullmatch(name) else text
-
-
-_VARIABLE = re.compile(r"[a-z_]\w*")
-_MODEL = re.compile(r"\bmodel\.(?=(?:load_state_dict|state_dict|parameters|named_parameters|to|to_empty)\()")

@@ -37,6 +37,8 @@ class Positions:
 
         Proved by the names that the groups carry; else by shapes, when they are those of the parameters in another order.
         """
+        if not self.pairs:
+            return None
         by_name = self._named()
         if by_name is not None:
             return by_name if by_name != list(range(len(self.rows))) else None

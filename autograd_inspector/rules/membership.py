@@ -13,7 +13,7 @@ _IN_TWO_GROUPS = "appear in more than one parameter group"
 
 @rule("AG407", "duplicate-parameter")
 def duplicate_parameter(facts: Facts) -> Iterator[Finding]:
-    """One parameter twice in an optimizer, or in two optimizers that take turns.
+    """One parameter twice in an optimizer, or in two optimizers that step with one gradient.
 
     Why it matters
         It is stepped twice per step, with two momenta. Concatenating `parameters()` of modules that share a weight
@@ -79,22 +79,23 @@ def _refused(facts: Facts) -> Iterator[Finding]:
 
 
 def _two_optimizers(facts: Facts) -> Iterator[Finding]:
-    """Shared between optimizers whose steps alternate (one after the other is training in phases, as intended)."""
+    """Shared between optimizers that step with one and the same gradient.
+
+    An optimizer that steps after a backward of its own is meant: one loss and then another, or training in phases.
+    """
     optimizers = facts.capture.placement.optimizers
-    turns = [step.optimizer for step in facts.capture.steps]
     for i, one in enumerate(optimizers):
         for other in optimizers[i + 1 :]:
-            shared = sorted({t for g in one.parameters for t in g} & {t for g in other.parameters for t in g})
-            order = [turn for turn in turns if turn in {one.id, other.id}]
-            changes = sum(a != b for a, b in pairwise(order))
-            if shared and changes >= 2:
-                names = [facts.name(t) for t in shared]
+            shared = {t for g in one.parameters for t in g} & {t for g in other.parameters for t in g}
+            twice = sorted(t for t in shared if _same_gradient(facts, t, (one.id, other.id)))
+            if twice:
+                names = [facts.name(t) for t in twice]
                 yield Finding(
                     "AG407",
                     "duplicate-parameter",
                     "warning",
                     f"{folded(names)} {'are' if len(names) > 1 else 'is'} a duplicate: in {one.type} and in {other.type}, "
-                    "whose steps alternate",
+                    "which both step with one gradient",
                     "Give each parameter to one optimizer only.",
                     unique(
                         [
@@ -104,3 +105,18 @@ def _two_optimizers(facts: Facts) -> Iterator[Finding]:
                     ),
                     tuple(names),
                 )
+
+
+def _same_gradient(facts: Facts, tensor: int, pair: tuple[int, int]) -> bool:
+    """Whether steps of both met the tensor's gradient with no backward to it in between."""
+    capture = facts.capture
+    steps = [
+        (step.at, step.optimizer)
+        for step in capture.steps
+        if step.optimizer in pair and any(p.tensor == tensor and p.gradient >= 0 for p in step.parameters)
+    ]
+    starts = [run.start for run in capture.backwards if run.api == "backward" and tensor in run.reached]
+    return any(
+        one != other and not any(before < start <= after for start in starts)
+        for (before, one), (after, other) in pairwise(steps)
+    )

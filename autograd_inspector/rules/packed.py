@@ -40,11 +40,19 @@ def packed_edits(facts: Facts) -> Iterator[Finding]:
 
 
 def _edited(facts: Facts, op: Op, name: str, end: int) -> Iterator[tuple[int, Op]]:
-    """(the tensor that a recomputed op saves under that name, each op of the recomputation that modified it)."""
+    """(the tensor that a recomputed op saves under that name, each op of the recomputation that modified it).
+
+    An in-place op saves a copy of what it modifies (``self``), but its other operands as they are: ``x *= x`` itself
+    modifies what it saved.
+    """
     place = _PLACES.get(name, len(op.inputs))
     tensors = facts.capture.tensors
+    written = {write.tensor for write in op.writes}
     for tensor in op.outputs[:1] if name == "result" else op.inputs[place : place + 1]:
-        for edit, write in facts.writes_to(tensors[tensor].storage, tensor, op.index + 1, end):
+        own = tensor in written and name != "result"
+        if own and place == 0:
+            continue
+        for edit, write in facts.writes_to(tensors[tensor].storage, tensor, op.index + (not own), end):
             if edit.has(Trait.BACKWARD) and tensors[write.tensor].overlaps(tensors[tensor]):
                 yield tensor, edit
 

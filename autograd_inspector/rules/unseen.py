@@ -16,6 +16,7 @@ from autograd_inspector.rules.ctx import ctx_edits, on_ctx
 from autograd_inspector.rules.packed import packed_edits
 from autograd_inspector.rules.recompute import recompute_edits
 from autograd_inspector.rules.saving import Saved, counter_of, made_at, place_of, saved_name, saver_name
+from autograd_inspector.rules.slices import inside_slices
 
 
 @rule("AG202", "unseen-edit")
@@ -52,7 +53,7 @@ def unseen_edit(facts: Facts) -> Iterator[Finding]:
             continue
         groups: dict[int, list[tuple[Saved, Op, Write]]] = {}
         for node in run.graph.nodes:
-            for saved in node.saved:
+            for saved in (*node.saved, *inside_slices(facts, node)):
                 if saved.status == "valid" and not saved.unused and not on_ctx(saved):
                     for op, write in _unseen_writes(facts, run, node, saved):
                         groups.setdefault(op.site, []).append(((node, saved), op, write))

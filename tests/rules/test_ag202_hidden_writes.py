@@ -159,3 +159,26 @@ def test_tensor_kept_on_ctx():
         severity="warning", where=rescaled,
     )  # fmt: skip
     silent(lambda: program(rescaled, late=True), lambda: program(unread, late=False))
+
+
+def test_square_in_place_inside_a_checkpoint():
+    """`x *= x` modifies the factor that it saves itself: eager autograd raises, recomputation does not notice."""
+
+    def squared(x):
+        y = x.sin()
+        y *= y
+        return y * y.cos()
+
+    def sined(x):
+        y = x * 2.0
+        y.sin_()
+        y.add_(1.0)
+        return y * 2.0
+
+    def program(block):
+        net = nn.Linear(4, 4)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        trained(optimizer, checkpoint(block, net(X), use_reentrant=False).mean())
+
+    diagnosed(lambda: program(squared), "AG202", "y *= y", severity="error", where=squared)
+    silent(lambda: program(sined))

@@ -173,3 +173,25 @@ def test_numpy_batch_refilled():
 
     diagnosed(refilled, "AG202", "buffer[:] = 2.0", "x", "NumPy", severity="warning")
     silent(in_order, copied)
+
+
+def test_result_of_an_inplace_op_on_a_view():
+    """What an in-place op on a view saves is out of sight in its CopySlices node, and found all the same."""
+
+    def program(last):
+        scale = nn.Parameter(torch.ones(4))
+        optimizer = torch.optim.SGD([scale], lr=0.1)
+        hidden = X[0] * scale
+        hidden[:2].tanh_()
+        loss = hidden.sum()
+        last(hidden)
+        trained(optimizer, loss)
+
+    def zeroed(hidden):
+        hidden.data.zero_()
+
+    def elsewhere(hidden):
+        hidden.data[2:].zero_()
+
+    diagnosed(lambda: program(zeroed), "AG202", "hidden.data.zero_()", "tanh_", severity="error", where=zeroed)
+    silent(lambda: program(elsewhere))

@@ -98,3 +98,18 @@ def test_two_optimizers():
 
     diagnosed(sick, "AG407", "one = torch.optim.Adam", "encoder.weight", "duplicate", severity="warning")
     calm(phases)
+
+
+def test_two_losses_with_an_optimizer_each():
+    """An encoder that reconstructs with one optimizer and fools a critic with another has a gradient for each."""
+
+    def program():
+        encoder, decoder, critic = nn.Linear(4, 2), nn.Linear(2, 4), nn.Linear(2, 1)
+        rebuild = torch.optim.Adam([*encoder.parameters(), *decoder.parameters()])
+        judge, fool = torch.optim.Adam(critic.parameters()), torch.optim.Adam(encoder.parameters())
+        for _ in range(2):
+            trained(rebuild, F.mse_loss(decoder(encoder(X)), X))
+            trained(judge, critic(encoder(X).detach()).mean() - critic(torch.ones(8, 2)).mean())
+            trained(fool, -critic(encoder(X)).mean())
+
+    calm(program)

@@ -1,0 +1,52 @@
+"""What the op inside a ``CopySlices`` node saved: autograd shows no saved tensor of it.
+
+An in-place op on a view replaces the base's history by one such node, which holds the op's own node out of sight. What
+that saves follows from its derivative formula (tools/autograd/derivatives.yaml in PyTorch's source).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.model.autograd import Node, SavedTensor
+from autograd_inspector.rules.catalogue import Facts
+
+_FORMULAS = "relu_ sigmoid_ tanh_ exp_ expm1_ sqrt_ rsqrt_ reciprocal_ tan_ elu_ celu_ leaky_relu_ selu_ rrelu_"
+_RESULT = frozenset(_FORMULAS.split())
+"""In-place ops whose derivative is computed from their result."""
+_OTHER = frozenset({"mul_", "div_", "__imul__", "__itruediv__"})
+"""In-place ops whose derivative by the modified operand needs the other one."""
+
+
+def inside_slices(facts: Facts, node: Node) -> Iterator[SavedTensor]:
+    """The saved tensors of the op inside, as far as its formula tells."""
+    if node.op < 0 or "CopySlices" not in node.name:
+        return
+    op = facts.capture.ops[node.op]
+    if op.name in _RESULT and op.writes:
+        yield _saved(facts, "result", op.writes[0].tensor, op.writes[0].after)
+    elif (
+        op.name in _OTHER
+        and len(op.inputs) > 1
+        and len(op.versions) > 1
+        and facts.capture.tensors[op.inputs[0]].requires_grad
+    ):
+        yield _saved(facts, "other", op.inputs[1], op.versions[1])
+
+
+def _saved(facts: Facts, name: str, tensor: int, version: int) -> SavedTensor:
+    record = facts.capture.tensors[tensor]
+    return SavedTensor(
+        name,
+        tensor,
+        record.shape,
+        record.dtype,
+        record.device,
+        record.nbytes,
+        record.storage,
+        record.offset,
+        record.extent,
+        "valid",
+        version,
+        version,
+    )
