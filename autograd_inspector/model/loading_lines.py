@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pprint
+import re
 
 from autograd_inspector.model.checkpoint import Checkpoint
 from autograd_inspector.model.renaming import Renaming
@@ -120,3 +121,13 @@ _GIVEN = (
 def _left(resume: Resume) -> bool:
     fit = resume.fit
     return fit is not None and any(fit.renaming.applies(name) for name in fit.unexpected)
+
+
+def called(text: str, models: tuple[str, ...]) -> str:
+    """Statements with the variable that the program has its model in, where that is known."""
+    name = models[0] if models else ""
+    return _MODEL.sub(f"{name}.", text) if _VARIABLE.fullmatch(name) else text
+
+
+_VARIABLE = re.compile(r"[a-z_]\w*")
+_MODEL = re.compile(r"\bmodel\.(?=(?:load_state_dict|state_dict|parameters|named_parameters|to|to_empty)\()")

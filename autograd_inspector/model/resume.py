@@ -122,7 +122,7 @@ def fit_of(saved: SavedModel, slots: tuple[Slot, ...]) -> ModelFit:
         saved,
         renaming,
         tuple((tensor, wanted[name]) for name, tensor in found.items() if name in wanted),
-        tuple(slot for slot in missing if slot not in tied),
+        tuple(slot for slot in missing if slot.owner not in owners),
         tied,
         tuple(name for name in (*tensors, *saved.extra) if not renaming.applies(name) or renaming(name) not in known),
     )

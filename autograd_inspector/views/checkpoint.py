@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 
 from autograd_inspector.model.checkpoint import SavedModel, SavedOptimizer, SavedTensor
-from autograd_inspector.model.loading_lines import at, plan
+from autograd_inspector.model.loading_lines import at, called, plan
 from autograd_inspector.model.resume import Resume, resume_of
 from autograd_inspector.report import Report
 from autograd_inspector.views.shown import counted, size
@@ -48,9 +48,10 @@ def contents_of(report: Report) -> Contents | None:
         more = f" and {len(checkpoint.others) - 8} more" if len(checkpoint.others) > 8 else ""  # noqa: PLR2004
         said.append(f"beside it {', '.join(checkpoint.others[:8])}{more}")
     sound = all(finding.severity != "error" for finding in report.findings)
+    lines = [called(line, report.capture.models) for line in plan(resume)]
     parts = [_model(resume, model) for model in checkpoint.models]
     parts += [_optimizer(resume, optimizer) for optimizer in checkpoint.optimizers]
-    return Contents(" · ".join(said), tuple(parts), tuple(plan(resume)) if sound else ())
+    return Contents(" · ".join(said), tuple(parts), tuple(lines) if sound else ())
 
 
 def _model(resume: Resume, model: SavedModel) -> Part:

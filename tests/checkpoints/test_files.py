@@ -186,6 +186,10 @@ def test_a_plain_pickle(tmp_path):
     assert "torch.save did not write" in refused(tmp_path / "a.pt")
 
 
+def tensor(dtype, shape):
+    return json.dumps({"a": {"dtype": dtype, "shape": shape, "data_offsets": [0, 16]}}).encode()
+
+
 def header(text, length=None):
     return (len(text) if length is None else length).to_bytes(8, "little") + text
 

@@ -33,12 +33,16 @@ PARTS = saved()
             ("optimizer_states", 0),
         ),
         ({"module": PARTS["model"], "optim": PARTS["optimizer"]}, ("module",), ("optim",)),
-        ({"state": {"model": PARTS["model"], "optimizers": {"Adam": PARTS["optimizer"]}}}, ("state", "model"), ("state", "optimizers", "Adam")),
+        (
+            {"state": {"model": PARTS["model"], "optimizers": {"Adam": PARTS["optimizer"]}}},
+            ("state", "model"),
+            ("state", "optimizers", "Adam"),
+        ),
         (PARTS["model"], (), None),
         (PARTS["optimizer"], None, ()),
     ],
     ids=["short", "tutorial", "lightning", "deepspeed", "nested", "model", "optimizer"],
-)  # fmt: skip
+)
 def test_common_layouts(checkpoint, model, optimizer):
     """The state_dicts are found where they are, and fit."""
     found = inspect_checkpoint(checkpoint).capture.checkpoint

@@ -38,7 +38,8 @@ def test_a_wrapper_renames_everything(prefix, told, whose):
     assert (finding.rule, finding.severity) == ("AG409", "error")
     assert told in finding.message
     names = repaired(finding, checkpoint, net, None)
-    assert torch.equal(list(names["model"].parameters())[0], list(checkpoint["model"].values())[0])
+    first = next(iter(checkpoint["model"].values()))
+    assert torch.equal(next(names["model"].parameters()), first)
 
 
 def test_modules_compiled_one_by_one():

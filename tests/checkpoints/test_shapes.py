@@ -23,7 +23,6 @@ def test_another_width():
     assert "[6, 4]" in finding.message
     assert "[8, 4]" in finding.message
     repaired(finding, checkpoint, net, optimizer)
-    assert torch.equal(net[2].bias.detach().sign(), net[2].bias.detach().sign())
     assert raises(checkpoint, network(8), optimizer)
 
 
@@ -78,8 +77,8 @@ def test_another_order_that_nothing_shows_but_names():
     assert "0.weight" in finding.subjects
     assert not raises(checkpoint, net, torch.optim.Adam(order))
     names = repaired(finding, checkpoint, net, optimizer)
-    kept = names["optimizer"].state[net[0].weight]["exp_avg"]
-    assert torch.allclose(kept * 0 + 1, torch.ones(4, 4))
+    held = [p for group in names["optimizer"].param_groups for p in group["params"]]
+    assert held[0] is net[0].weight
     sound(checkpoint, net, torch.optim.Adam(net.named_parameters()))
 
 
@@ -141,10 +140,24 @@ def test_a_run_that_never_stepped():
     sound(checkpoint, net, adam(net))
 
 
-@pytest.mark.parametrize(
-    "kind",
-    ["SGD", "Adam", "AdamW", "Adagrad", "Adadelta", "RMSprop", "NAdam", "RAdam", "Adamax", "Rprop", "ASGD", "Adafactor", "LBFGS"],
-)  # fmt: skip
+KINDS = [
+    "SGD",
+    "Adam",
+    "AdamW",
+    "Adagrad",
+    "Adadelta",
+    "RMSprop",
+    "NAdam",
+    "RAdam",
+    "Adamax",
+    "Rprop",
+    "ASGD",
+    "Adafactor",
+    "LBFGS",
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_every_optimizer_resumes_soundly(kind):
     """torch's own optimizers, saved and resumed in the same way, give no finding."""
     net = network()
