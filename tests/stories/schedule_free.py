@@ -1,11 +1,16 @@
 """Story 5: a schedule-free optimizer that uses the gradients up, and a log that reads them too late."""
 
+from collections.abc import Callable, Iterable
+
 import schedulefree
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
+from torch.optim import Optimizer
 
 from .story import Healthy, Story
+
+MakeOptimizer = Callable[[Iterable[Tensor]], Optimizer]
 
 
 def make_digits() -> tuple[Tensor, Tensor]:
@@ -25,12 +30,27 @@ def gradient_norms(model: nn.Module) -> dict[str, float]:
     return {name: parameter.grad.norm().item() for name, parameter in model.named_parameters()}
 
 
-def log_after_step(steps: int = 3) -> list[dict[str, float]]:
+def adamw(parameters: Iterable[Tensor]) -> Optimizer:
+    """The class of the issue, which normalises the gradients in place."""
+    return schedulefree.AdamWScheduleFree(parameters, lr=1e-2)
+
+
+def sgd(parameters: Iterable[Tensor]) -> Optimizer:
+    """The other class: with weight decay it adds that to the gradients in place."""
+    return schedulefree.SGDScheduleFree(parameters, lr=1e-2, weight_decay=0.1)
+
+
+def reference(parameters: Iterable[Tensor]) -> Optimizer:
+    """The readable form of the first, which leaves the gradients alone."""
+    return schedulefree.AdamWScheduleFreeReference(parameters, lr=1e-2)
+
+
+def log_after_step(make_optimizer: MakeOptimizer = adamw, steps: int = 3) -> list[dict[str, float]]:
     """Log how large the gradients are, once the step is done."""
     torch.manual_seed(7)
     pictures, digits = make_digits()
     model = make_network()
-    optimizer = schedulefree.AdamWScheduleFree(model.parameters(), lr=1e-2)
+    optimizer = make_optimizer(model.parameters())
     optimizer.train()
     history = []
     for _ in range(steps):
@@ -42,12 +62,12 @@ def log_after_step(steps: int = 3) -> list[dict[str, float]]:
     return history
 
 
-def log_before_step(steps: int = 3) -> list[dict[str, float]]:
+def log_before_step(make_optimizer: MakeOptimizer = adamw, steps: int = 3) -> list[dict[str, float]]:
     """Log how large the gradients are while they still are gradients."""
     torch.manual_seed(7)
     pictures, digits = make_digits()
     model = make_network()
-    optimizer = schedulefree.AdamWScheduleFree(model.parameters(), lr=1e-2)
+    optimizer = make_optimizer(model.parameters())
     optimizer.train()
     history = []
     for _ in range(steps):
@@ -128,6 +148,17 @@ STORIES = (
     ),
     Story(
         5,
+        "sgd-norms-after-step",
+        "Gradient norms are logged after SGDScheduleFree has added the weight decay to the gradients",
+        broken=lambda: log_after_step(sgd),
+        repaired=lambda: log_before_step(sgd),
+        raises=None,
+        rules=("AG408",),
+        culprits=("optimizer.step()", "parameter.grad.norm()", "history.append(gradient_norms(model))"),
+        names=("step", "grad"),
+    ),
+    Story(
+        5,
         "total-norm-after-step",
         "clip_grad_norm_ measures what the step left of the gradients",
         broken=lambda: Trainer().train(),
@@ -144,6 +175,12 @@ STORIES = (
 )
 
 HEALTHY = (
+    Healthy(
+        5,
+        "reference-norms-after-step",
+        "AdamWScheduleFreeReference leaves the gradients alone, so their norms may be logged after its step",
+        lambda: log_after_step(reference),
+    ),
     Healthy(
         5,
         "train-and-measure",
