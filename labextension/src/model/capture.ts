@@ -1,0 +1,193 @@
+/** One capture with its tables joined: names, places and neighbours of what the tables number. */
+
+import { TENSOR_FLAGS } from "../wire";
+import type { Data, Ints } from "./decode";
+
+export interface Frame {
+  place: string;
+  cell: string;
+  filename: string;
+  line: number;
+  function: string;
+  source: string;
+  library: boolean;
+}
+
+export interface TensorFacts {
+  id: number;
+  kind: string;
+  name: string;
+  shape: string;
+  dtype: string;
+  device: string;
+  nbytes: number;
+  requiresGrad: boolean;
+  leaf: boolean;
+  inference: boolean;
+}
+
+export interface SavedFacts {
+  name: string;
+  tensor: number;
+  shape: string;
+  dtype: string;
+  device: string;
+  nbytes: number;
+  status: string;
+  saved: number;
+  now: number;
+  unused: boolean;
+}
+
+export interface OpWrite {
+  tensor: number;
+  before: number;
+  after: number;
+}
+
+/** Row n owns the rows from starts[n] to starts[n + 1] of another table. */
+export function starts(counts: Ints): number[] {
+  const found = [0];
+  for (let n = 0; n < counts.length; n++) found.push(found[n]! + counts[n]!);
+  return found;
+}
+
+export function range(from: number, to: number): number[] {
+  return Array.from({ length: Math.max(0, to - from) }, (_, n) => from + n);
+}
+
+export class Capture {
+  private readonly savedStarts: number[];
+  private readonly gradFnStarts: number[];
+  private readonly inputStarts: number[];
+  private readonly outputStarts: number[];
+  private readonly writeStarts: number[];
+  private readonly chainStarts: number[];
+  /** Parameter -> the leaf that shows it. */
+  readonly leafOf = new Map<number, number>();
+
+  constructor(readonly data: Data) {
+    this.savedStarts = starts(data.nodes.saved);
+    this.gradFnStarts = starts(data.nodes.grad_fns);
+    this.inputStarts = starts(data.ops.inputs);
+    this.outputStarts = starts(data.ops.outputs);
+    this.writeStarts = starts(data.ops.writes);
+    this.chainStarts = starts(data.sites.chain);
+    const leaves = new Set(["parameter", "buffer", "input", "gradient"]);
+    for (let n = 0; n < this.size; n++) {
+      if (leaves.has(this.text(data.nodes.kind[n]))) this.leafOf.set(data.nodes.tensor[n]!, n);
+    }
+  }
+
+  get size(): number {
+    return this.data.nodes.kind.length;
+  }
+
+  text(index: number | undefined): string {
+    return this.data.strings[index ?? -1] ?? "";
+  }
+
+  tensor(id: number): TensorFacts {
+    const { tensors: t } = this.data;
+    const flags = t.flags[id] ?? 0;
+    return {
+      id,
+      kind: this.text(t.kind[id]),
+      name: this.text(t.name[id]),
+      shape: this.text(t.shape[id]),
+      dtype: this.text(t.dtype[id]),
+      device: this.text(t.device[id]),
+      nbytes: t.nbytes[id] ?? 0,
+      requiresGrad: (flags & TENSOR_FLAGS.requires_grad) > 0,
+      leaf: (flags & TENSOR_FLAGS.leaf) > 0,
+      inference: (flags & TENSOR_FLAGS.inference) > 0,
+    };
+  }
+
+  saved(node: number): SavedFacts[] {
+    const { saved: s } = this.data;
+    return range(this.savedStarts[node]!, this.savedStarts[node + 1]!).map((row) => ({
+      name: this.text(s.name[row]),
+      tensor: s.tensor[row]!,
+      shape: this.text(s.shape[row]),
+      dtype: this.text(s.dtype[row]),
+      device: this.text(s.device[row]),
+      nbytes: s.nbytes[row]!,
+      status: this.text(s.status[row]),
+      saved: s.saved_version[row]!,
+      now: s.current_version[row]!,
+      unused: s.unused[row] === 1,
+    }));
+  }
+
+  gradFns(node: number): string[] {
+    const rows = range(this.gradFnStarts[node]!, this.gradFnStarts[node + 1]!);
+    return rows.map((row) => this.text(this.data.grad_fns.name[row]));
+  }
+
+  inputs(op: number): { tensor: number; version: number }[] {
+    const { tensor, version } = this.data.inputs;
+    return range(this.inputStarts[op]!, this.inputStarts[op + 1]!).map((row) => ({
+      tensor: tensor[row]!,
+      version: version[row]!,
+    }));
+  }
+
+  outputs(op: number): number[] {
+    const rows = range(this.outputStarts[op]!, this.outputStarts[op + 1]!);
+    return rows.map((row) => this.data.outputs.tensor[row]!);
+  }
+
+  writes(op: number): OpWrite[] {
+    const { tensor, before, after } = this.data.writes;
+    return range(this.writeStarts[op]!, this.writeStarts[op + 1]!).map((row) => ({
+      tensor: tensor[row]!,
+      before: before[row]!,
+      after: after[row]!,
+    }));
+  }
+
+  /** The call chain of a site, the user's own line first. */
+  frames(site: number): Frame[] {
+    if (site < 0 || site >= this.data.sites.user.length) return [];
+    const chain = range(this.chainStarts[site]!, this.chainStarts[site + 1]!).map(
+      (row) => this.data.chain.frame[row]!,
+    );
+    const user = this.data.sites.user[site]!;
+    return [user, ...chain.filter((frame) => frame !== user)]
+      .filter((frame) => frame >= 0)
+      .map((frame) => this.frame(frame));
+  }
+
+  place(site: number): Frame | undefined {
+    const user = this.data.sites.user[site] ?? -1;
+    return user < 0 ? undefined : this.frame(user);
+  }
+
+  /** Module of a call, with the name of the model where there are several. */
+  path(call: number): string {
+    const { calls, head } = this.data;
+    if (call < 0) return "";
+    const path = this.text(calls.path[call]);
+    const root = calls.root[call]!;
+    if (head.models.length < 2 || root < 0) return path;
+    return [head.models[root] ?? "", path].filter(Boolean).join(".");
+  }
+
+  private frame(row: number): Frame {
+    const { frames: f } = this.data;
+    const filename = this.text(f.filename[row]);
+    const cell = this.text(f.cell[row]);
+    const line = f.lineno[row] ?? 0;
+    const short = filename.replaceAll("\\", "/").split("/").pop() ?? "";
+    return {
+      place: cell ? `${cell}, line ${line}` : `${short}:${line}`,
+      cell,
+      filename,
+      line,
+      function: this.text(f.function[row]),
+      source: this.text(f.source[row]),
+      library: f.library[row] === 1,
+    };
+  }
+}

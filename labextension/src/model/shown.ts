@@ -1,0 +1,27 @@
+/** Names and numbers as a reader sees them; the names follow autograd_inspector/views/shown.py. */
+
+export function size(count: number): string {
+  let value = count;
+  for (const unit of ["B", "kB", "MB", "GB"]) {
+    if (value < 999.5) return `${unit === "B" ? value : Number(value.toPrecision(3))} ${unit}`;
+    value /= 1000;
+  }
+  return `${Number(value.toPrecision(3))} TB`;
+}
+
+export function counted(count: number, noun: string): string {
+  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+export function opName(name: string): string {
+  return /^__.+__$/.test(name) ? name.slice(2, -2) : name;
+}
+
+export function seconds(value: number): string {
+  if (value < 0.9995) return `${Number((value * 1000).toPrecision(3))} ms`;
+  return `${Number(value.toPrecision(3))} s`;
+}
+
+export function version(value: number): string {
+  return value < 0 ? "" : `v${value}`;
+}

@@ -1,0 +1,70 @@
+"""Programs under test, small enough to read their wire."""
+
+from __future__ import annotations
+
+import contextlib
+
+import torch
+from torch import nn
+
+import autograd_inspector
+from autograd_inspector import Report
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encoder = nn.Linear(4, 8)
+        self.norm = nn.LayerNorm(8)
+        self.head = nn.Linear(8, 1)
+
+    def forward(self, x):
+        hidden = torch.sigmoid(self.encoder(x))
+        out = self.head(self.norm(hidden))
+        hidden.add_(1.0)
+        return out
+
+
+def broken() -> Report:
+    """Modifies a saved tensor, and fails in backward."""
+    net = Net()
+    with autograd_inspector.inspect() as inspection:
+        loss = net(torch.ones(3, 4)).sum()
+        with contextlib.suppress(RuntimeError):
+            loss.backward()
+    return inspection.report
+
+
+def detached() -> Report:
+    """Cuts its encoder off, and trains the head."""
+    encoder, head = nn.Linear(4, 8), nn.Linear(8, 1)
+    optimizer = torch.optim.AdamW([*encoder.parameters(), *head.parameters()])
+    with autograd_inspector.inspect() as inspection:
+        h = encoder(torch.ones(3, 4)).detach()
+        with torch.no_grad():
+            h.mean()
+        head(h).sum().backward()
+        optimizer.step()
+    return inspection.report
+
+
+def attached() -> Report:
+    """The same without the cut."""
+    encoder, head = nn.Linear(4, 8), nn.Linear(8, 1)
+    optimizer = torch.optim.AdamW([*encoder.parameters(), *head.parameters()])
+    with autograd_inspector.inspect() as inspection:
+        head(encoder(torch.ones(3, 4))).sum().backward()
+        optimizer.step()
+    return inspection.report
+
+
+def deep(blocks: int = 12, width: int = 4) -> Report:
+    """Equal blocks, trained for one step."""
+    net = nn.Sequential(
+        *[nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, width)) for _ in range(blocks)]
+    )
+    optimizer = torch.optim.AdamW(net.parameters())
+    with autograd_inspector.inspect() as inspection:
+        net(torch.ones(3, width)).sum().backward()
+        optimizer.step()
+    return inspection.report
