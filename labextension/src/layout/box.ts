@@ -1,0 +1,98 @@
+/** What a picture is made of: boxes in boxes, from the whole capture down to single nodes. */
+
+import type { CaptureGraph, GraphNode } from "../model/graph";
+
+/**
+ * `module`: one call of one module. `repeat`: calls or ops of the same structure, one after the other; where the
+ * unit that repeats is several items, each is a `unit`. `run`: ops in a row. `crowd`: leaves that the same boxes
+ * read. `apart`: what led to nothing (how the model was built, say). `node`: one node of the graph.
+ */
+export type BoxKind = "root" | "module" | "repeat" | "unit" | "run" | "crowd" | "apart" | "node";
+
+export interface Box {
+  /** Its place in `Tree.boxes`: boxes come before what they contain. */
+  id: number;
+  kind: BoxKind;
+  parent: Box | null;
+  children: Box[];
+  /** For kind "node"; else null. */
+  node: GraphNode | null;
+  /** Index of the module call that it is, or sits in; -1 outside any module. */
+  call: number;
+  /** Smallest id of a node inside: its place in program order. */
+  first: number;
+  /** How many nodes are inside. */
+  size: number;
+  /** Boxes around it. */
+  depth: number;
+  /** Module calls around it, itself included. */
+  modules: number;
+  /** What happened inside, worst first; see problems.ts. */
+  troubles: Troubles;
+}
+
+export interface Troubles {
+  failed: number;
+  modified: number;
+  /** Live cuts inside, by cause. */
+  cuts: Map<string, number>;
+  findings: Set<number>;
+}
+
+export interface Tree {
+  graph: CaptureGraph;
+  boxes: Box[];
+  root: Box;
+  /** Boxes of each node, by node id: a leaf that several calls read is drawn in each. */
+  boxesOf: Map<number, Box[]>;
+  /** For each edge of the graph the boxes that it joins, null where an end is not drawn. */
+  ends: ([Box, Box] | null)[];
+}
+
+export function newBox(kind: BoxKind, call: number, node: GraphNode | null = null): Box {
+  return {
+    id: -1,
+    kind,
+    parent: null,
+    children: [],
+    node,
+    call,
+    first: node ? node.id : Number.MAX_SAFE_INTEGER,
+    size: node ? 1 : 0,
+    depth: 0,
+    modules: 0,
+    troubles: { failed: 0, modified: 0, cuts: new Map(), findings: new Set() },
+  };
+}
+
+/** A box around others. */
+export function boxAround(kind: BoxKind, call: number, children: Box[]): Box {
+  const box = newBox(kind, call);
+  for (const child of children) adopt(box, child);
+  return box;
+}
+
+export function adopt(parent: Box, child: Box): void {
+  child.parent = parent;
+  parent.children.push(child);
+  parent.first = Math.min(parent.first, child.first);
+}
+
+/** The deepest box that both are in; a box is in itself. */
+export function commonBox(a: Box, b: Box): Box {
+  let [x, y] = [a, b];
+  while (x.depth > y.depth) x = x.parent!;
+  while (y.depth > x.depth) y = y.parent!;
+  while (x !== y) {
+    x = x.parent!;
+    y = y.parent!;
+  }
+  return x;
+}
+
+/** The child of `outer` that holds `inner`. */
+export function childToward(outer: Box, inner: Box): Box {
+  let box = inner;
+  while (box.parent !== outer) box = box.parent!;
+  return box;
+}

@@ -1,0 +1,146 @@
+/** Every open box laid out alone, from the inside out; boxes of equal structure share one answer. */
+
+import type { Box } from "./box";
+import { type Labels, TOGGLE } from "./labels";
+import { solve } from "./layered";
+import type { Answer, Problem, Role } from "./layered/problem";
+import type { Cut, End, Net, Scope } from "./lift";
+import type { Open } from "./visible";
+
+/** The bar with an open box's name. Wires meet it like a closed box, and go on below it. */
+export const HEAD = 24;
+const PAD = 14;
+const MARGIN = 24;
+const CUT_HEIGHT = 20;
+
+export type Memo = Map<string, Answer>;
+
+/** An open box with all that it shows, at coordinates of its own. */
+export interface Placed {
+  box: Box;
+  width: number;
+  height: number;
+  /** Where the answer's origin lies. */
+  dx: number;
+  dy: number;
+  answer: Answer;
+  parts: Part[];
+  sizes: { width: number[]; height: number[] };
+  /** The open ones among its children. */
+  opened: Set<Box>;
+  nets: { net: Net; targets: End[] }[];
+}
+
+export type Part =
+  | { closed: Box }
+  | { open: Placed }
+  | { cut: Cut }
+  | { gate: number; role: "entry" | "exit" };
+
+export function compose(
+  box: Box,
+  open: Open,
+  scopes: Map<Box, Scope>,
+  labels: Labels,
+  memo: Memo,
+): Placed {
+  const scope = scopes.get(box) ?? { box, cuts: [], ins: [], outs: [], nets: new Map() };
+  const inside = (child: Box): Part =>
+    open.has(child.id) && child.children.length > 0
+      ? { open: compose(child, open, scopes, labels, memo) }
+      : { closed: child };
+  const parts: Part[] = [
+    ...scope.ins.map((gate): Part => ({ gate, role: "entry" })),
+    ...box.children.map(inside),
+    ...scope.cuts.map((cut): Part => ({ cut })),
+    ...scope.outs.map((gate): Part => ({ gate, role: "exit" })),
+  ];
+  const nets = [...scope.nets.values()].map((net) => ({
+    net,
+    targets: [...net.branches.values()].map((branch) => branch.end),
+  }));
+  const problem = problemOf(parts, nets, labels);
+  const key = JSON.stringify(problem);
+  let answer = memo.get(key);
+  if (!answer) {
+    answer = solve(problem);
+    memo.set(key, answer);
+  }
+  const opened = new Set(parts.flatMap((part) => ("open" in part ? [part.open.box] : [])));
+  return { parts, nets, answer, opened, sizes: problem, ...framed(box, scope, answer, labels) };
+}
+
+function framed(
+  box: Box,
+  scope: Scope,
+  answer: Answer,
+  labels: Labels,
+): Pick<Placed, "box" | "width" | "height" | "dx" | "dy"> {
+  if (box.kind === "root") {
+    const [width, height] = [answer.width + 2 * MARGIN, answer.height + 2 * MARGIN];
+    return { box, width, height, dx: MARGIN, dy: MARGIN };
+  }
+  const head = Math.ceil(labels.width(labels.head(box), "title")) + 2 * PAD + TOGGLE;
+  const width = Math.ceil(Math.max(answer.width + 2 * PAD, head) / 8) * 8;
+  const dy = HEAD + (scope.ins.length > 0 ? 0 : PAD);
+  const height = dy + answer.height + (scope.outs.length > 0 ? 0 : PAD);
+  return { box, width, height, dx: Math.round((width - answer.width) / 2), dy };
+}
+
+export function cutText(cut: Cut): string {
+  return `✂ ${cut.cause || "cut"}${cut.times > 1 ? ` ×${cut.times}` : ""}`;
+}
+
+function problemOf(parts: Part[], nets: Placed["nets"], labels: Labels): Problem {
+  const sizes = parts.map((part): [number, number] => {
+    if ("closed" in part) {
+      const { width, height } = labels.of(part.closed);
+      return [width, height];
+    }
+    if ("open" in part) return [part.open.width, part.open.height];
+    if ("cut" in part)
+      return [Math.ceil(labels.width(cutText(part.cut), "small")) + 20, CUT_HEIGHT];
+    return [0, 0];
+  });
+  const number = numbering(parts);
+  return {
+    width: sizes.map((size) => size[0]),
+    height: sizes.map((size) => size[1]),
+    role: parts.map((part): Role => ("role" in part ? part.role : "item")),
+    wires: nets.map(({ net, targets }) => {
+      const source = number(net.from, "entry");
+      return {
+        source,
+        at: gateOf(parts[source]!, net.origin, "exit"),
+        targets: targets.map((end) => {
+          const element = number(end, "exit");
+          return { element, at: gateOf(parts[element]!, net.origin, "entry") };
+        }),
+      };
+    }),
+  };
+}
+
+/** Number of the part at which a wire ends. */
+export function numbering(parts: Part[]): (end: End, gates: "entry" | "exit") => number {
+  const numbers = new Map<string, number>();
+  parts.forEach((part, at) => {
+    if ("closed" in part) numbers.set(`b${part.closed.id}`, at);
+    else if ("open" in part) numbers.set(`b${part.open.box.id}`, at);
+    else if ("cut" in part) numbers.set(`c${part.cut.id}`, at);
+    else numbers.set(`${part.role}${part.gate}`, at);
+  });
+  return (end, gates) => {
+    if ("box" in end) return numbers.get(`b${end.box.id}`)!;
+    if ("cut" in end) return numbers.get(`c${end.cut.id}`)!;
+    return numbers.get(`${gates}${end.gate}`)!;
+  };
+}
+
+/** Where a wire passes the border of an open box, from its left. */
+function gateOf(part: Part, origin: number, role: "entry" | "exit"): number | null {
+  if (!("open" in part)) return null;
+  const { parts, answer, dx } = part.open;
+  const at = parts.findIndex((p) => "gate" in p && p.gate === origin && p.role === role);
+  return at < 0 ? null : dx + answer.x[at]!;
+}

@@ -1,0 +1,29 @@
+/** Pure layout of a capture's graph: no DOM. tree -> open boxes -> lifted wires -> composed layers -> scene. */
+
+import type { CaptureGraph } from "../model/graph";
+import type { Tree } from "./box";
+import { compose, type Memo } from "./compose";
+import { Labels } from "./labels";
+import { lift } from "./lift";
+import { makeScene, type Scene } from "./scene";
+import { type Measure, roughly } from "./text";
+import { buildTree } from "./tree";
+import type { Open } from "./visible";
+
+export class Layout {
+  readonly tree: Tree;
+  readonly labels: Labels;
+  /** Distinct layouts of one box that were computed so far. */
+  readonly memo: Memo = new Map();
+
+  constructor(graph: CaptureGraph, measure: Measure = roughly) {
+    this.tree = buildTree(graph);
+    this.labels = new Labels(this.tree, measure);
+  }
+
+  /** `hot`: which edges are on the highlighted path. */
+  scene(open: Open, hot?: (edge: number) => boolean): Scene {
+    const scopes = lift(this.tree, open, hot);
+    return makeScene(compose(this.tree.root, open, scopes, this.labels, this.memo));
+  }
+}

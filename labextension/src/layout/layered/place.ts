@@ -1,0 +1,122 @@
+/** Where in its row every cell stands: as near to its neighbours above and below as the row's order allows. */
+
+import { byCell } from "./order";
+import type { Hop, Rows } from "./rows";
+
+const ITEMS = 20;
+const POINTS = 12;
+const ROUNDS = 10;
+
+/** Middle of each cell. */
+export function placeCells(rows: Rows): number[] {
+  const x: number[] = new Array(rows.ranks.length).fill(0);
+  const up = byCell(x.length, rows.hops, (hop) => hop.lower);
+  const down = byCell(x.length, rows.hops, (hop) => hop.upper);
+  for (const row of rows.rows) pack(row, rows, x);
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const row of rows.rows) settle(row, rows, x, [up]);
+    for (let at = rows.rows.length - 1; at >= 0; at--) settle(rows.rows[at]!, rows, x, [down]);
+  }
+  for (const row of rows.rows) settle(row, rows, x, [up, down]);
+  for (let at = rows.rows.length - 1; at >= 0; at--) settle(rows.rows[at]!, rows, x, [up, down]);
+  straighten(rows, x, up, down);
+  return x.map(Math.round);
+}
+
+/** Least distance between the middles of two neighbours. */
+function distance(left: number, right: number, rows: Rows): number {
+  const point = left >= rows.elements || right >= rows.elements;
+  const both = left >= rows.elements && right >= rows.elements;
+  const thin = rows.width[left] === 0 || rows.width[right] === 0;
+  const gap = both ? POINTS : point || thin ? POINTS + 2 : ITEMS;
+  return (rows.width[left]! + rows.width[right]!) / 2 + gap;
+}
+
+function pack(row: number[], rows: Rows, x: number[]): void {
+  for (let at = 1; at < row.length; at++) {
+    x[row[at]!] = x[row[at - 1]!]! + distance(row[at - 1]!, row[at]!, rows);
+  }
+  const shift = row.length > 0 ? x[row.at(-1)!]! / 2 : 0;
+  for (const cell of row) x[cell] = x[cell]! - shift;
+}
+
+/** Where a wire would like this cell to be, so that it runs straight. */
+function wish(hop: Hop, cell: number, x: number[]): number {
+  const [other, theirs, own] =
+    hop.lower === cell
+      ? [hop.upper, hop.upperAt, hop.lowerAt]
+      : [hop.lower, hop.lowerAt, hop.upperAt];
+  return x[other]! + (theirs ?? 0) - (own ?? 0);
+}
+
+/** Least squares under the row's order: pool neighbours that would overlap (PAV). */
+function settle(row: number[], rows: Rows, x: number[], sides: Hop[][][]): void {
+  const blocks: { sum: number; weight: number; from: number }[] = [];
+  const shifts: number[] = [];
+  let shift = 0;
+  for (let at = 0; at < row.length; at++) {
+    const cell = row[at]!;
+    if (at > 0) shift += distance(row[at - 1]!, cell, rows);
+    shifts.push(shift);
+    let [sum, weight] = [0, 0];
+    for (const side of sides) {
+      for (const hop of side[cell]!) {
+        sum += hop.straight * wish(hop, cell, x);
+        weight += hop.straight;
+      }
+    }
+    if (weight === 0) [sum, weight] = [0.05 * x[cell]!, 0.05];
+    let block = { sum: sum - weight * shift, weight, from: at };
+    for (
+      let last = blocks.at(-1);
+      last && last.sum / last.weight >= block.sum / block.weight;
+      last = blocks.at(-1)
+    ) {
+      block = { sum: last.sum + block.sum, weight: last.weight + block.weight, from: last.from };
+      blocks.pop();
+    }
+    blocks.push(block);
+  }
+  blocks.forEach((block, number) => {
+    const end = blocks[number + 1]?.from ?? row.length;
+    for (let at = block.from; at < end; at++) x[row[at]!] = block.sum / block.weight + shifts[at]!;
+  });
+}
+
+/** Small bends are ugly: put the points of a trunk, and chains of one in, one out, on one line where there is room. */
+function straighten(rows: Rows, x: number[], up: Hop[][], down: Hop[][]): void {
+  const index: number[] = [];
+  for (const row of rows.rows) for (const [at, cell] of row.entries()) index[cell] = at;
+  const room = (cell: number): [number, number] => {
+    const row = rows.rows[rows.ranks[cell]!]!;
+    const at = index[cell]!;
+    const [left, right] = [row[at - 1], row[at + 1]];
+    return [
+      left === undefined ? -Infinity : x[left]! + distance(left, cell, rows),
+      right === undefined ? Infinity : x[right]! - distance(cell, right, rows),
+    ];
+  };
+  for (let round = 0; round < 2; round++) {
+    for (const trunk of rows.trunks) {
+      if (trunk.cells.length === 0) continue;
+      let [low, high] = [-Infinity, Infinity];
+      for (const cell of trunk.cells) {
+        const [from, to] = room(cell);
+        [low, high] = [Math.max(low, from), Math.min(high, to)];
+      }
+      if (low > high) continue;
+      const mean = trunk.cells.reduce((sum, cell) => sum + x[cell]!, 0) / trunk.cells.length;
+      const line = Math.min(Math.max(mean, low), high);
+      for (const cell of trunk.cells) x[cell] = line;
+    }
+    for (const row of rows.rows) {
+      for (const cell of row) {
+        const hop = up[cell]!.length === 1 ? up[cell]![0]! : null;
+        if (!hop || cell >= rows.elements || hop.upper >= rows.elements) continue;
+        if (down[hop.upper]!.length !== 1 && Math.abs(wish(hop, cell, x) - x[cell]!) > 12) continue;
+        const [from, to] = room(cell);
+        if (from <= to) x[cell] = Math.min(Math.max(wish(hop, cell, x), from), to);
+      }
+    }
+  }
+}

@@ -1,0 +1,102 @@
+/** Where tensors are drawn: as deep as their readers allow, once in each outermost call that reads them. */
+
+import type { CaptureGraph, GraphNode } from "../model/graph";
+import { adopt, type Box, boxAround, commonBox, newBox } from "./box";
+
+const LEAVES: ReadonlySet<string> = new Set(["parameter", "buffer", "input", "gradient"]);
+/** More leaves than this that the same boxes read are one box. */
+const FEW = 3;
+
+export const isLeaf = (node: GraphNode): boolean => LEAVES.has(node.kind);
+
+/** Puts every leaf into the tree under `root`, inputs outside all modules; returns the box for each (leaf, neighbour) as a function. */
+export function placeLeaves(
+  graph: CaptureGraph,
+  root: Box,
+  boxOf: Map<number, Box>,
+): (leaf: number, neighbour: Box) => Box | undefined {
+  const neighbours = new Map<number, Box[]>();
+  for (const node of graph.nodes) if (isLeaf(node)) neighbours.set(node.id, []);
+  for (const edge of graph.edges) {
+    const [source, target] = [boxOf.get(edge.source), boxOf.get(edge.target)];
+    if (target) neighbours.get(edge.source)?.push(target);
+    if (source) neighbours.get(edge.target)?.push(source);
+  }
+  const placed = new Map<number, Map<Box, Box>>();
+  const byId = new Map(graph.nodes.map((node) => [node.id, node]));
+  for (const [id, around] of neighbours) {
+    const node = byId.get(id)!;
+    const homes = new Map<Box, Box>();
+    placed.set(id, homes);
+    if (around.length === 0 || node.kind === "input") {
+      homes.set(root, newLeaf(node, root));
+      continue;
+    }
+    for (const [outermost, readers] of grouped(around, root)) {
+      const scope = readers.map((box) => box.parent!).reduce(commonBox);
+      homes.set(outermost, newLeaf(node, scope));
+    }
+  }
+  return (leaf, neighbour) => {
+    const homes = placed.get(leaf);
+    return homes?.get(outermostOf(neighbour, root)) ?? homes?.get(root);
+  };
+}
+
+/** Readers by the outermost module call that they are in. */
+function grouped(around: Box[], root: Box): Map<Box, Box[]> {
+  const groups = new Map<Box, Box[]>();
+  for (const box of around) {
+    const outermost = outermostOf(box, root);
+    const group = groups.get(outermost);
+    if (group) group.push(box);
+    else groups.set(outermost, [box]);
+  }
+  return groups;
+}
+
+function outermostOf(box: Box, root: Box): Box {
+  let found = root;
+  for (let at: Box | null = box; at; at = at.parent) if (at.kind === "module") found = at;
+  return found;
+}
+
+function newLeaf(node: GraphNode, scope: Box): Box {
+  const leaf = newBox("node", scope.call, node);
+  leaf.depth = scope.depth + 1;
+  adopt(scope, leaf);
+  return leaf;
+}
+
+/** In every box, many leaves of one kind with the same readers become one crowd. */
+export function foldCrowds(root: Box, readersOf: (leaf: Box) => Box[]): void {
+  const visit = (scope: Box): void => {
+    const crowds = new Map<string, Box[]>();
+    const numbers = new Map(scope.children.map((child, number) => [child, number]));
+    for (const child of scope.children) {
+      if (child.children.length > 0) visit(child);
+      if (!child.node || !isLeaf(child.node)) continue;
+      const readers = new Set(
+        readersOf(child).map((box) => numbers.get(childIn(scope, box)) ?? -1),
+      );
+      const key = `${child.node.kind} ${child.node.tracked} ${[...readers].sort().join()}`;
+      const crowd = crowds.get(key);
+      if (crowd) crowd.push(child);
+      else crowds.set(key, [child]);
+    }
+    for (const members of crowds.values()) {
+      if (members.length <= FEW) continue;
+      const gone = new Set(members);
+      scope.children = scope.children.filter((child) => !gone.has(child));
+      adopt(scope, boxAround("crowd", scope.call, members));
+    }
+    scope.children.sort((a, b) => a.first - b.first);
+  };
+  visit(root);
+}
+
+function childIn(scope: Box, inner: Box): Box {
+  let box = inner;
+  while (box.parent && box.parent !== scope) box = box.parent;
+  return box;
+}

@@ -1,0 +1,120 @@
+/** Capture -> boxes in boxes: one for each module call, folded so that none holds too many. */
+
+import type { CaptureGraph } from "../model/graph";
+import { foldApart, relevant } from "./apart";
+import { adopt, type Box, newBox, type Tree } from "./box";
+import { fold } from "./fold";
+import { foldCrowds, isLeaf, placeLeaves } from "./leaves";
+import { markTroubles } from "./problems";
+import { Signatures } from "./signature";
+
+export function buildTree(graph: CaptureGraph): Tree {
+  const root = newBox("root", -1);
+  const boxOf = new Map<number, Box>();
+  placeOps(graph, root, boxOf);
+  const shown = relevant(graph);
+  const cut = new Set(
+    graph.edges.filter((e) => e.kind === "severed").flatMap((e) => [e.source, e.target]),
+  );
+  foldApart(root, shown, cut);
+  const signatures = new Signatures(new Map(graph.calls.map((call) => [call.id, call])));
+  foldScopes(root, signatures);
+  measure(root, 0, 0);
+  const leafOf = placeLeaves(graph, root, boxOf);
+  const ends = graph.edges.map((edge): [Box, Box] | null => {
+    const [source, target] = [boxOf.get(edge.source), boxOf.get(edge.target)];
+    const from = source ?? (target && leafOf(edge.source, target));
+    const to = target ?? (source && leafOf(edge.target, source));
+    return from && to ? [from, to] : null;
+  });
+  const neighbours = new Map<Box, Box[]>();
+  for (const pair of ends) {
+    if (!pair) continue;
+    if (pair[0].node && isLeaf(pair[0].node)) push(neighbours, pair[0], pair[1]);
+    if (pair[1].node && isLeaf(pair[1].node)) push(neighbours, pair[1], pair[0]);
+  }
+  foldCrowds(root, (leaf) => neighbours.get(leaf) ?? []);
+  measure(root, 0, 0);
+  const tree: Tree = { graph, boxes: [], root, boxesOf: new Map(), ends };
+  number(tree, root);
+  markTroubles(tree);
+  return tree;
+}
+
+function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {
+  const known = map.get(key);
+  if (known) known.push(value);
+  else map.set(key, [value]);
+}
+
+/** Every op into the call that it ran in; calls in which nothing ran are not drawn. */
+function placeOps(graph: CaptureGraph, root: Box, boxOf: Map<number, Box>): void {
+  const calls = new Map(graph.calls.map((call) => [call.id, call]));
+  const scopes = new Map<number, Box>([[-1, root]]);
+  const scopeOf = (id: number): Box => {
+    const known = scopes.get(id);
+    if (known) return known;
+    const call = calls.get(id);
+    if (!call) return root;
+    const box = newBox("module", id);
+    scopes.set(id, box);
+    adopt(scopeOf(call.parent), box);
+    return box;
+  };
+  const callOf = callsOfStrays(graph);
+  for (const node of graph.nodes) {
+    if (isLeaf(node)) continue;
+    const scope = scopeOf(callOf.get(node.id) ?? node.call);
+    const box = newBox("node", scope.call, node);
+    boxOf.set(node.id, box);
+    adopt(scope, box);
+  }
+}
+
+/** An autograd node that no recorded call made is drawn where what it feeds is. */
+function callsOfStrays(graph: CaptureGraph): Map<number, number> {
+  const found = new Map<number, number>();
+  const strays = new Set(
+    graph.nodes.filter((n) => n.kind === "autograd" && n.call < 0).map((n) => n.id),
+  );
+  if (strays.size === 0) return found;
+  const calls = new Map(graph.nodes.map((node) => [node.id, node.call]));
+  for (let at = graph.edges.length - 1; at >= 0; at--) {
+    const edge = graph.edges[at]!;
+    if (!strays.has(edge.source)) continue;
+    const call = found.get(edge.target) ?? calls.get(edge.target) ?? -1;
+    if (call >= 0) found.set(edge.source, call);
+  }
+  return found;
+}
+
+function foldScopes(scope: Box, signatures: Signatures): void {
+  for (const child of scope.children) {
+    if (child.children.length === 0) continue;
+    foldScopes(child, signatures);
+    scope.first = Math.min(scope.first, child.first);
+  }
+  scope.children.sort((a, b) => a.first - b.first);
+  const folded = fold(scope.children, scope.call, signatures);
+  scope.children = [];
+  for (const child of folded) adopt(scope, child);
+}
+
+function measure(box: Box, depth: number, modules: number): void {
+  box.depth = depth;
+  box.modules = modules + (box.kind === "module" ? 1 : 0);
+  if (box.children.length > 0) box.size = 0;
+  for (const child of box.children) {
+    child.parent = box;
+    measure(child, depth + 1, box.modules);
+    box.size += child.size;
+    box.first = Math.min(box.first, child.first);
+  }
+}
+
+function number(tree: Tree, box: Box): void {
+  box.id = tree.boxes.length;
+  tree.boxes.push(box);
+  if (box.node) push(tree.boxesOf, box.node.id, box);
+  for (const child of box.children) number(tree, child);
+}

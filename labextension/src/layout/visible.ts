@@ -1,0 +1,112 @@
+/** Which boxes are open: at the start, to a depth, all, or only where something went wrong. */
+
+import type { Box, Tree } from "./box";
+import { firstProblem, troubled } from "./problems";
+
+/** Ids of the open boxes; a box in it is drawn open only if all around it are. */
+export type Open = Set<number>;
+
+const FEWEST = 10;
+const MOST = 60;
+/** Opening all shows at most this many boxes. */
+const ALL = 60_000;
+
+/** The level that shows 10 to 60 boxes, and the way to the first finding. */
+export function opening(tree: Tree): Open {
+  let best = toLevel(tree, 0);
+  for (let level = 1; count(tree, best) < FEWEST; level++) {
+    const next = toLevel(tree, level);
+    if (next.size === best.size) break;
+    if (count(tree, next) > MOST) {
+      best = largestFirst(tree, best);
+      break;
+    }
+    best = next;
+  }
+  for (const box of firstProblem(tree)) openAround(best, box);
+  return best;
+}
+
+export function toLevel(tree: Tree, level: number): Open {
+  return new Set(groups(tree, (box) => box.depth <= level && !quiet(box)));
+}
+
+/** Modules down to `depth`; repetitions on the way are open where their modules are to be seen. */
+export function toDepth(tree: Tree, depth: number): Open {
+  return new Set(
+    groups(tree, (box) =>
+      box.kind === "module" || box.kind === "root"
+        ? box.modules < depth || box.kind === "root"
+        : box.modules < depth && box.kind !== "crowd" && !quiet(box),
+    ),
+  );
+}
+
+export function everything(tree: Tree): Open {
+  let shown = 0;
+  const open = new Set<number>();
+  for (let row: Box[] = [tree.root]; row.length > 0 && shown < ALL; ) {
+    for (const box of row) open.add(box.id);
+    row = row.flatMap((box) => box.children);
+    shown += row.length;
+    row = row.filter((box) => box.children.length > 0);
+  }
+  return open;
+}
+
+/** Only what leads to trouble. */
+export function problems(tree: Tree): Open {
+  const open = new Set([tree.root.id]);
+  for (const box of tree.boxes) {
+    const inside = box.children.some(troubled) || box.troubles.cuts.size > 0;
+    if (box.children.length > 0 && inside) open.add(box.id);
+  }
+  return open;
+}
+
+export function openAround(open: Open, box: Box): void {
+  for (let at = box.parent; at; at = at.parent) open.add(at.id);
+}
+
+/** Children of open boxes, open ones left out. */
+export function count(tree: Tree, open: Open): number {
+  const visit = (box: Box): number =>
+    open.has(box.id) ? box.children.reduce((sum, child) => sum + visit(child), 0) : 1;
+  return visit(tree.root);
+}
+
+/** The box that stands for each box: itself, or the outermost closed one around it. */
+export function standIns(tree: Tree, open: Open): Box[] {
+  const result: Box[] = new Array(tree.boxes.length);
+  const visit = (box: Box, closed: Box | null): void => {
+    result[box.id] = closed ?? box;
+    const inside = closed ?? (open.has(box.id) ? null : box);
+    for (const child of box.children) visit(child, inside);
+  };
+  visit(tree.root, null);
+  return result;
+}
+
+function groups(tree: Tree, chosen: (box: Box) => boolean): number[] {
+  return tree.boxes.filter((box) => box.children.length > 0 && chosen(box)).map((box) => box.id);
+}
+
+/** Nobody opens these to understand a model. */
+function quiet(box: Box): boolean {
+  return box.kind === "crowd" || box.kind === "apart" || box.kind === "run";
+}
+
+function largestFirst(tree: Tree, start: Open): Open {
+  const open = new Set(start);
+  let shown = count(tree, open);
+  const closed = tree.boxes
+    .filter((box) => box.children.length > 0 && !open.has(box.id) && !quiet(box))
+    .filter((box) => box.parent && open.has(box.parent.id))
+    .sort((a, b) => b.size - a.size || a.id - b.id);
+  for (const box of closed) {
+    if (shown >= FEWEST || shown + box.children.length - 1 > MOST) continue;
+    open.add(box.id);
+    shown += box.children.length - 1;
+  }
+  return open;
+}
