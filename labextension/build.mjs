@@ -1,5 +1,5 @@
-// Builds the widget: one ES module and one style sheet, which anywidget sends with every widget.
-
+// Builds the widget's ES module and style sheet, which anywidget sends with every widget, and the
+// same as a script for self-contained pages.
 import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { build, context } from "esbuild";
@@ -7,22 +7,21 @@ import { build, context } from "esbuild";
 const BUDGET = 60_000;
 const out = "../autograd_inspector/static";
 
-const options = {
-  entryPoints: { widget: "src/widget.ts", style: "src/style.css" },
+const shared = {
   outdir: out,
-  entryNames: "[name]",
   bundle: true,
-  format: "esm",
   target: "es2020",
   minify: true,
   legalComments: "none",
   logLevel: "warning",
 };
+const widget = { ...shared, entryPoints: ["src/widget.ts", "src/style.css"], format: "esm" };
+const page = { ...shared, entryPoints: ["src/page.ts"], format: "iife" };
 
 if (process.argv.includes("--watch")) {
-  await (await context(options)).watch();
+  await (await context(widget)).watch();
 } else {
-  await build(options);
+  await Promise.all([build(widget), build(page)]);
   const size = gzipSync(readFileSync(`${out}/widget.js`), { level: 9 }).length;
   console.log(`widget.js: ${size} bytes gzipped (budget ${BUDGET})`);
   if (size > BUDGET) process.exit(1);

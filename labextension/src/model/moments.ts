@@ -1,0 +1,66 @@
+/** The program as a sequence of moments: ops in order, and between them what happened beside them. */
+
+import type { Capture } from "./capture";
+import { opName } from "./shown";
+
+export interface Moment {
+  /** The op, -1 for an event. */
+  op: number;
+  /** How many ops had run before it. */
+  at: number;
+  kind: "op" | "mode" | "backward" | "step" | "change";
+  title: string;
+  said: string;
+  site: number;
+  node: number;
+  alarming: boolean;
+}
+
+export function momentsOf(capture: Capture): Moment[] {
+  const { ops, events, regions } = capture.data;
+  const found: Moment[] = [];
+  let next = 0;
+  const tell = (until: number) => {
+    for (; next < events.at.length && events.at[next]! <= until; next++) {
+      found.push({
+        op: -1,
+        at: events.at[next]!,
+        kind: capture.text(events.kind[next]) as Moment["kind"],
+        title: capture.text(events.api[next]),
+        said: capture.text(events.said[next]),
+        site: events.site[next]!,
+        node: -1,
+        alarming: events.alarming[next] === 1,
+      });
+    }
+  };
+  for (let op = 0; op < ops.name.length; op++) {
+    tell(op);
+    const writes = capture.writes(op);
+    const bumps = writes.map(({ tensor, before, after }) => {
+      const name = capture.tensor(tensor).name || "a tensor";
+      return before === after ? `writes ${name}, unseen` : `${name} v${before} → v${after}`;
+    });
+    const error = capture.text(ops.error[op]);
+    const off = capture.text(regions.kind[ops.region[op]!]);
+    const said = [path(capture, op), ...bumps.slice(0, 3), error && `raised ${error}`];
+    if (bumps.length > 3) said.push(`and ${bumps.length - 3} more writes`);
+    if (off === "inference_mode" || off === "no_grad") said.push(off);
+    found.push({
+      op,
+      at: op,
+      kind: "op",
+      title: opName(capture.text(ops.name[op])),
+      said: said.filter(Boolean).join(" · "),
+      site: ops.site[op]!,
+      node: ops.node[op]!,
+      alarming: !!error,
+    });
+  }
+  tell(Number.POSITIVE_INFINITY);
+  return found;
+}
+
+function path(capture: Capture, op: number): string {
+  return capture.path(capture.data.ops.call[op]!);
+}

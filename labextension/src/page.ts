@@ -1,0 +1,20 @@
+/** The self-contained page: a capture that stands in the page itself, no kernel, no network. */
+
+import { Capture } from "./model/capture";
+import { decode } from "./model/decode";
+import { createGraphView } from "./view/graph";
+import { refusal } from "./view/refusal";
+import { shell } from "./view/shell";
+
+function read(id: string): string {
+  return document.getElementById(id)?.textContent ?? "";
+}
+
+const host = document.getElementById("root") ?? document.body;
+try {
+  const bytes = Uint8Array.from(atob(read("buffer").trim()), (c) => c.charCodeAt(0));
+  const capture = new Capture(decode(read("payload"), new DataView(bytes.buffer)));
+  shell(host, capture, { createGraphView, other: null, ask: null });
+} catch (error) {
+  host.append(refusal(error));
+}

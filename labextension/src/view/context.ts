@@ -1,0 +1,28 @@
+/** What every part of the widget is given. */
+
+import type { Capture } from "../model/capture";
+import type { CaptureGraph } from "../model/graph";
+import { opName } from "../model/shown";
+import type { Selection } from "../state/selection";
+
+export type TabName = "Graph" | "Findings" | "Timeline" | "Optimizer" | "Compare";
+
+export interface Context {
+  capture: Capture;
+  graph: CaptureGraph;
+  selection: Selection;
+  /** Bring a tab to the front. */
+  show(tab: TabName): void;
+  /** Tell a screen reader, and the line under the picture. */
+  say(text: string): void;
+  /** Grey what ran after that op. */
+  greyAfter(op: number | null): void;
+}
+
+/** A node in a few words: `norm · layer_norm`. */
+export function label(context: Pick<Context, "graph">, id: number): string {
+  const node = context.graph.nodes[id];
+  if (!node) return "";
+  const name = opName(node.name);
+  return node.path ? `${node.path} · ${name}` : name;
+}

@@ -1,0 +1,89 @@
+/** Elements without markup: text is text, whatever the program called its things. */
+
+export type Child = Node | string | number | null | undefined | false;
+
+interface Props {
+  class?: string;
+  on?: Record<string, (event: Event) => void>;
+  [attribute: string]: unknown;
+}
+
+export function el<K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  props: Props = {},
+  ...children: Child[]
+): HTMLElementTagNameMap[K] {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(props)) {
+    if (value === undefined || value === false) continue;
+    if (name === "on") {
+      for (const [event, handler] of Object.entries(props.on!)) {
+        made.addEventListener(event, handler);
+      }
+    } else made.setAttribute(name, value === true ? "" : String(value));
+  }
+  made.append(...present(children));
+  return made;
+}
+
+export function fill(host: Element, ...children: Child[]): void {
+  host.replaceChildren(...present(children));
+}
+
+function present(children: Child[]): (Node | string)[] {
+  return children
+    .filter((child) => child !== null && child !== undefined && child !== false)
+    .map((child) => (typeof child === "number" ? String(child) : (child as Node | string)));
+}
+
+/** A button that says what it does; `pressed` makes it a switch. */
+export function button(
+  text: Child,
+  onclick: (event: Event) => void,
+  props: Props & { pressed?: boolean } = {},
+): HTMLButtonElement {
+  const { pressed, class: own, ...rest } = props;
+  return el(
+    "button",
+    {
+      type: "button",
+      class: `ai-button ${own ?? ""}`.trim(),
+      "aria-pressed": pressed === undefined ? undefined : String(pressed),
+      on: { click: onclick },
+      ...rest,
+    },
+    text,
+  );
+}
+
+/** A switch; `changed` is told its new state. */
+export function toggle(
+  text: string,
+  changed: (on: boolean) => void,
+  on = false,
+): HTMLButtonElement {
+  const made = button(
+    text,
+    () => {
+      const now = made.getAttribute("aria-pressed") !== "true";
+      made.setAttribute("aria-pressed", String(now));
+      changed(now);
+    },
+    { pressed: on },
+  );
+  return made;
+}
+
+/** A line of source, with the expression that ran marked. */
+export function source(text: string, expression = ""): HTMLElement {
+  const at = expression ? text.indexOf(expression) : -1;
+  if (at < 0 || expression === text) return el("code", { class: "ai-source" }, text);
+  const end = at + expression.length;
+  return el(
+    "code",
+    { class: "ai-source" },
+    text.slice(0, at),
+    el("mark", {}, expression),
+    text.slice(end),
+  );
+}

@@ -1,0 +1,78 @@
+/** Taking the picture and the capture away: as files that the browser saves. */
+
+import { button, el } from "./dom";
+
+export type Format = "svg" | "png" | "dot" | "json" | "html";
+const TYPES: Record<Format, string> = {
+  svg: "image/svg+xml",
+  png: "image/png",
+  dot: "text/vnd.graphviz",
+  json: "application/json",
+  html: "text/html",
+};
+
+export interface Exports {
+  /** The picture as it stands. */
+  svg(): string;
+  /** What only Python makes; null where there is no Python to ask. */
+  ask: ((format: "dot" | "json" | "html") => Promise<string>) | null;
+  say(text: string): void;
+}
+
+export function exportMenu(exports: Exports): HTMLElement {
+  const formats: Format[] = exports.ask ? ["svg", "png", "dot", "json", "html"] : ["svg", "png"];
+  const menu = el(
+    "details",
+    { class: "ai-menu" },
+    el("summary", { class: "ai-button" }, "Export"),
+    el(
+      "div",
+      { class: "ai-menu-items" },
+      ...formats.map((format) => button(format.toUpperCase(), () => take(format))),
+    ),
+  );
+  menu.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !menu.open) return;
+    menu.open = false;
+    menu.querySelector("summary")?.focus();
+    event.stopPropagation();
+  });
+  async function take(format: Format): Promise<void> {
+    menu.open = false;
+    try {
+      save(await made(format, exports), `autograd.${format}`);
+      exports.say(`exported autograd.${format}`);
+    } catch (error) {
+      exports.say(`no ${format.toUpperCase()}: ${(error as Error).message}`);
+    }
+  }
+  return menu;
+}
+
+async function made(format: Format, exports: Exports): Promise<Blob> {
+  if (format === "svg") return new Blob([exports.svg()], { type: TYPES.svg });
+  if (format === "png") return png(exports.svg());
+  return new Blob([await exports.ask!(format)], { type: TYPES[format] });
+}
+
+/** Draws the SVG on a canvas, twice as large as on the page, at most 8,000 pixels wide. */
+async function png(svg: string): Promise<Blob> {
+  const image = new Image();
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+  await image.decode();
+  const scale = Math.min(2, 8000 / Math.max(image.width, image.height, 1));
+  const canvas = el("canvas", {
+    width: Math.ceil(image.width * scale),
+    height: Math.ceil(image.height * scale),
+  });
+  canvas.getContext("2d")!.drawImage(image, 0, 0, canvas.width, canvas.height);
+  return new Promise((resolve, reject) => {
+    canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("the picture is too large"))));
+  });
+}
+
+function save(blob: Blob, name: string): void {
+  const url = URL.createObjectURL(blob);
+  el("a", { href: url, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}

@@ -1,0 +1,86 @@
+/** The placement: where each parameter, its gradient and its optimizer state live. */
+
+import { placementRows, type Row } from "../model/mismatch";
+import { counted } from "../model/shown";
+import { bars, legend } from "./bars";
+import type { Context } from "./context";
+import { el, toggle } from "./dom";
+import { PlacementTable } from "./placement_table";
+
+const FOLD_FROM = 40;
+
+export function optimizer(context: Context): HTMLElement {
+  const { data } = context.capture;
+  const rows = placementRows(context.capture);
+  if (!rows.length) {
+    return el("p", { class: "ai-empty" }, "No parameters were seen in this capture.");
+  }
+  const table = new PlacementTable(rows, rows.length > FOLD_FROM, (row) => choose(context, row));
+  context.selection.listen((ids) => table.mark(tensorsOf(context, ids)));
+  table.mark(tensorsOf(context, context.selection.ids));
+  const wrong = rows.filter((row) => row.problems.length).length;
+  const search = el("input", {
+    type: "search",
+    class: "ai-input",
+    placeholder: "Filter parameters",
+    "aria-label": "Filter parameters",
+    on: { input: () => table.filter(search.value) },
+  });
+  return el(
+    "div",
+    { class: "ai-optimizer" },
+    ...data.optimizers.map((one) =>
+      settings(one.type, one.groups ?? [], one.steps ?? 0, one.place ?? ""),
+    ),
+    el(
+      "div",
+      { class: "ai-bar-pair" },
+      bars("Bytes by device", data.by_device),
+      data.by_dtype.length > 1 ? bars("Bytes by dtype", data.by_dtype) : null,
+      legend(),
+    ),
+    el(
+      "div",
+      { class: "ai-toolbar" },
+      search,
+      toggle("Fold by module", (on) => table.fold(on), rows.length > FOLD_FROM),
+      wrong > 0 && toggle(`Only mismatches (${wrong})`, (on) => table.onlyWrong(on)),
+      el("span", { class: "ai-quiet" }, counted(rows.length, "parameter")),
+    ),
+    table.host,
+  );
+}
+
+function choose(context: Context, row: Row): void {
+  const node = context.capture.leafOf.get(row.tensor);
+  if (node === undefined) context.say(`${row.name} takes no part in the graph`);
+  else context.selection.set([node], "optimizer", true);
+}
+
+function tensorsOf(context: Context, ids: readonly number[]): Set<number> {
+  return new Set(ids.map((id) => context.graph.nodes[id]?.tensor ?? -1));
+}
+
+function settings(
+  type: string,
+  groups: Record<string, string>[],
+  steps: number,
+  place: string,
+): HTMLElement {
+  const lines = groups.slice(0, 8).map((group, n) => {
+    const said = Object.entries(group).map(([name, value]) => `${name}=${value}`);
+    return el("li", {}, el("span", { class: "ai-quiet" }, `group ${n}: `), said.join(", "));
+  });
+  const said = [counted(steps, "step"), place && `made at ${place}`].filter(Boolean).join(" · ");
+  return el(
+    "details",
+    { class: "ai-optimizer-head" },
+    el("summary", {}, el("b", {}, type), el("span", { class: "ai-quiet" }, ` ${said}`)),
+    el(
+      "ul",
+      {},
+      ...lines,
+      groups.length > 8 && el("li", {}, `and ${groups.length - 8} more groups`),
+    ),
+  );
+}

@@ -1,0 +1,110 @@
+/** The widget as a whole: header, tabs, details, and the selection that they share. */
+
+import type { Capture } from "../model/capture";
+import { graphOf } from "../model/graph_of";
+import type { CreateGraphView, GraphView } from "../model/graph_view";
+import { placementRows } from "../model/mismatch";
+import { Selection } from "../state/selection";
+import { compare } from "./compare";
+import { type Context, label, type TabName } from "./context";
+import { details } from "./details";
+import { el } from "./dom";
+import { type Exports, exportMenu } from "./export";
+import { findings } from "./findings";
+import { header } from "./header";
+import { optimizer } from "./optimizer";
+import { Tabs } from "./tabs";
+import { followTheme, isDark } from "./theme";
+import { timeline } from "./timeline";
+import { toolbar } from "./toolbar";
+
+export interface Other {
+  capture: Capture;
+  name: string;
+}
+
+export interface ShellOptions {
+  createGraphView: CreateGraphView;
+  other: Other | null;
+  ask: Exports["ask"];
+}
+
+export interface Shell {
+  root: HTMLElement;
+  selection: Selection;
+  show(tab: TabName): void;
+  destroy(): void;
+}
+
+export function shell(host: HTMLElement, capture: Capture, options: ShellOptions): Shell {
+  const selection = new Selection();
+  const live = el("p", { class: "ai-live", role: "status" });
+  let view: GraphView | null = null;
+  let grey: number | null = null;
+  const context: Context = {
+    capture,
+    graph: graphOf(capture),
+    selection,
+    show: (tab) => tabs.show(tab),
+    say: (text) => {
+      live.textContent = text;
+    },
+    greyAfter: (op) => {
+      grey = op;
+      view?.greyAfter(op);
+    },
+  };
+  const root = el("div", { class: "autograd-inspector", "data-state": "loading" });
+
+  function graph(): HTMLElement {
+    if (!context.graph.nodes.length) {
+      return el("p", { class: "ai-empty" }, "This capture has no graph: nothing ran.");
+    }
+    const canvas = el("div", { class: "ai-canvas" });
+    const made = options.createGraphView(canvas, context.graph, {
+      onSelect: (id) => selection.set(id === null ? [] : [id], "graph"),
+      dark: isDark(host),
+    });
+    view = made;
+    made.select([...selection.ids], { focus: true });
+    made.greyAfter(grey);
+    const menu = exportMenu({ svg: () => made.svg(), ask: options.ask, say: context.say });
+    return el("div", { class: "ai-graph" }, toolbar(context, made, menu), canvas);
+  }
+
+  const wrong = () => placementRows(capture).filter((row) => row.problems.length).length;
+  const tabs = new Tabs<TabName>([
+    { name: "Graph", make: graph },
+    { name: "Findings", badge: capture.data.findings.length, make: () => findings(context) },
+    { name: "Timeline", make: () => timeline(context) },
+    { name: "Optimizer", badge: wrong(), make: () => optimizer(context) },
+    {
+      name: "Compare",
+      make: () => compare(context, options.other?.capture ?? null, options.other?.name ?? ""),
+    },
+  ]);
+  selection.listen((ids, origin, focus) => {
+    if (origin !== "graph") view?.select([...ids], { focus });
+    if (ids.length === 1) context.say(label(context, ids[0]!));
+  });
+  root.append(
+    header(capture.data, () => tabs.show("Findings")),
+    tabs.list,
+    el("div", { class: "ai-body" }, tabs.panels, details(context)),
+    live,
+  );
+  host.append(root);
+  const unfollow = followTheme(root);
+  tabs.show(context.graph.nodes.length ? "Graph" : "Findings");
+  requestAnimationFrame(() => root.setAttribute("data-state", "ready"));
+  return {
+    root,
+    selection,
+    show: (tab) => tabs.show(tab),
+    destroy: () => {
+      unfollow();
+      view?.destroy();
+      root.remove();
+    },
+  };
+}

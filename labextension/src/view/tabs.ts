@@ -1,0 +1,81 @@
+/** Tabs as the ARIA pattern has them: arrows, Home and End move, one tab stop. A panel is made when first shown. */
+
+import { el } from "./dom";
+
+export interface Tab<Name extends string> {
+  name: Name;
+  badge?: number;
+  make(): HTMLElement;
+}
+
+let count = 0;
+
+export class Tabs<Name extends string> {
+  readonly list = el("div", { class: "ai-tabs", role: "tablist", "aria-label": "Views" });
+  readonly panels = el("div", { class: "ai-panels" });
+  private readonly buttons: HTMLButtonElement[] = [];
+  private readonly hosts: HTMLElement[] = [];
+  private readonly made = new Set<number>();
+
+  constructor(
+    private readonly tabs: Tab<Name>[],
+    private readonly shown: (name: Name) => void = () => {},
+  ) {
+    const id = `ai-tabs-${count++}`;
+    tabs.forEach((tab, n) => {
+      const button = el(
+        "button",
+        {
+          type: "button",
+          role: "tab",
+          id: `${id}-tab-${n}`,
+          "aria-controls": `${id}-panel-${n}`,
+          on: { click: () => this.show(tab.name) },
+        },
+        tab.name,
+        tab.badge
+          ? el("span", { class: "ai-badge", "aria-hidden": "true" }, tab.badge.toLocaleString("en"))
+          : null,
+      );
+      this.buttons.push(button);
+      this.hosts.push(
+        el("div", {
+          class: "ai-panel",
+          role: "tabpanel",
+          id: `${id}-panel-${n}`,
+          "aria-labelledby": `${id}-tab-${n}`,
+          tabindex: "0",
+          hidden: true,
+        }),
+      );
+    });
+    this.list.append(...this.buttons);
+    this.list.addEventListener("keydown", (event) => this.key(event));
+    this.panels.append(...this.hosts);
+  }
+
+  show(name: Name): void {
+    const at = this.tabs.findIndex((tab) => tab.name === name);
+    this.buttons.forEach((button, n) => {
+      button.setAttribute("aria-selected", String(n === at));
+      button.tabIndex = n === at ? 0 : -1;
+      this.hosts[n]!.hidden = n !== at;
+    });
+    if (!this.made.has(at)) {
+      this.made.add(at);
+      this.hosts[at]!.append(this.tabs[at]!.make());
+    }
+    this.shown(name);
+  }
+
+  private key(event: KeyboardEvent): void {
+    const at = this.buttons.indexOf(event.target as HTMLButtonElement);
+    const last = this.buttons.length - 1;
+    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: last }[event.key];
+    if (at < 0 || to === undefined) return;
+    event.preventDefault();
+    const n = to < 0 ? last : to > last ? 0 : to;
+    this.show(this.tabs[n]!.name);
+    this.buttons[n]!.focus();
+  }
+}

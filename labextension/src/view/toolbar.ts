@@ -1,0 +1,85 @@
+/** What one does to the picture: search, depth, filters, the gradient's way, export. */
+
+import type { Filter, GraphView } from "../model/graph_view";
+import { counted } from "../model/shown";
+import { type Context, label } from "./context";
+import { button, el, toggle } from "./dom";
+
+export function toolbar(context: Context, view: GraphView, more: HTMLElement): HTMLElement {
+  const filter: Filter = {};
+  const depths = [1, 2, 3].map((depth) =>
+    button(depth, () => view.expandTo(depth), { "aria-label": `Expand to depth ${depth}` }),
+  );
+  const way = toggle("Gradient path", (on) =>
+    view.path(on ? (context.selection.ids[0] ?? null) : null),
+  );
+  context.selection.listen((ids) => {
+    if (way.getAttribute("aria-pressed") === "true") view.path(ids[0] ?? null);
+  });
+  return el(
+    "div",
+    { class: "ai-toolbar", role: "toolbar", "aria-label": "Graph" },
+    ...search(context, view),
+    el("span", { class: "ai-depths" }, el("span", { class: "ai-quiet" }, "Depth"), ...depths),
+    button("All", () => view.expandAll(), { "aria-label": "Expand all" }),
+    toggle("Only the problem", (on) => view.onlyProblems(on)),
+    toggle("Parameters", (on) => view.filter(Object.assign(filter, { parameters: on }))),
+    choice(context, "device", (device) => view.filter(Object.assign(filter, { device }))),
+    choice(context, "dtype", (dtype) => view.filter(Object.assign(filter, { dtype }))),
+    way,
+    button("Fit", () => view.fit()),
+    more,
+  );
+}
+
+function search(context: Context, view: GraphView): HTMLElement[] {
+  let found: number[] = [];
+  let at = -1;
+  const said = el("output", { class: "ai-quiet" });
+  const input = el("input", {
+    type: "search",
+    class: "ai-input",
+    placeholder: "Search name, op, line, rule",
+    "aria-label": "Search the graph",
+    on: {
+      input: () => {
+        found = input.value.trim() ? view.search(input.value.trim()) : view.search("");
+        if (!input.value.trim()) found = [];
+        at = -1;
+        said.textContent = input.value.trim()
+          ? counted(found.length, "match").replace("matchs", "matches")
+          : "";
+      },
+      keydown: (event) => {
+        const { key, shiftKey } = event as KeyboardEvent;
+        if (key !== "Enter" || !found.length) return;
+        event.preventDefault();
+        at = (at + (shiftKey ? found.length - 1 : 1)) % found.length;
+        said.textContent = `${at + 1} of ${found.length}`;
+        context.selection.set([found[at]!], "findings", true);
+        context.say(label(context, found[at]!));
+      },
+    },
+  });
+  return [input, said];
+}
+
+function choice(
+  context: Context,
+  what: "device" | "dtype",
+  chosen: (value: string | undefined) => void,
+): HTMLElement | null {
+  const values = [...new Set(context.graph.nodes.map((node) => node[what]).filter(Boolean))].sort();
+  if (values.length < 2) return null;
+  const select = el(
+    "select",
+    {
+      class: "ai-input",
+      "aria-label": `Filter by ${what}`,
+      on: { change: () => chosen(select.value || undefined) },
+    },
+    el("option", { value: "" }, `any ${what}`),
+    ...values.map((value) => el("option", { value }, value)),
+  );
+  return select;
+}
