@@ -1,0 +1,178 @@
+/** The graph in the page: `createGraphView` is all that the rest of the front end knows of it. */
+
+import { everything, problems, toDepth } from "../../layout/visible";
+import type { CaptureGraph } from "../../model/graph";
+import type { GraphView } from "../../model/graph_view";
+import { standalone } from "./export_svg";
+import { DIRECTIONS, neighbour } from "./keys";
+import { filtered, found, gradientPath } from "./marks";
+import { listen } from "./pointer";
+import { Picture } from "./view";
+
+export function createGraphView(
+  host: HTMLElement,
+  graph: CaptureGraph,
+  options: { onSelect(id: number | null): void; dark?: boolean },
+): GraphView {
+  const picture = new Picture(host, graph, options.dark);
+  const { camera, marking, layout } = picture;
+  const { tree } = layout;
+
+  const choose = (id: number | null): void => {
+    const box = id === null ? null : (picture.item(id)?.box ?? null);
+    marking.selected = new Set(box ? [box.id] : []);
+    if (box) picture.setFocus(box.id, true);
+    picture.mark();
+    options.onSelect(box?.node ? box.node.id : null);
+  };
+  const toggle = (id: number): void => {
+    const box = picture.item(id)?.box;
+    if (!box || box.children.length === 0) return;
+    picture.toggle(box);
+    picture.paint();
+    picture.setFocus(id, true);
+  };
+  const engaged = (): boolean => picture.root.contains(document.activeElement);
+  const at = (x: number, y: number) => picture.at(x, y);
+  listen(picture.stage, camera, { pick: choose, toggle, at, engaged });
+  picture.stage.addEventListener("keydown", (event) => {
+    if (onKey(event, picture, choose, toggle)) event.preventDefault();
+  });
+  picture.stage.append(zoomButtons(picture));
+
+  const size = (): void => picture.resize(picture.stage.clientWidth, picture.stage.clientHeight);
+  const observer = globalThis.ResizeObserver ? new ResizeObserver(size) : null;
+  observer?.observe(picture.stage);
+  if (observer) size();
+  else picture.resize(800, 480);
+
+  return {
+    select(ids, { focus = false } = {}) {
+      const boxes = ids.flatMap((id) => tree.boxesOf.get(id) ?? []);
+      marking.selected = new Set(boxes.map((box) => box.id));
+      if (focus && boxes.length > 0) {
+        picture.reveal(boxes.slice(0, 12));
+        picture.paint();
+        picture.setFocus(boxes[0]!.id, false);
+      }
+      picture.mark();
+    },
+    expandTo: (depth) => picture.show(toDepth(tree, depth)),
+    expandAll: () => picture.show(everything(tree)),
+    onlyProblems(on) {
+      marking.keep(on ? filtered(graph, { problems: true }) : null);
+      if (on) picture.show(problems(tree));
+      picture.mark();
+    },
+    filter(filter) {
+      marking.keep(filtered(graph, filter));
+      picture.mark();
+    },
+    search(text) {
+      const ids = found(graph, text);
+      marking.match(ids);
+      picture.mark();
+      return ids;
+    },
+    greyAfter(op) {
+      marking.until(op);
+      picture.mark();
+    },
+    path(node) {
+      const nodes = node === null ? null : gradientPath(graph, node);
+      marking.path(nodes);
+      const { edges } = graph;
+      const hot = (edge: number): boolean => {
+        const { source, target, kind } = edges[edge]!;
+        return kind === "gradient" && nodes!.has(source) && nodes!.has(target);
+      };
+      picture.highlight(nodes ? hot : undefined);
+      picture.mark();
+    },
+    fit() {
+      const { width, height } = picture.scene;
+      camera.show({ left: 0, top: 0, right: width, bottom: height });
+    },
+    svg: () => standalone(picture.stage, picture.scene, layout.labels, picture.facts),
+    destroy() {
+      observer?.disconnect();
+      picture.destroy();
+    },
+  };
+}
+
+/** Whether the key was meant for the graph. */
+function onKey(
+  event: KeyboardEvent,
+  picture: Picture,
+  choose: (id: number | null) => void,
+  toggle: (id: number) => void,
+): boolean {
+  if (event.ctrlKey || event.metaKey || event.altKey) return false;
+  const { camera, scene } = picture;
+  const item = picture.item(picture.focus);
+  const direction = DIRECTIONS[event.key];
+  if (direction && item) {
+    const next = neighbour(scene, item, direction);
+    if (next) picture.setFocus(next.id, true);
+    return true;
+  }
+  switch (event.key) {
+    case "Enter":
+      if (!item?.box) return false;
+      if (item.box.children.length > 0) toggle(item.id);
+      else choose(item.id);
+      return true;
+    case " ":
+      choose(item ? item.id : null);
+      return true;
+    case "Escape": {
+      const open = item?.open ? item.box : item?.box?.parent;
+      if (!open || open.kind === "root") return false;
+      toggle(open.id);
+      return true;
+    }
+    case "+":
+    case "=":
+      camera.zoom(1.25);
+      return true;
+    case "-":
+      camera.zoom(0.8);
+      return true;
+    case "0":
+      camera.show({ left: 0, top: 0, right: scene.width, bottom: scene.height });
+      return true;
+    default:
+      return false;
+  }
+}
+
+function zoomButtons(picture: Picture): HTMLElement {
+  const { camera } = picture;
+  const bar = document.createElement("div");
+  bar.className = "ai-zoom";
+  const whole = () => ({
+    left: 0,
+    top: 0,
+    right: picture.scene.width,
+    bottom: picture.scene.height,
+  });
+  const actions: [string, string, () => void][] = [
+    ["+", "Zoom in", () => camera.zoom(1.25)],
+    ["−", "Zoom out", () => camera.zoom(0.8)],
+    ["⤢", "Fit", () => camera.show(whole())],
+  ];
+  for (const [sign, name, act] of actions) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = sign;
+    button.title = name;
+    button.setAttribute("aria-label", name);
+    button.addEventListener("click", (event) => {
+      event.stopPropagation();
+      act();
+    });
+    bar.append(button);
+  }
+  return bar;
+}

@@ -1,0 +1,101 @@
+/** Kinds of things by shape and colour. The colours are CSS variables: --ai-<look>-fill and --ai-<look>-line. */
+
+import { troubled } from "../../layout/problems";
+import type { Item } from "../../layout/scene";
+import type { Facts } from "./facts";
+
+export type Look =
+  | "module"
+  | "op"
+  | "still"
+  | "output"
+  | "function"
+  | "step"
+  | "autograd"
+  | "parameter"
+  | "frozen"
+  | "buffer"
+  | "input"
+  | "gradient"
+  | "cut"
+  | "healed";
+
+export const MEANING: Record<Look, string> = {
+  module: "module, folded",
+  op: "op, gradient flows back",
+  still: "no gradient",
+  output: "backward starts here",
+  function: "custom Function",
+  step: "optimizer step",
+  autograd: "autograd node of no recorded op",
+  parameter: "parameter",
+  frozen: "frozen or without gradient",
+  buffer: "buffer",
+  input: "input",
+  gradient: "gradient (.grad)",
+  cut: "gradient is cut",
+  healed: "cut, and nothing lost",
+};
+
+export function lookOf(item: Item, facts: Facts[]): Look {
+  if (item.cut) return item.cut.live ? "cut" : "healed";
+  const box = item.box!;
+  const { tracked } = facts[box.id]!;
+  const node = box.node ?? (box.kind === "crowd" ? box.children[0]!.node! : null);
+  if (!node) return tracked ? "module" : "still";
+  if (node.kind === "parameter") {
+    return node.tracked && node.gradient !== "none" ? "parameter" : "frozen";
+  }
+  if (node.kind !== "op") return node.kind;
+  if (node.root) return "output";
+  return tracked ? "op" : "still";
+}
+
+export const isTroubled = (item: Item): boolean => item.box !== null && troubled(item.box);
+
+/** The outline, from (0, 0). Leaves have corners, what computes is round, what is opaque is cut. */
+export function outline(look: Look, leaf: boolean, w: number, h: number): string {
+  switch (look) {
+    case "parameter":
+    case "frozen":
+      return `M0 0H${w}V${h}H0Z`;
+    case "buffer":
+      return `M0 0H${w - 9}L${w} 9V${h}H0ZM${w - 9} 0V9H${w}`;
+    case "input":
+      return `M9 0H${w}L${w - 9} ${h}H0Z`;
+    case "gradient":
+      return `M0 0H${w}L${w - 9} ${h}H9Z`;
+    case "function":
+      return `M9 0H${w - 9}L${w} ${h / 2}L${w - 9} ${h}H9L0 ${h / 2}Z`;
+    case "step":
+      return `M8 0H${w - 8}L${w} 8V${h - 8}L${w - 8} ${h}H8L0 ${h - 8}V8Z`;
+    case "autograd":
+      return rounded(0, w, h, Math.min(h / 2, 16));
+    case "cut":
+    case "healed":
+      return rounded(0, w, h, 10);
+    case "output":
+      return rounded(0, w, h, 7) + rounded(3, w, h, 5);
+    default:
+      return rounded(0, w, h, leaf ? 0 : 6);
+  }
+}
+
+function rounded(inset: number, w: number, h: number, r: number): string {
+  const [x, y, right, bottom] = [inset, inset, w - inset, h - inset];
+  return (
+    `M${x + r} ${y}H${right - r}A${r} ${r} 0 0 1 ${right} ${y + r}V${bottom - r}` +
+    `A${r} ${r} 0 0 1 ${right - r} ${bottom}H${x + r}A${r} ${r} 0 0 1 ${x} ${bottom - r}` +
+    `V${y + r}A${r} ${r} 0 0 1 ${x + r} ${y}Z`
+  );
+}
+
+/** Repetitions stand on a pile of their like. */
+export function pile(w: number, h: number): string {
+  return `M4 ${h}V${h + 3}H${w + 3}V4H${w}M8 ${h + 3}V${h + 6}H${w + 6}V8H${w + 3}`;
+}
+
+export function arrow(x: number, y: number, up: boolean): string {
+  const back = up ? 6 : -6;
+  return `M${x} ${y}L${x - 3.5} ${y + back}H${x + 3.5}Z`;
+}

@@ -1,0 +1,86 @@
+/** The whole picture in a corner, and which part of it is seen. */
+
+import type { Item, Scene } from "../../layout/scene";
+import type { Camera } from "./camera";
+
+const [WIDTH, HEIGHT] = [132, 120];
+
+export class Minimap {
+  readonly root = document.createElement("canvas");
+  private readonly base = document.createElement("canvas");
+  private scale = 1;
+
+  constructor(
+    private readonly camera: Camera,
+    private readonly colourOf: (item: Item) => string,
+    private readonly colour: (name: string) => string,
+  ) {
+    this.root.className = "ai-minimap";
+    this.root.setAttribute("aria-hidden", "true");
+    const go = (event: PointerEvent): void => {
+      if (event.buttons !== 1) return;
+      event.stopPropagation();
+      const box = this.root.getBoundingClientRect();
+      camera.centre(
+        (event.clientX - box.left) / this.scale,
+        (event.clientY - box.top) / this.scale,
+      );
+    };
+    this.root.addEventListener("pointerdown", go);
+    this.root.addEventListener("pointermove", go);
+  }
+
+  /** The picture changed. */
+  draw(scene: Scene): void {
+    const ratio = globalThis.devicePixelRatio || 1;
+    this.scale = Math.min(WIDTH / scene.width, HEIGHT / scene.height);
+    const [w, h] = [
+      Math.max(scene.width * this.scale, 14),
+      Math.max(scene.height * this.scale, 14),
+    ];
+    for (const canvas of [this.root, this.base]) {
+      canvas.width = Math.ceil(w * ratio);
+      canvas.height = Math.ceil(h * ratio);
+    }
+    this.root.style.width = `${w}px`;
+    this.root.style.height = `${h}px`;
+    const pen = this.base.getContext("2d");
+    if (!pen) return;
+    pen.scale(ratio * this.scale, ratio * this.scale);
+    const least = 1 / this.scale;
+    for (const item of scene.items) {
+      if (item.width * this.scale < 0.4 && item.height * this.scale < 0.4) continue;
+      pen.fillStyle = this.colourOf(item);
+      pen.fillRect(item.x, item.y, Math.max(item.width, least), Math.max(item.height, least));
+    }
+    this.update(scene);
+  }
+
+  /** The camera moved. */
+  update(scene: Scene): void {
+    const seen = this.camera.seen;
+    const all =
+      seen.left <= 0 && seen.top <= 0 && seen.right >= scene.width && seen.bottom >= scene.height;
+    this.root.hidden = all;
+    const pen = all ? null : this.root.getContext("2d");
+    if (!pen) return;
+    const ratio = (globalThis.devicePixelRatio || 1) * this.scale;
+    pen.setTransform(1, 0, 0, 1, 0, 0);
+    pen.clearRect(0, 0, this.root.width, this.root.height);
+    pen.drawImage(this.base, 0, 0);
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.strokeStyle = this.colour("hot");
+    pen.lineWidth = 1.5 / this.scale;
+    const [left, top] = [Math.max(seen.left, 0), Math.max(seen.top, 0)];
+    const [right, bottom] = [
+      Math.min(seen.right, scene.width),
+      Math.min(seen.bottom, scene.height),
+    ];
+    pen.strokeRect(
+      left,
+      top,
+      Math.max(right - left, 3 / this.scale),
+      Math.max(bottom - top, 3 / this.scale),
+    );
+  }
+}

@@ -1,0 +1,117 @@
+/** One box, cut or open frame as SVG. */
+
+import { HEAD } from "../../layout/compose";
+import { type Labels, TOGGLE } from "../../layout/labels";
+import { isLeaf } from "../../layout/leaves";
+import type { Item } from "../../layout/scene";
+import { spoken } from "./aria";
+import type { Facts } from "./facts";
+import { isTroubled, lookOf, outline, pile } from "./looks";
+import { svg } from "./svg";
+
+const LINE = { title: 16, small: 14, alarm: 14, note: 14 };
+
+export function paintItem(item: Item, labels: Labels, facts: Facts[]): SVGGElement {
+  const look = lookOf(item, facts);
+  const group = svg("g", {
+    class: `ai-item ai-${look}${isTroubled(item) ? " ai-trouble" : ""}`,
+    transform: `translate(${item.x} ${item.y})`,
+    style: `--fill:var(--ai-${look}-fill);--line:var(--ai-${look}-line)`,
+  });
+  if (item.cut) {
+    paintCut(item, group);
+    return group;
+  }
+  const box = item.box!;
+  group.setAttribute("data-node", box.node ? String(box.node.id) : `box-${box.id}`);
+  group.setAttribute("data-item", String(item.id));
+  group.setAttribute("role", "button");
+  group.setAttribute("tabindex", "-1");
+  group.setAttribute("aria-label", spoken(item, labels, facts));
+  if (box.children.length > 0) group.setAttribute("aria-expanded", String(item.open));
+  if (item.open) paintHead(item, labels, group);
+  else paintClosed(item, labels, facts, group);
+  return group;
+}
+
+function paintClosed(item: Item, labels: Labels, facts: Facts[], group: SVGGElement): void {
+  const box = item.box!;
+  const { width: w, height: h } = item;
+  if (box.kind === "repeat" || box.kind === "crowd") {
+    group.append(svg("path", { class: "ai-pile", d: pile(w, h) }));
+  }
+  const leaf = box.node !== null && isLeaf(box.node);
+  group.append(svg("path", { class: "ai-shape", d: outline(lookOf(item, facts), leaf, w, h) }));
+  const group_ = box.children.length > 0;
+  if (group_) group.append(toggle(8, h / 2, false));
+  const middle = group_ ? (w + TOGGLE - 4) / 2 : w / 2;
+  let y = 6;
+  for (const { text, role } of labels.of(box).lines) {
+    y += LINE[role];
+    group.append(svg("text", { class: `ai-text ai-${role}`, x: middle, y: y - 4 }, text));
+  }
+}
+
+/** The head of an open box: wires end above it, and go on below it, so that none runs through its name. */
+function paintHead(item: Item, labels: Labels, group: SVGGElement): void {
+  const { width: w } = item;
+  group.append(
+    svg("path", {
+      class: "ai-head",
+      d: `M0 ${HEAD}V6A6 6 0 0 1 6 0H${w - 6}A6 6 0 0 1 ${w} 6V${HEAD}Z`,
+    }),
+    toggle(8, HEAD / 2, true),
+    svg(
+      "text",
+      { class: "ai-text ai-title ai-start", x: 8 + TOGGLE, y: 16.5 },
+      labels.head(item.box!),
+    ),
+  );
+}
+
+/** A plus or a minus in a square, as in every tree. */
+function toggle(x: number, y: number, open: boolean): SVGGElement {
+  return svg(
+    "g",
+    { class: "ai-toggle", transform: `translate(${x} ${y})`, "aria-hidden": "true" },
+    svg("rect", { class: "ai-hit", x: -7, y: -12, width: 26, height: 24 }),
+    svg("rect", { class: "ai-knob", x: 0, y: -6, width: 12, height: 12, rx: 2.5 }),
+    svg("path", { class: "ai-sign", d: open ? "M3 0H9" : "M3 0H9M6 -3V3" }),
+  );
+}
+
+function paintCut(item: Item, group: SVGGElement): void {
+  const { width: w, height: h } = item;
+  group.append(
+    // The bar at which gradient stops on its way up.
+    svg("path", { class: "ai-bar", d: `M${w / 2 - 12} ${h + 3}H${w / 2 + 12}` }),
+    svg("path", { class: "ai-shape", d: outline("cut", false, w, h) }),
+    svg("text", { class: "ai-text ai-small", x: w / 2, y: h / 2 + 4 }, item.text),
+  );
+  group.setAttribute("role", "img");
+  group.setAttribute("aria-label", `gradient is cut: ${item.cut!.cause}`);
+}
+
+export function paintFrame(item: Item, facts: Facts[]): SVGElement {
+  const look = facts[item.box!.id]!.tracked ? "" : " ai-frame-still";
+  return svg("rect", {
+    class: `ai-frame ai-frame-${item.box!.depth % 2}${look}`,
+    x: item.x,
+    y: item.y,
+    width: item.width,
+    height: item.height,
+    rx: 6,
+  });
+}
+
+/** The shade of a grad mode: as far as half the way to the next row, so that neighbours' shades join. */
+export function paintRegion(item: Item, hatch: string): SVGElement {
+  return svg("rect", {
+    class: "ai-region",
+    x: item.x - 8,
+    y: item.y - 12,
+    width: item.width + 16,
+    height: item.height + 24,
+    fill: `url(#${hatch})`,
+  });
+}
