@@ -20,6 +20,7 @@ from autograd_inspector.views.archive import ReportFormatError, decode, encode
 
 if TYPE_CHECKING:
     from autograd_inspector.gathered import RanksReport
+    from autograd_inspector.widget import ReportWidget
 
 __all__ = ["SCHEMA", "Report", "ReportFormatError", "report_of"]
 
@@ -89,14 +90,28 @@ class Report(Struct, frozen=True, dict=True):
 
         return render(to_dot(self, boxes=boxes, colour=colour), Path(path))
 
-    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Everything as one static HTML page, also written to ``path``."""
-        from autograd_inspector.views.html import to_html
+    def to_html(self, path: str | os.PathLike[str] | None = None, *, interactive: bool = False) -> str:
+        """Everything as one static HTML page, also written to ``path``; ``interactive``: with the widget in it.
 
-        page = to_html(self)
+        Nothing in either comes from the network. Raises WidgetNotBuiltError for an interactive page in a checkout
+        whose widget was not built.
+        """
+        from autograd_inspector.views.html import to_html
+        from autograd_inspector.views.page import to_interactive_html
+
+        page = to_interactive_html(self) if interactive else to_html(self)
         if path is not None:
             Path(path).write_text(page, encoding="utf-8")
         return page
+
+    def widget(self, *, compare: Report | None = None, name: str = "") -> ReportWidget:
+        """The interactive widget; ``compare`` puts another report beside this one, under that name.
+
+        Raises WidgetNotBuiltError in a checkout whose widget was not built.
+        """
+        from autograd_inspector.widget import ReportWidget
+
+        return ReportWidget(self, compare=compare, name=name)
 
     def gather(self, *, timeout: float = 60.0, group: Any = None) -> RanksReport:
         """One report of all ranks of a torch.distributed process group, on each of them: call it on every rank.
@@ -115,11 +130,15 @@ class Report(Struct, frozen=True, dict=True):
 
         return f"<Report: {headline(self)}>"
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        """``text/plain`` says all; ``image/svg+xml`` shows the collapsed graph where `dot` is installed."""
-        from autograd_inspector.views.render import DrawingError, GraphvizMissingError
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        """``text/plain`` says all; ``image/svg+xml`` shows the collapsed graph where `dot` is installed.
 
-        bundle = {"text/plain": self.to_text()}
+        In a notebook the widget comes with them, and is what a front end that knows widgets shows.
+        """
+        from autograd_inspector.views.render import DrawingError, GraphvizMissingError
+        from autograd_inspector.widget import view_of
+
+        bundle: dict[str, Any] = {"text/plain": self.to_text(), **view_of(self)}
         if self.graph.nodes:
             with suppress(DrawingError, GraphvizMissingError):
                 bundle["image/svg+xml"] = self.to_svg()

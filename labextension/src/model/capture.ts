@@ -24,6 +24,8 @@ export interface TensorFacts {
   requiresGrad: boolean;
   leaf: boolean;
   inference: boolean;
+  /** The op that made it, -1 for none. */
+  birth: number;
 }
 
 export interface SavedFacts {
@@ -100,6 +102,7 @@ export class Capture {
       nbytes: t.nbytes[id] ?? 0,
       requiresGrad: (flags & TENSOR_FLAGS.requires_grad) > 0,
       leaf: (flags & TENSOR_FLAGS.leaf) > 0,
+      birth: t.birth[id] ?? -1,
       inference: (flags & TENSOR_FLAGS.inference) > 0,
     };
   }

@@ -80,19 +80,20 @@ export function placementRows(capture: Capture): Row[] {
 
 /** A step counter may live on the CPU, and its state may be of higher precision. */
 function problems(row: Row): string[] {
-  const found: string[] = [];
+  const found = new Map<string, string[]>();
+  const say = (what: string, held: Entry) =>
+    found.set(what, [...(found.get(what) ?? []), held.name]);
   for (const held of row.gradient ? [row.gradient, ...row.state] : row.state) {
     if (held.shape === "scalar" && row.shape !== "scalar") {
-      if (held.device === "meta") found.push(`${held.name} is on meta`);
+      if (held.device === "meta") say("on meta", held);
       continue;
     }
-    if (held.device !== row.device) found.push(`${held.name} is on ${held.device}`);
-    if (held.dtype !== row.dtype) found.push(`${held.name} is ${held.dtype}`);
-    if (held.shape !== row.shape && sameRank(held, row))
-      found.push(`${held.name} is ${held.shape}`);
+    if (held.device !== row.device) say(`on ${held.device}`, held);
+    if (held.dtype !== row.dtype) say(held.dtype, held);
+    if (held.shape !== row.shape && sameRank(held, row)) say(held.shape, held);
   }
-  if (["orphan", "not optimized", "no state"].includes(row.standing)) found.push(row.standing);
-  return found;
+  const told = [...found].map(([what, names]) => `${what}: ${names.join(", ")}`);
+  return ["orphan", "no state"].includes(row.standing) ? [...told, row.standing] : told;
 }
 
 /** A factored state has fewer dimensions than its parameter, on purpose. */

@@ -10,7 +10,8 @@ export function size(count: number): string {
 }
 
 export function counted(count: number, noun: string): string {
-  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+  const ending = count === 1 ? "" : noun.endsWith("ch") ? "es" : "s";
+  return `${count.toLocaleString("en")} ${noun}${ending}`;
 }
 
 export function opName(name: string): string {

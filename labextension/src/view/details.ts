@@ -3,7 +3,7 @@
 import type { Frame, SavedFacts } from "../model/capture";
 import { counted, opName, size, version } from "../model/shown";
 import { type Context, label } from "./context";
-import { button, el, fill, source } from "./dom";
+import { button, dotted, el, fill, source } from "./dom";
 
 const KINDS: Record<string, string> = {
   op: "op",
@@ -57,7 +57,7 @@ function about(context: Context, id: number): (HTMLElement | null)[] {
     .filter(Boolean);
   return [
     el("p", { class: "ai-kind" }, KINDS[node.kind] ?? node.kind),
-    el("h3", {}, opName(node.name)),
+    el("h3", {}, dotted(opName(node.name))),
     node.path || call
       ? facts([
           ["module", node.path || "(root)"],
@@ -152,12 +152,15 @@ function inputs(context: Context, op: number): HTMLElement[] {
 function tensorRow(context: Context, id: number, at: string): HTMLElement {
   const tensor = context.capture.tensor(id);
   const leaf = context.capture.leafOf.get(id);
-  const name = tensor.name || tensor.kind;
+  const maker = tensor.birth >= 0 ? (context.capture.data.ops.node[tensor.birth] ?? -1) : -1;
+  const node = leaf ?? (maker === context.selection.ids[0] ? -1 : maker);
+  const made = maker >= 0 ? `result of ${opName(context.graph.nodes[maker]!.name)}` : tensor.kind;
+  const name = tensor.name || made;
   const said = [tensor.shape, tensor.dtype, tensor.device, size(tensor.nbytes), at];
   return el(
     "li",
     {},
-    leaf === undefined ? el("b", {}, name) : link(context, leaf, name),
+    node < 0 ? el("b", {}, dotted(name)) : link(context, node, name),
     el("span", { class: "ai-quiet" }, ` ${said.filter(Boolean).join(" · ")}`),
     tensor.requiresGrad && el("span", { class: "ai-tag" }, "requires grad"),
     tensor.inference && el("span", { class: "ai-tag" }, "inference"),
@@ -224,5 +227,7 @@ function links(context: Context, ids: readonly number[], most: number): HTMLElem
 }
 
 function link(context: Context, id: number, text: string): HTMLButtonElement {
-  return button(text, () => context.selection.set([id], "details", true), { class: "ai-link" });
+  return button(dotted(text), () => context.selection.set([id], "details", true), {
+    class: "ai-link",
+  });
 }

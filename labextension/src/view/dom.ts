@@ -74,6 +74,16 @@ export function toggle(
   return made;
 }
 
+/** A dotted name, which may break after its dots. */
+export function dotted(name: string): DocumentFragment {
+  const made = document.createDocumentFragment();
+  name.split(/(?<=[._])/).forEach((part, n) => {
+    if (n) made.append(document.createElement("wbr"));
+    made.append(part);
+  });
+  return made;
+}
+
 /** A line of source, with the expression that ran marked. */
 export function source(text: string, expression = ""): HTMLElement {
   const at = expression ? text.indexOf(expression) : -1;

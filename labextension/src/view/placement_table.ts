@@ -2,7 +2,7 @@
 
 import type { Entry, Row } from "../model/mismatch";
 import { counted, size } from "../model/shown";
-import { button, el, fill } from "./dom";
+import { button, dotted, el, fill } from "./dom";
 
 type Key = "name" | "shape" | "dtype" | "device" | "gradient" | "optimizer" | "state" | "total";
 const HEADS: [Key, string][] = [
@@ -16,6 +16,7 @@ const HEADS: [Key, string][] = [
   ["total", "bytes"],
 ];
 const MOST = 600;
+const OPEN_AT_FIRST = 3;
 
 export class PlacementTable {
   readonly host = el("div", {
@@ -28,7 +29,7 @@ export class PlacementTable {
   private down = false;
   private text = "";
   private wrong = false;
-  private readonly open = new Set<string>();
+  private open = new Set<string>();
   private marked = new Set<number>();
 
   constructor(
@@ -36,7 +37,8 @@ export class PlacementTable {
     private folded: boolean,
     private readonly chosen: (row: Row) => void,
   ) {
-    for (const row of rows) if (row.problems.length) this.open.add(row.module);
+    const wrong = new Set(rows.filter((row) => row.problems.length).map((row) => row.module));
+    if (wrong.size <= OPEN_AT_FIRST) this.open = wrong;
     this.draw();
   }
 
@@ -113,11 +115,11 @@ export class PlacementTable {
     const groups = new Map<string, Row[]>();
     for (const row of rows) groups.set(row.module, [...(groups.get(row.module) ?? []), row]);
     return [...groups].slice(0, MOST).flatMap(([module, members]) => {
-      if (!module) return members.map((row) => this.line(row));
+      if (!module || members.length === 1) return members.map((row) => this.line(row));
       const open = this.open.has(module);
       return [
         this.group(module, members, open),
-        ...(open ? members.map((row) => this.line(row)) : []),
+        ...(open ? members.map((row) => this.line(row, true)) : []),
       ];
     });
   }
@@ -132,7 +134,7 @@ export class PlacementTable {
       const again = this.host.querySelector<HTMLElement>(`[data-module="${CSS.escape(module)}"]`);
       again?.focus();
     };
-    const opener = button(`${open ? "▾" : "▸"} ${module}`, click, {
+    const opener = button(dotted(`${open ? "▾" : "▸"} ${module}`), click, {
       class: "ai-link",
       "aria-expanded": String(open),
       "data-module": module,
@@ -151,11 +153,12 @@ export class PlacementTable {
     );
   }
 
-  private line(row: Row): HTMLElement {
+  private line(row: Row, inner = false): HTMLElement {
     const marked = this.marked.has(row.tensor);
     const kind = [row.problems.length && "ai-wrong", marked && "ai-selected"]
       .filter(Boolean)
       .join(" ");
+    const short = row.name.slice(row.module.length + 1);
     const unlike = (held: string, own: string) => (held === own ? undefined : "ai-unlike");
     const state = row.state.map((entry, n) => [
       n ? ", " : "",
@@ -166,9 +169,11 @@ export class PlacementTable {
       { class: kind || undefined, "data-parameter": row.name },
       el(
         "th",
-        { scope: "row" },
-        button(row.name, () => this.chosen(row), {
+        { scope: "row", class: inner ? "ai-inner" : undefined },
+        button(dotted(inner ? short : row.name), () => this.chosen(row), {
           class: "ai-link",
+          title: row.name,
+          "aria-label": row.name,
           "aria-current": marked && "true",
         }),
         ...row.problems.map((text) => el("span", { class: "ai-tag ai-alarm" }, `⚠ ${text}`)),

@@ -46,9 +46,7 @@ function search(context: Context, view: GraphView): HTMLElement[] {
         found = input.value.trim() ? view.search(input.value.trim()) : view.search("");
         if (!input.value.trim()) found = [];
         at = -1;
-        said.textContent = input.value.trim()
-          ? counted(found.length, "match").replace("matchs", "matches")
-          : "";
+        said.textContent = input.value.trim() ? counted(found.length, "match") : "";
       },
       keydown: (event) => {
         const { key, shiftKey } = event as KeyboardEvent;

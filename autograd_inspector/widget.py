@@ -1,0 +1,139 @@
+"""The widget: a report in the notebook, with a selection that Python shares."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import anywidget
+import traitlets
+
+from autograd_inspector.model.graph import GraphNode
+from autograd_inspector.report import Report
+from autograd_inspector.views.assets import WidgetNotBuiltError, asset
+from autograd_inspector.views.encoding import encoded
+
+__all__ = ["ReportWidget", "WidgetNotBuiltError"]
+
+VIEW = "application/vnd.jupyter.widget-view+json"
+
+
+class ReportWidget(anywidget.AnyWidget):
+    """Shows a report; ``selected`` are the ids of the selected nodes of ``report.graph``, in both directions."""
+
+    _esm = traitlets.Unicode().tag(sync=True)
+    _css = traitlets.Unicode().tag(sync=True)
+    payload = traitlets.Unicode().tag(sync=True)
+    buffer = traitlets.Bytes().tag(sync=True)
+    other_payload = traitlets.Unicode().tag(sync=True)
+    other_buffer = traitlets.Bytes().tag(sync=True)
+    other_name = traitlets.Unicode().tag(sync=True)
+    selected = traitlets.List(traitlets.Int()).tag(sync=True)
+
+    def __init__(self, report: Report, *, compare: Report | None = None, name: str = "") -> None:
+        self.report = report
+        payload, buffer = encoded(report)
+        traits: dict[str, Any] = {"payload": payload, "buffer": buffer}
+        if compare is not None:
+            other, other_buffer = encoded(compare)
+            traits |= {"other_payload": other, "other_buffer": other_buffer, "other_name": name or "the other"}
+        super().__init__(_esm=asset("widget.js"), _css=asset("style.css"), **traits)
+        self.on_msg(self._asked)
+
+    @traitlets.validate("selected")
+    def _known(self, proposal: Any) -> list[int]:
+        """Ids that are none of the graph's are left out."""
+        return [number for number in dict.fromkeys(proposal["value"]) if 0 <= number < len(self.report.graph.nodes)]
+
+    @property
+    def selected_nodes(self) -> tuple[GraphNode, ...]:
+        """The selected nodes themselves."""
+        return tuple(self.report.graph.nodes[number] for number in self.selected)
+
+    def select(self, *what: int | str) -> tuple[GraphNode, ...]:
+        """Select nodes by id, or by name: a parameter, a module, an op, a rule code such as "AG201".
+
+        Returns them; raises ValueError in one line for a name that nothing has. Without arguments nothing is selected.
+        """
+        found: list[int] = []
+        for one in what:
+            named = [one] if isinstance(one, int) else self._named(one)
+            if not named:
+                raise ValueError(f"no node, module or finding is named {one!r}")
+            found += named
+        self.selected = found
+        return self.selected_nodes
+
+    def on_select(self, callback: Callable[[tuple[GraphNode, ...]], object]) -> Callable[[], None]:
+        """Call ``callback`` with the selected nodes whenever they change; returns what stops that."""
+
+        def changed(_change: Any) -> None:
+            callback(self.selected_nodes)
+
+        self.observe(changed, names="selected")
+        return lambda: self.unobserve(changed, names="selected")
+
+    def _named(self, name: str) -> list[int]:
+        graph, tensors = self.report.graph, self.report.capture.tensors
+        ops = {op for finding in self.report.findings if name in {finding.rule, finding.name} for op in finding.ops}
+        if ops:
+            return [node for op, node in graph.by_op.items() if op in ops]
+        exact = [n.id for n in graph.nodes if n.leaf and n.tensor >= 0 and name in (n.name, *tensors[n.tensor].names)]
+        within = f"{name}."
+        return exact or [n.id for n in graph.nodes if name in {n.path, n.name} or n.path.startswith(within)]
+
+    def _asked(self, _widget: Any, content: Any, _buffers: Any) -> None:
+        """Answer the front end, which wants the report in another form."""
+        if not isinstance(content, dict) or content.get("command") != "export":
+            return
+        try:
+            self.send({"id": content.get("id"), "text": self._exported(content.get("format"))})
+        except Exception as error:  # noqa: BLE001 - the front end shows it; a traceback would go nowhere
+            self.send({"id": content.get("id"), "error": str(error).partition("\n")[0]})
+
+    def _exported(self, form: object) -> str:
+        if form == "dot":
+            return self.report.to_dot()
+        if form == "json":
+            return self.report.to_json()
+        if form == "html":
+            return self.report.to_html(interactive=True)
+        raise ValueError(f"there is no export as {form!r}")
+
+    def _repr_mimebundle_(self, **_kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        return {"text/plain": self.report.to_text(), VIEW: self.view}, {}
+
+    @property
+    def view(self) -> dict[str, Any]:
+        """What a notebook needs to find this widget."""
+        return {"version_major": 2, "version_minor": 0, "model_id": self.model_id}
+
+
+def view_of(report: Report) -> dict[str, Any]:
+    """The view of a report's own widget, {} outside of a notebook or where the widget is not built."""
+    if not in_notebook():
+        return {}
+    try:
+        widget = report.__dict__.setdefault("_widget", None) or ReportWidget(report)
+    except WidgetNotBuiltError as error:
+        _tell_once(str(error))
+        return {}
+    report.__dict__["_widget"] = widget
+    return {VIEW: widget.view}
+
+
+def in_notebook() -> bool:
+    """Whether a front end may show widgets: IPython runs in a kernel."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return getattr(shell, "kernel", None) is not None
+
+
+_told: set[str] = set()
+
+
+def _tell_once(text: str) -> None:
+    if text not in _told:
+        _told.add(text)
+        print(f"autograd_inspector: {text}", file=sys.stderr)  # noqa: T201 - beside the cell's own output
