@@ -59,8 +59,8 @@ def graph_of(report: Report) -> dict[str, object]:
             "findings": found.get(node.id, []),
             "region": "" if region == "enabled" else region,
         }
-        needed = {"id", "kind"}
-        nodes.append({k: v for k, v in fields.items() if k in needed or v not in ("", -1, 0, False, [])})
+        needed, pointers = {"id", "kind"}, {"call", "op", "tensor"}
+        nodes.append({k: v for k, v in fields.items() if k in needed or v != (-1 if k in pointers else type(v)())})
     edges = [[e.source, e.target, e.kind[0], e.cause, int(e.live)] for e in report.graph.edges]
     calls = [[c.id, c.parent, c.path, c.type, c.nth, c.root] for c in capture.calls]
     return {"nodes": nodes, "edges": edges, "calls": calls, "models": list(capture.models)}

@@ -3,7 +3,8 @@
 import type { CaptureGraph } from "../model/graph";
 import { adopt, type Box, boxAround } from "./box";
 
-const FEW = 3;
+/** Fewer are drawn one by one. */
+const FEW = 12;
 
 /** Ids of the nodes that the picture is about; all, of a program that never called backward. */
 export function relevant(graph: CaptureGraph): Set<number> {

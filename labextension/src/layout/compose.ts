@@ -80,7 +80,7 @@ function framed(
     const [width, height] = [answer.width + 2 * MARGIN, answer.height + 2 * MARGIN];
     return { box, width, height, dx: MARGIN, dy: MARGIN };
   }
-  const head = Math.ceil(labels.width(labels.head(box), "title")) + 2 * PAD + TOGGLE;
+  const head = Math.ceil(labels.headWidth(box)) + 2 * PAD + TOGGLE;
   const width = Math.ceil(Math.max(answer.width + 2 * PAD, head) / 8) * 8;
   const dy = HEAD + (scope.ins.length > 0 ? 0 : PAD);
   const height = dy + answer.height + (scope.outs.length > 0 ? 0 : PAD);

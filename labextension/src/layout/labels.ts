@@ -48,11 +48,16 @@ export class Labels {
     return label;
   }
 
-  /** Title and subtitle on one line, for the head of an open box. */
-  head(box: Box): string {
+  /** Name and class, for the head of an open box. */
+  head(box: Box): [string, string] {
     const [title, subtitle] = this.said(box);
-    const type = subtitle?.text.split(" · ")[0];
-    return type && type !== title!.text ? `${title!.text}  ${type}` : title!.text;
+    const type = subtitle?.text.split(" · ")[0] ?? "";
+    return [title!.text, type === title!.text ? "" : type];
+  }
+
+  headWidth(box: Box): number {
+    const [title, type] = this.head(box);
+    return this.measure(title, "title") + (type ? 8 + this.measure(type, "small") : 0);
   }
 
   width(text: string, role: "title" | "small"): number {

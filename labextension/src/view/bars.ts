@@ -12,7 +12,7 @@ export function bars(title: string, rows: Bar[]): HTMLElement | null {
   if (!rows.length) return null;
   return el(
     "div",
-    { class: "ai-bars" },
+    { class: "ag-bars" },
     el("h4", {}, title),
     ...rows.map((bar) => {
       const said = KINDS.filter((kind) => bar[kind] > 0).map(
@@ -20,7 +20,7 @@ export function bars(title: string, rows: Bar[]): HTMLElement | null {
       );
       const parts = KINDS.map((kind) => {
         const part = el("span", {
-          class: `ai-bar ai-${kind}`,
+          class: `ag-bar ag-${kind}`,
           title: `${kind} ${size(bar[kind])}`,
         });
         part.style.width = `${(100 * bar[kind]) / most}%`;
@@ -28,10 +28,10 @@ export function bars(title: string, rows: Bar[]): HTMLElement | null {
       });
       return el(
         "div",
-        { class: "ai-bar-row" },
-        el("span", { class: "ai-bar-key" }, bar.key),
-        el("span", { class: "ai-bar-track", "aria-hidden": "true" }, ...parts),
-        el("span", { class: "ai-quiet" }, said.join(" · ")),
+        { class: "ag-bar-row" },
+        el("span", { class: "ag-bar-key" }, bar.key),
+        el("span", { class: "ag-bar-track", "aria-hidden": "true" }, ...parts),
+        el("span", { class: "ag-quiet" }, said.join(" · ")),
       );
     }),
   );
@@ -40,7 +40,7 @@ export function bars(title: string, rows: Bar[]): HTMLElement | null {
 export function legend(): HTMLElement {
   return el(
     "p",
-    { class: "ai-legend", "aria-hidden": "true" },
-    ...KINDS.map((kind) => el("span", {}, el("i", { class: `ai-bar ai-${kind}` }), kind)),
+    { class: "ag-legend", "aria-hidden": "true" },
+    ...KINDS.map((kind) => el("span", {}, el("i", { class: `ag-bar ag-${kind}` }), kind)),
   );
 }

@@ -18,11 +18,11 @@ const KINDS: Record<string, string> = {
 const MANY = 12;
 
 export function details(context: Context): HTMLElement {
-  const host = el("section", { class: "ai-details", "aria-label": "Details", tabindex: "0" });
+  const host = el("section", { class: "ag-details", "aria-label": "Details", tabindex: "0" });
   const show = (ids: readonly number[]) => {
     if (ids.length === 1) fill(host, ...about(context, ids[0]!));
     else if (ids.length > 1) fill(host, ...several(context, ids));
-    else fill(host, el("h3", {}, "Details"), el("p", { class: "ai-empty" }, "Select a node."));
+    else fill(host, el("h3", {}, "Details"), el("p", { class: "ag-empty" }, "Select a node."));
   };
   context.selection.listen(show);
   show(context.selection.ids);
@@ -32,14 +32,14 @@ export function details(context: Context): HTMLElement {
 function several(context: Context, ids: readonly number[]): HTMLElement[] {
   return [
     el("h3", {}, counted(ids.length, "node")),
-    el("ul", { class: "ai-links" }, ...links(context, ids, 50)),
+    el("ul", { class: "ag-links" }, ...links(context, ids, 50)),
   ];
 }
 
 function about(context: Context, id: number): (HTMLElement | null)[] {
   const { capture } = context;
   const node = context.graph.nodes[id];
-  if (!node) return [el("p", { class: "ai-empty" }, "There is no such node.")];
+  if (!node) return [el("p", { class: "ag-empty" }, "There is no such node.")];
   const call = context.graph.calls[node.call];
   const marks = [
     node.root && "backward starts here",
@@ -56,7 +56,7 @@ function about(context: Context, id: number): (HTMLElement | null)[] {
     .map((owner, n) => (owner === id ? capture.text(remarks.text[n]) : ""))
     .filter(Boolean);
   return [
-    el("p", { class: "ai-kind" }, KINDS[node.kind] ?? node.kind),
+    el("p", { class: "ag-kind" }, KINDS[node.kind] ?? node.kind),
     el("h3", {}, dotted(opName(node.name))),
     node.path || call
       ? facts([
@@ -68,12 +68,12 @@ function about(context: Context, id: number): (HTMLElement | null)[] {
     marks.length
       ? el(
           "p",
-          { class: "ai-marks" },
-          ...marks.map((text) => el("span", { class: "ai-mark" }, text)),
+          { class: "ag-marks" },
+          ...marks.map((text) => el("span", { class: "ag-mark" }, text)),
         )
       : null,
-    node.error ? el("p", { class: "ai-raised" }, `raised ${node.error}`) : null,
-    ...values.map((text) => el("p", { class: "ai-raised" }, text)),
+    node.error ? el("p", { class: "ag-raised" }, `raised ${node.error}`) : null,
+    ...values.map((text) => el("p", { class: "ag-raised" }, text)),
     ...node.findings.map((n) => finding(context, n)),
     lines(capture.frames(node.site)),
     node.op >= 0 ? section("Inputs", inputs(context, node.op)) : null,
@@ -97,7 +97,7 @@ function facts(pairs: [string, string][]): HTMLElement {
   const shown = pairs.filter(([, value]) => value);
   return el(
     "dl",
-    { class: "ai-facts" },
+    { class: "ag-facts" },
     ...shown.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]),
   );
 }
@@ -106,17 +106,17 @@ function section(title: string, rows: HTMLElement[]): HTMLElement | null {
   if (!rows.length) return null;
   return el(
     "div",
-    { class: "ai-section" },
+    { class: "ag-section" },
     el("h4", {}, title),
-    el("ul", { class: "ai-rows" }, ...rows.slice(0, 40)),
-    rows.length > 40 && el("p", { class: "ai-quiet" }, `and ${rows.length - 40} more`),
+    el("ul", { class: "ag-rows" }, ...rows.slice(0, 40)),
+    rows.length > 40 && el("p", { class: "ag-quiet" }, `and ${rows.length - 40} more`),
   );
 }
 
 function finding(context: Context, index: number): HTMLElement {
   const { rule, name, severity } = context.capture.data.findings[index]!;
   return button(`${rule} ${name}`, () => context.show("Findings"), {
-    class: `ai-chip ai-${severity}`,
+    class: `ag-chip ag-${severity}`,
   });
 }
 
@@ -127,19 +127,19 @@ function lines(frames: Frame[]): HTMLElement | null {
     .map((frame, n) =>
       el(
         "li",
-        { class: n === 0 ? "ai-line ai-first" : "ai-line" },
-        el("span", { class: "ai-place", title: frame.filename }, frame.place),
+        { class: n === 0 ? "ag-line ag-first" : "ag-line" },
+        el("span", { class: "ag-place", title: frame.filename }, frame.place),
         frame.function && frame.function !== "<module>"
-          ? el("span", { class: "ai-quiet" }, ` in ${frame.function}`)
+          ? el("span", { class: "ag-quiet" }, ` in ${frame.function}`)
           : null,
         frame.source ? source(frame.source) : null,
       ),
     );
   return el(
     "div",
-    { class: "ai-section" },
+    { class: "ag-section" },
     el("h4", {}, "Source"),
-    el("ol", { class: "ai-lines" }, ...rows),
+    el("ol", { class: "ag-lines" }, ...rows),
   );
 }
 
@@ -161,9 +161,9 @@ function tensorRow(context: Context, id: number, at: string): HTMLElement {
     "li",
     {},
     node < 0 ? el("b", {}, dotted(name)) : link(context, node, name),
-    el("span", { class: "ai-quiet" }, ` ${said.filter(Boolean).join(" · ")}`),
-    tensor.requiresGrad && el("span", { class: "ai-tag" }, "requires grad"),
-    tensor.inference && el("span", { class: "ai-tag" }, "inference"),
+    el("span", { class: "ag-quiet" }, ` ${said.filter(Boolean).join(" · ")}`),
+    tensor.requiresGrad && el("span", { class: "ag-tag" }, "requires grad"),
+    tensor.inference && el("span", { class: "ag-tag" }, "inference"),
   );
 }
 
@@ -178,11 +178,11 @@ function savedRow(saved: SavedFacts): HTMLElement {
   const said = [saved.shape, saved.dtype, saved.device, size(saved.nbytes), versions];
   return el(
     "li",
-    { class: alarming ? "ai-alarm" : undefined },
+    { class: alarming ? "ag-alarm" : undefined },
     el("b", {}, saved.name),
-    el("span", { class: "ai-quiet" }, ` ${said.filter(Boolean).join(" · ")}`),
-    saved.status !== "valid" && el("span", { class: "ai-tag" }, saved.status),
-    saved.unused && el("span", { class: "ai-tag" }, "not read by this backward"),
+    el("span", { class: "ag-quiet" }, ` ${said.filter(Boolean).join(" · ")}`),
+    saved.status !== "valid" && el("span", { class: "ag-tag" }, saved.status),
+    saved.unused && el("span", { class: "ag-tag" }, "not read by this backward"),
   );
 }
 
@@ -208,17 +208,17 @@ function neighbours(context: Context, id: number, side: "source" | "target"): HT
       edge.kind === "severed" ? `✂ ${edge.cause}` : edge.kind === "data" ? "no gradient" : "";
     return el(
       "li",
-      { class: edge.kind === "severed" ? "ai-alarm" : undefined },
+      { class: edge.kind === "severed" ? "ag-alarm" : undefined },
       link(context, edge[side], label(context, edge[side])),
-      cut && el("span", { class: "ai-tag" }, cut),
+      cut && el("span", { class: "ag-tag" }, cut),
     );
   });
   return el(
     "div",
-    { class: "ai-section" },
+    { class: "ag-section" },
     el("h4", {}, side === "source" ? "Comes from" : "Goes to"),
-    el("ul", { class: "ai-links" }, ...rows),
-    edges.length > MANY && el("p", { class: "ai-quiet" }, `and ${edges.length - MANY} more`),
+    el("ul", { class: "ag-links" }, ...rows),
+    edges.length > MANY && el("p", { class: "ag-quiet" }, `and ${edges.length - MANY} more`),
   );
 }
 
@@ -228,6 +228,6 @@ function links(context: Context, ids: readonly number[], most: number): HTMLElem
 
 function link(context: Context, id: number, text: string): HTMLButtonElement {
   return button(dotted(text), () => context.selection.set([id], "details", true), {
-    class: "ai-link",
+    class: "ag-link",
   });
 }

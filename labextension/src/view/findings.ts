@@ -13,18 +13,18 @@ export function findings(context: Context): HTMLElement {
   const notes = head.notes.length
     ? el(
         "section",
-        { class: "ai-notes" },
+        { class: "ag-notes" },
         el("h4", {}, "Notes"),
         el("ul", {}, ...head.notes.map((note) => el("li", {}, note))),
       )
     : null;
-  const ignored = head.ignored > 0 && el("p", { class: "ai-quiet" }, `${head.ignored} ignored`);
+  const ignored = head.ignored > 0 && el("p", { class: "ag-quiet" }, `${head.ignored} ignored`);
   if (!findings.length) {
     const said = "No findings: gradient reaches what it should, and state is where it belongs.";
     return el(
       "div",
-      { class: "ai-findings" },
-      el("p", { class: "ai-empty" }, said),
+      { class: "ag-findings" },
+      el("p", { class: "ag-empty" }, said),
       ignored,
       notes,
     );
@@ -33,10 +33,10 @@ export function findings(context: Context): HTMLElement {
   context.selection.listen((ids) => {
     findings.forEach((finding, n) => {
       const about = ids.length > 0 && ids.every((id) => finding.nodes?.includes(id));
-      cards[n]!.classList.toggle("ai-selected", about);
+      cards[n]!.classList.toggle("ag-selected", about);
     });
   });
-  return el("div", { class: "ai-findings" }, ...cards, ignored, notes);
+  return el("div", { class: "ag-findings" }, ...cards, ignored, notes);
 }
 
 function card(context: Context, finding: Story): HTMLElement {
@@ -50,37 +50,37 @@ function card(context: Context, finding: Story): HTMLElement {
   const fix = finding.fix;
   return el(
     "article",
-    { class: `ai-finding ai-${finding.severity}`, "aria-label": `${finding.rule} ${finding.name}` },
+    { class: `ag-finding ag-${finding.severity}`, "aria-label": `${finding.rule} ${finding.name}` },
     el(
       "div",
-      { class: "ai-finding-head" },
-      el("span", { class: `ai-severity ai-${finding.severity}` }, finding.severity),
-      el("h3", {}, el("span", { class: "ai-rule" }, finding.rule), " ", finding.name),
+      { class: "ag-finding-head" },
+      el("span", { class: `ag-severity ag-${finding.severity}` }, finding.severity),
+      el("h3", {}, el("span", { class: "ag-rule" }, finding.rule), " ", finding.name),
       nodes.length > 0 &&
         button("Show in graph", show, {
-          class: "ai-show",
+          class: "ag-show",
           "aria-label": `Show ${finding.rule} ${finding.name} in graph`,
         }),
     ),
-    el("p", { class: "ai-message" }, finding.message),
+    el("p", { class: "ag-message" }, finding.message),
     finding.steps?.length
-      ? el("ol", { class: "ai-steps" }, ...finding.steps.map((step) => el("li", {}, step)))
+      ? el("ol", { class: "ag-steps" }, ...finding.steps.map((step) => el("li", {}, step)))
       : null,
-    places.length > 0 && el("ul", { class: "ai-story" }, ...places),
+    places.length > 0 && el("ul", { class: "ag-story" }, ...places),
     fix
       ? el(
           "div",
-          { class: "ai-fix" },
-          el("span", { class: "ai-fix-title" }, "Fix"),
+          { class: "ag-fix" },
+          el("span", { class: "ag-fix-title" }, "Fix"),
           copyButton(fix, "the fix"),
           el("pre", {}, fix),
         )
       : null,
     finding.subjects?.length
-      ? el("p", { class: "ai-quiet" }, `concerns ${few(finding.subjects)}`)
+      ? el("p", { class: "ag-quiet" }, `concerns ${few(finding.subjects)}`)
       : null,
     ...(finding.consequences ?? []).map((text) =>
-      el("p", { class: "ai-quiet" }, `follows from it: ${text}`),
+      el("p", { class: "ag-quiet" }, `follows from it: ${text}`),
     ),
   );
 }
@@ -100,7 +100,7 @@ function told(places: Place[]): HTMLElement[] {
       callers.length > 0 &&
         el(
           "details",
-          { class: "ai-callers" },
+          { class: "ag-callers" },
           el("summary", {}, counted(callers.length, "caller")),
           el("ul", {}, ...callers.map((caller) => el("li", {}, ...line(caller)))),
         ),
@@ -111,11 +111,11 @@ function told(places: Place[]): HTMLElement[] {
 function line(place: Place): HTMLElement[] {
   const code = place.source
     ? source(place.source, place.expression)
-    : el("code", { class: "ai-source" }, place.function ? `(in ${place.function})` : "");
+    : el("code", { class: "ag-source" }, place.function ? `(in ${place.function})` : "");
   return [
-    el("span", { class: "ai-role" }, place.role === CALLER ? "" : place.role || "here"),
+    el("span", { class: "ag-role" }, place.role === CALLER ? "" : place.role || "here"),
     code,
-    el("span", { class: "ai-place" }, place.place),
+    el("span", { class: "ag-place" }, place.place),
   ];
 }
 

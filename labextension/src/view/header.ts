@@ -17,16 +17,16 @@ export function header(data: Data, showFindings: () => void): HTMLElement {
   const chips = SEVERITIES.map((severity) => {
     const count = findings.filter((finding) => finding.severity === severity).length;
     const text = severity === "info" ? `${count} info` : counted(count, severity);
-    return count > 0 && button(text, showFindings, { class: `ai-chip ai-${severity}` });
+    return count > 0 && button(text, showFindings, { class: `ag-chip ag-${severity}` });
   });
   return el(
     "header",
-    { class: "ai-header" },
-    el("strong", { class: "ai-cell" }, head.cell || "autograd"),
-    ...facts.map((fact) => el("span", { class: "ai-fact" }, fact)),
+    { class: "ag-header" },
+    el("strong", { class: "ag-cell" }, head.cell || "autograd"),
+    ...facts.map((fact) => el("span", { class: "ag-fact" }, fact)),
     findings.length
-      ? el("span", { class: "ai-chips" }, ...chips)
-      : el("span", { class: "ai-chip ai-good" }, "no findings"),
-    head.error && el("p", { class: "ai-raised" }, `the program raised ${head.error}`),
+      ? el("span", { class: "ag-chips" }, ...chips)
+      : el("span", { class: "ag-chip ag-good" }, "no findings"),
+    head.error && el("p", { class: "ag-raised" }, `the program raised ${head.error}`),
   );
 }

@@ -13,7 +13,7 @@ export function optimizer(context: Context): HTMLElement {
   const { data } = context.capture;
   const rows = placementRows(context.capture);
   if (!rows.length) {
-    return el("p", { class: "ai-empty" }, "No parameters were seen in this capture.");
+    return el("p", { class: "ag-empty" }, "No parameters were seen in this capture.");
   }
   const table = new PlacementTable(rows, rows.length > FOLD_FROM, (row) => choose(context, row));
   context.selection.listen((ids) => table.mark(tensorsOf(context, ids)));
@@ -21,31 +21,31 @@ export function optimizer(context: Context): HTMLElement {
   const wrong = rows.filter((row) => row.problems.length).length;
   const search = el("input", {
     type: "search",
-    class: "ai-input",
+    class: "ag-input",
     placeholder: "Filter parameters",
     "aria-label": "Filter parameters",
     on: { input: () => table.filter(search.value) },
   });
   return el(
     "div",
-    { class: "ai-optimizer" },
+    { class: "ag-optimizer" },
     ...data.optimizers.map((one) =>
       settings(one.type, one.groups ?? [], one.steps ?? 0, one.place ?? ""),
     ),
     el(
       "div",
-      { class: "ai-bar-pair" },
+      { class: "ag-bar-pair" },
       bars("Bytes by device", data.by_device),
       data.by_dtype.length > 1 ? bars("Bytes by dtype", data.by_dtype) : null,
       legend(),
     ),
     el(
       "div",
-      { class: "ai-toolbar" },
+      { class: "ag-toolbar" },
       search,
       toggle("Fold by module", (on) => table.fold(on), rows.length > FOLD_FROM),
       wrong > 0 && toggle(`Only mismatches (${wrong})`, (on) => table.onlyWrong(on)),
-      el("span", { class: "ai-quiet" }, counted(rows.length, "parameter")),
+      el("span", { class: "ag-quiet" }, counted(rows.length, "parameter")),
     ),
     table.host,
   );
@@ -69,13 +69,13 @@ function settings(
 ): HTMLElement {
   const lines = groups.slice(0, 8).map((group, n) => {
     const said = Object.entries(group).map(([name, value]) => `${name}=${value}`);
-    return el("li", {}, el("span", { class: "ai-quiet" }, `group ${n}: `), said.join(", "));
+    return el("li", {}, el("span", { class: "ag-quiet" }, `group ${n}: `), said.join(", "));
   });
   const said = [counted(steps, "step"), place && `made at ${place}`].filter(Boolean).join(" · ");
   return el(
     "details",
-    { class: "ai-optimizer-head" },
-    el("summary", {}, el("b", {}, type), el("span", { class: "ai-quiet" }, ` ${said}`)),
+    { class: "ag-optimizer-head" },
+    el("summary", {}, el("b", {}, type), el("span", { class: "ag-quiet" }, ` ${said}`)),
     el(
       "ul",
       {},

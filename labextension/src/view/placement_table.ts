@@ -20,7 +20,7 @@ const OPEN_AT_FIRST = 3;
 
 export class PlacementTable {
   readonly host = el("div", {
-    class: "ai-table",
+    class: "ag-table",
     tabindex: "0",
     role: "group",
     "aria-label": "Placement",
@@ -62,7 +62,7 @@ export class PlacementTable {
     this.marked = tensors;
     for (const row of this.rows) if (tensors.has(row.tensor)) this.open.add(row.module);
     this.draw();
-    this.host.querySelector?.(".ai-selected")?.scrollIntoView?.({ block: "nearest" });
+    this.host.querySelector?.(".ag-selected")?.scrollIntoView?.({ block: "nearest" });
   }
 
   private draw(): void {
@@ -80,8 +80,8 @@ export class PlacementTable {
     fill(
       this.host,
       table,
-      !rows.length && el("p", { class: "ai-empty" }, "No parameter matches."),
-      more && el("p", { class: "ai-quiet" }, `and ${rows.length - MOST} more: filter or fold`),
+      !rows.length && el("p", { class: "ag-empty" }, "No parameter matches."),
+      more && el("p", { class: "ag-quiet" }, `and ${rows.length - MOST} more: filter or fold`),
     );
   }
 
@@ -107,7 +107,7 @@ export class PlacementTable {
     return el(
       "th",
       { scope: "col", "aria-sort": state, "data-key": key },
-      button(text + arrow, click, { class: "ai-sort", "aria-label": `Sort by ${text}` }),
+      button(text + arrow, click, { class: "ag-sort", "aria-label": `Sort by ${text}` }),
     );
   }
 
@@ -135,48 +135,48 @@ export class PlacementTable {
       again?.focus();
     };
     const opener = button(dotted(`${open ? "▾" : "▸"} ${module}`), click, {
-      class: "ai-link",
+      class: "ag-link",
       "aria-expanded": String(open),
       "data-module": module,
     });
     return el(
       "tr",
-      { class: wrong ? "ai-group ai-wrong" : "ai-group" },
+      { class: wrong ? "ag-group ag-wrong" : "ag-group" },
       el(
         "th",
         { scope: "row", colspan: HEADS.length - 1 },
         opener,
-        el("span", { class: "ai-quiet" }, ` ${counted(members.length, "parameter")}`),
-        wrong > 0 && el("span", { class: "ai-tag ai-alarm" }, `⚠ ${counted(wrong, "mismatch")}`),
+        el("span", { class: "ag-quiet" }, ` ${counted(members.length, "parameter")}`),
+        wrong > 0 && el("span", { class: "ag-tag ag-alarm" }, `⚠ ${counted(wrong, "mismatch")}`),
       ),
-      el("td", { class: "ai-number" }, size(bytes)),
+      el("td", { class: "ag-number" }, size(bytes)),
     );
   }
 
   private line(row: Row, inner = false): HTMLElement {
     const marked = this.marked.has(row.tensor);
-    const kind = [row.problems.length && "ai-wrong", marked && "ai-selected"]
+    const kind = [row.problems.length && "ag-wrong", marked && "ag-selected"]
       .filter(Boolean)
       .join(" ");
     const short = row.name.slice(row.module.length + 1);
-    const unlike = (held: string, own: string) => (held === own ? undefined : "ai-unlike");
+    const unlike = (held: string, own: string) => (held === own ? undefined : "ag-unlike");
     const state = row.state.map((entry, n) => [
       n ? ", " : "",
-      el("span", { class: apart(entry, row) ? "ai-unlike" : undefined }, stated(entry, row)),
+      el("span", { class: apart(entry, row) ? "ag-unlike" : undefined }, stated(entry, row)),
     ]);
     return el(
       "tr",
       { class: kind || undefined, "data-parameter": row.name },
       el(
         "th",
-        { scope: "row", class: inner ? "ai-inner" : undefined },
+        { scope: "row", class: inner ? "ag-inner" : undefined },
         button(dotted(inner ? short : row.name), () => this.chosen(row), {
-          class: "ai-link",
+          class: "ag-link",
           title: row.name,
           "aria-label": row.name,
           "aria-current": marked && "true",
         }),
-        ...row.problems.map((text) => el("span", { class: "ai-tag ai-alarm" }, `⚠ ${text}`)),
+        ...row.problems.map((text) => el("span", { class: "ag-tag ag-alarm" }, `⚠ ${text}`)),
       ),
       el("td", {}, row.shape),
       el("td", {}, row.dtype),
@@ -188,7 +188,7 @@ export class PlacementTable {
       ),
       el("td", {}, row.optimizer || "none"),
       el("td", {}, ...state.flat()),
-      el("td", { class: "ai-number" }, size(row.total)),
+      el("td", { class: "ag-number" }, size(row.total)),
     );
   }
 }

@@ -10,7 +10,7 @@ export function refusal(error: unknown): HTMLElement {
       : `the widget failed: ${String(error).split("\n")[0]}`;
   return el(
     "div",
-    { class: "autograd-inspector ai-refusal", "data-state": "refused", role: "alert" },
+    { class: "autograd-inspector ag-refusal", "data-state": "refused", role: "alert" },
     `autograd_inspector: ${said}`,
   );
 }

@@ -38,7 +38,7 @@ export interface Shell {
 
 export function shell(host: HTMLElement, capture: Capture, options: ShellOptions): Shell {
   const selection = new Selection();
-  const live = el("p", { class: "ai-live", role: "status" });
+  const live = el("p", { class: "ag-live", role: "status" });
   let view: GraphView | null = null;
   let grey: number | null = null;
   const context: Context = {
@@ -58,9 +58,9 @@ export function shell(host: HTMLElement, capture: Capture, options: ShellOptions
 
   function graph(): HTMLElement {
     if (!context.graph.nodes.length) {
-      return el("p", { class: "ai-empty" }, "This capture has no graph: nothing ran.");
+      return el("p", { class: "ag-empty" }, "This capture has no graph: nothing ran.");
     }
-    const canvas = el("div", { class: "ai-canvas" });
+    const canvas = el("div", { class: "ag-canvas" });
     const made = options.createGraphView(canvas, context.graph, {
       onSelect: (id) => selection.set(id === null ? [] : [id], "graph"),
       dark: isDark(host),
@@ -69,7 +69,7 @@ export function shell(host: HTMLElement, capture: Capture, options: ShellOptions
     made.select([...selection.ids], { focus: true });
     made.greyAfter(grey);
     const menu = exportMenu({ svg: () => made.svg(), ask: options.ask, say: context.say });
-    return el("div", { class: "ai-graph" }, toolbar(context, made, menu), canvas);
+    return el("div", { class: "ag-graph" }, toolbar(context, made, menu), canvas);
   }
 
   const wrong = () => placementRows(capture).filter((row) => row.problems.length).length;
@@ -90,7 +90,7 @@ export function shell(host: HTMLElement, capture: Capture, options: ShellOptions
   root.append(
     header(capture.data, () => tabs.show("Findings")),
     tabs.list,
-    el("div", { class: "ai-body" }, tabs.panels, details(context)),
+    el("div", { class: "ag-body" }, tabs.panels, details(context)),
     live,
   );
   host.append(root);

@@ -11,8 +11,8 @@ export interface Tab<Name extends string> {
 let count = 0;
 
 export class Tabs<Name extends string> {
-  readonly list = el("div", { class: "ai-tabs", role: "tablist", "aria-label": "Views" });
-  readonly panels = el("div", { class: "ai-panels" });
+  readonly list = el("div", { class: "ag-tabs", role: "tablist", "aria-label": "Views" });
+  readonly panels = el("div", { class: "ag-panels" });
   private readonly buttons: HTMLButtonElement[] = [];
   private readonly hosts: HTMLElement[] = [];
   private readonly made = new Set<number>();
@@ -21,7 +21,7 @@ export class Tabs<Name extends string> {
     private readonly tabs: Tab<Name>[],
     private readonly shown: (name: Name) => void = () => {},
   ) {
-    const id = `ai-tabs-${count++}`;
+    const id = `ag-tabs-${count++}`;
     tabs.forEach((tab, n) => {
       const button = el(
         "button",
@@ -34,13 +34,13 @@ export class Tabs<Name extends string> {
         },
         tab.name,
         tab.badge
-          ? el("span", { class: "ai-badge", "aria-hidden": "true" }, tab.badge.toLocaleString("en"))
+          ? el("span", { class: "ag-badge", "aria-hidden": "true" }, tab.badge.toLocaleString("en"))
           : null,
       );
       this.buttons.push(button);
       this.hosts.push(
         el("div", {
-          class: "ai-panel",
+          class: "ag-panel",
           role: "tabpanel",
           id: `${id}-panel-${n}`,
           "aria-labelledby": `${id}-tab-${n}`,

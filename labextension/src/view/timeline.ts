@@ -13,7 +13,7 @@ const HEIGHT = 26;
 export function timeline(context: Context): HTMLElement {
   const { capture } = context;
   const moments = momentsOf(capture);
-  if (!moments.length) return el("p", { class: "ai-empty" }, "Nothing ran in this capture.");
+  if (!moments.length) return el("p", { class: "ag-empty" }, "Nothing ran in this capture.");
   const last = moments.length - 1;
   let now = last;
 
@@ -21,32 +21,32 @@ export function timeline(context: Context): HTMLElement {
     const moment = moments[n]!;
     const selected = moment.node >= 0 && context.selection.ids.includes(moment.node);
     const kinds = [
-      `ai-moment ai-${moment.kind}`,
-      n > now && "ai-later",
-      n === now && "ai-now",
-      moment.alarming && "ai-alarm",
-      selected && "ai-selected",
+      `ag-moment ag-${moment.kind}`,
+      n > now && "ag-later",
+      n === now && "ag-now",
+      moment.alarming && "ag-alarm",
+      selected && "ag-selected",
     ];
-    const text = el("span", { class: "ai-moment-title" }, moment.title);
+    const text = el("span", { class: "ag-moment-title" }, moment.title);
     return el(
       "li",
       { class: kinds.filter(Boolean).join(" ") },
-      el("span", { class: "ai-gutter" }, moment.op >= 0 ? moment.op + 1 : ""),
-      el("span", { class: "ai-sign", "aria-hidden": "true" }, SIGNS[moment.kind]),
-      moment.node >= 0 ? button(text, () => choose(n), { class: "ai-link" }) : text,
-      el("span", { class: "ai-quiet", title: moment.said }, moment.said),
-      el("span", { class: "ai-place" }, capture.place(moment.site)?.place ?? ""),
+      el("span", { class: "ag-gutter" }, moment.op >= 0 ? moment.op + 1 : ""),
+      el("span", { class: "ag-sign", "aria-hidden": "true" }, SIGNS[moment.kind]),
+      moment.node >= 0 ? button(text, () => choose(n), { class: "ag-link" }) : text,
+      el("span", { class: "ag-quiet", title: moment.said }, moment.said),
+      el("span", { class: "ag-place" }, capture.place(moment.site)?.place ?? ""),
     );
   };
   const list = new VirtualList("Ops in program order", moments.length, HEIGHT, row);
   const pane = new SourcePane(capture, moments, (n) => go(n));
-  const said = el("output", { class: "ai-quiet" });
+  const said = el("output", { class: "ag-quiet" });
   const slider = el("input", {
     type: "range",
     min: 0,
     max: last,
     value: last,
-    class: "ai-slider",
+    class: "ag-slider",
     "aria-label": "Time",
     on: { input: () => go(Number(slider.value)) },
   });
@@ -80,18 +80,18 @@ export function timeline(context: Context): HTMLElement {
   });
   tell();
   pane.at(capture, moments, -1);
-  for (const line of pane.host.querySelectorAll(".ai-later")) line.classList.remove("ai-later");
+  for (const line of pane.host.querySelectorAll(".ag-later")) line.classList.remove("ag-later");
   return el(
     "div",
-    { class: "ai-timeline" },
+    { class: "ag-timeline" },
     el(
       "div",
-      { class: "ai-toolbar" },
+      { class: "ag-toolbar" },
       button("◀", () => go(now - 1), { "aria-label": "One back" }),
       slider,
       button("▶", () => go(now + 1), { "aria-label": "One forward" }),
       said,
     ),
-    el("div", { class: "ai-columns" }, pane.host, list.host),
+    el("div", { class: "ag-columns" }, pane.host, list.host),
   );
 }

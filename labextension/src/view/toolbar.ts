@@ -18,9 +18,9 @@ export function toolbar(context: Context, view: GraphView, more: HTMLElement): H
   });
   return el(
     "div",
-    { class: "ai-toolbar", role: "toolbar", "aria-label": "Graph" },
+    { class: "ag-toolbar", role: "toolbar", "aria-label": "Graph" },
     ...search(context, view),
-    el("span", { class: "ai-depths" }, el("span", { class: "ai-quiet" }, "Depth"), ...depths),
+    el("span", { class: "ag-depths" }, el("span", { class: "ag-quiet" }, "Depth"), ...depths),
     button("All", () => view.expandAll(), { "aria-label": "Expand all" }),
     toggle("Only the problem", (on) => view.onlyProblems(on)),
     toggle("Parameters", (on) => view.filter(Object.assign(filter, { parameters: on }))),
@@ -35,10 +35,10 @@ export function toolbar(context: Context, view: GraphView, more: HTMLElement): H
 function search(context: Context, view: GraphView): HTMLElement[] {
   let found: number[] = [];
   let at = -1;
-  const said = el("output", { class: "ai-quiet" });
+  const said = el("output", { class: "ag-quiet" });
   const input = el("input", {
     type: "search",
-    class: "ai-input",
+    class: "ag-input",
     placeholder: "Search name, op, line, rule",
     "aria-label": "Search the graph",
     on: {
@@ -72,7 +72,7 @@ function choice(
   const select = el(
     "select",
     {
-      class: "ai-input",
+      class: "ag-input",
       "aria-label": `Filter by ${what}`,
       on: { change: () => chosen(select.value || undefined) },
     },

@@ -123,7 +123,7 @@ export class CanvasLayer {
     const lines = !box
       ? [{ text: item.text, role: "small" as const }]
       : item.open
-        ? [{ text: `−  ${this.labels.head(box)}`, role: "title" as const }]
+        ? [{ text: `−  ${this.labels.head(box).join("  ")}`, role: "title" as const }]
         : this.labels.of(box).lines;
     const shift = box && box.children.length > 0 && !item.open ? (TOGGLE - 4) / 2 : 0;
     pen.textAlign = item.open ? "left" : "center";

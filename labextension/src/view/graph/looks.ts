@@ -42,7 +42,7 @@ export function lookOf(item: Item, facts: Facts[]): Look {
   const box = item.box!;
   const { tracked } = facts[box.id]!;
   const node = box.node ?? (box.kind === "crowd" ? box.children[0]!.node! : null);
-  if (!node) return tracked ? "module" : "still";
+  if (!node) return tracked && box.kind !== "apart" ? "module" : "still";
   if (node.kind === "parameter") {
     return node.tracked && node.gradient !== "none" ? "parameter" : "frozen";
   }
@@ -68,9 +68,9 @@ export function outline(look: Look, leaf: boolean, w: number, h: number): string
     case "function":
       return `M9 0H${w - 9}L${w} ${h / 2}L${w - 9} ${h}H9L0 ${h / 2}Z`;
     case "step":
-      return `M8 0H${w - 8}L${w} 8V${h - 8}L${w - 8} ${h}H8L0 ${h - 8}V8Z`;
+      return octagon(w, h, Math.min(8, h / 3));
     case "autograd":
-      return rounded(0, w, h, Math.min(h / 2, 16));
+      return rounded(0, w, h, 16);
     case "cut":
     case "healed":
       return rounded(0, w, h, 10);
@@ -81,7 +81,12 @@ export function outline(look: Look, leaf: boolean, w: number, h: number): string
   }
 }
 
-function rounded(inset: number, w: number, h: number, r: number): string {
+function octagon(w: number, h: number, c: number): string {
+  return `M${c} 0H${w - c}L${w} ${c}V${h - c}L${w - c} ${h}H${c}L0 ${h - c}V${c}Z`;
+}
+
+function rounded(inset: number, w: number, h: number, most: number): string {
+  const r = Math.min(most, h / 2 - inset);
   const [x, y, right, bottom] = [inset, inset, w - inset, h - inset];
   return (
     `M${x + r} ${y}H${right - r}A${r} ${r} 0 0 1 ${right} ${y + r}V${bottom - r}` +

@@ -55,17 +55,16 @@ function paintClosed(item: Item, labels: Labels, facts: Facts[], group: SVGGElem
 /** The head of an open box: wires end above it, and go on below it, so that none runs through its name. */
 function paintHead(item: Item, labels: Labels, group: SVGGElement): void {
   const { width: w } = item;
+  const [title, type] = labels.head(item.box!);
+  const wide = labels.width(title, "title");
   group.append(
     svg("path", {
       class: "ai-head",
       d: `M0 ${HEAD}V6A6 6 0 0 1 6 0H${w - 6}A6 6 0 0 1 ${w} 6V${HEAD}Z`,
     }),
     toggle(8, HEAD / 2, true),
-    svg(
-      "text",
-      { class: "ai-text ai-title ai-start", x: 8 + TOGGLE, y: 16.5 },
-      labels.head(item.box!),
-    ),
+    svg("text", { class: "ai-text ai-title ai-start", x: 8 + TOGGLE, y: 16.5 }, title),
+    svg("text", { class: "ai-text ai-small ai-start", x: 16 + TOGGLE + wide, y: 16.5 }, type),
   );
 }
 
