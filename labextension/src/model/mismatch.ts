@@ -93,7 +93,8 @@ function problems(row: Row): string[] {
     if (held.shape !== row.shape && sameRank(held, row)) say(held.shape, held);
   }
   const told = [...found].map(([what, names]) => `${what}: ${names.join(", ")}`);
-  return ["orphan", "no state"].includes(row.standing) ? [...told, row.standing] : told;
+  const stands = row.standing === "orphan" || (row.standing === "no state" && row.gradient);
+  return stands ? [...told, row.standing] : told;
 }
 
 /** A factored state has fewer dimensions than its parameter, on purpose. */

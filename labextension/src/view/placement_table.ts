@@ -131,7 +131,8 @@ export class PlacementTable {
       if (open) this.open.delete(module);
       else this.open.add(module);
       this.draw();
-      const again = this.host.querySelector<HTMLElement>(`[data-module="${CSS.escape(module)}"]`);
+      const openers = this.host.querySelectorAll<HTMLElement>("[data-module]");
+      const again = [...openers].find((one) => one.dataset.module === module);
       again?.focus();
     };
     const opener = button(dotted(`${open ? "▾" : "▸"} ${module}`), click, {

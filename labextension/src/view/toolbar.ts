@@ -1,6 +1,7 @@
 /** What one does to the picture: search, depth, filters, the gradient's way, export. */
 
 import type { Filter, GraphView } from "../model/graph_view";
+import { matches } from "../model/search";
 import { counted } from "../model/shown";
 import { type Context, label } from "./context";
 import { button, el, toggle } from "./dom";
@@ -27,7 +28,6 @@ export function toolbar(context: Context, view: GraphView, more: HTMLElement): H
     choice(context, "device", (device) => view.filter(Object.assign(filter, { device }))),
     choice(context, "dtype", (dtype) => view.filter(Object.assign(filter, { dtype }))),
     way,
-    button("Fit", () => view.fit()),
     more,
   );
 }
@@ -43,8 +43,8 @@ function search(context: Context, view: GraphView): HTMLElement[] {
     "aria-label": "Search the graph",
     on: {
       input: () => {
-        found = input.value.trim() ? view.search(input.value.trim()) : view.search("");
-        if (!input.value.trim()) found = [];
+        found = matches(context.capture, context.graph, input.value);
+        view.search(input.value.trim());
         at = -1;
         said.textContent = input.value.trim() ? counted(found.length, "match") : "";
       },

@@ -1,0 +1,181 @@
+import { expect, test, vi } from "vitest";
+import { named, nodeOf, show, showText } from "./fake";
+import { payload } from "./fixtures";
+
+const nextFrame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+
+test("the root is ready once it was painted", async () => {
+  const { el } = show("broken");
+  const root = el.querySelector(".autograd-inspector")!;
+  expect(root.getAttribute("data-state")).toBe("loading");
+  await nextFrame();
+  expect(root.getAttribute("data-state")).toBe("ready");
+});
+
+test("the header tells cell, ops, nodes, bytes, time and findings by severity", () => {
+  const { text } = show("broken");
+  const header = text("header")[0]!;
+  for (const said of [
+    /programs\.py/,
+    /7 ops/,
+    /7 autograd nodes/,
+    /264 B saved/,
+    /ms/,
+    /1 error/,
+  ]) {
+    expect(header).toMatch(said);
+  }
+});
+
+test("there are five tabs, one region named Details, and the graph is in front", () => {
+  const { el } = show("broken");
+  const tabs = [...el.querySelectorAll("[role=tab]")];
+  expect(tabs.map((tab) => tab.firstChild!.textContent)).toEqual([
+    "Graph",
+    "Findings",
+    "Timeline",
+    "Optimizer",
+    "Compare",
+  ]);
+  expect(tabs.map((tab) => tab.getAttribute("aria-selected"))).toContain("true");
+  expect(el.querySelectorAll("section[aria-label=Details]")).toHaveLength(1);
+});
+
+test("arrows, Home and End move between tabs", () => {
+  const { el } = show("broken");
+  const tabs = [...el.querySelectorAll<HTMLElement>("[role=tab]")];
+  const press = (key: string) =>
+    document.activeElement!.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+  tabs[0]!.focus();
+  press("ArrowLeft");
+  expect(document.activeElement).toBe(tabs[4]);
+  press("Home");
+  press("ArrowRight");
+  expect(tabs[1]!.getAttribute("aria-selected")).toBe("true");
+  expect(tabs.filter((tab) => tab.tabIndex === 0)).toEqual([tabs[1]]);
+});
+
+test("a selection in the picture reaches Python, and the details", () => {
+  const fake = show("broken");
+  const sigmoid = nodeOf("broken", (name) => name === "sigmoid");
+  fake.pick(sigmoid);
+  expect(fake.model.get("selected")).toEqual([sigmoid]);
+  expect(fake.model.saved).toBe(1);
+  const details = fake.text("section[aria-label=Details]")[0]!;
+  for (const said of [
+    "SigmoidBackward0",
+    "torch.sigmoid(self.encoder(x))",
+    "saved v0, now v1",
+    "modified",
+  ]) {
+    expect(details).toContain(said);
+  }
+  expect(fake.view.select).not.toHaveBeenCalledWith([sigmoid], { focus: true });
+  fake.pick(null);
+  expect(fake.model.get("selected")).toEqual([]);
+});
+
+test("a selection made in Python reaches the picture", () => {
+  const fake = show("broken");
+  fake.model.set("selected", [2]);
+  expect(fake.view.select).toHaveBeenLastCalledWith([2], { focus: true });
+  expect(fake.model.saved).toBe(0);
+});
+
+test("neighbours are links", () => {
+  const fake = show("broken");
+  fake.pick(nodeOf("broken", (name) => name === "sigmoid"));
+  const link = named(fake.el.querySelector("section[aria-label=Details]")!, "norm · layer_norm");
+  link.click();
+  expect(fake.text("section[aria-label=Details] h3")).toEqual(["layer_norm"]);
+});
+
+test("tools act on the picture", () => {
+  const fake = show("detached");
+  named(fake.el, "Expand to depth 2").click();
+  expect(fake.view.expandTo).toHaveBeenCalledWith(2);
+  named(fake.el, "Expand all").click();
+  expect(fake.view.expandAll).toHaveBeenCalled();
+  named(fake.el, "Only the problem").click();
+  expect(fake.view.onlyProblems).toHaveBeenLastCalledWith(true);
+  named(fake.el, "Parameters").click();
+  expect(fake.view.filter).toHaveBeenLastCalledWith({ parameters: true });
+  named(fake.el, "Gradient path").click();
+  fake.pick(3);
+  expect(fake.view.path).toHaveBeenLastCalledWith(3);
+});
+
+test("search finds nodes by name, line and rule; Enter goes from one to the next", () => {
+  const fake = show("broken");
+  const input = named(fake.el, "Search the graph") as HTMLInputElement;
+  const search = (text: string) => {
+    input.value = text;
+    input.dispatchEvent(new Event("input"));
+    return fake.text("[role=toolbar] output")[0];
+  };
+  expect(search("SigmoidBackward0")).toBe("1 match");
+  expect(search("hidden.add_")).toBe("1 match");
+  expect(search("AG201")).toMatch(/match/);
+  expect(search("nothing of the kind")).toBe("0 matches");
+  search("sigmoid");
+  input.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
+  expect(fake.model.get("selected")).toHaveLength(1);
+});
+
+test("a damaged or foreign capture is refused in one line", () => {
+  for (const text of ["", "{}", '{"wire": 2}', payload("broken").text.slice(0, 900)]) {
+    const { el } = showText({ payload: text });
+    const said = el.querySelector("[role=alert]")!.textContent!;
+    expect(said).toMatch(/^autograd_inspector: this/);
+    expect(said).not.toContain("\n");
+  }
+});
+
+test("names of the program never become markup", () => {
+  const evil = '<img src=x onerror="globalThis.pwned=1"><script>pwned=1</script>';
+  const wire = JSON.parse(payload("detached").text);
+  wire.strings = wire.strings.map((text: string) => (text.length > 12 ? evil + text : text));
+  wire.findings[0].message = wire.findings[0].fix = wire.head.cell = wire.head.error = evil;
+  const fake = showText({ payload: JSON.stringify(wire) });
+  for (const name of ["Findings", "Timeline", "Optimizer", "Compare", "Graph"]) fake.tab(name);
+  for (let id = 0; id < wire.nodes.kind.length; id++) fake.pick(id);
+  expect(fake.el.querySelectorAll("img, script")).toHaveLength(0);
+  expect(fake.el.textContent).toContain("<script>");
+});
+
+test("what was made is taken away again", () => {
+  const fake = show("broken");
+  expect(fake.model.listeners).toBeGreaterThan(0);
+  fake.close();
+  expect(fake.model.listeners).toBe(0);
+  expect(fake.view.destroy).toHaveBeenCalled();
+  expect(fake.el.children).toHaveLength(0);
+});
+
+test("another payload is shown in place of the first", () => {
+  const fake = show("broken");
+  fake.model.set("payload", payload("detached").text);
+  expect(fake.el.querySelectorAll(".autograd-inspector")).toHaveLength(1);
+  expect(fake.text("header")[0]).toContain("1 warning");
+});
+
+test("exports ask Python, and say what came of it", async () => {
+  vi.useFakeTimers();
+  const fake = show("broken");
+  vi.spyOn(HTMLAnchorElement.prototype, "click").mockImplementation(() => {});
+  URL.createObjectURL = vi.fn(() => "blob:x");
+  URL.revokeObjectURL = vi.fn();
+  named(fake.el, "DOT").click();
+  await vi.advanceTimersByTimeAsync(1);
+  expect(fake.model.sent).toEqual([{ command: "export", id: 0, format: "dot" }]);
+  fake.model.fire("msg:custom", { id: 0, text: "digraph {}" });
+  await vi.advanceTimersByTimeAsync(1);
+  expect(fake.text("[role=status]")).toContain("exported autograd.dot");
+  named(fake.el, "JSON").click();
+  await vi.advanceTimersByTimeAsync(20_000);
+  expect(fake.text("[role=status]")[0]).toMatch(/no JSON: no answer/);
+  named(fake.el, "SVG").click();
+  await vi.advanceTimersByTimeAsync(1);
+  expect(fake.text("[role=status]")).toContain("exported autograd.svg");
+  vi.useRealTimers();
+});

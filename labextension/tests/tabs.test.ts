@@ -1,0 +1,142 @@
+import { expect, test } from "vitest";
+import { diff } from "../src/model/diff";
+import { graphOf } from "../src/model/graph_of";
+import { momentsOf } from "../src/model/moments";
+import { named, nodeOf, show } from "./fake";
+import { capture, payload } from "./fixtures";
+
+test("a finding tells its story, its line and its fix; a click selects its nodes", () => {
+  const fake = show("broken");
+  const panel = fake.tab("Findings");
+  expect(panel.querySelectorAll("article")).toHaveLength(1);
+  expect(panel.querySelector("mark, code")!.textContent).toContain("hidden.add_(1.0)");
+  expect(panel.querySelectorAll("ol > li").length).toBeGreaterThan(1);
+  expect(panel.querySelector("pre")!.textContent!.length).toBeGreaterThan(10);
+  named(panel, "Copy the fix");
+  panel.querySelector<HTMLElement>(".ag-show")!.click();
+  expect(fake.model.get("selected")).toContain(nodeOf("broken", (name) => name === "add_"));
+  expect(fake.el.querySelector("[aria-selected=true]")!.textContent).toBe("Graph");
+});
+
+test("the absence of findings is said", () => {
+  const fake = show("attached");
+  expect(fake.tab("Findings").textContent).toMatch(/No findings/);
+});
+
+test("the timeline has ops, version bumps, grad modes, backward and steps in order", () => {
+  const moments = momentsOf(capture("detached"));
+  const kinds = moments.map((moment) => moment.kind).filter((kind) => kind !== "op");
+  expect(kinds).toEqual(["mode", "mode", "backward", "step"]);
+  expect(moments.filter((moment) => moment.op >= 0).map((m) => m.op)).toEqual([
+    0, 1, 2, 3, 4, 5, 6,
+  ]);
+  const bump = momentsOf(capture("broken")).find((moment) => moment.title === "add_")!;
+  expect(bump.said).toContain("hidden v0 → v1");
+});
+
+test("the slider takes the program back in time", () => {
+  const fake = show("broken");
+  const panel = fake.tab("Timeline");
+  const slider = named(panel, "Time") as HTMLInputElement;
+  slider.value = "2";
+  slider.dispatchEvent(new Event("input"));
+  expect(fake.view.greyAfter).toHaveBeenLastCalledWith(2);
+  expect(slider.getAttribute("aria-valuetext")).toMatch(/3 of 8: sigmoid/);
+  expect(panel.querySelectorAll("li.ag-moment.ag-later").length).toBe(5);
+  expect(panel.querySelector(".ag-code .ag-now")!.textContent).toContain("torch.sigmoid");
+  slider.value = slider.max;
+  slider.dispatchEvent(new Event("input"));
+  expect(fake.view.greyAfter).toHaveBeenLastCalledWith(null);
+});
+
+test("a line of the source goes to the moment when it ran first", () => {
+  const fake = show("broken");
+  const panel = fake.tab("Timeline");
+  named(panel, "hidden.add_(1.0)").click();
+  expect((named(panel, "Time") as HTMLInputElement).value).toBe("5");
+});
+
+test("the placement is a table with bars; a row selects its node, a node its row", () => {
+  const fake = show("detached");
+  const panel = fake.tab("Optimizer");
+  expect(panel.textContent).toMatch(/Bytes by device/);
+  expect(panel.querySelectorAll("tbody tr")).toHaveLength(4);
+  named(panel, "head.weight").click();
+  const leaf = (fake.model.get("selected") as number[])[0]!;
+  expect(panel.querySelector("tr.ag-selected")!.getAttribute("data-parameter")).toBe("head.weight");
+  fake.pick(null);
+  expect(panel.querySelector("tr.ag-selected")).toBeNull();
+  fake.pick(leaf);
+  expect(panel.querySelector("tr.ag-selected")).not.toBeNull();
+});
+
+test("the placement sorts, filters and folds", () => {
+  const fake = show("packed");
+  const panel = fake.tab("Optimizer");
+  const names = () =>
+    [...panel.querySelectorAll("tr[data-parameter]")].map((row) =>
+      row.getAttribute("data-parameter"),
+    );
+  const all = names();
+  named(panel, "Sort by bytes").click();
+  expect(panel.querySelector("th[aria-sort=descending]")!.textContent).toContain("bytes");
+  expect(names()[0]).toMatch(/weight/);
+  named(panel, "Sort by parameter").click();
+  expect(names()).toEqual([...all].sort((a, b) => a!.localeCompare(b!, "en", { numeric: true })));
+  const input = named(panel, "Filter parameters") as HTMLInputElement;
+  input.value = "bias";
+  input.dispatchEvent(new Event("input"));
+  expect(names().length).toBe(all.length / 2);
+  input.value = "";
+  input.dispatchEvent(new Event("input"));
+  named(panel, "Fold by module").click();
+  expect(names()).toEqual([]);
+  panel.querySelector<HTMLElement>("[aria-expanded=false]")!.click();
+  expect(names()).toHaveLength(2);
+});
+
+test("state that is not where its parameter is stands out", () => {
+  const wire = JSON.parse(payload("detached").text);
+  wire.strings.push("meta");
+  wire.state.device[1] = wire.strings.length - 1;
+  const fake = show("detached", { payload: JSON.stringify(wire) });
+  const panel = fake.tab("Optimizer");
+  expect(panel.querySelector("tr.ag-wrong")!.textContent).toMatch(/on meta: exp_avg/);
+  named(panel, "Only mismatches (1)").click();
+  expect(panel.querySelectorAll("tr[data-parameter]")).toHaveLength(1);
+});
+
+test("a comparison tells what is newly cut, reached no more, gone and added", () => {
+  const found = diff(graphOf(capture("attached")), graphOf(capture("detached")));
+  expect(found.cut.map((change) => change.text)).toEqual(["detach"]);
+  expect(found.lost).toHaveLength(2);
+  expect(found.added.map((change) => change.text)).toContain("detach");
+  const back = diff(graphOf(capture("detached")), graphOf(capture("attached")));
+  expect(back.reached).toHaveLength(2);
+  expect(back.mended).toHaveLength(1);
+  expect(back.gone.map((change) => change.node)).toContain(-1);
+});
+
+test("a capture differs in nothing from itself", () => {
+  const graph = graphOf(capture("broken"));
+  const { same, ...changes } = diff(graph, graph);
+  expect(same).toBe(graph.nodes.length);
+  expect(Object.values(changes).flat()).toEqual([]);
+});
+
+test("the comparison shows both, and selects what is new", () => {
+  const other = payload("attached");
+  const fake = show("detached", {
+    other_payload: other.text,
+    other_buffer: other.buffer,
+    other_name: "before",
+  });
+  const panel = fake.tab("Compare");
+  expect(panel.querySelector("thead")!.textContent).toContain("before");
+  named(panel, "Show in graph: Newly cut").click();
+  expect(fake.view.select).toHaveBeenLastCalledWith(fake.model.get("selected"), { focus: true });
+});
+
+test("without another capture the comparison says how to have one", () => {
+  expect(show("broken").tab("Compare").textContent).toContain("report.widget(compare=");
+});
