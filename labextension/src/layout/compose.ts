@@ -4,7 +4,7 @@ import type { Box } from "./box";
 import { type Labels, TOGGLE } from "./labels";
 import { solve } from "./layered";
 import type { Answer, Problem, Role } from "./layered/problem";
-import type { Cut, End, Net, Scope } from "./lift";
+import type { Branch, Cut, End, Net, Scope } from "./lift";
 import type { Open } from "./visible";
 
 /** The bar with an open box's name. Wires meet it like a closed box, and go on below it. */
@@ -12,6 +12,8 @@ export const HEAD = 24;
 const PAD = 14;
 const MARGIN = 24;
 const CUT_HEIGHT = 20;
+/** The way of gradient is the spine of the picture. */
+const STRAIGHT = { gradient: 6, severed: 3, data: 1 };
 
 export type Memo = Map<string, Answer>;
 
@@ -28,7 +30,7 @@ export interface Placed {
   sizes: { width: number[]; height: number[] };
   /** The open ones among its children. */
   opened: Set<Box>;
-  nets: { net: Net; targets: End[] }[];
+  nets: { net: Net; targets: Branch[] }[];
 }
 
 export type Part =
@@ -57,7 +59,7 @@ export function compose(
   ];
   const nets = [...scope.nets.values()].map((net) => ({
     net,
-    targets: [...net.branches.values()].map((branch) => branch.end),
+    targets: [...net.branches.values()],
   }));
   const problem = problemOf(parts, nets, labels);
   const key = JSON.stringify(problem);
@@ -112,9 +114,10 @@ function problemOf(parts: Part[], nets: Placed["nets"], labels: Labels): Problem
       return {
         source,
         at: gateOf(parts[source]!, net.origin, "exit"),
-        targets: targets.map((end) => {
+        targets: targets.map(({ end, kind }) => {
           const element = number(end, "exit");
-          return { element, at: gateOf(parts[element]!, net.origin, "entry") };
+          const at = gateOf(parts[element]!, net.origin, "entry");
+          return { element, at, weight: STRAIGHT[kind] };
         }),
       };
     }),

@@ -104,18 +104,17 @@ function answerSize(placed: Placed, at: number): [number, number] {
 function addWires(placed: Placed, x0: number, y0: number, scope: Box, scene: Scene): void {
   for (const { wire: number, route } of placed.answer.routes) {
     const { net, targets } = placed.nets[number]!;
-    const branches = [...net.branches.values()];
     const groups = new Map<string, Stub[]>();
     for (const stub of route.stubs) {
-      const branch = branches[stub.target]!;
+      const branch = targets[stub.target]!;
       const key = `${branch.kind} ${branch.hot}`;
       const group = groups.get(key);
       if (group) group.push(stub);
       else groups.set(key, [stub]);
     }
     for (const stubs of groups.values()) {
-      const { kind, hot } = branches[stubs[0]!.target]!;
-      const ends = stubs.map((stub) => targets[stub.target]!);
+      const { kind, hot } = targets[stubs[0]!.target]!;
+      const ends = stubs.map((stub) => targets[stub.target]!.end);
       const xs = [...route.trunk, ...stubs.map((stub) => stub.x)];
       scene.wires.push({
         origin: net.origin,

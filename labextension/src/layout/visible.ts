@@ -1,24 +1,26 @@
 /** Which boxes are open: at the start, to a depth, all, or only where something went wrong. */
 
 import type { Box, Tree } from "./box";
+import { isLeaf } from "./leaves";
 import { firstProblem, troubled } from "./problems";
 
 /** Ids of the open boxes; a box in it is drawn open only if all around it are. */
 export type Open = Set<number>;
 
 const FEWEST = 10;
+const ENOUGH = 26;
 const MOST = 60;
 /** Opening all shows at most this many boxes. */
 const ALL = 60_000;
 
-/** The level that shows 10 to 60 boxes, and the way to the first finding. */
+/** The level that shows 10 to 60 boxes, rather few, and the way to the first finding. */
 export function opening(tree: Tree): Open {
   let best = toLevel(tree, 0);
-  for (let level = 1; count(tree, best) < FEWEST; level++) {
+  for (let level = 1; ; level++) {
     const next = toLevel(tree, level);
-    if (next.size === best.size) break;
-    if (count(tree, next) > MOST) {
-      best = largestFirst(tree, best);
+    const few = count(tree, best) < FEWEST;
+    if (next.size === best.size || count(tree, next) > (few ? MOST : ENOUGH)) {
+      if (few) best = largestFirst(tree, best);
       break;
     }
     best = next;
@@ -27,8 +29,13 @@ export function opening(tree: Tree): Open {
   return best;
 }
 
-export function toLevel(tree: Tree, level: number): Open {
-  return new Set(groups(tree, (box) => box.depth <= level && !quiet(box)));
+function toLevel(tree: Tree, level: number): Open {
+  return new Set(
+    groups(
+      tree,
+      (box) => box.depth <= level && (!quiet(box) || (box.kind === "module" && level < 2)),
+    ),
+  );
 }
 
 /** Modules down to `depth`; repetitions on the way are open where their modules are to be seen. */
@@ -93,7 +100,13 @@ function groups(tree: Tree, chosen: (box: Box) => boolean): number[] {
 
 /** Nobody opens these to understand a model. */
 function quiet(box: Box): boolean {
+  if (box.kind === "module") return box.children.filter((child) => !isParameter(child)).length < 2;
   return box.kind === "crowd" || box.kind === "apart" || box.kind === "run";
+}
+
+/** Also several at once. */
+function isParameter(box: Box): boolean {
+  return box.kind === "crowd" || (box.node !== null && isLeaf(box.node));
 }
 
 function largestFirst(tree: Tree, start: Open): Open {

@@ -94,8 +94,13 @@ function fixEnds(problem: Problem, rows: Rows, cellX: number[]): Ends {
     const room = Math.max(problem.width[cell]! - 24, 0);
     const step = group.length > 1 ? Math.min(PORTS, room / (group.length - 1)) : 0;
     group.sort((a, b) => a.from - b.from);
+    // A wire that comes straight down goes straight on; the others keep to its sides.
+    const straight = group.findIndex((end) => Math.abs(end.from - cellX[cell]!) <= 8);
+    const wide =
+      straight >= 0 && Math.max(straight, group.length - 1 - straight) * step <= room / 2;
+    const middle = wide ? straight : (group.length - 1) / 2;
     group.forEach((end, at) => {
-      end.set(cellX[cell]! + (at - (group.length - 1) / 2) * step);
+      end.set(cellX[cell]! + Math.round((at - middle) * step));
     });
   }
   return ends;

@@ -2,6 +2,7 @@
 
 import { byCell } from "./order";
 import type { Hop, Rows } from "./rows";
+import { straighten } from "./straighten";
 
 const ITEMS = 20;
 const POINTS = 12;
@@ -24,7 +25,7 @@ export function placeCells(rows: Rows): number[] {
 }
 
 /** Least distance between the middles of two neighbours. */
-function distance(left: number, right: number, rows: Rows): number {
+export function distance(left: number, right: number, rows: Rows): number {
   const point = left >= rows.elements || right >= rows.elements;
   const both = left >= rows.elements && right >= rows.elements;
   const thin = rows.width[left] === 0 || rows.width[right] === 0;
@@ -41,11 +42,13 @@ function pack(row: number[], rows: Rows, x: number[]): void {
 }
 
 /** Where a wire would like this cell to be, so that it runs straight. */
-function wish(hop: Hop, cell: number, x: number[]): number {
+export function wish(hop: Hop, cell: number, x: number[]): number {
   const [other, theirs, own] =
     hop.lower === cell
       ? [hop.upper, hop.upperAt, hop.lowerAt]
       : [hop.lower, hop.lowerAt, hop.upperAt];
+  // Two open boxes stand in one column, whatever their gates: a chain of them would become a staircase.
+  if (theirs !== null && own !== null && theirs !== 0 && own !== 0) return x[other]!;
   return x[other]! + (theirs ?? 0) - (own ?? 0);
 }
 
@@ -81,42 +84,4 @@ function settle(row: number[], rows: Rows, x: number[], sides: Hop[][][]): void 
     const end = blocks[number + 1]?.from ?? row.length;
     for (let at = block.from; at < end; at++) x[row[at]!] = block.sum / block.weight + shifts[at]!;
   });
-}
-
-/** Small bends are ugly: put the points of a trunk, and chains of one in, one out, on one line where there is room. */
-function straighten(rows: Rows, x: number[], up: Hop[][], down: Hop[][]): void {
-  const index: number[] = [];
-  for (const row of rows.rows) for (const [at, cell] of row.entries()) index[cell] = at;
-  const room = (cell: number): [number, number] => {
-    const row = rows.rows[rows.ranks[cell]!]!;
-    const at = index[cell]!;
-    const [left, right] = [row[at - 1], row[at + 1]];
-    return [
-      left === undefined ? -Infinity : x[left]! + distance(left, cell, rows),
-      right === undefined ? Infinity : x[right]! - distance(cell, right, rows),
-    ];
-  };
-  for (let round = 0; round < 2; round++) {
-    for (const trunk of rows.trunks) {
-      if (trunk.cells.length === 0) continue;
-      let [low, high] = [-Infinity, Infinity];
-      for (const cell of trunk.cells) {
-        const [from, to] = room(cell);
-        [low, high] = [Math.max(low, from), Math.min(high, to)];
-      }
-      if (low > high) continue;
-      const mean = trunk.cells.reduce((sum, cell) => sum + x[cell]!, 0) / trunk.cells.length;
-      const line = Math.min(Math.max(mean, low), high);
-      for (const cell of trunk.cells) x[cell] = line;
-    }
-    for (const row of rows.rows) {
-      for (const cell of row) {
-        const hop = up[cell]!.length === 1 ? up[cell]![0]! : null;
-        if (!hop || cell >= rows.elements || hop.upper >= rows.elements) continue;
-        if (down[hop.upper]!.length !== 1 && Math.abs(wish(hop, cell, x) - x[cell]!) > 12) continue;
-        const [from, to] = room(cell);
-        if (from <= to) x[cell] = Math.min(Math.max(wish(hop, cell, x), from), to);
-      }
-    }
-  }
 }

@@ -7,6 +7,8 @@ export interface Target {
   element: number;
   /** Where the wire meets the top of its element, from the element's left; null: wherever is best. */
   at: number | null;
+  /** How much it matters that the wire runs straight. */
+  weight: number;
 }
 
 export interface Wire {

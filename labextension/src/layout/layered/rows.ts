@@ -69,7 +69,7 @@ export function makeRows(problem: Problem, arcs: Arc[], elementRanks: number[]):
         lower: arc.to,
         upperAt: direct ? startAt : 0,
         lowerAt: arc.back ? null : offset(at, arc.to),
-        straight: direct ? 1 : 2,
+        straight: (direct ? 2 : 1.5) * problem.wires[arc.wire]!.targets[arc.target]!.weight,
       });
     }
   }

@@ -21,7 +21,7 @@ export type Look =
   | "healed";
 
 export const MEANING: Record<Look, string> = {
-  module: "module, folded",
+  module: "folded, + opens it",
   op: "op, gradient flows back",
   still: "no gradient",
   output: "backward starts here",

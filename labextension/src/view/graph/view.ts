@@ -20,7 +20,7 @@ import { bounds, SvgLayer } from "./svg_layer";
 /** More boxes in sight than this are painted on the canvas. */
 const SVG_AT_MOST = 2000;
 /** Text is read down to this size. */
-const SMALLEST = 0.72;
+const SMALLEST = 0.8;
 
 export class Picture {
   readonly root = document.createElement("div");

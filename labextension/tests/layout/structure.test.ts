@@ -1,0 +1,194 @@
+/** Scopes, folding, lifting, sharing. */
+
+import { expect, test } from "vitest";
+import { Layout } from "../../src/layout";
+import type { Box } from "../../src/layout/box";
+import { lift } from "../../src/layout/lift";
+import { buildTree } from "../../src/layout/tree";
+import { everything, opening, toDepth } from "../../src/layout/visible";
+import type { CaptureGraph } from "../../src/model/graph";
+import { call, edge, generated, node, real } from "./graphs";
+
+const boxes = (graph: CaptureGraph, kind: Box["kind"]): Box[] =>
+  buildTree(graph).boxes.filter((box) => box.kind === kind);
+
+/** input -> a (in inner, in outer) -> b (in other) -> loss, with a weight that a and b read. */
+function nested(): CaptureGraph {
+  return {
+    nodes: [
+      node(0, { kind: "input" }),
+      node(1, { kind: "parameter", name: "weight", tracked: true }),
+      node(2, { name: "a", call: 2, op: 0 }),
+      node(3, { name: "b", call: 3, op: 1 }),
+      node(4, { name: "loss", op: 2, root: true }),
+    ],
+    edges: [edge(0, 2, { kind: "data" }), edge(1, 2), edge(1, 3), edge(2, 3), edge(3, 4)],
+    calls: [
+      call(0, -1, "", "Model"),
+      call(1, 0, "outer", "Outer"),
+      call(2, 1, "outer.inner", "Inner"),
+      call(3, 0, "other", "Other"),
+      call(4, 0, "unused", "Dropout"),
+    ],
+    models: ["model"],
+  };
+}
+
+test("boxes follow module calls, and calls in which nothing ran are not drawn", () => {
+  expect(boxes(nested(), "module").map((box) => box.call)).toEqual([0, 1, 2, 3]);
+});
+
+test("a module that is called twice is two boxes", () => {
+  const graph = nested();
+  graph.calls.push(call(5, 0, "other", "Other", 2));
+  graph.nodes.push(node(5, { name: "b", call: 5, op: 3 }));
+  expect(boxes(graph, "module").filter((box) => [3, 5].includes(box.call))).toHaveLength(2);
+});
+
+test("a parameter stands in the deepest box that holds all its readers, an input outside", () => {
+  const { boxesOf } = buildTree(nested());
+  expect(boxesOf.get(1)![0]!.parent!.call).toBe(0);
+  expect(boxesOf.get(0)![0]!.parent!.kind).toBe("root");
+});
+
+test("a parameter is drawn in each outermost call that reads it", () => {
+  const graph = nested();
+  graph.calls.push(call(5, -1, "", "Model", 2));
+  graph.nodes.push(node(5, { name: "a", call: 5, op: 3 }));
+  graph.edges.push(edge(1, 5));
+  expect(
+    buildTree(graph)
+      .boxesOf.get(1)!
+      .map((box) => box.parent!.call),
+  ).toEqual([0, 5]);
+});
+
+test("an edge crosses at the lowest box that holds both its ends", () => {
+  const tree = buildTree(nested());
+  const scopes = lift(tree, everything(tree));
+  const of = (id: number) =>
+    scopes.get(tree.boxes.find((b) => b.kind === "module" && b.call === id)!)!;
+  const [a] = tree.boxesOf.get(2)!;
+  expect(of(2).outs).toEqual([a!.id]);
+  expect(of(1).outs).toEqual([a!.id]);
+  expect(of(3).ins).toContain(a!.id);
+  const { from, branches } = of(0).nets.get(a!.id)!;
+  expect("box" in from && from.box.call).toBe(1);
+  expect([...branches.values()].map((b) => "box" in b.end && b.end.box.call)).toEqual([3]);
+});
+
+test("edges within a closed box are not drawn, those of equal ends once", () => {
+  const tree = buildTree(nested());
+  const scopes = lift(tree, toDepth(tree, 1));
+  const wires = [...scopes.values()].flatMap((scope) => [...scope.nets.values()]);
+  expect(wires).toHaveLength(2);
+});
+
+test("twelve equal blocks fold into one box, four do not", () => {
+  expect(boxes(real("gpt2"), "repeat").map((box) => box.children.length)).toEqual([12]);
+  expect(boxes(generated(4), "repeat").filter((box) => box.modules === 1)).toEqual([]);
+});
+
+test("a repeating row of ops folds into its units", () => {
+  const units = boxes(real("chain"), "unit");
+  expect(units).toHaveLength(40);
+  expect(units[0]!.children.map((box) => box.node!.name)).toEqual(["matmul", "relu", "add"]);
+});
+
+test("ten thousand ops in a row still make few boxes", () => {
+  const count = 10_000;
+  const names = ["add", "mul", "sin", "cos", "exp", "log", "neg"];
+  const graph: CaptureGraph = { nodes: [], edges: [], calls: [], models: [] };
+  for (let id = 0; id < count; id++) {
+    graph.nodes.push(
+      node(id, { name: names[(id * id * 31 + (id >> 3)) % 7]!, op: id, root: id === count - 1 }),
+    );
+    if (id > 0) graph.edges.push(edge(id - 1, id));
+  }
+  const tree = buildTree(graph);
+  expect(Math.max(...tree.boxes.map((box) => box.children.length))).toBeLessThan(250);
+  expect(new Set(tree.boxes.flatMap((box) => box.node?.id ?? []))).toHaveProperty("size", count);
+});
+
+test("every node is drawn, with all folded", () => {
+  for (const name of ["gpt2", "t5", "resnet", "lstm", "severed"]) {
+    const graph = real(name);
+    const tree = buildTree(graph);
+    expect([...tree.boxesOf.keys()].sort((a, b) => a - b)).toEqual(graph.nodes.map((n) => n.id));
+  }
+});
+
+test("blocks of equal structure share one layout", () => {
+  const layout = new Layout(generated(48));
+  const open = everything(layout.tree);
+  layout.scene(open);
+  expect(open.size).toBeGreaterThan(200);
+  expect(layout.memo.size).toBeLessThan(15);
+});
+
+test("a severed edge becomes a cut with its cause, once for each target", () => {
+  const layout = new Layout(real("severed"));
+  const cuts = layout.scene(everything(layout.tree)).items.flatMap((item) => item.cut ?? []);
+  expect(cuts.map((cut) => cut.cause).sort()).toEqual(
+    ["detached", "left torch", "no_grad", "no_grad", "non-differentiable"].sort(),
+  );
+  expect(
+    cuts
+      .filter((cut) => cut.live)
+      .map((cut) => cut.cause)
+      .sort(),
+  ).toEqual(["detached", "non-differentiable"]);
+});
+
+test("the way to the first finding is open from the start", () => {
+  const { tree } = new Layout(real("severed"));
+  const open = opening(tree);
+  const found = tree.boxes.find((box) => box.node?.findings.includes(0))!;
+  for (let at = found.parent; at; at = at.parent) expect(open.has(at.id)).toBe(true);
+});
+
+test("saved tensors that were modified say so in their box", () => {
+  const { tree, labels } = new Layout(real("version"));
+  const said = tree.boxes
+    .filter((b) => b.node)
+    .flatMap((b) => labels.of(b).lines.map((line) => line.text));
+  expect(said).toContain("result: saved v0, now v2");
+  expect(said).toContain("backward failed here");
+});
+
+test("opening one box moves the others as a whole: those above it not at all against each other", () => {
+  const layout = new Layout(real("gpt2"));
+  const open = opening(layout.tree);
+  const before = layout.scene(open);
+  const block = layout.tree.boxes.find((box) => box.kind === "repeat")!;
+  const after = layout.scene(new Set([...open, block.id]));
+  const order = (scene: typeof before, ids: Set<number>): number[] =>
+    scene.items
+      .filter((i) => ids.has(i.id))
+      .sort((a, b) => a.y - b.y || a.x - b.x)
+      .map((i) => i.id);
+  const common = new Set(
+    before.items.filter((i) => i.box?.parent === block.parent).map((i) => i.id),
+  );
+  expect(order(after, common)).toEqual(order(before, common));
+});
+
+test("hostile names are spelled out and cut", () => {
+  const graph = nested();
+  graph.nodes[2]!.name = `</text><script>\u202e\u0000${"x".repeat(10_000)}`;
+  const { tree, labels } = new Layout(graph);
+  const [title] = labels.of(tree.boxesOf.get(2)![0]!).lines;
+  expect(title!.text).toContain("\\u202e");
+  expect(title!.text.length).toBeLessThan(60);
+});
+
+test("graphs of nothing, of one node, of leaves only and with a cycle are drawn", () => {
+  const empty: CaptureGraph = { nodes: [], edges: [], calls: [], models: [] };
+  const one = { ...empty, nodes: [node(0)] };
+  const leaves = { ...empty, nodes: [node(0, { kind: "input" }), node(1, { kind: "parameter" })] };
+  const cycle = { ...empty, nodes: [node(0), node(1)], edges: [edge(0, 1), edge(1, 0)] };
+  for (const graph of [empty, one, leaves, cycle]) {
+    const layout = new Layout(graph);
+    expect(layout.scene(opening(layout.tree)).items).toHaveLength(graph.nodes.length);
+  }
+});
