@@ -10,7 +10,10 @@ PYTHON ?= python3
 TORCH := $(shell grep '^torch==' constraints.txt)
 LLMS  := $(shell grep '^llms-from-scratch==' constraints.txt)
 
-STAMPS := .venv/.stamps
+STAMPS  := .venv/.stamps
+FRONT   := labextension
+MODULES := $(FRONT)/node_modules/.package-lock.json
+STATIC  := autograd_inspector/static
 BIN    := .venv/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --no-input install --quiet
 
@@ -18,49 +21,63 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --no-input install --
 OFFLINE := HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo lab test fuzz bench lint format clean distclean
+.PHONY: help setup widget demo lab test fuzz bench lint format clean distclean
 
 help:
 	@echo "make demo       run the five stories and write their reports to reports/"
 	@echo "make lab        start JupyterLab on notebooks/"
-	@echo "make test       ruff, mypy and all tests"
+	@echo "make test       ruff, mypy, tsc, biome and all tests"
 	@echo "make fuzz       100,000 random programs against the oracles of tests/fuzz"
 	@echo "make bench      what observing costs, beside other tools"
-	@echo "make lint       ruff and mypy only"
-	@echo "make format     let ruff rewrite what it can"
-	@echo "make setup      only make .venv"
+	@echo "make lint       ruff, mypy, tsc and biome only"
+	@echo "make format     let ruff and biome rewrite what they can"
+	@echo "make widget     only build the widget (Node.js 20 or newer)"
+	@echo "make setup      only make .venv and the widget"
 	@echo "make clean      remove caches, builds and reports"
 	@echo "make distclean  remove .venv as well"
 
 # --- the environment ---------------------------------------------------------------------------------
 
-setup: $(STAMPS)/package $(STAMPS)/graphviz
+setup: $(STAMPS)/package $(STAMPS)/graphviz widget
 
 $(STAMPS)/venv:
 	@command -v $(PYTHON) >/dev/null 2>&1 || { \
 		echo "error: $(PYTHON) not found; Python 3.11 or newer is needed (make PYTHON=/path/to/python)" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 		echo "error: Python 3.11 or newer is needed, $(PYTHON) is $$($(PYTHON) -V 2>&1) (make PYTHON=/path/to/python)" >&2; exit 1; }
-	@echo "[1/4] creating .venv with $$($(PYTHON) -V 2>&1)"
+	@echo "[1/5] creating .venv with $$($(PYTHON) -V 2>&1)"
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv .venv || { \
 		echo "error: could not create .venv (Debian and Ubuntu: apt-get install python3-venv)" >&2; exit 1; }
 	@mkdir -p $(STAMPS) && touch $@
 
 # torch goes first and alone: as a dependency of the others pip might choose another build of it.
 $(STAMPS)/torch: $(STAMPS)/venv constraints.txt
-	@echo "[2/4] installing $(TORCH)"
+	@echo "[2/5] installing $(TORCH)"
 	@$(PIP) $(TORCH)
 	@touch $@
 
 # llms-from-scratch asks for TensorFlow and an old NumPy; its model files need only torch.
-$(STAMPS)/package: $(STAMPS)/torch pyproject.toml constraints.txt
-	@echo "[3/4] installing autograd_inspector with the extras test, stories and lab (a few minutes the first time)"
+# The widget is built before: its files are then there when pip looks for them.
+$(STAMPS)/package: $(STAMPS)/torch pyproject.toml constraints.txt | $(STATIC)/widget.js
+	@echo "[4/5] installing autograd_inspector with the extras test, stories and lab (a few minutes the first time)"
 	@$(PIP) -c constraints.txt -e '.[test,stories,lab]'
 	@$(PIP) --no-deps --ignore-requires-python $(LLMS)
 	@touch $@
 
+widget: $(STATIC)/widget.js
+
+$(MODULES): $(FRONT)/package.json $(FRONT)/package-lock.json
+	@command -v npm >/dev/null 2>&1 || { \
+		echo "error: npm not found; building the widget needs Node.js 20 or newer (an installed wheel does not)" >&2; exit 1; }
+	@echo "[3/5] installing what builds the widget"
+	@cd $(FRONT) && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+$(STATIC)/widget.js: $(MODULES) $(FRONT)/build.mjs $(shell find $(FRONT)/src -name '*.ts' -o -name '*.css')
+	@cd $(FRONT) && npm run --silent build:widget
+
 $(STAMPS)/graphviz: $(STAMPS)/package
-	@echo "[4/4] looking for graphviz's dot"
+	@echo "[5/5] looking for graphviz's dot"
 	@bash scripts/install-graphviz.sh
 	@touch $@
 
@@ -79,18 +96,24 @@ lab: setup
 	@$(BIN)/python -m jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) notebooks
 
 lint: setup
-	@echo "[lint 1/3] ruff check"
+	@echo "[lint 1/5] ruff check"
 	@$(BIN)/python -m ruff check .
-	@echo "[lint 2/3] ruff format --check"
+	@echo "[lint 2/5] ruff format --check"
 	@$(BIN)/python -m ruff format --check .
-	@echo "[lint 3/3] mypy"
+	@echo "[lint 3/5] mypy"
 	@$(BIN)/python -m mypy
+	@echo "[lint 4/5] tsc"
+	@cd $(FRONT) && npm run --silent check
+	@echo "[lint 5/5] biome"
+	@cd $(FRONT) && npm run --silent lint
 
 # pytest is last, so that its closing line is.
 test: lint
-	@echo "[test 1/2] the tutorials, each run from the top"
+	@echo "[test 1/3] vitest"
+	@cd $(FRONT) && npm run --silent test
+	@echo "[test 2/3] the tutorials, each run from the top"
 	@$(OFFLINE) $(BIN)/python -m pytest --nbval-lax notebooks -p no:cacheprovider
-	@echo "[test 2/2] pytest"
+	@echo "[test 3/3] pytest"
 	@$(OFFLINE) $(BIN)/python -m pytest
 
 fuzz: setup
@@ -102,10 +125,11 @@ bench: setup $(STAMPS)/bench
 format: setup
 	@$(BIN)/python -m ruff check --fix .
 	@$(BIN)/python -m ruff format .
+	@cd $(FRONT) && npm run --silent format
 
 clean:
-	rm -rf build dist reports .pytest_cache .mypy_cache .ruff_cache .hypothesis htmlcov .coverage
+	rm -rf $(STATIC) build dist reports .pytest_cache .mypy_cache .ruff_cache .hypothesis htmlcov .coverage
 	find . \( -name .venv -o -name .git -o -name node_modules \) -prune -o -type d -name __pycache__ -print0 | xargs -0 rm -rf
 
 distclean: clean
-	rm -rf .venv
+	rm -rf .venv $(FRONT)/node_modules

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from autograd_inspector.widget import VIEW
+
+SETUP = "%load_ext autograd_inspector\nimport torch\nw = torch.ones(3, requires_grad=True)"
+# What a test needs of a built front end: that it is there.
+STUB = "from autograd_inspector import widget\nwidget.asset = lambda name: 'export default {}'"
+
+
+def outputs(*cells):
+    """What each cell of a notebook displays, run in a fresh kernel."""
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    return [[output for output in cell.outputs if "data" in output] for cell in notebook.cells], notebook
+
+
+@pytest.mark.slow
+def test_the_magic_and_a_last_expression_show_the_widget():
+    """With text/plain for those who cannot; the notebook keeps the widget's state; Python sees the selection."""
+    shown, notebook = outputs(
+        SETUP + "\n" + STUB,
+        "%%autograd_inspect --store report\n(w * 2).sum().backward()",
+        "report",
+        "widget = report.widget()\nwidget.select('mul')\nwidget.selected",
+        "widget",
+    )
+    for cell in (shown[1], shown[2], shown[4]):
+        (output,) = cell
+        assert {"text/plain", VIEW} <= set(output["data"])
+        assert "ops observed" in output["data"]["text/plain"]
+    assert shown[1][0]["data"][VIEW]["model_id"] == shown[2][0]["data"][VIEW]["model_id"]
+    assert shown[3][0]["data"]["text/plain"] != "[]"
+    states = notebook.metadata.widgets["application/vnd.jupyter.widget-state+json"]["state"]
+    assert shown[4][0]["data"][VIEW]["model_id"] in states
+    assert any('"wire":1' in state["state"].get("payload", "") for state in states.values())
