@@ -49,6 +49,9 @@ export interface Tree {
   ends: ([Box, Box] | null)[];
 }
 
+/** Shared by all boxes in which nothing went wrong. */
+export const NONE: Troubles = { failed: 0, modified: 0, cuts: new Map(), findings: new Set() };
+
 export function newBox(kind: BoxKind, call: number, node: GraphNode | null = null): Box {
   return {
     id: -1,
@@ -61,7 +64,7 @@ export function newBox(kind: BoxKind, call: number, node: GraphNode | null = nul
     size: node ? 1 : 0,
     depth: 0,
     modules: 0,
-    troubles: { failed: 0, modified: 0, cuts: new Map(), findings: new Set() },
+    troubles: NONE,
   };
 }
 

@@ -22,25 +22,35 @@ export function placeLeaves(
     if (target) neighbours.get(edge.source)?.push(target);
     if (source) neighbours.get(edge.target)?.push(source);
   }
-  const placed = new Map<number, Map<Box, Box>>();
+  const placed = new Map<number, Box | Map<Box, Box>>();
   const byId = new Map(graph.nodes.map((node) => [node.id, node]));
   for (const [id, around] of neighbours) {
     const node = byId.get(id)!;
-    const homes = new Map<Box, Box>();
-    placed.set(id, homes);
     if (around.length === 0 || node.kind === "input") {
-      homes.set(root, newLeaf(node, root));
+      placed.set(id, newLeaf(node, root));
       continue;
     }
-    for (const [outermost, readers] of grouped(around, root)) {
-      const scope = readers.map((box) => box.parent!).reduce(commonBox);
-      homes.set(outermost, newLeaf(node, scope));
+    const outermost = outermostOf(around[0]!, root);
+    if (around.every((box) => outermostOf(box, root) === outermost)) {
+      placed.set(id, newLeaf(node, commonScope(around)));
+      continue;
     }
+    const homes = new Map<Box, Box>();
+    for (const [outer, readers] of grouped(around, root)) {
+      homes.set(outer, newLeaf(node, commonScope(readers)));
+    }
+    placed.set(id, homes);
   }
   return (leaf, neighbour) => {
     const homes = placed.get(leaf);
-    return homes?.get(outermostOf(neighbour, root)) ?? homes?.get(root);
+    return homes instanceof Map ? homes.get(outermostOf(neighbour, root)) : homes;
   };
+}
+
+function commonScope(readers: Box[]): Box {
+  let scope = readers[0]!.parent!;
+  for (const reader of readers) scope = commonBox(scope, reader.parent!);
+  return scope;
 }
 
 /** Readers by the outermost module call that they are in. */
@@ -71,28 +81,30 @@ function newLeaf(node: GraphNode, scope: Box): Box {
 /** In every box, many leaves of one kind with the same readers become one crowd. */
 export function foldCrowds(root: Box, readersOf: (leaf: Box) => Box[]): void {
   const visit = (scope: Box): void => {
-    const crowds = new Map<string, Box[]>();
-    const numbers = new Map(scope.children.map((child, number) => [child, number]));
-    for (const child of scope.children) {
-      if (child.children.length > 0) visit(child);
-      if (!child.node || !isLeaf(child.node)) continue;
-      const readers = new Set(
-        readersOf(child).map((box) => numbers.get(childIn(scope, box)) ?? -1),
-      );
-      const key = `${child.node.kind} ${child.node.tracked} ${[...readers].sort().join()}`;
-      const crowd = crowds.get(key);
-      if (crowd) crowd.push(child);
-      else crowds.set(key, [child]);
-    }
-    for (const members of crowds.values()) {
-      if (members.length <= FEW) continue;
-      const gone = new Set(members);
-      scope.children = scope.children.filter((child) => !gone.has(child));
-      adopt(scope, boxAround("crowd", scope.call, members));
-    }
+    for (const child of scope.children) if (child.children.length > 0) visit(child);
+    const leaves = scope.children.filter((child) => child.node && isLeaf(child.node));
+    if (leaves.length > FEW) foldLeaves(scope, leaves, readersOf);
     scope.children.sort((a, b) => a.first - b.first);
   };
   visit(root);
+}
+
+function foldLeaves(scope: Box, leaves: Box[], readersOf: (leaf: Box) => Box[]): void {
+  const crowds = new Map<string, Box[]>();
+  const numbers = new Map(scope.children.map((child, number) => [child, number]));
+  for (const child of leaves) {
+    const readers = new Set(readersOf(child).map((box) => numbers.get(childIn(scope, box)) ?? -1));
+    const key = `${child.node!.kind} ${child.node!.tracked} ${[...readers].sort().join()}`;
+    const crowd = crowds.get(key);
+    if (crowd) crowd.push(child);
+    else crowds.set(key, [child]);
+  }
+  for (const members of crowds.values()) {
+    if (members.length <= FEW) continue;
+    const gone = new Set(members);
+    scope.children = scope.children.filter((child) => !gone.has(child));
+    adopt(scope, boxAround("crowd", scope.call, members));
+  }
 }
 
 function childIn(scope: Box, inner: Box): Box {

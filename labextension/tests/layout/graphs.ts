@@ -22,13 +22,32 @@ interface Stored {
 }
 
 export function node(id: number, fields: Partial<GraphNode> = {}): GraphNode {
-  return {
-    ...{ id, kind: "op", name: "", path: "", call: -1, op: -1, tensor: -1, site: -1 },
-    ...{ gradFns: [], savedBytes: 0, modified: [], hooks: 0, tracked: false, root: false },
-    ...{ failed: false, recomputed: false, error: "", shape: "", dtype: "", device: "" },
-    ...{ findings: [], region: "", gradient: "" },
-    ...fields,
+  const plain: GraphNode = {
+    id,
+    kind: "op",
+    name: "",
+    path: "",
+    call: -1,
+    op: -1,
+    tensor: -1,
+    site: -1,
+    gradFns: [],
+    savedBytes: 0,
+    modified: [],
+    hooks: 0,
+    tracked: false,
+    root: false,
+    failed: false,
+    recomputed: false,
+    error: "",
+    shape: "",
+    dtype: "",
+    device: "",
+    findings: [],
+    region: "",
+    gradient: "",
   };
+  return Object.assign(plain, fields);
 }
 
 export function edge(source: number, target: number, fields: Partial<GraphEdge> = {}): GraphEdge {
