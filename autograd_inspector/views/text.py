@@ -48,6 +48,7 @@ def rendered(parts: Iterable[RenderableType], *, width: int, color: bool) -> str
         file=io.StringIO(),
         width=width,
         force_terminal=color,
+        force_jupyter=False,  # else rich displays an empty output of its own in a notebook
         color_system="standard" if color else None,
         highlight=False,
         markup=False,

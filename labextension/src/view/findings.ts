@@ -59,7 +59,7 @@ function card(context: Context, finding: Story): HTMLElement {
       nodes.length > 0 &&
         button("Show in graph", show, {
           class: "ag-show",
-          "aria-label": `Show ${finding.rule} ${finding.name} in graph`,
+          "aria-label": `Show in graph: ${finding.rule} ${finding.name}`,
         }),
     ),
     el("p", { class: "ag-message" }, finding.message),
