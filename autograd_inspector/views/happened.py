@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 
 from msgspec import Struct
 
@@ -34,15 +33,15 @@ def events_of(capture: Capture) -> list[Happening]:
 
 
 def _modes(capture: Capture) -> Iterator[Happening]:
-    """A region is entered where the ops begin to run in it; torch's own switches do not count."""
-    switches = {region.at: region.id for region in capture.regions if not (region.at_entry or region.library)}
-    for before, after in pairwise(capture.ops):
-        if before.region != after.region and not capture.regions[after.region].library:
-            switches.setdefault(after.index, after.region)
-    for at, number in switches.items():
-        region = capture.regions[number]
+    """Where ops begin to run in another mode; a switch that no op saw, and torch's own, do not count."""
+    now = next((region.id for region in capture.regions if region.at_entry), -1)
+    for op in capture.ops:
+        region = capture.regions[op.region] if op.region < len(capture.regions) else None
+        if region is None or region.id == now or region.library:
+            continue
+        now = region.id
         said = {"enabled": "gradient on", "no_grad": "gradient off", "inference_mode": "inference mode"}[region.kind]
-        yield Happening(at, "mode", region.api or "grad mode", said, region.site)
+        yield Happening(op.index, "mode", region.api or "grad mode", said, region.site)
 
 
 def _backwards(capture: Capture) -> Iterator[Happening]:

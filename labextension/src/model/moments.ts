@@ -43,7 +43,11 @@ export function momentsOf(capture: Capture): Moment[] {
     });
     const error = capture.text(ops.error[op]);
     const off = capture.text(regions.kind[ops.region[op]!]);
-    const said = [path(capture, op), ...bumps.slice(0, 3), error && `raised ${error}`];
+    const said = [
+      path(capture, op),
+      ...bumps.slice(0, 3),
+      error && (error === "raised" ? error : `raised ${error}`),
+    ];
     if (bumps.length > 3) said.push(`and ${bumps.length - 3} more writes`);
     if (off === "inference_mode" || off === "no_grad") said.push(off);
     found.push({

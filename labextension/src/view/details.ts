@@ -72,7 +72,9 @@ function about(context: Context, id: number): (HTMLElement | null)[] {
           ...marks.map((text) => el("span", { class: "ag-mark" }, text)),
         )
       : null,
-    node.error ? el("p", { class: "ag-raised" }, `raised ${node.error}`) : null,
+    node.error
+      ? el("p", { class: "ag-raised" }, node.error === "raised" ? "raised" : `raised ${node.error}`)
+      : null,
     ...values.map((text) => el("p", { class: "ag-raised" }, text)),
     ...node.findings.map((n) => finding(context, n)),
     lines(capture.frames(node.site)),
@@ -98,7 +100,7 @@ function facts(pairs: [string, string][]): HTMLElement {
   return el(
     "dl",
     { class: "ag-facts" },
-    ...shown.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]),
+    ...shown.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, dotted(value))]),
   );
 }
 
