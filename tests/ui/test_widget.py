@@ -26,9 +26,10 @@ READY = ".autograd-inspector[data-state='ready']"
 
 
 @pytest.fixture
-def widget(page, lab):
-    """The widget of a cell whose encoder is cut off."""
-    opened(page, lab.notebook("detached.ipynb", LOAD, DETACHED, STEP))
+def widget(page, lab, request):
+    """The widget of a cell whose encoder is cut off, in a notebook of the test's own."""
+    name = re.sub(r"\W+", "-", request.node.name)
+    opened(page, lab.notebook(f"{name}.ipynb", LOAD, DETACHED, STEP))
     page.wait_for_selector(READY, timeout=RUN)
     return page.locator(READY).first
 
@@ -52,8 +53,8 @@ def test_finding_leads_to_its_node(widget):
     panel = widget.get_by_role("tabpanel", name=re.compile("Findings"))
     expect(panel).to_contain_text("AG101")
     expect(panel).to_contain_text("hidden = encoder(torch.ones(2, 4)).detach()")
-    panel.get_by_text("AG101").first.click()
-    widget.get_by_role("tab", name="Graph").click()
+    panel.get_by_role("button", name=re.compile("Show in graph")).click()
+    expect(widget.get_by_role("tab", name="Graph")).to_have_attribute("aria-selected", "true")
     expect(widget.locator("[data-node][aria-pressed='true']").first).to_be_visible()
 
 

@@ -3,7 +3,7 @@
 import { HEAD } from "../../layout/compose";
 import { type Labels, TOGGLE } from "../../layout/labels";
 import { isLeaf } from "../../layout/leaves";
-import type { Item, Scene } from "../../layout/scene";
+import type { Item, Scene, Wire } from "../../layout/scene";
 import { type Camera, overlap } from "./camera";
 import type { Facts } from "./facts";
 import { isTroubled, lookOf, outline } from "./looks";
@@ -18,6 +18,7 @@ const LINE = { title: 16, small: 14, alarm: 14, note: 14 };
 export class CanvasLayer {
   readonly root = document.createElement("canvas");
   private readonly colours = new Map<string, string>();
+  private readonly ways = new WeakMap<Wire, Path2D>();
 
   constructor(
     private readonly labels: Labels,
@@ -69,6 +70,15 @@ export class CanvasLayer {
     return colour;
   }
 
+  private way(wire: Wire): Path2D {
+    let way = this.ways.get(wire);
+    if (!way) {
+      way = new Path2D(wayOf(wire));
+      this.ways.set(wire, way);
+    }
+    return way;
+  }
+
   private paintFrame(pen: CanvasRenderingContext2D, item: Item): void {
     pen.fillStyle = this.colour(`frame-${item.box!.depth % 2}`);
     pen.strokeStyle = this.colour("frame-line");
@@ -84,7 +94,7 @@ export class CanvasLayer {
       const name = wire.kind === "severed" ? (wire.live ? "alarm" : "idle") : wire.kind;
       pen.strokeStyle = this.colour(wire.hot ? "hot" : name);
       pen.setLineDash(wire.kind === "severed" ? [5, 4] : []);
-      pen.stroke(new Path2D(wayOf(wire)));
+      pen.stroke(this.way(wire));
     }
     pen.setLineDash([]);
   }

@@ -8,6 +8,9 @@ import { paintFrame, paintItem, paintRegion } from "./paint_item";
 import { svg } from "./svg";
 import { tipsOf, wayOf } from "./ways";
 
+/** How much of what is only near is made in one frame of a movement. */
+const AT_ONCE = 40;
+
 let hatches = 0;
 
 export class SvgLayer {
@@ -20,6 +23,8 @@ export class SvgLayer {
     svg("g", { class: `ai-${name}` }),
   );
   private readonly hatch = `ai-hatch-${++hatches}`;
+  /** All that is near is painted. */
+  complete = true;
   private painted: Rect | null = null;
   private readonly backs = new Map<number, SVGElement[]>();
 
@@ -48,8 +53,11 @@ export class SvgLayer {
     this.stage.setAttribute("transform", `translate(${camera.x} ${camera.y}) scale(${camera.k})`);
   }
 
-  /** Adds and removes what came into sight or left it; true if anything did. */
-  cull(scene: Scene, camera: Camera): boolean {
+  /**
+   * Adds and removes what came into sight or left it; true if anything did. While `moving`, what is only near
+   * comes bit by bit.
+   */
+  cull(scene: Scene, camera: Camera, margin = 0.5, moving = false): boolean {
     const seen = camera.seen;
     const p = this.painted;
     if (
@@ -60,41 +68,48 @@ export class SvgLayer {
       p.bottom >= seen.bottom
     ) {
       // Zoomed far in: what was painted for the distance would only slow the browser down.
-      if ((p.right - p.left) / (seen.right - seen.left) < 6) return false;
+      if ((p.right - p.left) / (seen.right - seen.left) < 4) return false;
     }
-    const [w, h] = [(seen.right - seen.left) / 2, (seen.bottom - seen.top) / 2];
+    const [w, h] = [(seen.right - seen.left) * margin, (seen.bottom - seen.top) * margin];
     const rect = {
       left: seen.left - w,
       top: seen.top - h,
       right: seen.right + w,
       bottom: seen.bottom + h,
     };
-    this.painted = rect;
-    for (const item of scene.items) this.paintIf(item, overlap(bounds(item), rect));
+    let room = AT_ONCE;
+    for (const item of scene.items) {
+      const wanted = overlap(bounds(item), rect);
+      if (wanted === this.items.has(item.id)) continue;
+      if (!wanted) this.remove(item);
+      else if (!moving || overlap(bounds(item), seen) || room-- > 0) this.add(item);
+    }
     for (const wire of scene.wires) {
-      const there = this.wires.get(wire);
-      if (!overlap(wire, rect)) {
-        there?.remove();
-        this.wires.delete(wire);
-      } else if (!there) {
+      const wanted = overlap(wire, rect);
+      if (wanted === this.wires.has(wire)) continue;
+      if (wanted && moving && !overlap(wire, seen) && room-- <= 0) continue;
+      if (wanted) {
         const made = paintWire(wire);
         this.wires.set(wire, made);
         this.layers[2]!.append(made);
+      } else {
+        this.wires.get(wire)!.remove();
+        this.wires.delete(wire);
       }
     }
+    this.complete = room >= 0;
+    this.painted = this.complete ? rect : null;
     return true;
   }
 
-  private paintIf(item: Item, wanted: boolean): void {
-    const there = this.items.get(item.id);
-    if (wanted === (there !== undefined)) return;
-    if (there) {
-      there.remove();
-      this.items.delete(item.id);
-      for (const back of this.backs.get(item.id) ?? []) back.remove();
-      this.backs.delete(item.id);
-      return;
-    }
+  private remove(item: Item): void {
+    this.items.get(item.id)!.remove();
+    this.items.delete(item.id);
+    for (const back of this.backs.get(item.id) ?? []) back.remove();
+    this.backs.delete(item.id);
+  }
+
+  private add(item: Item): void {
     const made = paintItem(item, this.labels, this.facts);
     this.items.set(item.id, made);
     this.layers[3]!.append(made);

@@ -17,8 +17,12 @@ import { measureIn } from "./measure";
 import { Minimap } from "./minimap";
 import { bounds, SvgLayer } from "./svg_layer";
 
-/** More boxes in sight than this are painted on the canvas. */
-const SVG_AT_MOST = 2000;
+/** More boxes in sight than this are painted on the canvas; fewer, where they are too small to be read. */
+const SVG_AT_MOST = 1000;
+const TINY = { scale: 0.3, many: 250 };
+/** While the picture moves, the canvas stands in for more than this, until it rests for REST ms. */
+const MOVED_AS_SVG = 100;
+const REST = 140;
 /** Text is read down to this size. */
 const SMALLEST = 0.8;
 
@@ -40,6 +44,7 @@ export class Picture {
   private byId = new Map<number, Item>();
   private hot: ((edge: number) => boolean) | undefined;
   private frame = 0;
+  private rest: ReturnType<typeof setTimeout> | undefined;
   private placed = false;
 
   constructor(
@@ -151,22 +156,27 @@ export class Picture {
 
   /** What is seen moved; painted at the browser's next frame. */
   moved(): void {
-    this.svg.move(this.camera);
-    if (this.frame === 0) this.frame = requestAnimationFrame(() => this.paint());
+    if (this.frame === 0) this.frame = requestAnimationFrame(() => this.paint(true));
   }
 
-  paint(): void {
+  paint(moving = false): void {
     cancelAnimationFrame(this.frame);
     this.frame = 0;
     const seen = this.camera.seen;
     let count = 0;
     for (const item of this.scene.items) if (overlap(bounds(item), seen)) count++;
-    const many = count > SVG_AT_MOST;
+    const many = count > (this.camera.k < TINY.scale ? TINY.many : SVG_AT_MOST);
+    const stand = many || (moving && count > MOVED_AS_SVG);
     this.svg.root.style.display = many ? "none" : "";
-    this.canvas.root.hidden = !many;
-    this.svg.move(this.camera);
-    if (many) this.canvas.paint(this.scene, this.camera, this.marking.dim, this.marking.chosen);
-    else if (this.svg.cull(this.scene, this.camera)) this.mark();
+    // Only transparent: hidden, it would lose the focus.
+    this.svg.root.style.opacity = stand ? "0" : "";
+    this.canvas.root.hidden = !stand;
+    if (!stand) this.svg.move(this.camera);
+    clearTimeout(this.rest);
+    if (stand && !many) this.rest = setTimeout(() => this.paint(), REST);
+    if (stand) this.canvas.paint(this.scene, this.camera, this.marking.dim, this.marking.chosen);
+    else if (this.svg.cull(this.scene, this.camera, count > 300 ? 0.15 : 0.5, moving)) this.mark();
+    if (!stand && !this.svg.complete) this.frame = requestAnimationFrame(() => this.paint(true));
     this.minimap.update(this.scene);
   }
 
@@ -218,6 +228,7 @@ export class Picture {
 
   destroy(): void {
     cancelAnimationFrame(this.frame);
+    clearTimeout(this.rest);
     this.root.remove();
   }
 }
