@@ -20,7 +20,7 @@ export function header(data: Data, showFindings: () => void): HTMLElement {
     return count > 0 && button(text, showFindings, { class: `ag-chip ag-${severity}` });
   });
   return el(
-    "header",
+    "div",
     { class: "ag-header" },
     el("strong", { class: "ag-cell" }, head.cell || "autograd"),
     ...facts.map((fact) => el("span", { class: "ag-fact" }, fact)),

@@ -56,20 +56,25 @@ export function shell(host: HTMLElement, capture: Capture, options: ShellOptions
   };
   const root = el("div", { class: "autograd-inspector", "data-state": "loading" });
 
-  function graph(): HTMLElement {
+  function graph(panel: HTMLElement): HTMLElement {
     if (!context.graph.nodes.length) {
       return el("p", { class: "ag-empty" }, "This capture has no graph: nothing ran.");
     }
     const canvas = el("div", { class: "ag-canvas" });
+    const tools = el("div", { class: "ag-tools" });
+    // The picture is centred by the size that it has in the page.
+    const whole = el("div", { class: "ag-graph" }, tools, canvas);
+    panel.append(whole);
     const made = options.createGraphView(canvas, context.graph, {
       onSelect: (id) => selection.set(id === null ? [] : [id], "graph"),
       dark: isDark(host),
     });
     view = made;
-    made.select([...selection.ids], { focus: true });
-    made.greyAfter(grey);
     const menu = exportMenu({ svg: () => made.svg(), ask: options.ask, say: context.say });
-    return el("div", { class: "ag-graph" }, toolbar(context, made, menu), canvas);
+    tools.append(toolbar(context, made, menu));
+    if (selection.ids.length) made.select([...selection.ids], { focus: true });
+    made.greyAfter(grey);
+    return whole;
   }
 
   const wrong = () => placementRows(capture).filter((row) => row.problems.length).length;

@@ -5,7 +5,8 @@ import { el } from "./dom";
 export interface Tab<Name extends string> {
   name: Name;
   badge?: number;
-  make(): HTMLElement;
+  /** What stands in the panel; the panel is in the page by then. */
+  make(panel: HTMLElement): HTMLElement;
 }
 
 let count = 0;
@@ -63,7 +64,7 @@ export class Tabs<Name extends string> {
     });
     if (!this.made.has(at)) {
       this.made.add(at);
-      this.hosts[at]!.append(this.tabs[at]!.make());
+      this.hosts[at]!.append(this.tabs[at]!.make(this.hosts[at]!));
     }
     this.shown(name);
   }
