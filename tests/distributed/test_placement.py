@@ -114,6 +114,25 @@ def test_shards_are_told_with_placements_mesh_and_both_shapes(tmp_path):
         assert flat == ["2.weight", [lines, 5], {"step": None, "exp_avg": nbytes, "exp_avg_sq": nbytes}]
 
 
+def test_the_table_and_the_records_tell_shards(tmp_path):
+    """Text has placements and mesh once and both shapes; a ZeRO row says on which rank its state is."""
+    body = """
+    model = sharded()
+    report = inspect_optimizer(torch.optim.SGD(model.parameters(), lr=0.1), model)
+    told = [report.to_text(), report.placement.records()[0]]
+    model = DistributedDataParallel(network())
+    optimizer = ZeroRedundancyOptimizer(model.parameters(), torch.optim.AdamW, lr=0.1)
+    train(model, optimizer)
+    tell([*told, inspect_optimizer(optimizer, model).to_text()])
+    """
+    for text, record, zero in run_ranks(tmp_path, 2, body)[1:]:
+        assert "device cpu, Shard(dim=0) over 2" in text
+        assert "5×3, 2×3 here" in text
+        assert (record["shape"], record["local_shape"], record["mesh"]) == ([5, 3], [2, 3], [2])
+        assert (record["bytes"], record["local_bytes"]) == (60, 24)
+        assert "on rank 0" in zero
+
+
 def test_nothing_is_gathered(tmp_path):
     """Inspecting dispatches no op at all, so no collective runs; a rank can be looked at while the others are not."""
     body = """
