@@ -15,7 +15,7 @@ from autograd_inspector.rules.cutting import differentiable
 from autograd_inspector.rules.pasted import state_moved, variable
 
 Misplaced = tuple[ParameterRow, StateEntry]
-_OWN_STATE = ("torch.optim", "schedulefree")
+_OWN_STATE = ("torch.optim", "torch.distributed.optim", "schedulefree")
 _GOES_ON = {"SGD", "Adadelta", "Adagrad", "ASGD", "Rprop", "SparseAdam"}
 """Their steps compute with state of another dtype; the others of torch and schedule-free interpolate (lerp), which
 raises. Measured by tests/placement."""

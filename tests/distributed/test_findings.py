@@ -81,3 +81,16 @@ def test_one_line_step_under_fully_shard_is_no_recomputation(tmp_path):
     tell(rules(inspection.report))
     """
     assert run_ranks(tmp_path, 2, body) == [[]] * 2
+
+
+def test_state_of_a_share_in_another_dtype(tmp_path):
+    """A ZeroRedundancyOptimizer's own share is looked at: float16 moments of float32 parameters are AG402."""
+    body = """
+    model = DistributedDataParallel(network())
+    optimizer = ZeroRedundancyOptimizer(model.parameters(), torch.optim.AdamW, lr=0.1)
+    train(model, optimizer)
+    for entries in optimizer.optim.state.values():
+        entries["exp_avg"] = entries["exp_avg"].half()
+    tell(rules(inspect_optimizer(optimizer, model)))
+    """
+    assert run_ranks(tmp_path, 2, body) == [["AG402"]] * 2
