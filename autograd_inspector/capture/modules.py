@@ -156,6 +156,13 @@ class Modules:
                     missing -= {id(p) for p in candidate.parameters()}
         self.tape.name_variables([p for p in given if id(p) in missing])
 
+    def look_around(self) -> None:
+        """Meet the modules that the running functions hold in variables."""
+        for frame in user_frames(self.tape.stacks.stop):
+            for _, candidate in variables(frame):
+                if isinstance(candidate, nn.Module) and self.path_of(candidate) is None:
+                    self.scan(_outermost(candidate, self.tape.stacks.stop))
+
     def rescan(self) -> None:
         """Read the names of all roots that still live again: modules grow, and parameters get replaced."""
         self.stale = False
@@ -165,7 +172,9 @@ class Modules:
                 self.scan(module)
 
     def _name(self, tensor: Tensor, root: int, name: str) -> None:
-        names = self.names.setdefault(self.tape.id_of(tensor), {}).setdefault(root, [])
+        number = self.tape.id_of(tensor)
+        self.tape.named.add(number)
+        names = self.names.setdefault(number, {}).setdefault(root, [])
         if name not in names:
             names.append(name)
 

@@ -8,6 +8,7 @@ from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.placement import OptimizerRecord
 from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
+from autograd_inspector.rules.given_nothing import given_nothing
 from autograd_inspector.rules.loose import Loose
 from autograd_inspector.rules.pasted import group_added, remade
 
@@ -38,6 +39,7 @@ def not_in_optimizer(facts: Facts) -> Iterator[Finding]:
     References
         torch.optim.Optimizer.add_param_group.
     """
+    yield from given_nothing(facts)
     loose = facts.loose
     if loose is None or _replaced(facts, loose) or facts.unwanted or set(loose.parameters) <= facts.unregistered:
         return
@@ -52,7 +54,7 @@ def not_in_optimizer(facts: Facts) -> Iterator[Finding]:
     yield Finding(
         "AG404",
         "not-in-optimizer",
-        "warning",
+        "info" if _given_inputs(facts, loose.optimizer) else "warning",
         f"{folded(names)} {'get' if len(names) > 1 else 'gets'} gradients but {'are' if len(names) > 1 else 'is'} in no "
         f"optimizer: {loose.optimizer.type} does not hold {'them' if len(names) > 1 else 'it'}{of}",
         "Build the optimizer from the parameters of the model that is trained, after it has all its layers, or call "
@@ -115,6 +117,12 @@ def orphan_in_optimizer(facts: Facts) -> Iterator[Finding]:
         unique([*where, *made]) or _first_use(facts, loose.parameters[0]),
         tuple(dict.fromkeys([*names, *old])),
     )
+
+
+def _given_inputs(facts: Facts, optimizer: OptimizerRecord) -> bool:
+    """Whether it steps bare tensors alone, and backward reaches them: an image, a prompt, a perturbation is learnt."""
+    held = {t for group in optimizer.parameters for t in group}
+    return held <= facts.reached and not any(facts.capture.tensors[t].names for t in held)
 
 
 def _as(statement: str) -> str:

@@ -155,3 +155,16 @@ def test_tied_after_the_optimizer():
         severity="warning", where=program,
     )  # fmt: skip
     calm(lambda: program(late=False))
+
+
+def test_weight_made_anew_of_its_own_values():
+    """Clipping a weight into a new Parameter replaces it; it is no copy that other means update."""
+
+    def program():
+        net = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 1))
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            trained(optimizer, net(torch.ones(2, 4)).sum())
+            net[0].weight = nn.Parameter(net[0].weight.clamp(-1, 1))
+
+    diagnosed(program, "AG405", "net[0].weight = nn.Parameter(", "0.weight", severity="warning")
