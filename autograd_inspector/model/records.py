@@ -17,7 +17,7 @@ def records_of(placement: Placement) -> list[dict[str, Any]]:
     found = []
     for row in placement.rows:
         optimizer = optimizers.get(row.optimizer)
-        group = optimizer.groups[row.group] if optimizer is not None else {}
+        group = optimizer.groups[row.group] if optimizer is not None and row.group >= 0 else {}
         entries = {entry.name: entry for entry in row.state}
         record = {
             "name": row.name,

@@ -11,6 +11,7 @@ from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
 from autograd_inspector.rules.given_nothing import given_nothing
 from autograd_inspector.rules.loose import Loose
 from autograd_inspector.rules.pasted import group_added, remade
+from autograd_inspector.rules.state_left import state_left
 
 
 @rule("AG404", "not-in-optimizer")
@@ -92,6 +93,7 @@ def orphan_in_optimizer(facts: Facts) -> Iterator[Finding]:
     References
         torch.nn.Module.load_state_dict (assign); torch.__future__.set_overwrite_module_params_on_conversion.
     """
+    yield from state_left(facts)
     loose = facts.loose
     if loose is None:
         return

@@ -97,7 +97,7 @@ def _optimizer(row: ParameterRow, optimizers: dict[int, OptimizerRecord], standi
     optimizer = optimizers.get(row.optimizer)
     if optimizer is None:
         return "none"
-    name = f"{optimizer.type}[{row.group}]" if len(optimizer.groups) > 1 else optimizer.type
+    name = f"{optimizer.type}[{row.group}]" if len(optimizer.groups) > 1 and row.group >= 0 else optimizer.type
     return f"{name}, {standing}" if standing in {"orphan", "no state"} else name
 
 
