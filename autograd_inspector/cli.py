@@ -79,7 +79,7 @@ def _show(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
             parser.error(f"{options.report}: {getattr(error, 'strerror', None) or error}")
         print(merged.to_text())
         return 0
-    print(report.to_text())
+    print(report.to_text(order=options.order))
     return 0
 
 
@@ -151,6 +151,9 @@ def _parser() -> argparse.ArgumentParser:
     rule.set_defaults(command=_rule)
     show = commands.add_parser("show", help="print a report that was written with --json")
     show.add_argument("report", help="report.json")
+    show.add_argument(
+        "--order", choices=("model", "bytes"), default="model", help="of the placement table: the largest first (model)"
+    )
     show.set_defaults(command=_show)
     merge = commands.add_parser("merge", help="one report of those that ranks wrote with --json: a column a rank")
     merge.add_argument("--html", metavar="FILE", help="also write it as a web page")
