@@ -111,8 +111,9 @@ def orphan_in_optimizer(facts: Facts) -> Iterator[Finding]:
         "AG405",
         "orphan-in-optimizer",
         "error" if any(step.error for step in facts.capture.steps) else "warning",
-        f"{loose.optimizer.type} holds {len(loose.orphans)} parameters that are no longer the model's: {folded(names)} "
-        f"get the gradients and are in no optimizer, so step() does not move them{at_entry}",
+        f"{loose.optimizer.type} holds {_parameters(len(loose.orphans))} no longer the model's: {folded(names)} "
+        f"{'get' if len(names) > 1 else 'gets'} the gradients and {'are' if len(names) > 1 else 'is'} in no optimizer, so "
+        f"step() does not move {'them' if len(names) > 1 else 'it'}{at_entry}",
         "Build the optimizer after the model is final"
         f"{_as(remade(facts, loose.optimizer, loose.parameters))}, or copy into the existing parameters (load_state_dict "
         "without assign=True, copy_ under torch.no_grad()) instead of replacing them.",
@@ -125,6 +126,10 @@ def _given_inputs(facts: Facts, optimizer: OptimizerRecord) -> bool:
     """Whether it steps bare tensors alone, and backward reaches them: an image, a prompt, a perturbation is learnt."""
     held = {t for group in optimizer.parameters for t in group}
     return held <= facts.reached and not any(facts.capture.tensors[t].names for t in held)
+
+
+def _parameters(count: int) -> str:
+    return "1 parameter that is" if count == 1 else f"{count:,} parameters that are"
 
 
 def _as(statement: str) -> str:
