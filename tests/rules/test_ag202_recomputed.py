@@ -94,3 +94,25 @@ def test_counter_that_nothing_reads():
         trained(optimizer, checkpoint(net, X.clone().requires_grad_(), use_reentrant=False).sum())
 
     silent(program)
+
+
+def test_input_written_through_numpy():
+    """What a checkpoint was given is read again: a NumPy write in between is found in the source, as likely."""
+
+    def late():
+        net = nn.Linear(4, 4)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        hidden = net(X)
+        trained(optimizer, checkpoint(lambda h: h.square().tanh(), hidden, use_reentrant=False).sum())
+        hidden.detach().numpy()[...] += 1.0
+
+    def sick():
+        net = nn.Linear(4, 4)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        hidden = net(X)
+        loss = checkpoint(lambda h: h.square().tanh(), hidden, use_reentrant=False).sum()
+        hidden.detach().numpy()[...] += 1.0
+        trained(optimizer, loss)
+
+    diagnosed(sick, "AG202", "hidden.detach().numpy()[...] += 1.0", "hidden", "checkpoint", severity="warning")
+    silent(late)
