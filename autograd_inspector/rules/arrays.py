@@ -11,6 +11,7 @@ from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.rules.catalogue import Facts, unique
 from autograd_inspector.rules.recompute import key_of
 from autograd_inspector.rules.saving import Saved, made_at, saved_name, saver_name
+from autograd_inspector.rules.slices import inside_slices
 
 
 def numpy_edits(facts: Facts, run: Backward, seen: set[int]) -> Iterator[Finding]:
@@ -75,7 +76,7 @@ def _recomputed(facts: Facts, run: Backward, alias: AliasWrite, storage: int) ->
 def _hit(facts: Facts, run: Backward, alias: AliasWrite, storage: int) -> Saved | None:
     """The saved tensor that the write reaches after it was saved."""
     for node in run.graph.nodes:
-        for saved in node.saved:
+        for saved in (*node.saved, *inside_slices(facts, node)):
             if saved.storage != storage or saved.status != "valid" or saved.unused:
                 continue
             later = made_at(node) <= alias.op
