@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from autograd_inspector.gathered import RanksReport
 from autograd_inspector.report import Report
 
 _CODE = re.compile(r"AG\d{1,3}")
@@ -27,7 +28,7 @@ def numbered(path: str, cell: int) -> str:
     return str(file.with_name(f"{file.stem}-{cell}{file.suffix}")) if cell else path
 
 
-def written(report: Report, *, html: str | None, json: str | None) -> Iterator[str]:
+def written(report: Report | RanksReport, *, html: str | None, json: str | None) -> Iterator[str]:
     """Write the files that were asked for, and say what came of each."""
     for path, write in (
         (html, report.to_html),

@@ -9,8 +9,10 @@ from pathlib import Path
 
 from autograd_inspector.arguments import codes, numbered, written
 from autograd_inspector.failure import failure_of
+from autograd_inspector.gathered import RanksReport
 from autograd_inspector.model.checkpoint import CheckpointError
 from autograd_inspector.report import Report
+from autograd_inspector.terminal.merge import merge_files
 from autograd_inspector.terminal.notebook import NotebookError, run_notebook
 from autograd_inspector.terminal.script import Outcome, run_script
 
@@ -72,9 +74,21 @@ def _show(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     try:
         report = Report.from_json(Path(options.report).read_text("utf-8"))
     except (OSError, ValueError) as error:
-        parser.error(f"{options.report}: {getattr(error, 'strerror', None) or error}")
-    print(report.to_text())
+        merged = _merged_before(options.report)
+        if merged is None:
+            parser.error(f"{options.report}: {getattr(error, 'strerror', None) or error}")
+        print(merged.to_text())
+        return 0
+    print(report.to_text(order=options.order))
     return 0
+
+
+def _merged_before(path: str) -> RanksReport | None:
+    """What `merge --json` wrote, None where the file is no such report."""
+    try:
+        return RanksReport.from_json(Path(path).read_bytes())
+    except (OSError, ValueError):
+        return None
 
 
 def _checkpoint(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
@@ -87,6 +101,19 @@ def _checkpoint(parser: argparse.ArgumentParser, options: argparse.Namespace) ->
     return _conclude(Outcome(0, ((0, report),)), options)
 
 
+def _merge(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+    merged = merge_files(map(Path, options.reports))
+    for problem in merged.problems:
+        print(f"autograd-inspect: {problem}", file=sys.stderr)
+    if merged.report is None:
+        parser.error("merge: none of the files is a report")
+    print(merged.report.to_text())
+    for said in written(merged.report, html=options.html, json=options.json):
+        print(f"autograd-inspect: {said}", file=sys.stderr)
+    failed = any(found.finding.severity == "error" for found in merged.report.findings)
+    return int(failed or bool(merged.problems))
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="autograd-inspect",
@@ -94,10 +121,11 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=textwrap.dedent("""\
             exit status: 0 no error finding; 1 an error finding, or the program failed;
-            2 bad usage; a script that calls sys.exit(n) keeps its n
+            2 bad usage; a script that calls sys.exit(n) keeps its n;
+            merge: 1 an error finding on some rank, or a file that could not be read (the others are merged)
             """),
     )
-    commands = parser.add_subparsers(required=True, metavar="run | rule | show | checkpoint")
+    commands = parser.add_subparsers(required=True, metavar="run | rule | show | merge | checkpoint")
     run = commands.add_parser("run", help="inspect a script or a notebook")
     run.add_argument("--values", action="store_true", help="let rules read tensor values (NaN, zero gradients)")
     run.add_argument(
@@ -123,7 +151,15 @@ def _parser() -> argparse.ArgumentParser:
     rule.set_defaults(command=_rule)
     show = commands.add_parser("show", help="print a report that was written with --json")
     show.add_argument("report", help="report.json")
+    show.add_argument(
+        "--order", choices=("model", "bytes"), default="model", help="of the placement table: the largest first (model)"
+    )
     show.set_defaults(command=_show)
+    merge = commands.add_parser("merge", help="one report of those that ranks wrote with --json: a column a rank")
+    merge.add_argument("--html", metavar="FILE", help="also write it as a web page")
+    merge.add_argument("--json", metavar="FILE", help="also write it as JSON")
+    merge.add_argument("reports", nargs="+", metavar="report", help="rank0.json rank1.json ...")
+    merge.set_defaults(command=_merge)
     checkpoint = commands.add_parser("checkpoint", help="tell what a checkpoint holds; nothing of it is run or loaded")
     checkpoint.add_argument("--html", metavar="FILE", help="also write the report as a web page")
     checkpoint.add_argument("--json", metavar="FILE", help="also write the report as JSON")

@@ -10,20 +10,24 @@ from typing import Any
 from msgspec import Struct
 
 from autograd_inspector.model.across import placement_of_ranks
-from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.finding import SEVERITIES, Finding
 from autograd_inspector.model.placement import Placement
 from autograd_inspector.model.ranks import RankedFinding, RankedPlacement
+from autograd_inspector.report import Report
 from autograd_inspector.views.archive import decode, encode
 
 SCHEMA = 1
 """Version of the JSON form; a reader refuses any other."""
+_LONGEST = 400
+"""Characters of an error's first line that are sent."""
 
 
 class RankPart(Struct, frozen=True):
-    """What one rank tells the others: where its tensors live, and what was found there."""
+    """What one rank tells the others: where its tensors live, what was found there, what the program raised."""
 
     placement: Placement = Placement()
     findings: tuple[Finding, ...] = ()
+    error: str = ""
     schema: int = SCHEMA
 
 
@@ -74,6 +78,11 @@ class RanksReport(Struct, frozen=True):
         return {kind: data for kind, data in bundle.items() if kind in wanted - set(exclude or ())}
 
 
+def part_of(report: Report) -> RankPart:
+    """What a report tells the other ranks."""
+    return RankPart(report.placement, report.findings, report.capture.error.split("\n", maxsplit=1)[0][:_LONGEST])
+
+
 def ranks_report(parts: Mapping[int, RankPart | None], notes: tuple[str, ...] = ()) -> RanksReport:
     """One report of those of some ranks; None stands for a rank that reported nothing."""
     ranks: dict[str, list[int]] = {}
@@ -84,21 +93,21 @@ def ranks_report(parts: Mapping[int, RankPart | None], notes: tuple[str, ...] = 
             key = encode(finding)
             findings.setdefault(key, finding)
             ranks.setdefault(key, []).append(rank)
-    order = {"error": 0, "warning": 1, "info": 2}
-    found = sorted(findings, key=lambda key: order[findings[key].severity])
+    found = sorted(findings, key=lambda key: SEVERITIES.index(findings[key].severity))
     placements = {rank: part.placement if part is not None else None for rank, part in parts.items()}
+    raised = tuple(f"rank {r}: the program raised {p.error}" for r, p in parts.items() if p is not None and p.error)
     return RanksReport(
         placement_of_ranks(placements),
         tuple(RankedFinding(findings[key], tuple(ranks[key])) for key in found),
-        notes,
+        (*notes, *raised),
     )
 
 
-def gather(part: RankPart, *, timeout: float, group: Any) -> RanksReport:
+def gather(report: Report, *, timeout: float, group: Any) -> RanksReport:
     """The report of all ranks, on each of them; see ``Report.gather``."""
     from autograd_inspector.capture.gathering import exchange
 
     def merge(parts: Mapping[int, bytes]) -> bytes:
         return ranks_report({rank: decode(data, RankPart, SCHEMA) for rank, data in parts.items()}).to_json().encode()
 
-    return RanksReport.from_json(exchange(encode(part).encode(), merge, timeout=timeout, group=group))
+    return RanksReport.from_json(exchange(encode(part_of(report)).encode(), merge, timeout=timeout, group=group))

@@ -121,9 +121,9 @@ class Report(Struct, frozen=True, dict=True):
         Without a process group this is the report of rank 0. Raises TimeoutError, on every rank that came, with the
         ranks that did not come within ``timeout`` seconds; the group can be used as before.
         """
-        from autograd_inspector.gathered import RankPart, gather
+        from autograd_inspector.gathered import gather
 
-        return gather(RankPart(self.placement, self.findings), timeout=timeout, group=group)
+        return gather(self, timeout=timeout, group=group)
 
     def __repr__(self) -> str:
         from autograd_inspector.views.summary import headline

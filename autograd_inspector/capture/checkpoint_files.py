@@ -69,7 +69,7 @@ def _load(path: Path, *, mmap: bool) -> tuple[Any, Locations]:
     locations: Locations = {}
 
     def keep(storage: Any, location: str) -> Any:
-        locations[storage._cdata] = location
+        locations[storage._cdata] = str(location)
         return storage
 
     try:

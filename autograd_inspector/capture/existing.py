@@ -26,6 +26,7 @@ def capture_graph(roots: Iterable[Tensor], model: nn.Module | None) -> Capture:
                 "A tensor given has no grad_fn: "
                 + ("it is a leaf." if tensor.requires_grad else "it does not require grad, so nothing leads to it.")
             )
+    tape.name_variables(tensors)
     walk_roots(tape, tensors)
     return _done(tape, modules)
 

@@ -84,7 +84,7 @@ class Engine:
         accumulate = bool(kwargs.get("accumulate_grad"))
         wanted = [tape.id_of(t) for t in inputs if isinstance(t, Tensor)]
         direct = [tape.id_of(t) for t in outputs if isinstance(t, Tensor) and is_leaf(t) and t.requires_grad]
-        tape.name_variables([leaf for t, leaf in walk.leaves.items() if t not in tape.registry.parameters])
+        tape.name_variables([leaf for t, leaf in walk.leaves.items() if t not in tape.named])
         number = len(tape.backwards)
         if accumulate and not self._open:
             tape.kept.step(tape.registry)

@@ -1,4 +1,4 @@
-"""nn.Modules: fully qualified names, the call stack of modules, and who registered, converted or loaded parameters."""
+"""nn.Modules: fully qualified names, and the call stack of modules."""
 
 from __future__ import annotations
 
@@ -13,16 +13,12 @@ from torch import Tensor, nn
 from torch.nn.modules import module as hooks
 
 from autograd_inspector.capture.contents import Contents
+from autograd_inspector.capture.conversions import Conversions
 from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.local_names import user_frames, variables
-from autograd_inspector.capture.patches import observed
 from autograd_inspector.capture.plain import plain_attributes
 from autograd_inspector.capture.tape import Tape
-from autograd_inspector.model.event import Change, ChangeKind
 from autograd_inspector.model.op import ModuleCall
-
-_LOOKS = 50
-"""Conversions and loads after which models are looked at once more right away; after later ones with the next call."""
 
 
 class Root:
@@ -49,28 +45,20 @@ class Modules:
         self.plain: dict[str, dict[int, None]] = {}
         """Attribute that only looks as if it froze something -> the parameters that it was meant for."""
         self.contents = Contents(tape)
-        self._looks = 0
-        self._stale = False
+        self.stale = False
+        """Something may have been exchanged since the last look."""
+        self._conversions = Conversions(tape, guard, self)
         self._known: dict[int, tuple[weakref.ref[nn.Module], int, str]] = {}
         self._counts: dict[int, int] = {}
         self._stack: list[tuple[int, nn.Module]] = []
 
     @contextmanager
     def installed(self) -> Iterator[None]:
-        """Global forward hooks and registration hooks, and observers of conversion and loading."""
+        """Global forward hooks, and what observes registration, conversion and loading."""
         with ExitStack() as stack:
-            handles = [
-                hooks.register_module_forward_pre_hook(self._enter),
-                hooks.register_module_forward_hook(self._leave, always_call=True),
-                hooks.register_module_parameter_registration_hook(self._registered),
-                hooks.register_module_module_registration_hook(self._attached),
-            ]
-            for handle in handles:
-                stack.callback(handle.remove)
-            for name in ("register_full_backward_hook", "register_full_backward_pre_hook"):
-                stack.enter_context(observed(nn.Module, name, after=self._hooked, guard=self._guard))
-            stack.enter_context(observed(nn.Module, "_apply", after=self._converted, guard=self._guard))
-            stack.enter_context(observed(nn.Module, "load_state_dict", after=self._loaded, guard=self._guard))
+            stack.callback(hooks.register_module_forward_pre_hook(self._enter).remove)
+            stack.callback(hooks.register_module_forward_hook(self._leave, always_call=True).remove)
+            stack.enter_context(self._conversions.installed())
             yield
 
     def close(self) -> None:
@@ -86,7 +74,7 @@ class Modules:
 
     def _push(self, module: nn.Module) -> None:
         tape = self.tape
-        if self._stale and not self._stack:
+        if self.stale and not self._stack:
             self.rescan()
         root, path = self.place_of(module)
         key = id(module)
@@ -123,6 +111,11 @@ class Modules:
                 self.scan(_outermost(module, self.tape.stacks.stop))
             known = self._known[id(module)]
         return known[1], known[2]
+
+    def path_of(self, module: nn.Module) -> str | None:
+        """The qualified name of a module that was met before, None for any other."""
+        known = self._known.get(id(module))
+        return known[2] if known is not None and known[0]() is module else None
 
     def scan(self, root: nn.Module) -> Root:
         """(Re)read the names of a root's modules, parameters and buffers."""
@@ -163,77 +156,27 @@ class Modules:
                     missing -= {id(p) for p in candidate.parameters()}
         self.tape.name_variables([p for p in given if id(p) in missing])
 
+    def look_around(self) -> None:
+        """Meet the modules that the running functions hold in variables."""
+        for frame in user_frames(self.tape.stacks.stop):
+            for _, candidate in variables(frame):
+                if isinstance(candidate, nn.Module) and self.path_of(candidate) is None:
+                    self.scan(_outermost(candidate, self.tape.stacks.stop))
+
     def rescan(self) -> None:
         """Read the names of all roots that still live again: modules grow, and parameters get replaced."""
-        self._stale = False
+        self.stale = False
         for root in list(self.roots):
             module = root.ref()
             if module is not None:
                 self.scan(module)
 
     def _name(self, tensor: Tensor, root: int, name: str) -> None:
-        names = self.names.setdefault(self.tape.id_of(tensor), {}).setdefault(root, [])
+        number = self.tape.id_of(tensor)
+        self.tape.named.add(number)
+        names = self.names.setdefault(number, {}).setdefault(root, [])
         if name not in names:
             names.append(name)
-
-    # --- changes -------------------------------------------------------------------------------------------------
-
-    def _registered(self, module: nn.Module, name: str, parameter: Any) -> None:
-        if isinstance(parameter, Tensor) and self.tape.here() and self.tape.recording:
-            self._guard(self._change, "registered", f"{type(module).__name__}.{name}", (parameter,), ())
-            self._guard(self._exchanged, module, name, "Parameter")
-
-    def _attached(self, parent: nn.Module, name: str, module: nn.Module | None) -> None:
-        if self.tape.here() and self.tape.recording:
-            self._guard(self._exchanged, parent, name, type(module).__name__)
-
-    def _exchanged(self, parent: nn.Module, name: str, kind: str) -> None:
-        """Something became part of a module that was met before: ``net.head = nn.Linear(4, 2)``."""
-        known = self._known.get(id(parent))
-        if known is not None and known[0]() is parent:
-            self._stale = True
-            path = ".".join(filter(None, (known[2], name)))
-            self.contents.caused(f"{path} = {kind}", self.tape.stacks.here(0))
-
-    def _hooked(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], _before: Any) -> None:
-        hook = args[1] if len(args) > 1 else kwargs.get("hook")
-        tape = self.tape
-        detail = (type(module).__name__, str(getattr(hook, "__qualname__", type(hook).__name__)))
-        api = "Module.register_full_backward_hook()"
-        tape.changes.append(Change(len(tape.ops), "module_hook", api, tape.stacks.here(0), detail=detail))
-
-    def _converted(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], _before: Any) -> None:
-        caller = _caller_name()
-        if caller != "_apply":
-            self._change("converted", f"{type(module).__name__}.{caller}()", tuple(module.parameters()), ())
-
-    def _loaded(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], _before: Any) -> None:
-        assign = bool(kwargs.get("assign", args[2:3] == (True,)))
-        detail = ("assign=True",) if assign else ()
-        self._change("loaded", f"{type(module).__name__}.load_state_dict()", tuple(module.parameters()), detail)
-
-    def _change(self, kind: ChangeKind, api: str, tensors: tuple[Tensor, ...], detail: tuple[str, ...]) -> None:
-        tape = self.tape
-        self._stale = True
-        ids = tuple(tape.id_of(tensor) for tensor in tensors)
-        for number, tensor in zip(ids, tensors, strict=True):
-            tape.registry.parameters.add(number)
-            tape.registry.refresh(number, tensor)
-        site = tape.stacks.here(0)
-        tape.changes.append(Change(len(tape.ops), kind, api, site, ids, detail=detail))
-        if kind != "registered":
-            self.contents.caused(" ".join((api, *detail)), site)
-            self._looks += 1
-            if self._looks <= _LOOKS:
-                self.rescan()
-
-
-def _caller_name() -> str:
-    """The torch method that called the observed one: ``to``, ``half``, ``double``, ``_apply`` itself."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and "autograd_inspector" in frame.f_code.co_filename:
-        frame = frame.f_back
-    return frame.f_code.co_name if frame is not None else ""
 
 
 def _wrapper_prefix(root: nn.Module) -> str:

@@ -41,6 +41,8 @@ class Optimizers:
         self._loads = Loads(tape, self)
         self.adopt: Callable[[list[Tensor]], None] = lambda parameters: None
         """Told the parameters of each optimizer met, so that whoever knows modules can name them."""
+        self.look_around: Callable[[], None] = lambda: None
+        """Called where an optimizer got no parameters: which modules are there?"""
 
     @contextmanager
     def installed(self) -> Iterator[None]:
@@ -98,8 +100,9 @@ class Optimizers:
         self.tape.optimizers[number] = replace(record, parameters=parameters, groups=tuple(map(settings_of, groups)))
 
     def _created(self, optimizer: Optimizer, _args: Any, _kwargs: Any, _before: Any) -> None:
-        if not hasattr(optimizer, "param_groups"):
-            return  # The constructor raised.
+        if not getattr(optimizer, "param_groups", None):
+            self._refused_all(optimizer)
+            return
         if making_share():
             return  # Its parameters and its state are those of the optimizer that makes it.
         number = self.id_of(optimizer)
@@ -136,6 +139,14 @@ class Optimizers:
         tape.changes.append(
             Change(len(tape.ops), "optimizer_refused", type(optimizer).__name__, tape.stacks.here(0), ids)
         )
+
+    def _refused_all(self, optimizer: Optimizer) -> None:
+        """The constructor raised, and not for a group: it was given nothing, or settings that it does not take."""
+        tape = self.tape
+        if tape.changes and tape.changes[-1].kind == "optimizer_refused" and tape.changes[-1].at == len(tape.ops):
+            return
+        self.look_around()
+        tape.changes.append(Change(len(tape.ops), "optimizer_refused", type(optimizer).__name__, tape.stacks.here(0)))
 
     def _zeroed(self, optimizer: Optimizer, _args: Any, _kwargs: Any, _before: Any) -> None:
         if self.tape.active():

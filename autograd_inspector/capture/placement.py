@@ -24,13 +24,20 @@ _DEEPEST = 3
 def rows_of(tape: Tape, optimizer: Optimizer, number: int) -> Iterator[ParameterRow]:
     """One row a parameter of an optimizer (names and models are filled in when the tape freezes).
 
+    State of a parameter that no group holds any more has a row with group -1.
+
     The state that a ``ZeroRedundancyOptimizer`` keeps on other ranks is told by the rank alone.
     """
     state, ranks = state_of(optimizer), elsewhere(optimizer)
+    held: set[int] = set()
     for group_number, group in enumerate(optimizer.param_groups):
         for parameter in group["params"]:
+            held.add(id(parameter))
             row = row_of(tape, parameter, number, group_number, state.get(parameter, {}))
             yield replace(row, stepped_by=ranks[id(parameter)]) if id(parameter) in ranks else row
+    for parameter, left in state.items():
+        if isinstance(parameter, Tensor) and id(parameter) not in held:
+            yield row_of(tape, parameter, number, -1, left)
 
 
 def unwrapped(optimizer: Any) -> Any:

@@ -26,7 +26,7 @@ def placement_of(
     found = []
     for row in (*rows, *_loose_rows(tape, loose)):
         given = names.get(row.tensor, ())
-        fallback = tensors[row.tensor].variable or f"group {row.group} parameter {list(row.shape)}"
+        fallback = tensors[row.tensor].variable or _described(row)
         found.append(
             replace(
                 row,
@@ -56,3 +56,8 @@ def _loose_rows(tape: Tape, loose: list[TensorRecord]) -> Iterator[ParameterRow]
                 tensor=record.id,
                 requires_grad=record.requires_grad,
             )
+
+
+def _described(row: ParameterRow) -> str:
+    group = f"group {row.group} " if row.group >= 0 else ""
+    return f"{group}parameter {list(row.shape)}"

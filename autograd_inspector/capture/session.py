@@ -54,6 +54,7 @@ class Session:
         self.modules = Modules(self.tape, self.guard)
         self.optimizers = Optimizers(self.tape, self.guard)
         self.optimizers.adopt = self.modules.adopt
+        self.optimizers.look_around = self.modules.look_around
         self.failure = ""
         self._stack = ExitStack()
         self._started = 0.0

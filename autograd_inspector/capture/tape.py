@@ -67,6 +67,8 @@ class Tape:
     kept: Kept = field(default_factory=Kept)
     gaps: list[Gap] = field(default_factory=list)
     exchanges: list[Exchange] = field(default_factory=list)
+    named: set[int] = field(default_factory=set)
+    """Tensors that have a name in some module."""
     variables: dict[int, str] = field(default_factory=dict)
     """Leaf -> the variable that held it when an optimizer or a backward met it, "" when none did."""
     recording: bool = True

@@ -51,12 +51,14 @@ def renamed(renaming: Renaming, source: str) -> str:
     name = "name"
     for wrapper in renaming.wrappers:
         name += f'.replace("{wrapper}", "")'
-    condition = f' if {name}.startswith("{renaming.removed}")' if renaming.removed else ""
+    lines = ["{", "", f"    for name, tensor in {source}.items()"]
     if renaming.removed:
+        lines.append(f'    if {name}.startswith("{renaming.removed}")')
         name += f'.removeprefix("{renaming.removed}")'
     if renaming.added:
         name = f'"{renaming.added}" + {name}'
-    return f"{{{name}: tensor for name, tensor in {source}.items(){condition}}}"
+    lines[1] = f"    {name}: tensor"
+    return "\n".join([*lines, "}"])
 
 
 def names_listed(names: list[object]) -> list[str]:
@@ -72,7 +74,7 @@ def plan(resume: Resume, *, settled: bool = True) -> list[str]:
         source = at(fit.saved.path)
         given = "weights" if fit.renaming else source
         if fit.renaming:
-            lines.append(f"weights = {renamed(fit.renaming, source)}")
+            lines += f"weights = {renamed(fit.renaming, source)}".split("\n")
         assign = ", assign=True" if on_meta(resume) else ""
         strict = ", strict=False" if fit.missing or fit.tied or _left(resume) else ""
         lines.append(f"model.load_state_dict({given}{strict}{assign})")

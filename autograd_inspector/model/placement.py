@@ -61,6 +61,8 @@ class Gradient(Held, frozen=True, omit_defaults=True, gc=False, kw_only=True):
 class ParameterRow(Held, frozen=True, omit_defaults=True, kw_only=True):
     """One parameter: ``optimizer`` and ``group`` are -1 when no optimizer holds it, ``model`` "" when no model does.
 
+    ``group`` alone is -1 of a parameter whose state the optimizer keeps although no group holds it.
+
     ``name`` is the first of its fully qualified ``names`` (several when tied), else the program's variable.
     """
 
@@ -109,7 +111,7 @@ class Placement(Struct, frozen=True, omit_defaults=True, dict=True):
 
     def standing(self, row: ParameterRow) -> Standing:
         """What a row is to models and optimizers."""
-        if row.optimizer >= 0 and not row.model and self._has_models:
+        if row.optimizer >= 0 and (row.group < 0 or (not row.model and self._has_models)):
             return "orphan"
         if not row.requires_grad:
             return "frozen"

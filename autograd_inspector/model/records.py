@@ -6,6 +6,8 @@ from typing import Any
 
 from autograd_inspector.model.placement import Held, ParameterRow, Placement
 
+_HELD = ("shape", "dtype", "device", "bytes", "placements", "mesh", "local_shape", "local_bytes")
+
 
 def records_of(placement: Placement) -> list[dict[str, Any]]:
     """One dictionary a row, all with the same keys; what a row does not have is None."""
@@ -15,7 +17,7 @@ def records_of(placement: Placement) -> list[dict[str, Any]]:
     found = []
     for row in placement.rows:
         optimizer = optimizers.get(row.optimizer)
-        group = optimizer.groups[row.group] if optimizer is not None else {}
+        group = optimizer.groups[row.group] if optimizer is not None and row.group >= 0 else {}
         entries = {entry.name: entry for entry in row.state}
         record = {
             "name": row.name,
@@ -40,13 +42,17 @@ def records_of(placement: Placement) -> list[dict[str, Any]]:
 
 def _held(prefix: str, held: Held | None) -> dict[str, Any]:
     if held is None:
-        return dict.fromkeys((f"{prefix}{key}" for key in ("shape", "dtype", "device", "bytes", "placements")), None)
+        return dict.fromkeys((f"{prefix}{key}" for key in _HELD), None)
+    spread = held.sharding
     return {
         f"{prefix}shape": held.shape,
         f"{prefix}dtype": held.dtype,
         f"{prefix}device": held.device,
         f"{prefix}bytes": held.nbytes,
-        f"{prefix}placements": held.sharding.placements if held.sharding is not None else None,
+        f"{prefix}placements": spread.placements if spread is not None else None,
+        f"{prefix}mesh": spread.mesh if spread is not None else None,
+        f"{prefix}local_shape": spread.local_shape if spread is not None else held.shape,
+        f"{prefix}local_bytes": spread.local_nbytes if spread is not None else held.nbytes,
     }
 
 

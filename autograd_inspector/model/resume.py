@@ -59,7 +59,9 @@ class Resume:
         """The optimizer's parameters, in the order in which load_state_dict counts them."""
         if self.optimizer is None:
             return ()
-        return tuple(row for row in self.capture.placement.rows if row.optimizer == self.optimizer.id)
+        return tuple(
+            row for row in self.capture.placement.rows if row.optimizer == self.optimizer.id and row.group >= 0
+        )
 
     @cached_property
     def sizes(self) -> list[int]:

@@ -55,7 +55,8 @@ def totals_of(placement: Placement) -> Totals:
     for row in placement.rows:
         if row.optimizer >= 0:
             number = f" {row.optimizer}" if several else ""
-            groups.setdefault(f"{types[row.optimizer]}{number} group {row.group}", []).append(row)
+            group = f"group {row.group}" if row.group >= 0 else "no group"
+            groups.setdefault(f"{types[row.optimizer]}{number} {group}", []).append(row)
         for module in dict.fromkeys(parent for name in row.names for parent in _parents(name)):
             modules.setdefault(module, []).append(row)
     return Totals(

@@ -6,6 +6,7 @@ import re
 
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.rules.catalogue import Facts
+from autograd_inspector.rules.saving import CHECKPOINT, around
 
 _AUGMENTED = re.compile(r"^(?P<target>[\w.\[\]'\"]+)\s*(?P<op>[-+*/@]|\*\*|//)=\s*(?P<value>.+?)(\s*#.*)?$")
 _RESULTS = {"result", "output", "out", "result0", "result1"}
@@ -42,11 +43,12 @@ def repair(facts: Facts, edits: list[Op], name: str) -> str:  # noqa: C901, PLR0
         return "Call optimizer.step() only after the last backward() that uses these parameters."
     if call is not None and call.inplace:
         return f"Set inplace=False on '{call.path or call.type}' (nn.{call.type})."
-    if op.has(Trait.INNER):
+    outer = around(facts, op)
+    if op.has(Trait.INNER) and not (outer is not None and outer.name == CHECKPOINT):
         return "Compute out of place inside the custom Function (or call ctx.mark_dirty(x) and return x)."
     if op.name in {"batch_norm", "instance_norm", "native_batch_norm"}:
         return "Run backward before the next forward in training mode, or put the norm layer into eval mode for it."
-    if op.has(Trait.BACKWARD):
+    if op.has(Trait.BACKWARD) or outer is not None:
         return f"Do not modify {name} inside the checkpointed function: work on {copy} there."
     if augmented is not None and ".data" not in source:
         target, operator, value = augmented["target"], augmented["op"], augmented["value"]

@@ -7,25 +7,29 @@ from collections.abc import Iterator
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import AliasWrite
 from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.rules.catalogue import Facts, unique
+from autograd_inspector.rules.recompute import key_of
 from autograd_inspector.rules.saving import Saved, made_at, saved_name, saver_name
+from autograd_inspector.rules.slices import inside_slices
 
 
 def numpy_edits(facts: Facts, run: Backward, seen: set[int]) -> Iterator[Finding]:
     """A NumPy alias of a saved tensor that the source writes to: likely, for NumPy's writes cannot be observed."""
     for alias in facts.capture.alias_writes:
         op = facts.capture.ops[alias.op]
-        hit = _hit(facts, run, alias)
-        if hit is None or alias.site in seen:
+        tensor = (op.outputs if op.name == "from_numpy" else op.inputs)[0]
+        told = _told(facts, run, alias, tensor)
+        if told is None or alias.site in seen:
             continue
         seen.add(alias.site)
-        name = saved_name(facts, *hit)
+        name, kept = told
         inward = op.name == "from_numpy"
         yield Finding(
             "AG202",
             "unseen-edit",
             "warning",
-            f"{name} was saved for backward by {saver_name(facts, hit[0])} and its memory is written through NumPy "
+            f"{name} was {kept} and its memory is written through NumPy "
             f"(`{alias.how}`): no version counter moves, so the gradients are likely wrong",
             "Copy the array: `torch.tensor(array)`, or fill a new array for each batch."
             if inward
@@ -43,15 +47,37 @@ def numpy_edits(facts: Facts, run: Backward, seen: set[int]) -> Iterator[Finding
         )
 
 
-def _hit(facts: Facts, run: Backward, alias: AliasWrite) -> Saved | None:
-    """The saved tensor that the write reaches after it was saved and before backward used it."""
-    op = facts.capture.ops[alias.op]
-    tensor = facts.capture.tensors[(op.outputs if op.name == "from_numpy" else op.inputs)[0]]
-    if alias.op >= run.start or _order(facts, run.site, alias.site) < 0:
+def _told(facts: Facts, run: Backward, alias: AliasWrite, tensor: int) -> tuple[str, str] | None:
+    """(the tensor's name, what keeps it) where the write comes after that and before backward used it."""
+    storage = facts.capture.tensors[tensor].storage
+    if alias.op >= run.start or _order(facts, run.site, alias.site) < 0 or storage < 0:
         return None
+    hit = _hit(facts, run, alias, storage)
+    if hit is not None:
+        return saved_name(facts, *hit), f"saved for backward by {saver_name(facts, hit[0])}"
+    again = _recomputed(facts, run, alias, storage)
+    return (facts.name(tensor), f"given to a checkpoint, which computes `{again.name}` again") if again else None
+
+
+def _recomputed(facts: Facts, run: Backward, alias: AliasWrite, storage: int) -> Op | None:
+    """An op of the recomputation that reads the memory, as it did in the forward before the write."""
+    capture = facts.capture
+    reads = [op for op in capture.ops[: run.end] if any(capture.tensors[t].storage == storage for t in op.inputs)]
+    before = {
+        key_of(facts, op)
+        for op in reads
+        if not op.has(Trait.BACKWARD) and (op.index < alias.op or _order(facts, op.site, alias.site) < 0)
+    }
+    # Recomputation may stop inside an op, once that has saved what is wanted: it has made no node then.
+    again = (op for op in reads if op.has(Trait.BACKWARD) and op.index >= run.start)
+    return next((op for op in again if key_of(facts, op) in before), None)
+
+
+def _hit(facts: Facts, run: Backward, alias: AliasWrite, storage: int) -> Saved | None:
+    """The saved tensor that the write reaches after it was saved."""
     for node in run.graph.nodes:
-        for saved in node.saved:
-            if saved.storage != tensor.storage or saved.storage < 0 or saved.status != "valid" or saved.unused:
+        for saved in (*node.saved, *inside_slices(facts, node)):
+            if saved.storage != storage or saved.status != "valid" or saved.unused:
                 continue
             later = made_at(node) <= alias.op
             if later or (node.op >= 0 and _order(facts, facts.capture.ops[node.op].site, alias.site) < 0):

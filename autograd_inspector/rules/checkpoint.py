@@ -13,6 +13,7 @@ from autograd_inspector.rules.catalogue import Facts
 from autograd_inspector.rules.checkpoint_devices import device_findings
 from autograd_inspector.rules.checkpoint_dtypes import dtype_findings
 from autograd_inspector.rules.checkpoint_groups import group_findings
+from autograd_inspector.rules.checkpoint_kind import kind_findings
 from autograd_inspector.rules.checkpoint_names import name_findings, no_optimizer
 from autograd_inspector.rules.checkpoint_shapes import shape_findings
 
@@ -21,7 +22,7 @@ Look = Callable[[Resume], Iterable[Finding]]
 _LOOKS: dict[str, tuple[Look, ...]] = {
     "AG401": (device_findings,),
     "AG402": (dtype_findings,),
-    "AG403": (shape_findings,),
+    "AG403": (kind_findings, shape_findings),
     "AG409": (name_findings, no_optimizer, group_findings),
 }
 

@@ -11,8 +11,8 @@ from autograd_inspector.model.loading_lines import plan, recreated
 from autograd_inspector.model.resume import Resume
 from autograd_inspector.rules.catalogue import folded, joined
 from autograd_inspector.rules.checkpoint_fixes import LOAD, fix, saved
+from autograd_inspector.rules.checkpoint_kind import unlike
 from autograd_inspector.rules.checkpoint_names import is_foreign
-from autograd_inspector.rules.checkpoint_position import strangers
 from autograd_inspector.rules.state_kinds import floating, loses
 
 _RESTORED = (
@@ -59,7 +59,7 @@ def _of_model(resume: Resume) -> Iterator[Cast]:
 
 def _of_state(resume: Resume) -> Iterator[Cast]:
     """``Optimizer.load_state_dict`` casts all but ``step`` to the dtype of a floating parameter."""
-    if resume.saved is None or not resume.same_groups or resume.target.own_loading or any(strangers(resume)):
+    if resume.saved is None or not resume.same_groups or resume.target.own_loading or unlike(resume).foreign:
         return
     for parameter, name, row in zip(resume.saved.parameters, resume.names, resume.rows, strict=True):
         for entry in parameter.state:

@@ -11,18 +11,18 @@ from autograd_inspector.rules.catalogue import folded, joined
 from autograd_inspector.rules.checkpoint_alignment import aligned, in_saved_order
 from autograd_inspector.rules.checkpoint_devices import uncapturable
 from autograd_inspector.rules.checkpoint_fixes import LOAD, fix, popped, saved
-from autograd_inspector.rules.checkpoint_position import shape_at, strangers
+from autograd_inspector.rules.checkpoint_kind import unlike
+from autograd_inspector.rules.checkpoint_position import shape_at
 from autograd_inspector.rules.checkpoint_rebuild import assigned, rebuilt
 
 
 def group_findings(resume: Resume) -> Iterator[Finding]:
     """What load_state_dict of the optimizer refuses, leaves without state, or replaces."""
-    if resume.optimizer is None or resume.saved is None:
+    if resume.optimizer is None or resume.saved is None or unlike(resume).foreign:
         return
-    lost, unknown = strangers(resume)
     if not resume.same_groups:
         yield _sizes(resume)
-    elif not lost and not unknown:
+    else:
         yield from _absent(resume)
         yield from _replaced(resume)
 

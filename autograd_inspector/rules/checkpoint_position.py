@@ -10,7 +10,7 @@ from autograd_inspector.model.checkpoint import SavedParameter
 from autograd_inspector.model.placement import ParameterRow
 from autograd_inspector.model.renaming import bare
 from autograd_inspector.model.resume import Resume
-from autograd_inspector.rules.state_kinds import ELEMENTWISE, LATER_SETTINGS, OWN_STATE
+from autograd_inspector.rules.state_kinds import ELEMENTWISE
 
 Shape = tuple[int, ...]
 
@@ -80,18 +80,3 @@ def _greedy(shapes: Sequence[Shape | None], rows: Sequence[ParameterRow]) -> lis
         free.remove(place)
         found.append(place)
     return found
-
-
-def strangers(resume: Resume) -> tuple[list[str], list[str]]:
-    """(settings that the step needs and the checkpoint has not, state that this optimizer does not keep)."""
-    optimizer, saved = resume.optimizer, resume.saved
-    if optimizer is None or saved is None or not saved.groups:
-        return [], []
-    lost = [
-        name
-        for name in resume.target.defaults
-        if name not in LATER_SETTINGS and any(name not in group.settings for group in saved.groups)
-    ]
-    own = OWN_STATE.get(optimizer.type) if optimizer.module.startswith("torch.optim") else None
-    kept = dict.fromkeys(entry.name for parameter in saved.parameters for entry in parameter.state)
-    return lost, [name for name in kept if own is not None and name not in own]

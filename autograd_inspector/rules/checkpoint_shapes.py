@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from autograd_inspector.model.checkpoint import SavedTensor, Slot
 from autograd_inspector.model.finding import Finding, Severity
-from autograd_inspector.model.loading_lines import opening
 from autograd_inspector.model.resume import Resume
-from autograd_inspector.rules.catalogue import folded, joined
+from autograd_inspector.rules.catalogue import folded
 from autograd_inspector.rules.checkpoint_fixes import LOAD, fix, popped, saved, weights
+from autograd_inspector.rules.checkpoint_kind import unlike
 from autograd_inspector.rules.checkpoint_names import is_foreign
-from autograd_inspector.rules.checkpoint_position import Positions, shape_at, strangers
+from autograd_inspector.rules.checkpoint_position import Positions, shape_at
 from autograd_inspector.rules.checkpoint_rebuild import rebuilt
 
 
@@ -19,14 +19,13 @@ def shape_findings(resume: Resume) -> Iterator[Finding]:
     """The model's shapes first; state that misfits for the same reason belongs to that finding."""
     fit = resume.fit
     reshaped = fit.reshaped if fit is not None and not is_foreign(resume) else ()
-    lost, unknown = strangers(resume)
     positions = Positions(resume)
-    foreign = bool(lost or unknown)
+    foreign = unlike(resume).foreign
     if reshaped:
         yield _reshaped(resume, reshaped, [] if foreign else positions.misfits)
-    if foreign and not (resume.target.own_loading and not lost):
-        yield _strangers(resume, lost, unknown)
-    elif positions.order is not None:
+    if foreign:
+        return
+    if positions.order is not None:
         yield _swapped(resume, positions, positions.order)
     elif positions.misfits and not reshaped:
         yield _misfits(resume, positions, positions.misfits)
@@ -66,30 +65,6 @@ def _reshaped(resume: Resume, pairs: tuple[tuple[SavedTensor, Slot], ...], state
     if rows_only and not (resume.fit and resume.fit.renaming):
         opened[-1] = opened[-1].replace("weights = ", "weights = dict(") + ")"
     return _finding("error", message, fix(comment, *opened, *lines), (*names, *(t.name for t, _ in pairs)))
-
-
-def _strangers(resume: Resume, lost: list[str], unknown: list[str]) -> Finding:
-    assert resume.optimizer is not None  # noqa: S101 - strangers() found some only beside an optimizer
-    assert resume.saved is not None  # noqa: S101 - the same
-    kind = resume.optimizer.type
-    advice = f"start {kind} with fresh state, or make an optimizer of the class that wrote it"
-    if resume.fit is not None:
-        text = fix(advice, *weights(resume), "model.load_state_dict(weights)")
-    else:
-        text = fix(
-            f"{advice}; saved were", *opening(resume.checkpoint), f"# {', '.join(resume.saved.groups[0].settings)}"
-        )
-    said = []
-    if unknown:
-        said.append(f"its state ({joined(unknown)}) is not what {kind} keeps")
-    if lost:
-        said.append(f"its groups lack {joined(lost)}, which {kind}.step() reads after the load has replaced yours")
-    return _finding(
-        "error",
-        f"the checkpoint is of another kind of optimizer than {kind}: {' and '.join(said)}",
-        text,
-        (kind, *lost, *unknown),
-    )
 
 
 def _swapped(resume: Resume, positions: Positions, order: list[int]) -> Finding:

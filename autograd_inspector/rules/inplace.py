@@ -65,8 +65,8 @@ def saved_tensor_modified(facts: Facts) -> Iterator[Finding]:
             for saved in node.saved:
                 if saved.status == "modified":
                     culprits = _bumps(facts, run, node, saved)
-                    if run.api == "alive" and not culprits:
-                        continue  # Edited before the capture, and nobody asks for its gradient.
+                    if run.api == "alive" and not culprits and facts.capture.ops:
+                        continue  # Edited before the capture, in which nobody asks for its gradient.
                     places = (facts.capture.place(op.site) for op, _ in culprits)
                     lines = dict.fromkeys(f"{place.filename}:{place.lineno}" for place in places if place)
                     groups.setdefault(tuple(lines), []).append(((node, saved), culprits))

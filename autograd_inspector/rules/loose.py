@@ -95,11 +95,17 @@ def _owned(capture: Capture, tensor: int, start: int) -> bool:
 
 
 def _counts(capture: Capture, tensor: int, orphans: tuple[int, ...]) -> bool:
-    """A module's parameter, or a bare leaf that took an orphan's place."""
+    """A module's parameter, a bare one that serves several steps, or a bare leaf that took an orphan's place."""
     record = capture.tensors[tensor]
-    if record.names and record.kind == "parameter":
+    if record.kind == "parameter" and (record.names or _serves(capture, tensor)):
         return True
     return any(_same_role(capture, tensor, orphan) for orphan in orphans)
+
+
+def _serves(capture: Capture, tensor: int) -> bool:
+    """Whether backward reaches a bare ``nn.Parameter`` again and again, and nobody asks for its gradient."""
+    runs = [run for run in capture.backwards if run.api == "backward" and not run.error and tensor in run.reached]
+    return len(runs) > 1 and not any(read.tensor == tensor for read in capture.grad_reads)
 
 
 def _same_role(capture: Capture, new: int, old: int) -> bool:
@@ -138,6 +144,9 @@ def copied_from(capture: Capture, op: Op, trained: Iterable[int], flow: DataFlow
 def copies_of(capture: Capture, loose: Loose, flow: DataFlow) -> tuple[int, ...]:
     """Loose parameters copied from parameters that are trained: by deepcopy or load, or with the same names and class."""
     trained = {t for t in capture.optimized if any(t in run.reached for run in capture.backwards)}
+    replacing = {new for exchange in capture.exchanges for _, _, new in exchange.replaced}
+    if replacing.intersection(loose.parameters):
+        return ()  # Made of a trained one's values to take its place.
     twins = {(_path(capture, t), capture.tensors[t].shape) for t in trained}
     found = []
     for tensor in loose.parameters:

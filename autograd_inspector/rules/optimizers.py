@@ -8,8 +8,10 @@ from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.placement import OptimizerRecord
 from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
+from autograd_inspector.rules.given_nothing import given_nothing
 from autograd_inspector.rules.loose import Loose
 from autograd_inspector.rules.pasted import group_added, remade
+from autograd_inspector.rules.state_left import state_left
 
 
 @rule("AG404", "not-in-optimizer")
@@ -38,6 +40,7 @@ def not_in_optimizer(facts: Facts) -> Iterator[Finding]:
     References
         torch.optim.Optimizer.add_param_group.
     """
+    yield from given_nothing(facts)
     loose = facts.loose
     if loose is None or _replaced(facts, loose) or facts.unwanted or set(loose.parameters) <= facts.unregistered:
         return
@@ -52,7 +55,7 @@ def not_in_optimizer(facts: Facts) -> Iterator[Finding]:
     yield Finding(
         "AG404",
         "not-in-optimizer",
-        "warning",
+        "info" if _given_inputs(facts, loose.optimizer) else "warning",
         f"{folded(names)} {'get' if len(names) > 1 else 'gets'} gradients but {'are' if len(names) > 1 else 'is'} in no "
         f"optimizer: {loose.optimizer.type} does not hold {'them' if len(names) > 1 else 'it'}{of}",
         "Build the optimizer from the parameters of the model that is trained, after it has all its layers, or call "
@@ -90,6 +93,7 @@ def orphan_in_optimizer(facts: Facts) -> Iterator[Finding]:
     References
         torch.nn.Module.load_state_dict (assign); torch.__future__.set_overwrite_module_params_on_conversion.
     """
+    yield from state_left(facts)
     loose = facts.loose
     if loose is None:
         return
@@ -107,14 +111,25 @@ def orphan_in_optimizer(facts: Facts) -> Iterator[Finding]:
         "AG405",
         "orphan-in-optimizer",
         "error" if any(step.error for step in facts.capture.steps) else "warning",
-        f"{loose.optimizer.type} holds {len(loose.orphans)} parameters that are no longer the model's: {folded(names)} "
-        f"get the gradients and are in no optimizer, so step() does not move them{at_entry}",
+        f"{loose.optimizer.type} holds {_parameters(len(loose.orphans))} no longer the model's: {folded(names)} "
+        f"{'get' if len(names) > 1 else 'gets'} the gradients and {'are' if len(names) > 1 else 'is'} in no optimizer, so "
+        f"step() does not move {'them' if len(names) > 1 else 'it'}{at_entry}",
         "Build the optimizer after the model is final"
         f"{_as(remade(facts, loose.optimizer, loose.parameters))}, or copy into the existing parameters (load_state_dict "
         "without assign=True, copy_ under torch.no_grad()) instead of replacing them.",
         unique([*where, *made]) or _first_use(facts, loose.parameters[0]),
         tuple(dict.fromkeys([*names, *old])),
     )
+
+
+def _given_inputs(facts: Facts, optimizer: OptimizerRecord) -> bool:
+    """Whether it steps bare tensors alone, and backward reaches them: an image, a prompt, a perturbation is learnt."""
+    held = {t for group in optimizer.parameters for t in group}
+    return held <= facts.reached and not any(facts.capture.tensors[t].names for t in held)
+
+
+def _parameters(count: int) -> str:
+    return "1 parameter that is" if count == 1 else f"{count:,} parameters that are"
 
 
 def _as(statement: str) -> str:

@@ -22,9 +22,14 @@ def variable(facts: Facts, optimizer: OptimizerRecord) -> str:
     return target if _TARGET.fullmatch(target) else "optimizer"
 
 
+def stepper(facts: Facts, optimizer: OptimizerRecord) -> str:
+    """What has the state: of a ZeroRedundancyOptimizer the optimizer inside, which needs no consolidation."""
+    return variable(facts, optimizer) + (".optim" if optimizer.type == "ZeroRedundancyOptimizer" else "")
+
+
 def state_moved(facts: Facts, optimizer: OptimizerRecord, rows: Iterable[ParameterRow]) -> str:
     """A statement that brings state to its parameters; "" where nothing is left to bring."""
-    name = variable(facts, optimizer)
+    name = stepper(facts, optimizer)
     entries = [(row, entry) for row in rows for entry in row.state]
     if any(entry.device == "meta" != row.device for row, entry in entries):
         return ""

@@ -26,12 +26,24 @@ def made_at(node: Node) -> int:
     return node.op + 1 if node.op >= 0 else max(node.position, 0)
 
 
+CHECKPOINT = "CheckpointFunction.apply"
+"""The custom Function of torch's own by which a reentrant checkpoint runs the program's function."""
+
+
+def around(facts: Facts, op: Op) -> Op | None:
+    """The custom Function whose forward ran the op."""
+    if not op.has(Trait.INNER):
+        return None
+    return next((o for o in facts.capture.ops[op.index + 1 :] if o.has(Trait.FUNCTION)), None)
+
+
 def edit_name(facts: Facts, op: Op) -> str:
     """The modifying op, with the module or the custom Function that ran it."""
-    if op.has(Trait.INNER):
-        outer = next((o for o in facts.capture.ops[op.index + 1 :] if o.has(Trait.FUNCTION)), None)
-        if outer is not None:
-            return f"{op.name} in {outer.name.removesuffix('.apply')}.forward"
+    outer = around(facts, op)
+    if outer is not None and outer.name == CHECKPOINT:
+        return f"{op.name} under checkpoint(use_reentrant=True)"
+    if outer is not None:
+        return f"{op.name} in {outer.name.removesuffix('.apply')}.forward"
     if op.call >= 0 and facts.capture.calls[op.call].inplace:
         call = facts.capture.calls[op.call]
         return f"{op.name} of '{call.path or call.type}' (nn.{call.type}, inplace=True)"
@@ -51,7 +63,7 @@ def saver_name(facts: Facts, node: Node) -> str:
 
 def recomputes(facts: Facts) -> bool:
     """Whether the program used a reentrant checkpoint, which runs its function again in a backward of its own."""
-    return any(op.has(Trait.FUNCTION) and op.name == "CheckpointFunction.apply" for op in facts.capture.ops)
+    return any(op.has(Trait.FUNCTION) and op.name == CHECKPOINT for op in facts.capture.ops)
 
 
 def saved_name(facts: Facts, node: Node, saved: SavedTensor, edits: Sequence[tuple[Op, Write]] = ()) -> str:

@@ -25,13 +25,14 @@ def inside_slices(facts: Facts, node: Node) -> Iterator[SavedTensor]:
     op = facts.capture.ops[node.op]
     if op.name in _RESULT and op.writes:
         yield _saved(facts, "result", op.writes[0].tensor, op.writes[0].after)
-    elif (
-        op.name in _OTHER
-        and len(op.inputs) > 1
-        and len(op.versions) > 1
-        and facts.capture.tensors[op.inputs[0]].requires_grad
-    ):
+    elif op.name in _OTHER and len(op.inputs) > 1 and len(op.versions) > 1 and _had_history(facts, op.inputs[0]):
         yield _saved(facts, "other", op.inputs[1], op.versions[1])
+
+
+def _had_history(facts: Facts, view: int) -> bool:
+    """Whether the view required grad before it was modified: taking it made a node then."""
+    born = facts.flow.birth(view)
+    return born is not None and born.last_seq > born.first_seq
 
 
 def _saved(facts: Facts, name: str, tensor: int, version: int) -> SavedTensor:

@@ -10,22 +10,8 @@ from autograd_inspector.model.location import Location
 from autograd_inspector.model.placement import Held, OptimizerRecord, ParameterRow, StateEntry
 from autograd_inspector.rules.catalogue import Facts, folded, joined, rule, unique
 from autograd_inspector.rules.checkpoint import before_loading
+from autograd_inspector.rules.state_kinds import ELEMENTWISE
 
-_ELEMENTWISE = {
-    "exp_avg",
-    "exp_avg_sq",
-    "max_exp_avg_sq",
-    "exp_inf",
-    "momentum_buffer",
-    "square_avg",
-    "grad_avg",
-    "acc_delta",
-    "sum",
-    "ax",
-    "prev",
-    "z",
-}
-"""State that torch's own and schedule-free optimizers keep once for each element of the parameter."""
 _SIZE_ERRORS = ("doesn't match the size of optimizer's group", "different number of parameter groups")
 _OWN_STATE = {
     "SGD": {"momentum_buffer"},
@@ -84,7 +70,7 @@ def _unfit(facts: Facts, optimizer: OptimizerRecord) -> Iterator[Finding]:
     """State of another shape, or of another optimizer."""
     rows = [row for row in facts.capture.placement.rows if row.optimizer == optimizer.id]
     entries = [(row, entry) for row in rows for entry in row.state]
-    wrong = [(row, entry) for row, entry in entries if entry.name in _ELEMENTWISE and _unlike(row, entry)]
+    wrong = [(row, entry) for row, entry in entries if entry.name in ELEMENTWISE and _unlike(row, entry)]
     loads = loads_of(facts, optimizer)
     own = _OWN_STATE.get(optimizer.type) if optimizer.module.startswith("torch.optim") else None
     foreign = {entry.name for _, entry in entries} - own if own is not None and loads else set()

@@ -21,14 +21,29 @@ ELEMENTWISE = frozenset(
 )
 """State that torch's own and schedule-free optimizers keep once for each element of the parameter."""
 
-OWN_STATE = {
-    "SGD": {"momentum_buffer"},
-    "Adam": {"step", "exp_avg", "exp_avg_sq", "max_exp_avg_sq"},
-    "AdamW": {"step", "exp_avg", "exp_avg_sq", "max_exp_avg_sq"},
-    "RMSprop": {"step", "square_avg", "momentum_buffer", "grad_avg"},
+_MOMENTS = {"step", "exp_avg", "exp_avg_sq"}
+NEEDED_STATE: dict[str, set[str]] = {
+    "SGD": set(),
+    "Adam": _MOMENTS,
+    "AdamW": _MOMENTS,
+    "RAdam": _MOMENTS,
+    "NAdam": {*_MOMENTS, "mu_product"},
+    "Adamax": {"step", "exp_avg", "exp_inf"},
+    "RMSprop": {"step", "square_avg"},
     "Adagrad": {"step", "sum"},
+    "Adadelta": {"step", "square_avg", "acc_delta"},
+    "Rprop": {"step", "prev", "step_size"},
+    "ASGD": {"step", "eta", "mu", "ax"},
 }
-"""The state of the optimizers that checkpoints are mixed up between."""
+"""What the step of torch's optimizers reads of a parameter that has state, which it does not make again."""
+
+OPTIONAL_STATE = {
+    "SGD": {"momentum_buffer"},
+    "Adam": {"max_exp_avg_sq"},
+    "AdamW": {"max_exp_avg_sq"},
+    "RMSprop": {"momentum_buffer", "grad_avg"},
+}
+"""What they keep under some settings (momentum, amsgrad, centered)."""
 
 LATER_SETTINGS = frozenset(
     {"maximize", "foreach", "capturable", "differentiable", "fused", "amsgrad", "nesterov", "decoupled_weight_decay"}

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
 from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
-
-_EMPTY = "optimizer got an empty parameter list"
+from autograd_inspector.rules.given_nothing import EMPTY, waiting
 
 
 @rule("AG107", "unregistered-parameter")
@@ -58,7 +57,7 @@ def unregistered_parameter(facts: Facts) -> Iterator[Finding]:
     References
         torch.nn.ModuleList, torch.nn.ParameterList, torch.nn.Module.register_parameter.
     """
-    if _EMPTY in facts.capture.error:
+    if EMPTY in facts.capture.error and not waiting(facts):
         yield _empty(facts)
     # A parameter that forward wraps around another's values is that one's loss: AG101 tells it.
     found = facts.unregistered - {t for cut in facts.severed if cut.cause == "detached" for t in cut.through}

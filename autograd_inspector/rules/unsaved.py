@@ -36,11 +36,12 @@ def hidden_saver(facts: Facts, run: Backward) -> Iterator[Finding]:
 def _candidates(facts: Facts, run: Backward, shape: tuple[int, ...], then: int, history: str) -> list[tuple[Op, int]]:
     """(op, tensor) that may have saved it: custom Functions, then what read it at that version, then what made it.
 
-    First come the ops of which a hook holds a saved tensor, then the tensors whose grad_fn has the name that the
-    error says.
+    First comes what ops read of which a hook holds a saved tensor, then the tensors whose grad_fn has the name that
+    the error says.
     """
     tensors = facts.capture.tensors
     packing = {node.op for node in run.graph.nodes if any(saved.status == "packed" for saved in node.saved)}
+    read = {tensors[t].storage for op in packing - {-1} for t in facts.capture.ops[op].inputs}
     found = []
     for op in facts.capture.ops[: run.end]:
         met = [
@@ -51,7 +52,8 @@ def _candidates(facts: Facts, run: Backward, shape: tuple[int, ...], then: int, 
         for tensor, version, made in met:
             if version == then and tensors[tensor].shape == shape:
                 named = _grad_fn(facts, tensor, run.start) == history.lower()
-                rank = (not op.has(Trait.FUNCTION), made, op.index not in packing, not named)
+                inside = op.index in packing or tensors[tensor].storage in read
+                rank = (not op.has(Trait.FUNCTION), not inside, made, op.index not in packing, not named)
                 found.append((rank, (op, tensor)))
     return [pair for _, pair in sorted(found, key=lambda entry: entry[0])]
 

@@ -15,6 +15,7 @@ from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
 from autograd_inspector.rules.ctx import ctx_edits, on_ctx
 from autograd_inspector.rules.packed import packed_edits
 from autograd_inspector.rules.recompute import recompute_edits
+from autograd_inspector.rules.recompute_twice import edited_twice
 from autograd_inspector.rules.saving import Saved, counter_of, made_at, place_of, saved_name, saver_name
 from autograd_inspector.rules.slices import inside_slices
 
@@ -64,6 +65,7 @@ def unseen_edit(facts: Facts) -> Iterator[Finding]:
         yield from numpy_edits(facts, run, seen)
         yield from ctx_edits(facts, run, seen)
     yield from recompute_edits(facts)
+    yield from edited_twice(facts)
     yield from packed_edits(facts)
 
 

@@ -9,6 +9,7 @@ from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.rules.catalogue import Facts, folded, joined, rule, unique
 from autograd_inspector.rules.cutting import Severed, differentiable
+from autograd_inspector.rules.saving import CHECKPOINT
 from autograd_inspector.rules.severed import NO_GRAD_ERROR
 
 
@@ -51,7 +52,6 @@ def no_trainable_input(facts: Facts) -> Iterator[Finding]:
 
 
 NOT_ASKED_ERROR = "One of the differentiated Tensors does not require grad"
-_CHECKPOINT = "CheckpointFunction.apply"
 
 
 def _is_checkpoint(facts: Facts, cut: Severed) -> bool:
@@ -62,7 +62,7 @@ def _reentrant_checkpoint(facts: Facts, run: Backward) -> Op | None:
     """A reentrant checkpoint above the loss whose inputs did not require grad while its parameters did."""
     found = None
     for op, _ in facts.flow.upstream([(root, run.start) for root in run.roots]):
-        if op.name == _CHECKPOINT and _inside(facts, op):
+        if op.name == CHECKPOINT and _inside(facts, op):
             found = op
     return found
 
@@ -83,7 +83,7 @@ def _idle_checkpoints(facts: Facts) -> Iterator[Finding]:
     runs = [run for run in facts.capture.backwards if run.api == "backward" and not run.error]
     groups: dict[int, list[Op]] = {}
     for op in facts.capture.ops:
-        if op.name == _CHECKPOINT and not any(facts.capture.tensors[t].requires_grad for t in op.outputs):
+        if op.name == CHECKPOINT and not any(facts.capture.tensors[t].requires_grad for t in op.outputs):
             groups.setdefault(op.site, []).append(op)
     for members in groups.values():
         starved = [t for op in members for t in _inside(facts, op) if t in facts.starved]

@@ -11,7 +11,16 @@ def headline(report: Report) -> str:
     """``2 errors, 1 warning · 120 ops observed``."""
     counts = [(s, sum(f.severity == s for f in report.findings)) for s in SEVERITIES]
     said = ", ".join(f"{n} {s}" if s == "info" else counted(n, s) for s, n in counts if n)
-    return f"{said or 'no findings'} · {counted(len(report.capture.ops), 'op')} observed"
+    return f"{said or 'no findings'} · {_seen(report)}"
+
+
+def _seen(report: Report) -> str:
+    """What there was to look at; where nothing was run, what existed."""
+    ops, rows, capture = len(report.capture.ops), len(report.placement.rows), report.capture
+    if ops or not (rows or capture.backwards):
+        return f"{counted(ops, 'op')} observed"
+    nodes = sum(len(run.graph.nodes) for run in capture.backwards)
+    return f"{counted(nodes, 'autograd node')} looked at" if nodes else f"{counted(rows, 'parameter')} looked at"
 
 
 def graph_line(report: Report) -> str:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from autograd_inspector.model.placement import OptimizerRecord, ParameterRow, Placement, Standing
+from autograd_inspector.model.placement import HERE, OptimizerRecord, ParameterRow, Placement, Standing
 from autograd_inspector.model.totals import Total, bytes_of
 from autograd_inspector.views.folding_names import NUMBER, pattern_of
 from autograd_inspector.views.shown import size
@@ -42,7 +42,7 @@ def table_of(placement: Placement, order: Order = "model") -> Table:
 
 
 def _facts(row: ParameterRow, optimizers: dict[int, OptimizerRecord], standing: Standing) -> tuple[str, ...]:
-    return _list(row.shape), row.dtype, row.device, _gradient(row), _optimizer(row, optimizers, standing), _state(row)
+    return _shape(row), row.dtype, _device(row), _gradient(row), _optimizer(row, optimizers, standing), _state(row)
 
 
 def _module(row: ParameterRow) -> str:
@@ -70,6 +70,19 @@ def _list(shape: tuple[int, ...]) -> str:
     return "×".join(map(str, shape)) or "scalar"
 
 
+def _shape(row: ParameterRow) -> str:
+    """``5×3, 2×3 here`` of a DTensor."""
+    here = "" if row.sharding is None else f", {_list(row.sharding.local_shape)} here"
+    return _list(row.shape) + here
+
+
+def _device(row: ParameterRow) -> str:
+    """``cuda:0, Shard(dim=0) over 8`` of a DTensor."""
+    if row.sharding is None:
+        return row.device
+    return f"{row.device}, {', '.join(row.sharding.placements)} over {_list(row.sharding.mesh)}"
+
+
 def _gradient(row: ParameterRow) -> str:
     if not row.requires_grad:
         return "frozen"
@@ -84,12 +97,14 @@ def _optimizer(row: ParameterRow, optimizers: dict[int, OptimizerRecord], standi
     optimizer = optimizers.get(row.optimizer)
     if optimizer is None:
         return "none"
-    name = f"{optimizer.type}[{row.group}]" if len(optimizer.groups) > 1 else optimizer.type
+    name = f"{optimizer.type}[{row.group}]" if len(optimizer.groups) > 1 and row.group >= 0 else optimizer.type
     return f"{name}, {standing}" if standing in {"orphan", "no state"} else name
 
 
 def _state(row: ParameterRow) -> str:
     """Names of the state tensors; what sets one apart from its parameter stands behind it."""
+    if row.stepped_by != HERE and not row.state:
+        return f"on rank {row.stepped_by}" if row.stepped_by >= 0 else "on another rank"
     parts = []
     for entry in row.state:
         scalar = entry.shape == ()

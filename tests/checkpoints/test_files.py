@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import io
 import json
 import os
 import pickle
+import random
 import warnings
 import zipfile
 
@@ -272,3 +274,22 @@ def test_wrong_kind_of_argument(arguments, text):
     with pytest.raises(TypeError) as caught:
         inspect_checkpoint(*arguments)
     assert str(caught.value) == text
+
+
+@pytest.mark.parametrize("kind", ["zip", "legacy", "safetensors"])
+def test_flipped_bytes(tmp_path, kind):
+    """A damaged file is read or refused in one line; nothing else comes out of it."""
+    path = tmp_path / ("a.safetensors" if kind == "safetensors" else "a.pt")
+    if kind == "safetensors":
+        save_file(network().state_dict(), path)
+    else:
+        torch.save(saved(), path, _use_new_zipfile_serialization=kind == "zip")
+    sound = path.read_bytes()
+    chance = random.Random(kind)
+    for _ in range(300):
+        damaged = bytearray(sound)
+        for _ in range(chance.choice([1, 2, 5, 30])):
+            damaged[chance.randrange(min(len(damaged), chance.choice([200, 2000, 10**6])))] = chance.randrange(256)
+        path.write_bytes(damaged)
+        with contextlib.suppress(CheckpointError):
+            inspect_checkpoint(path)

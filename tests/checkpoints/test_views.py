@@ -49,7 +49,7 @@ def test_the_statements_that_load_it_do(file):
     optimizer = adam(net)
     exec(
         "\n".join(contents_of(inspect_checkpoint(file, net, optimizer)).plan),
-        {"torch": torch, "model": net, "optimizer": optimizer},
+        {"torch": torch, "net": net, "optimizer": optimizer},
     )
     assert optimizer.state[net[0].weight]["step"] == 1
 

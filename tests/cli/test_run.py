@@ -7,9 +7,11 @@ import sys
 
 import nbformat
 import pytest
+import torch
 from nbformat.v4 import new_code_cell, new_notebook
+from torch import nn
 
-from autograd_inspector import Report
+from autograd_inspector import Report, inspect_optimizer
 from autograd_inspector.cli import main
 from tests.shells import UNSEEN
 
@@ -107,6 +109,17 @@ def test_files(script, tmp_path):
     shown = command("show", json)
     assert shown.returncode == 0
     assert shown.stdout == done.stdout
+
+
+def test_show_orders_the_placement_table(tmp_path, capsys):
+    """`show --order bytes` begins with what takes most memory, `show` with what the model has first."""
+    net = nn.ModuleDict({"small": nn.Linear(2, 2, bias=False), "large": nn.Linear(64, 64, bias=False)})
+    path = tmp_path / "r.json"
+    path.write_text(inspect_optimizer(torch.optim.SGD(net.parameters()), net).to_json())
+    for order, first, second in (("model", "small.weight", "large.weight"), ("bytes", "large.weight", "small.weight")):
+        assert main(["show", str(path), "--order", order]) == 0
+        shown = capsys.readouterr().out
+        assert shown.index(first) < shown.index(second)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,10 @@ VIEWS = {"t", "view", "unsqueeze", "diagonal", "select", "narrow", "expand", "ch
 CONSTANT = {"zero": 0.0, "fill": None}
 
 
+class UndefinedError(Exception):
+    """An in-place op reads, in another arrangement, the memory that it writes: what it finds there depends on luck."""
+
+
 class Memory:
     """The values, flat."""
 
@@ -109,8 +113,20 @@ class Handle:
         if name in VIEWS:
             return lambda *args: _mapped(self.seen, getattr(self.index, name)(*args))
         if name.endswith("_") and not name.startswith("_"):
-            return lambda *args, **kwargs: self.write(self._computed(name[:-1], args, kwargs))
+            return lambda *args, **kwargs: self._modified(name[:-1], args, kwargs)
         return lambda *args, **kwargs: Handle.of(self._computed(name, args, kwargs))
+
+    def _modified(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Handle:
+        self._apart(args)
+        return self.write(self._computed(name, args, kwargs))
+
+    def _apart(self, args: tuple[Any, ...]) -> None:
+        """An operand is the very same places, or none of those that are written."""
+        written = set(self.index.flatten().tolist())
+        for other in args:
+            same = isinstance(other, Handle) and other.history.memory is self.history.memory
+            if same and not torch.equal(other.index, self.index) and written & set(other.index.flatten().tolist()):
+                raise UndefinedError
 
     def _computed(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
         given = [arg.read() if isinstance(arg, Handle) else arg for arg in args]
@@ -131,7 +147,7 @@ def _operator(name: str) -> Callable[[Handle, Any], Handle]:
 
 
 def _augmented(name: str) -> Callable[[Handle, Any], Handle]:
-    return lambda self, other: self.write(self._computed(name, (other,), {}))
+    return lambda self, other: self._modified(name, (other,), {})
 
 
 for _symbol in ("add", "sub", "mul", "matmul"):

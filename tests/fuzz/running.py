@@ -114,7 +114,8 @@ def agree(one: dict[str, Tensor | None], other: dict[str, Tensor | None]) -> boo
 
 def _close(one: Tensor | None, other: Tensor | None) -> bool:
     if one is None or other is None:
-        return one is other
+        # A reentrant checkpoint hands zeros on to what its function does not use.
+        return all(gradient is None or not gradient.any() for gradient in (one, other))
     scale = 1e-3 * max(1.0, other.abs().max().item())  # What cancels out is as exact as the largest of its parts.
     return torch.allclose(one.double(), other.double(), 1e-3, scale, equal_nan=True)
 

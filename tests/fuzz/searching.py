@@ -20,11 +20,13 @@ def searched(program: Program) -> None:
 
 
 def failure(program: Program) -> str | None:
-    """Why an oracle fails, None where all hold."""
+    """Why an oracle fails, None where all hold, or where leaving out has left no program."""
     try:
         check(program)
     except Counterexample as found:
         return str(found)
+    except NameError:
+        return None  # The prelude names what it no longer makes.
     return None
 
 

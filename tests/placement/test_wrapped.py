@@ -9,6 +9,9 @@ from torch import nn
 import autograd_inspector
 from autograd_inspector import inspect_optimizer
 
+from .optimizers import CASES
+from .test_situations import SITUATIONS
+
 X = torch.ones(2, 4)
 
 
@@ -95,3 +98,30 @@ def test_anything_else_is_refused_in_one_line(wrong):
     """The message says what was given and what is wanted."""
     with pytest.raises(TypeError, match=r"^inspect_optimizer: [^\n]+$"):
         inspect_optimizer(wrong)
+
+
+def lightning(optimizer):
+    from lightning.pytorch.core.optimizer import LightningOptimizer
+
+    return LightningOptimizer(optimizer)
+
+
+def accelerated(optimizer):
+    from accelerate import Accelerator
+    from accelerate.optimizer import AcceleratedOptimizer
+
+    Accelerator(cpu=True)  # The wrapper asks for its state.
+    # Placing devices loads the state into itself, which repairs what is to be found here.
+    return AcceleratedOptimizer(optimizer, device_placement=False)
+
+
+@pytest.mark.parametrize("situation", SITUATIONS, ids=lambda situation: situation.__name__)
+@pytest.mark.parametrize("wrap", [lightning, accelerated])
+@pytest.mark.parametrize("name", ["Adam", "SGD momentum", "AdamW fused"])
+def test_situations_of_a_wrapped_optimizer(name, wrap, situation):
+    """A wrapper hides no finding and adds none: fresh, stepped, resumed, cast, moved, replaced."""
+    (case,) = [case for case in CASES if case.name == name]
+    network, optimizer = situation(case)
+    expected = SITUATIONS[situation]
+    findings = inspect_optimizer(wrap(optimizer), network).findings
+    assert [finding.rule for finding in findings] == ([expected] if expected else [])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import torch
 from torch import nn
-from torch.utils.checkpoint import checkpoint
 
 from .programs import diagnosed, silent, trained
 
@@ -117,26 +116,3 @@ def test_result_that_no_variable_holds():
         lambda: one_step(weights), "AG201", "result.mul_(0.5)", "result was saved", severity="error", where=halved
     )
     assert "`result.clone()`" in finding.fix
-
-
-def test_edit_inside_a_reentrant_checkpoint():
-    """Its function runs again in backward, and is edited again there: the copy belongs inside it."""
-
-    def program(edit, reentrant):
-        def block(x):
-            hidden = torch.sigmoid(x)
-            doubled = hidden * 2
-            return doubled + edit(hidden)
-
-        one_step(lambda net: checkpoint(block, net(X), use_reentrant=reentrant))
-
-    def in_place(hidden):
-        return hidden.mul_(0.5)
-
-    finding = diagnosed(
-        lambda: program(in_place, reentrant=True), "AG201", "hidden.mul_(0.5)", "hidden",
-        "checkpoint(use_reentrant=True)", severity="error", where=in_place,
-    )  # fmt: skip
-    assert "inside the checkpointed function" in finding.fix
-    assert "hidden.clone()" in finding.fix
-    silent(*(lambda r=r: program(lambda hidden: hidden.clone().mul_(0.5), reentrant=r) for r in (True, False)))

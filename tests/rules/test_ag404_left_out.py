@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .programs import diagnosed, trained
+from .programs import diagnosed, inspected, trained
 from .twins import calm
 
 X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
@@ -191,3 +191,82 @@ def test_worker_that_hands_its_gradients_over():
             optimizer.step()
 
     calm(lambda: program(lambda grad: grad), lambda: program(lambda grad: grad * 0.5), reptile)
+
+
+def test_generator_that_was_used_up():
+    """Counting parameters walks the generator that the optimizer is then given: nothing is left of it."""
+
+    def sick():
+        net = network()
+        parameters = net.parameters()
+        assert sum(p.numel() for p in parameters) > 0
+        torch.optim.Adam(parameters)
+
+    def healthy():
+        net = network()
+        parameters = list(net.parameters())
+        assert sum(p.numel() for p in parameters) > 0
+        trained(torch.optim.Adam(parameters), F.cross_entropy(net(X), Y))
+
+    diagnosed(sick, "AG404", "torch.optim.Adam(parameters)", "0.weight", "used up", severity="error")
+    calm(healthy)
+
+
+def test_filter_that_leaves_nothing():
+    """All frozen: a filter by requires_grad gives the optimizer an empty list."""
+
+    def sick():
+        net = network()
+        net.requires_grad_(False)
+        torch.optim.Adam([p for p in net.parameters() if p.requires_grad])
+
+    diagnosed(sick, "AG404", "torch.optim.Adam([p for p", "0.weight", "frozen", severity="error")
+
+
+def test_bare_parameter_that_nobody_steps():
+    """A temperature beside the model is learnt by no optimizer, unless the program moves it or reads its gradient."""
+
+    def program(own, by_hand=False):
+        net, temperature = network(), nn.Parameter(torch.ones(2))
+        optimizer = torch.optim.SGD([*net.parameters(), *([temperature] if own else [])], lr=0.1)
+        for _ in range(2):
+            trained(optimizer, F.cross_entropy(net(X) * temperature, Y))
+            if by_hand:
+                with torch.no_grad():
+                    temperature -= 0.1 * temperature.grad
+
+    diagnosed(
+        lambda: program(own=False), "AG404", "torch.optim.SGD([", "temperature", severity="warning", where=program
+    )
+    calm(lambda: program(own=True), lambda: program(own=False, by_hand=True))
+
+
+def test_picture_that_is_learnt():
+    """Only an input is optimized: the model's own gradients are no oversight."""
+
+    def program():
+        net, picture = network(), nn.Parameter(X.clone())
+        optimizer = torch.optim.Adam([picture])
+        for _ in range(2):
+            trained(optimizer, F.cross_entropy(net(picture), Y))
+
+    calm(program)
+
+
+def test_weight_untied_after_the_optimizer_was_made():
+    """A weight cloned from the one it was tied to is a new parameter, and in no optimizer."""
+
+    def program(late):
+        net = nn.ModuleDict({"words": nn.Embedding(5, 4), "head": nn.Linear(4, 5, bias=False)})
+        net["head"].weight = net["words"].weight
+        if not late:
+            net["head"].weight = nn.Parameter(net["words"].weight.clone())
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        if late:
+            net["head"].weight = nn.Parameter(net["words"].weight.clone())
+        for _ in range(2):
+            trained(optimizer, F.cross_entropy(net["head"](net["words"](torch.arange(5))), torch.arange(5)))
+
+    report = inspected(lambda: program(late=True))
+    assert [(f.rule, "head.weight" in f.message) for f in report.findings] == [("AG404", True)]
+    calm(lambda: program(late=False))

@@ -155,3 +155,41 @@ def test_tied_after_the_optimizer():
         severity="warning", where=program,
     )  # fmt: skip
     calm(lambda: program(late=False))
+
+
+def test_weight_made_anew_of_its_own_values():
+    """Clipping a weight into a new Parameter replaces it; it is no copy that other means update."""
+
+    def program():
+        net = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 1))
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            trained(optimizer, net(torch.ones(2, 4)).sum())
+            net[0].weight = nn.Parameter(net[0].weight.clamp(-1, 1))
+
+    diagnosed(program, "AG405", "net[0].weight = nn.Parameter(", "0.weight", severity="warning")
+
+
+def test_state_of_what_a_group_let_go():
+    """Parameters put into a group in place of others leave the old ones' state behind."""
+
+    def program(clear):
+        net = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 1))
+        optimizer = torch.optim.Adam(net.parameters())
+        trained(optimizer, net(torch.ones(2, 4)).sum())
+        net[1] = nn.Linear(4, 1)
+        optimizer.param_groups[0]["params"] = list(net.parameters())
+        if clear:
+            optimizer.state.clear()
+        trained(optimizer, net(torch.ones(2, 4)).sum())
+        return optimizer
+
+    found = diagnosed(
+        lambda: program(clear=False), "AG405", "torch.optim.Adam(net.parameters())", "1.weight", "state",
+        severity="warning", where=program,
+    )  # fmt: skip
+    optimizer = program(clear=False)
+    assert len(optimizer.state) == 6
+    exec(found.fix.split("`")[1], {"optimizer": optimizer})
+    assert len(optimizer.state) == 4
+    calm(lambda: program(clear=True))

@@ -1,0 +1,136 @@
+"""`Report.gather()`: the reports of all ranks as one, on each of them."""
+
+import pytest
+import torch
+import torch.distributed as dist
+from torch import nn
+
+from autograd_inspector import inspect_optimizer
+from autograd_inspector.gathered import RanksReport
+
+from .ranks import run_ranks
+
+pytestmark = pytest.mark.skipif(not dist.is_available(), reason="this build of torch has no torch.distributed")
+
+
+@pytest.mark.parametrize("world", [2, 4])
+def test_one_placement_with_a_column_a_rank(tmp_path, world):
+    """Every rank gets the same; each column has what that rank holds, and the parts make up the whole."""
+    body = """
+    model = sharded()
+    optimizer = torch.optim.AdamW(model.parameters())
+    train(model, optimizer)
+    tell(inspect_optimizer(optimizer, model).gather().to_json())
+    """
+    told = run_ranks(tmp_path, world, body)
+    assert len(set(told)) == 1
+    report = RanksReport.from_json(told[0])
+    assert report.to_json() == told[0]
+    placement = report.placement
+    assert (placement.ranks, placement.world_size, placement.missing) == (tuple(range(world)), world, ())
+    assert [row.name for row in placement.rows] == ["0.weight", "0.bias", "2.weight", "2.bias"]
+    assert [sum(share.parameter for share in row.shares) for row in placement.rows] == [60, 20, 20, 4]
+    assert [sum(share.state for share in row.shares) for row in placement.rows] == [
+        2 * nbytes + 4 * world for nbytes in (60, 20, 20, 4)
+    ]
+    assert placement.differing == ()
+
+
+def test_what_ranks_should_have_in_common_is_marked(tmp_path):
+    """Another learning rate, a parameter in the optimizer of one rank only, and one that is frozen there."""
+    body = """
+    model = DistributedDataParallel(network())
+    given = list(model.parameters())
+    optimizer = torch.optim.SGD(given[rank:], lr=0.1 * (rank + 1))
+    given[3].requires_grad_(rank == 0)
+    rows = inspect_optimizer(optimizer, model).gather().placement.rows
+    tell([[row.name, list(map(str, row.differences))] for row in rows])
+    """
+    told, _ = run_ranks(tmp_path, 2, body)
+    rate = "lr: 0.1 on rank 0, 0.2 on rank 1"
+    assert told == [
+        ["0.weight", ["optimizer: SGD on rank 0, none on rank 1"]],
+        ["0.bias", [rate]],
+        ["2.weight", [rate]],
+        ["2.bias", ["requires_grad: True on rank 0, False on rank 1", rate]],
+    ]
+
+
+def test_a_rank_that_holds_nothing_has_an_empty_column(tmp_path):
+    """Its report has no rows: the gathered one has None there, and marks no difference."""
+    body = """
+    model = network()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    report = inspect_optimizer(optimizer, model) if rank == 0 else inspect_model(nn.ReLU())
+    placement = report.gather().placement
+    tell([placement.ranks, [[share is None for share in row.shares] for row in placement.rows],
+          placement.totals[1].all, len(placement.differing)])
+    """
+    assert run_ranks(tmp_path, 2, body) == [[[0, 1], [[False, True]] * 4, 0, 0]] * 2
+
+
+def test_a_rank_that_does_not_come_is_named_and_the_group_lives_on(tmp_path):
+    """One line after the timeout, whichever rank is missing; then collectives and the next gather() work."""
+    body = """
+    import time
+    report = inspect_model(network())
+    said = []
+    for absent in (1, 0):
+        if rank != absent:
+            started = time.monotonic()
+            try:
+                report.gather(timeout=1)
+            except TimeoutError as error:
+                said.append([str(error), time.monotonic() - started < 3])
+        dist.barrier()
+    total = torch.ones(1)
+    dist.all_reduce(total)
+    tell([said, total.item(), len(report.gather(timeout=20).placement.ranks)])
+    """
+    line = "gather: rank {} of 2 did not come within 1 s"
+    assert run_ranks(tmp_path, 2, body) == [[[[line.format(absent), True]], 2.0, 2] for absent in (1, 0)]
+
+
+def test_a_group_gathers_its_own_ranks(tmp_path):
+    """`group=`: the columns are the group's ranks; a process outside of it is told in one line."""
+    body = """
+    group = dist.new_group([1, 3])
+    try:
+        tell(inspect_model(network()).gather(group=group, timeout=20).placement.ranks)
+    except ValueError as error:
+        tell(str(error))
+    """
+    outside = "gather: this process is not in the given group"
+    assert run_ranks(tmp_path, 4, body) == [outside, [1, 3], outside, [1, 3]]
+
+
+def test_gathering_again_and_again_leaves_nothing_in_the_store(tmp_path):
+    """Each round has keys of its own and takes them away: the store does not grow in a long run."""
+    body = """
+    report = inspect_model(network())
+    store = dist.distributed_c10d._get_default_store()
+    report.gather(timeout=20)
+    dist.barrier()
+    before = store.num_keys()
+    dist.barrier()
+    for _ in range(5):
+        report.gather(timeout=20)
+    dist.barrier()
+    tell(store.num_keys() - before)
+    """
+    assert all(grown <= 5 for grown in run_ranks(tmp_path, 2, body))
+
+
+def test_without_a_process_group_there_is_one_column():
+    """A single process is rank 0 of one."""
+    net = nn.Linear(2, 1)
+    report = inspect_optimizer(torch.optim.SGD(net.parameters(), lr=0.1), net).gather()
+    assert (report.placement.ranks, report.placement.world_size) == ((0,), 1)
+    assert [row.shares[0].parameter for row in report.placement.rows] == [8, 4]
+
+
+@pytest.mark.parametrize("timeout", [0, -1, float("nan")])
+def test_timeout_is_a_positive_number(timeout):
+    """Anything else is one clear line."""
+    with pytest.raises(ValueError, match="timeout is a positive number of seconds"):
+        inspect_optimizer(torch.optim.SGD(nn.Linear(2, 1).parameters(), lr=0.1)).gather(timeout=timeout)
