@@ -81,6 +81,11 @@ $(STAMPS)/graphviz: $(STAMPS)/package
 	@bash scripts/install-graphviz.sh
 	@touch $@
 
+$(STAMPS)/browser: $(STAMPS)/package
+	@echo "[test] looking for a browser"
+	@bash scripts/install-browser.sh
+	@touch $@
+
 $(STAMPS)/bench: $(STAMPS)/package pyproject.toml constraints.txt
 	@echo "[bench] installing torchview, torchlens and torchvista to compare with"
 	@$(PIP) -c constraints.txt -e '.[bench]'
@@ -107,14 +112,17 @@ lint: setup
 	@echo "[lint 5/5] biome"
 	@cd $(FRONT) && npm run --silent lint
 
+# The browser's tests have a run of their own: Playwright keeps an event loop open, which others may not meet.
 # pytest is last, so that its closing line is.
-test: lint
-	@echo "[test 1/3] vitest"
+test: lint $(STAMPS)/browser
+	@echo "[test 1/4] vitest"
 	@cd $(FRONT) && npm run --silent test
-	@echo "[test 2/3] the tutorials, each run from the top"
+	@echo "[test 2/4] the tutorials, each run from the top"
 	@$(OFFLINE) $(BIN)/python -m pytest --nbval-lax notebooks -p no:cacheprovider
-	@echo "[test 3/3] pytest"
-	@$(OFFLINE) $(BIN)/python -m pytest
+	@echo "[test 3/4] a real JupyterLab in a real browser"
+	@$(OFFLINE) $(BIN)/python -m pytest -m ui tests/ui
+	@echo "[test 4/4] pytest"
+	@$(OFFLINE) $(BIN)/python -m pytest -m "not ui"
 
 fuzz: setup
 	@$(OFFLINE) $(BIN)/python -m tests.fuzz --count 100000
