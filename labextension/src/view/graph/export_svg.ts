@@ -32,7 +32,6 @@ export function standalone(
   host.append(layer.root);
   layer.cull(scene, camera);
   const picture = layer.root;
-  picture.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   picture.setAttribute("viewBox", `0 0 ${scene.width} ${scene.height}`);
   picture.setAttribute("width", String(scene.width));
   picture.setAttribute("height", String(scene.height));
