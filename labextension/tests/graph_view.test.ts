@@ -59,17 +59,18 @@ test("a click chooses a node and tells its id, one on the background lets go", (
 
 test("the toggle opens a box and closes it again", () => {
   open(real("severed"));
+  view.expandTo(2);
   expect(named("encoder").getAttribute("aria-expanded")).toBe("false");
   click(named("encoder").querySelector(".ai-toggle rect")!);
   expect(named("encoder").getAttribute("aria-expanded")).toBe("true");
-  expect(labels().join()).toContain("relu");
+  expect(labels().join()).toContain("ReLU");
   click(named("encoder").querySelector(".ai-toggle rect")!);
   expect(named("encoder").getAttribute("aria-expanded")).toBe("false");
 });
 
 test("arrow keys walk along the wires, Enter opens, Escape closes", () => {
   open(real("severed"));
-  (named("encoder") as SVGElement).focus();
+  view.expandTo(2);
   click(named("encoder"));
   press("ArrowUp");
   expect(document.activeElement!.getAttribute("aria-label")).toContain("randn");
@@ -84,6 +85,8 @@ test("arrow keys walk along the wires, Enter opens, Escape closes", () => {
 
 test("from everywhere the arrow keys reach every box", () => {
   open(real("severed"));
+  view.expandTo(2);
+  view.fit();
   const reached = new Set<string>();
   const queue = [boxes()[0]!.getAttribute("data-item")!];
   while (queue.length > 0) {
@@ -101,6 +104,7 @@ test("from everywhere the arrow keys reach every box", () => {
 
 test("cuts are drawn with their cause, and dashed after it", () => {
   open(real("severed"));
+  view.fit();
   const causes = all("[aria-label^='gradient is cut']").map((cut) => cut.textContent);
   expect(causes.join()).toMatch(/detached.*non-differentiable|non-differentiable.*detached/);
   expect(all(".ai-wire-severed .ai-way").length).toBeGreaterThan(0);
@@ -149,6 +153,7 @@ test("search finds by name, module, grad_fn and op", () => {
 
 test("filters and the timeline dim what they are not about", () => {
   open(real("version"));
+  view.expandAll();
   view.filter({ parameters: true });
   expect(named("sigmoid").classList.contains("ai-dim")).toBe(true);
   expect(named("weight").classList.contains("ai-dim")).toBe(false);
@@ -163,6 +168,7 @@ test("filters and the timeline dim what they are not about", () => {
 
 test("the way of gradient goes from a node to the loss and to its parameters", () => {
   open(real("version"));
+  view.expandAll();
   view.path(Number(named("sigmoid").getAttribute("data-node")));
   for (const text of ["weight", "bias", "linear", "pow", "sum"]) {
     expect(named(text).classList.contains("ai-dim")).toBe(false);
