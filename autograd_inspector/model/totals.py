@@ -42,12 +42,6 @@ class Totals(Struct, frozen=True):
 
 def totals_of(placement: Placement) -> Totals:
     """Add up."""
-    pairs = list(_tensors(placement.rows))
-    devices: dict[str, list[Entry]] = {}
-    dtypes: dict[str, list[Entry]] = {}
-    for entry in pairs:
-        devices.setdefault(entry[2].device, []).append(entry)
-        dtypes.setdefault(entry[2].dtype, []).append(entry)
     groups: dict[str, list[ParameterRow]] = {}
     modules: dict[str, list[ParameterRow]] = {}
     types = {optimizer.id: optimizer.type for optimizer in placement.optimizers}
@@ -60,12 +54,20 @@ def totals_of(placement: Placement) -> Totals:
         for module in dict.fromkeys(parent for name in row.names for parent in _parents(name)):
             modules.setdefault(module, []).append(row)
     return Totals(
-        _total(pairs, whole=True),
-        {device: _total(members, whole=True) for device, members in devices.items()},
-        {dtype: _total(members, whole=True) for dtype, members in dtypes.items()},
+        _total(_tensors(placement.rows), whole=True),
+        bytes_by(placement, "device"),
+        bytes_by(placement, "dtype"),
         {group: _total(_tensors(rows), whole=False) for group, rows in groups.items()},
         {module: _total(_tensors(rows), whole=False) for module, rows in modules.items()},
     )
+
+
+def bytes_by(placement: Placement, what: Literal["device", "dtype"]) -> dict[str, Total]:
+    """The whole by what its tensors are or where they live; all that a chart needs of the totals."""
+    parts: dict[str, list[Entry]] = {}
+    for entry in _tensors(placement.rows):
+        parts.setdefault(getattr(entry[2], what), []).append(entry)
+    return {key: _total(members, whole=True) for key, members in parts.items()}
 
 
 def bytes_of(rows: Iterable[ParameterRow]) -> Total:

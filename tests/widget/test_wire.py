@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -142,3 +143,15 @@ def test_events_tell_modes_backward_and_steps(detached):
     kinds = [read["strings"][kind] for kind in read["events"]["kind"]]
     assert [kind for kind in kinds if kind in {"mode", "backward", "step"}] == ["mode", "mode", "backward", "step"]
     assert read["events"]["at"] == sorted(read["events"]["at"])
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_the_collector_is_left_as_it_was(broken, on):
+    """Encoding pauses it; whether the program had it on is the program's affair."""
+    was = gc.isenabled()
+    try:
+        (gc.enable if on else gc.disable)()
+        encoded(broken)
+        assert gc.isenabled() is on
+    finally:
+        (gc.enable if was else gc.disable)()

@@ -100,7 +100,7 @@ export class Labels {
     switch (box.kind) {
       case "module": {
         const call = this.calls.get(box.call)!;
-        return [this.moduleName(box), joined(shown(call.type), ...contents(box))];
+        return [this.moduleName(box), joined(shown(call.type), ...contents(box, call.type))];
       }
       case "repeat": {
         const units = unitsOf(box);
@@ -154,15 +154,21 @@ function slant(box: Box): number {
   return kind === "input" || kind === "function" || kind === "step" || kind === "gradient" ? 14 : 0;
 }
 
-function contents(box: Box): string[] {
-  let [ops, parameters] = [0, 0];
+/** How much is inside; of a single op its name, unless the class says it. */
+function contents(box: Box, type = ""): string[] {
+  let [ops, parameters, name] = [0, 0, ""];
   const visit = (at: Box): void => {
     if (at.node?.kind === "parameter") parameters++;
-    else if (at.node && !isLeaf(at.node)) ops++;
+    else if (at.node && !isLeaf(at.node)) {
+      ops++;
+      name = opName(at.node.name);
+    }
     for (const child of at.children) visit(child);
   };
   visit(box);
-  return [ops ? counted(ops, "op") : "", parameters ? counted(parameters, "parameter") : ""];
+  const alike = name.replaceAll("_", "") === type.toLowerCase();
+  const said = ops === 1 ? (alike ? "" : name) : ops > 1 ? counted(ops, "op") : "";
+  return [said, parameters ? counted(parameters, "parameter") : ""];
 }
 
 function unitsOf(box: Box): Box[] {

@@ -7,9 +7,9 @@ import type { Item, Scene, Wire } from "../../layout/scene";
 import { type Camera, overlap } from "./camera";
 import type { Facts } from "./facts";
 import { isTroubled, lookOf, outline } from "./looks";
-import { FONT } from "./measure";
+import { FONT, penOf } from "./measure";
 import { bounds } from "./svg_layer";
-import { wayOf } from "./ways";
+import { tipsOf, wayOf } from "./ways";
 
 /** Smaller than this on the screen, text and shapes say nothing. */
 const READABLE = 0.4;
@@ -39,7 +39,7 @@ export class CanvasLayer {
     dim: (item: Item) => boolean,
     chosen: (item: Item) => boolean,
   ): void {
-    const pen = this.root.getContext("2d");
+    const pen = penOf(this.root);
     if (!pen) return;
     const ratio = globalThis.devicePixelRatio || 1;
     const [w, h] = [Math.round(camera.width * ratio), Math.round(camera.height * ratio)];
@@ -95,6 +95,9 @@ export class CanvasLayer {
       pen.strokeStyle = this.colour(wire.hot ? "hot" : name);
       pen.setLineDash(wire.kind === "severed" ? [5, 4] : []);
       pen.stroke(this.way(wire));
+      if (camera.k < READABLE) continue;
+      pen.fillStyle = pen.strokeStyle;
+      pen.fill(new Path2D(tipsOf(wire)));
     }
     pen.setLineDash([]);
   }

@@ -32,17 +32,24 @@ export function standalone(
   host.append(layer.root);
   layer.cull(scene, camera);
   const picture = layer.root;
-  picture.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   picture.setAttribute("viewBox", `0 0 ${scene.width} ${scene.height}`);
   picture.setAttribute("width", String(scene.width));
   picture.setAttribute("height", String(scene.height));
   const paper = getComputedStyle(host).getPropertyValue("--ai-paper").trim() || "#fff";
+  // The class of an element and of its parent decide how it looks.
+  const known = new Map<string, [string, string][]>();
   for (const element of picture.querySelectorAll<SVGElement>("path, rect, text")) {
-    const style = getComputedStyle(element);
-    for (const name of WRITTEN) {
-      const value = style.getPropertyValue(name);
-      if (value && !element.getAttribute(name)?.startsWith("url"))
-        element.setAttribute(name, value);
+    const parent = element.parentElement!;
+    const key = `${element.tagName} ${element.getAttribute("class")} < ${parent.getAttribute("class")}`;
+    let values = known.get(key);
+    if (!values) {
+      const style = getComputedStyle(element);
+      values = WRITTEN.map((name): [string, string] => [name, style.getPropertyValue(name)]);
+      known.set(key, values);
+    }
+    for (const [name, value] of values) {
+      const own = element.getAttribute(name)?.startsWith("url");
+      if (value && !own) element.setAttribute(name, value);
     }
   }
   for (const element of picture.querySelectorAll("*")) {

@@ -92,6 +92,7 @@ export function createGraphView(
     fit() {
       const { width, height } = picture.scene;
       camera.show({ left: 0, top: 0, right: width, bottom: height });
+      picture.paint();
     },
     svg: () => standalone(picture.stage, picture.scene, layout.labels, picture.facts),
     destroy() {

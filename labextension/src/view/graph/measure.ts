@@ -4,10 +4,13 @@ import { type Measure, roughly } from "../../layout/text";
 
 export const FONT = { title: "600 12.5px", small: "11px" };
 
+/** jsdom has no canvas, and says so loudly. */
+export function penOf(canvas: HTMLCanvasElement): CanvasRenderingContext2D | null {
+  return /jsdom/.test(navigator.userAgent) ? null : canvas.getContext("2d");
+}
+
 export function measureIn(host: HTMLElement): Measure {
-  // jsdom has no canvas, and says so loudly.
-  if (/jsdom/.test(globalThis.navigator?.userAgent ?? "")) return roughly;
-  const pen = document.createElement("canvas").getContext("2d");
+  const pen = penOf(document.createElement("canvas"));
   if (!pen) return roughly;
   const family = getComputedStyle(host).fontFamily || "sans-serif";
   const known = { title: new Map<string, number>(), small: new Map<string, number>() };

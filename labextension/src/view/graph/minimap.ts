@@ -2,6 +2,7 @@
 
 import type { Item, Scene } from "../../layout/scene";
 import type { Camera } from "./camera";
+import { penOf } from "./measure";
 
 const [WIDTH, HEIGHT] = [132, 120];
 
@@ -44,7 +45,7 @@ export class Minimap {
     }
     this.root.style.width = `${w}px`;
     this.root.style.height = `${h}px`;
-    const pen = this.base.getContext("2d");
+    const pen = penOf(this.base);
     if (!pen) return;
     pen.scale(ratio * this.scale, ratio * this.scale);
     const least = 1 / this.scale;
@@ -62,7 +63,7 @@ export class Minimap {
     const all =
       seen.left <= 0 && seen.top <= 0 && seen.right >= scene.width && seen.bottom >= scene.height;
     this.root.hidden = all;
-    const pen = all ? null : this.root.getContext("2d");
+    const pen = all ? null : penOf(this.root);
     if (!pen) return;
     const ratio = (globalThis.devicePixelRatio || 1) * this.scale;
     pen.setTransform(1, 0, 0, 1, 0, 0);

@@ -152,6 +152,7 @@ export class Picture {
     if (problem && !inside(problem, seen)) {
       this.camera.centre(problem.x + problem.width / 2, problem.y + HEAD);
     }
+    this.paint();
   }
 
   /** What is seen moved; painted at the browser's next frame. */

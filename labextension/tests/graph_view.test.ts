@@ -1,0 +1,223 @@
+/** The graph in a page: what can be reached, said, opened, marked and exported. */
+
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { CaptureGraph } from "../src/model/graph";
+import type { GraphView } from "../src/model/graph_view";
+import { createGraphView } from "../src/view/graph";
+import { edge, node, real } from "./layout/graphs";
+
+let host: HTMLElement;
+let view: GraphView;
+const onSelect = vi.fn();
+
+function open(graph: CaptureGraph): void {
+  view = createGraphView(host, graph, { onSelect });
+}
+
+const all = (query: string): Element[] => [...host.querySelectorAll(query)];
+const boxes = (): Element[] => all("[data-node]");
+const named = (text: string): Element => boxes().find((box) => box.textContent!.includes(text))!;
+const labels = (): string[] => boxes().map((box) => box.getAttribute("aria-label")!);
+const click = (target: Element, type = "click"): unknown =>
+  target.dispatchEvent(new MouseEvent(type, { bubbles: true }));
+const press = (key: string): unknown =>
+  document.activeElement!.dispatchEvent(
+    new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }),
+  );
+
+beforeEach(() => {
+  host = document.createElement("div");
+  document.body.append(host);
+  onSelect.mockReset();
+});
+
+afterEach(() => {
+  view.destroy();
+  host.remove();
+});
+
+test("every visible box is a named button, and one of them is the tab stop", () => {
+  open(real("severed"));
+  expect(boxes().length).toBeGreaterThanOrEqual(10);
+  for (const box of boxes()) {
+    expect(box.getAttribute("role")).toBe("button");
+    expect(box.getAttribute("aria-label")).not.toBe("");
+    expect(box.getAttribute("aria-pressed")).toBe("false");
+  }
+  expect(all('[data-node][tabindex="0"]')).toHaveLength(1);
+});
+
+test("a click chooses a node and tells its id, one on the background lets go", () => {
+  open(real("version"));
+  click(named("sigmoid"));
+  const id = Number(named("sigmoid").getAttribute("data-node"));
+  expect(onSelect).toHaveBeenLastCalledWith(id);
+  expect(named("sigmoid").getAttribute("aria-pressed")).toBe("true");
+  click(all(".ai-graph-view")[0]!);
+  expect(onSelect).toHaveBeenLastCalledWith(null);
+});
+
+test("the toggle opens a box and closes it again", () => {
+  open(real("severed"));
+  view.expandTo(2);
+  expect(named("encoder").getAttribute("aria-expanded")).toBe("false");
+  click(named("encoder").querySelector(".ai-toggle rect")!);
+  expect(named("encoder").getAttribute("aria-expanded")).toBe("true");
+  expect(labels().join()).toContain("ReLU");
+  click(named("encoder").querySelector(".ai-toggle rect")!);
+  expect(named("encoder").getAttribute("aria-expanded")).toBe("false");
+});
+
+test("arrow keys walk along the wires, Enter opens, Escape closes", () => {
+  open(real("severed"));
+  view.expandTo(2);
+  click(named("encoder"));
+  press("ArrowUp");
+  expect(document.activeElement!.getAttribute("aria-label")).toContain("randn");
+  press("ArrowDown");
+  expect(document.activeElement!.textContent).not.toContain("randn");
+  click(named("encoder"));
+  press("Enter");
+  expect(named("encoder").getAttribute("aria-expanded")).toBe("true");
+  press("Escape");
+  expect(named("encoder").getAttribute("aria-expanded")).toBe("false");
+});
+
+test("from everywhere the arrow keys reach every box", () => {
+  open(real("severed"));
+  view.expandTo(2);
+  view.fit();
+  const reached = new Set<string>();
+  const queue = [boxes()[0]!.getAttribute("data-item")!];
+  while (queue.length > 0) {
+    const id = queue.pop()!;
+    if (reached.has(id)) continue;
+    reached.add(id);
+    for (const key of ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"]) {
+      click(all(`[data-item="${id}"]`)[0]!);
+      press(key);
+      queue.push(document.activeElement!.getAttribute("data-item")!);
+    }
+  }
+  expect(reached.size).toBe(boxes().length);
+});
+
+test("cuts are drawn with their cause, and dashed after it", () => {
+  open(real("severed"));
+  view.fit();
+  const causes = all("[aria-label^='gradient is cut']").map((cut) => cut.textContent);
+  expect(causes.join()).toMatch(/detached.*non-differentiable|non-differentiable.*detached/);
+  expect(all(".ai-wire-severed .ai-way").length).toBeGreaterThan(0);
+});
+
+test("regions are shaded, and the legend says of what, and of nothing else", () => {
+  open(real("severed"));
+  expect(all(".ai-region").length).toBeGreaterThan(0);
+  const legend = all(".ai-legend")[0]!.textContent!;
+  expect(legend).toContain("under no_grad");
+  expect(legend).toContain("optimizer step");
+  expect(legend).not.toContain("buffer");
+});
+
+test("a node inside a closed box is revealed when it is selected with focus", () => {
+  const graph = real("gpt2");
+  open(graph);
+  const inner = graph.nodes.find((n) => n.path === "transformer.h.7.attn" && n.kind === "op")!;
+  expect(all(`[data-node="${inner.id}"]`)).toHaveLength(0);
+  view.select([inner.id], { focus: true });
+  expect(all(`[data-node="${inner.id}"]`)[0]!.getAttribute("aria-pressed")).toBe("true");
+});
+
+test("a closed box stands for what is selected inside it", () => {
+  const graph = real("gpt2");
+  open(graph);
+  view.select([graph.nodes.find((n) => n.path === "transformer.h.7.attn")!.id]);
+  expect(named("×12").getAttribute("aria-pressed")).toBe("true");
+});
+
+test("search finds by name, module, grad_fn and op", () => {
+  const graph = real("gpt2");
+  open(graph);
+  expect(view.search("cross_entropy")).toHaveLength(1);
+  expect(view.search("h.3.attn").length).toBeGreaterThan(5);
+  expect(view.search("NllLoss")).toHaveLength(1);
+  expect(view.search("h.3.attn").length).toBeGreaterThan(0);
+  expect(
+    all(".ai-found")
+      .map((found) => found.textContent)
+      .join(),
+  ).toContain("×12");
+  expect(view.search("  ")).toEqual([]);
+  expect(all(".ai-found")).toEqual([]);
+});
+
+test("filters and the timeline dim what they are not about", () => {
+  open(real("version"));
+  view.expandAll();
+  view.filter({ parameters: true });
+  expect(named("sigmoid").classList.contains("ai-dim")).toBe(true);
+  expect(named("weight").classList.contains("ai-dim")).toBe(false);
+  view.filter({});
+  expect(all(".ai-dim")).toEqual([]);
+  view.greyAfter(2);
+  expect(named("randn").classList.contains("ai-dim")).toBe(false);
+  expect(named("mul_").classList.contains("ai-dim")).toBe(true);
+  view.greyAfter(null);
+  expect(all(".ai-dim")).toEqual([]);
+});
+
+test("the way of gradient goes from a node to the loss and to its parameters", () => {
+  open(real("version"));
+  view.expandAll();
+  view.path(Number(named("sigmoid").getAttribute("data-node")));
+  for (const text of ["weight", "bias", "linear", "pow", "sum"]) {
+    expect(named(text).classList.contains("ai-dim")).toBe(false);
+  }
+  for (const text of ["randn", "mul_"]) expect(named(text).classList.contains("ai-dim")).toBe(true);
+  expect(all(".ai-hot").length).toBeGreaterThan(3);
+  view.path(null);
+  expect(all(".ai-hot, .ai-dim")).toEqual([]);
+});
+
+test("depth, all, and only the problem", () => {
+  open(real("severed"));
+  view.expandTo(1);
+  const few = boxes().length;
+  view.expandAll();
+  expect(boxes().length).toBeGreaterThan(few);
+  view.onlyProblems(true);
+  expect(named("detach").classList.contains("ai-dim")).toBe(false);
+  expect(named("randn").classList.contains("ai-dim")).toBe(true);
+});
+
+test("the exported picture stands alone: no style sheet, no script, no handles of the page", () => {
+  open(real("severed"));
+  const text = view.svg();
+  const parsed = new DOMParser().parseFromString(text, "image/svg+xml");
+  expect(parsed.querySelector("parsererror")).toBeNull();
+  expect(parsed.documentElement.getAttribute("viewBox")).toMatch(/^0 0 \d+ \d+$/);
+  expect(text).not.toMatch(/var\(|class=|tabindex/);
+  expect(text).toContain("detached");
+});
+
+test("hostile names are text", () => {
+  const name = `<img src=x onerror=alert(1)></text><script>alert(1)</script>`;
+  open({
+    nodes: [node(0, { name }), node(1, { name: "b" })],
+    edges: [edge(0, 1)],
+    calls: [],
+    models: [],
+  });
+  expect(all("img, script")).toEqual([]);
+  expect(host.textContent).toContain("<img src=x");
+});
+
+test("an empty graph is shown, and all its doors work", () => {
+  open({ nodes: [], edges: [], calls: [], models: [] });
+  view.expandAll();
+  view.expandTo(2);
+  view.onlyProblems(true);
+  view.path(null);
+  view.fit();
+  expect(view.svg()).toContain("<svg");
+});
