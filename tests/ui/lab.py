@@ -99,7 +99,7 @@ def command(page: Page, name: str, arguments: dict[str, object] | None = None) -
 def in_dark(page: Page) -> None:
     """Switch JupyterLab to its dark theme."""
     command(page, "apputils:change-theme", {"theme": "JupyterLab Dark"})
-    page.wait_for_selector("body[data-jp-theme-light='false']")
+    page.wait_for_selector("body[data-jp-theme-light='false']", state="attached")
 
 
 def _free_port() -> int:
