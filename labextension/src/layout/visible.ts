@@ -95,13 +95,22 @@ export function standIns(tree: Tree, open: Open): Box[] {
 }
 
 function groups(tree: Tree, chosen: (box: Box) => boolean): number[] {
-  return tree.boxes.filter((box) => box.children.length > 0 && chosen(box)).map((box) => box.id);
+  const found: number[] = [];
+  for (const box of tree.boxes) if (box.children.length > 0 && chosen(box)) found.push(box.id);
+  return found;
 }
 
 /** Nobody opens these to understand a model. */
 function quiet(box: Box): boolean {
-  if (box.kind === "module") return box.children.filter((child) => !isParameter(child)).length < 2;
+  if (box.kind === "module") return opsIn(box) < 2;
   return box.kind === "crowd" || box.kind === "apart" || box.kind === "run";
+}
+
+/** Children but for the tensors. */
+function opsIn(box: Box): number {
+  let count = 0;
+  for (const child of box.children) if (!isParameter(child)) count++;
+  return count;
 }
 
 /** Also several at once. */
