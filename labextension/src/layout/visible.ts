@@ -85,12 +85,12 @@ export function count(tree: Tree, open: Open): number {
 /** The box that stands for each box: itself, or the outermost closed one around it. */
 export function standIns(tree: Tree, open: Open): Box[] {
   const result: Box[] = new Array(tree.boxes.length);
-  const visit = (box: Box, closed: Box | null): void => {
-    result[box.id] = closed ?? box;
-    const inside = closed ?? (open.has(box.id) ? null : box);
-    for (const child of box.children) visit(child, inside);
-  };
-  visit(tree.root, null);
+  // Boxes come before what they contain.
+  for (const box of tree.boxes) {
+    const around = box.parent;
+    const standIn = around ? result[around.id]! : box;
+    result[box.id] = around && standIn === around && open.has(around.id) ? box : standIn;
+  }
   return result;
 }
 
