@@ -62,7 +62,10 @@ def test_selection_is_shared_with_python(page, lab):
     """What is clicked is `widget.selected` in the kernel; `widget.select` in the kernel is shown."""
     inspected = f"{DETACHED}\nimport autograd_inspector\nwith autograd_inspector.inspect() as inspection:\n"
     inspected += "    head(encoder(torch.ones(2, 4))).sum().backward()\nwidget = inspection.report.widget()\nwidget"
-    opened(page, lab.notebook("selected.ipynb", inspected, "print('selected', widget.selected)", "_ = widget.select('sum')"))
+    opened(
+        page,
+        lab.notebook("selected.ipynb", inspected, "print('selected', widget.selected)", "_ = widget.select('sum')"),
+    )
     page.wait_for_selector(READY, timeout=RUN)
     widget = page.locator(READY).first
     pressed = widget.locator("[data-node][aria-pressed='true']")
@@ -107,5 +110,7 @@ def test_accessible(page, widget, axe, shots, dark):
         page.wait_for_timeout(300)  # Transitions end.
         widget.screenshot(path=str(shots / f"widget-{name.lower()}-{'dark' if dark else 'light'}.png"))
         found = page.evaluate("() => axe.run('.autograd-inspector')")
-        said = [(violation["id"], [node["html"][:200] for node in violation["nodes"]]) for violation in found["violations"]]
+        said = [
+            (violation["id"], [node["html"][:200] for node in violation["nodes"]]) for violation in found["violations"]
+        ]
         assert said == [], name
