@@ -85,23 +85,32 @@ export function count(tree: Tree, open: Open): number {
 /** The box that stands for each box: itself, or the outermost closed one around it. */
 export function standIns(tree: Tree, open: Open): Box[] {
   const result: Box[] = new Array(tree.boxes.length);
-  const visit = (box: Box, closed: Box | null): void => {
-    result[box.id] = closed ?? box;
-    const inside = closed ?? (open.has(box.id) ? null : box);
-    for (const child of box.children) visit(child, inside);
-  };
-  visit(tree.root, null);
+  // Boxes come before what they contain.
+  for (const box of tree.boxes) {
+    const around = box.parent;
+    const standIn = around ? result[around.id]! : box;
+    result[box.id] = around && standIn === around && open.has(around.id) ? box : standIn;
+  }
   return result;
 }
 
 function groups(tree: Tree, chosen: (box: Box) => boolean): number[] {
-  return tree.boxes.filter((box) => box.children.length > 0 && chosen(box)).map((box) => box.id);
+  const found: number[] = [];
+  for (const box of tree.boxes) if (box.children.length > 0 && chosen(box)) found.push(box.id);
+  return found;
 }
 
 /** Nobody opens these to understand a model. */
 function quiet(box: Box): boolean {
-  if (box.kind === "module") return box.children.filter((child) => !isParameter(child)).length < 2;
+  if (box.kind === "module") return opsIn(box) < 2;
   return box.kind === "crowd" || box.kind === "apart" || box.kind === "run";
+}
+
+/** Children but for the tensors. */
+function opsIn(box: Box): number {
+  let count = 0;
+  for (const child of box.children) if (!isParameter(child)) count++;
+  return count;
 }
 
 /** Also several at once. */

@@ -17,7 +17,12 @@ export function solve(problem: Problem): Answer {
   const rows = makeRows(problem, arcs, rank(problem, arcs));
   orderRows(rows);
   const middle = placeCells(rows);
-  const left = Math.min(...problem.width.map((width, at) => middle[at]! - width / 2), ...middle);
+  // Points of trunks have no width; there can be too many of them for a spread.
+  const leftOf = (at: number): number => middle[at]! - (problem.width[at] ?? 0) / 2;
+  const left = middle.reduce(
+    (least, _, at) => Math.min(least, leftOf(at)),
+    Number.POSITIVE_INFINITY,
+  );
   const x = problem.width.map((width, at) => Math.round(middle[at]! - width / 2 - left));
   const cellX = middle.map((value) => Math.round(value - left));
   const ends = fixEnds(problem, rows, cellX);
@@ -45,7 +50,10 @@ export function solve(problem: Problem): Answer {
     };
     return { wire: trunk.wire, route };
   });
-  const width = Math.max(0, ...problem.width.map((own, at) => x[at]! + own), ...cellX);
+  const width = cellX.reduce(
+    (most, middle, at) => Math.max(most, at < x.length ? x[at]! + problem.width[at]! : middle),
+    0,
+  );
   return { x, y, width, height: bottoms.at(-1) ?? 0, tops, bottoms, routes };
 }
 

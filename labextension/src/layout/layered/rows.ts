@@ -73,7 +73,10 @@ export function makeRows(problem: Problem, arcs: Arc[], elementRanks: number[]):
       });
     }
   }
-  const rows: number[][] = Array.from({ length: Math.max(-1, ...ranks) + 1 }, () => []);
+  const rows: number[][] = Array.from(
+    { length: ranks.reduce((last, row) => Math.max(last, row), -1) + 1 },
+    () => [],
+  );
   ranks.forEach((row, cell) => {
     rows[row]!.push(cell);
   });

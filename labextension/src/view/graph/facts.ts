@@ -43,16 +43,31 @@ function factsOf(box: Box, facts: Facts[]): Facts {
       ops: leaf ? 0 : 1,
     };
   }
-  const inside = box.children.map((child) => facts[child.id]!);
-  const busy = inside.filter((one) => one.ops > 0);
-  const regions = new Set(busy.map((one) => one.region));
-  return {
-    tracked: (busy.length > 0 ? busy : inside).some((one) => one.tracked),
-    root: inside.some((one) => one.root),
-    hooks: inside.reduce((sum, one) => sum + one.hooks, 0),
-    recomputed: busy.length > 0 && busy.every((one) => one.recomputed),
-    region: regions.size === 1 ? [...regions][0]! : "",
-    op: Math.min(...inside.map((one) => one.op)),
-    ops: busy.length,
+  const all: Facts = {
+    tracked: false,
+    root: false,
+    hooks: 0,
+    recomputed: true,
+    region: "",
+    op: Number.MAX_SAFE_INTEGER,
+    ops: 0,
   };
+  let leafTracked = false;
+  for (const child of box.children) {
+    const one = facts[child.id]!;
+    all.root ||= one.root;
+    all.hooks += one.hooks;
+    all.op = Math.min(all.op, one.op);
+    if (one.ops === 0) {
+      leafTracked ||= one.tracked;
+      continue;
+    }
+    all.tracked ||= one.tracked;
+    all.recomputed &&= one.recomputed;
+    if (all.ops === 0) all.region = one.region;
+    else if (all.region !== one.region) all.region = "";
+    all.ops++;
+  }
+  if (all.ops === 0) return { ...all, tracked: leafTracked, recomputed: false };
+  return all;
 }

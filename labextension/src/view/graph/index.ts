@@ -89,11 +89,7 @@ export function createGraphView(
       picture.highlight(nodes ? hot : undefined);
       picture.mark();
     },
-    fit() {
-      const { width, height } = picture.scene;
-      camera.show({ left: 0, top: 0, right: width, bottom: height });
-      picture.paint();
-    },
+    fit: () => picture.fit(),
     svg: () => standalone(picture.stage, picture.scene, layout.labels, picture.facts),
     destroy() {
       observer?.disconnect();
@@ -141,7 +137,7 @@ function onKey(
       camera.zoom(0.8);
       return true;
     case "0":
-      camera.show({ left: 0, top: 0, right: scene.width, bottom: scene.height });
+      picture.fit();
       return true;
     default:
       return false;
@@ -152,16 +148,10 @@ function zoomButtons(picture: Picture): HTMLElement {
   const { camera } = picture;
   const bar = document.createElement("div");
   bar.className = "ai-zoom";
-  const whole = () => ({
-    left: 0,
-    top: 0,
-    right: picture.scene.width,
-    bottom: picture.scene.height,
-  });
   const actions: [string, string, () => void][] = [
     ["+", "Zoom in", () => camera.zoom(1.25)],
     ["−", "Zoom out", () => camera.zoom(0.8)],
-    ["⤢", "Fit", () => camera.show(whole())],
+    ["⤢", "Fit", () => picture.fit()],
   ];
   for (const [sign, name, act] of actions) {
     const button = document.createElement("button");

@@ -46,6 +46,8 @@ export class Picture {
   private frame = 0;
   private rest: ReturnType<typeof setTimeout> | undefined;
   private placed = false;
+  private standing = "";
+  private again = (): void => {};
 
   constructor(
     host: HTMLElement,
@@ -134,11 +136,13 @@ export class Picture {
 
   resize(width: number, height: number): void {
     if (width === 0 || height === 0) return;
+    const untouched = this.standing === this.stand();
     [this.camera.width, this.camera.height] = [width, height];
     if (!this.placed) {
       this.placed = true;
       this.start();
-    } else this.moved();
+    } else if (untouched) this.again();
+    else this.moved();
   }
 
   /** All, if that can be read; else what went wrong, or the beginning. */
@@ -152,7 +156,25 @@ export class Picture {
     if (problem && !inside(problem, seen)) {
       this.camera.centre(problem.x + problem.width / 2, problem.y + HEAD);
     }
+    this.settle(() => this.start());
+  }
+
+  fit(): void {
+    const { width, height } = this.scene;
+    this.camera.show({ left: 0, top: 0, right: width, bottom: height });
+    this.settle(() => this.fit());
+  }
+
+  /** As long as nobody moves the picture, it is placed anew when its room changes. */
+  private settle(again: () => void): void {
+    this.again = again;
+    this.standing = this.stand();
     this.paint();
+  }
+
+  private stand(): string {
+    const { k, x, y } = this.camera;
+    return `${k} ${x} ${y}`;
   }
 
   /** What is seen moved; painted at the browser's next frame. */
