@@ -2,6 +2,7 @@
 
 import { type Measure, roughly } from "../../layout/text";
 
+const FALLBACK = "system-ui, sans-serif";
 export const FONT = { title: "600 12.5px", small: "11px" };
 
 /** jsdom has no canvas, and says so loudly. */
@@ -12,7 +13,7 @@ export function penOf(canvas: HTMLCanvasElement): CanvasRenderingContext2D | nul
 export function measureIn(host: HTMLElement): Measure {
   const pen = penOf(document.createElement("canvas"));
   if (!pen) return roughly;
-  const family = getComputedStyle(host).fontFamily || "sans-serif";
+  const family = familyIn(host);
   const known = { title: new Map<string, number>(), small: new Map<string, number>() };
   let current = "";
   return (text, role) => {
@@ -25,4 +26,15 @@ export function measureIn(host: HTMLElement): Measure {
     }
     return width;
   };
+}
+
+/** The font of the picture, asked of the page itself as long as the picture is not part of it. */
+function familyIn(host: HTMLElement): string {
+  if (host.isConnected) return getComputedStyle(host).fontFamily || FALLBACK;
+  const probe = document.createElement("span");
+  probe.style.fontFamily = `var(--jp-ui-font-family, var(--vscode-font-family, ${FALLBACK}))`;
+  document.body.append(probe);
+  const family = getComputedStyle(probe).fontFamily;
+  probe.remove();
+  return family || FALLBACK;
 }
