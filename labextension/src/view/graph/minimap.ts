@@ -5,6 +5,7 @@ import type { Camera } from "./camera";
 import { penOf } from "./measure";
 
 const [WIDTH, HEIGHT] = [132, 120];
+const ROOMY = 480;
 
 export class Minimap {
   readonly root = document.createElement("canvas");
@@ -34,7 +35,9 @@ export class Minimap {
   /** The picture changed. */
   draw(scene: Scene): void {
     const ratio = globalThis.devicePixelRatio || 1;
-    this.scale = Math.min(WIDTH / scene.width, HEIGHT / scene.height);
+    // A low pane has no room to give away.
+    const room = Math.min(1, (this.root.parentElement?.clientHeight || ROOMY) / ROOMY);
+    this.scale = room * Math.min(WIDTH / scene.width, HEIGHT / scene.height);
     const [w, h] = [
       Math.max(scene.width * this.scale, 14),
       Math.max(scene.height * this.scale, 14),
