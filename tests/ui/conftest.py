@@ -5,8 +5,11 @@ from __future__ import annotations
 import shutil
 
 import pytest
+from playwright.sync_api import expect
 
 from .lab import ROOT, running_lab
+
+expect.set_options(timeout=20_000)  # A busy machine is no fault of the widget.
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 QUIET = (
