@@ -76,7 +76,11 @@ def tensors_in(name: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Ten
         yield name, value
     elif depth < _DEEPEST and isinstance(value, dict):
         for key, entry in value.items():
-            yield from tensors_in(f"{name}.{key}" if name else str(key), entry, depth + 1)
+            below = f"{name}.{key}" if name else str(key)
+            if isinstance(entry, Tensor):
+                yield below, entry  # By far the most: a generator of its own for each would cost more than the rest.
+            else:
+                yield from tensors_in(below, entry, depth + 1)
     elif depth < _DEEPEST and isinstance(value, (list, tuple)):
         for place, entry in enumerate(value):
             yield from tensors_in(f"{name}[{place}]", entry, depth + 1)
