@@ -12,7 +12,8 @@ from pathlib import Path
 from autograd_inspector.views import encoding
 from tests.widget import programs
 
-TARGET = Path(__file__).parent.parent / "labextension" / "tests" / "fixtures"
+ROOT = Path(__file__).resolve().parent.parent
+TARGET = ROOT / "labextension" / "tests" / "fixtures"
 
 
 def main() -> None:
@@ -26,6 +27,8 @@ def main() -> None:
 
 
 def _write(name: str, capture: dict[str, str]) -> None:
+    """Paths as in the repository: where a checkout lies is nobody's business."""
+    capture["text"] = capture["text"].replace(f"{ROOT}/", "")
     (TARGET / f"{name}.json").write_text(json.dumps(capture, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
