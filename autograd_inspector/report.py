@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SCHEMA", "Report", "ReportFormatError", "report_of"]
 
-Colour = Literal["gradient", "device"]
+ColorBy = Literal["gradient", "device"]
 SCHEMA = 1
 """Version of the JSON form; a reader refuses any other."""
 
@@ -66,29 +66,29 @@ class Report(Struct, frozen=True, dict=True):
         """The report in JSON text; raises ReportFormatError for any other text or schema version."""
         return decode(text, cls, SCHEMA)
 
-    def to_dot(self, *, boxes: int = 40, colour: Colour = "gradient") -> str:
+    def to_dot(self, *, boxes: int = 40, color_by: ColorBy = "gradient") -> str:
         """The collapsed graph in the DOT language, in at most about that many boxes.
 
-        ``colour`` of a box: by what gradient does there, or "device": by where its tensors live.
+        ``color_by``, the colour of a box: by what gradient does there, or "device": by where its tensors live.
         """
         from autograd_inspector.views.dot import to_dot
 
-        source: str = to_dot(self, boxes=boxes, colour=colour).source
+        source: str = to_dot(self, boxes=boxes, color_by=color_by).source
         return source
 
-    def to_svg(self, *, boxes: int = 40, colour: Colour = "gradient") -> str:
+    def to_svg(self, *, boxes: int = 40, color_by: ColorBy = "gradient") -> str:
         """The collapsed graph as SVG; raises GraphvizMissingError when `dot` is not installed."""
         from autograd_inspector.views.dot import to_dot
         from autograd_inspector.views.render import svg_of
 
-        return svg_of(to_dot(self, boxes=boxes, colour=colour))
+        return svg_of(to_dot(self, boxes=boxes, color_by=color_by))
 
-    def render(self, path: str | os.PathLike[str], *, boxes: int = 40, colour: Colour = "gradient") -> Path:
+    def render(self, path: str | os.PathLike[str], *, boxes: int = 40, color_by: ColorBy = "gradient") -> Path:
         """Draw the collapsed graph into a file; its suffix says how: .svg, .png, .pdf."""
         from autograd_inspector.views.dot import to_dot
         from autograd_inspector.views.render import render
 
-        return render(to_dot(self, boxes=boxes, colour=colour), Path(path))
+        return render(to_dot(self, boxes=boxes, color_by=color_by), Path(path))
 
     def to_html(self, path: str | os.PathLike[str] | None = None, *, interactive: bool = False) -> str:
         """Everything as one static HTML page, also written to ``path``; ``interactive``: with the widget in it.

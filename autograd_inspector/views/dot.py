@@ -8,20 +8,20 @@ from autograd_inspector.report import Report
 from autograd_inspector.views import palette
 from autograd_inspector.views.boxes import Box, Link, picture
 from autograd_inspector.views.markup import LINE_BREAK, Markup, element, escaped, together
-from autograd_inspector.views.painting import Colour, devices_of, painted
+from autograd_inspector.views.painting import ColorBy, devices_of, painted
 from autograd_inspector.views.palette import Paint
 from autograd_inspector.views.shown import shown
 
 _FONT = "Helvetica,Arial,sans-serif"
 
 
-def to_dot(report: Report, *, boxes: int = 40, colour: Colour = "gradient") -> Digraph:
+def to_dot(report: Report, *, boxes: int = 40, color_by: ColorBy = "gradient") -> Digraph:
     """Values flow downwards, from inputs and parameters to what backward starts from.
 
-    ``colour`` of the boxes: by what gradient does there, or by the device that their tensors live on.
+    ``color_by``, the colour of the boxes: by what gradient does there, or by the device that their tensors live on.
     """
     drawn = picture(report, limit=boxes)
-    paints = painted(drawn.boxes, colour)
+    paints = painted(drawn.boxes, color_by)
     graph = Digraph("autograd")
     graph.attr(
         "graph",
@@ -47,7 +47,7 @@ def to_dot(report: Report, *, boxes: int = 40, colour: Colour = "gradient") -> D
         height="0.3",
     )
     graph.attr("edge", fontname=_FONT, fontsize="9", arrowsize="0.6", penwidth="1.1")
-    graph.attr(label=_html(_legend(drawn.boxes, drawn.links, colour)))
+    graph.attr(label=_html(_legend(drawn.boxes, drawn.links, color_by)))
     _cluster(graph, drawn.boxes, 0, report, paints)
     for link in drawn.links:
         _edge(graph, link)
@@ -132,9 +132,9 @@ def _edge(graph: Digraph, link: Link) -> None:
         )
 
 
-def _legend(boxes: tuple[Box, ...], links: tuple[Link, ...], colour: Colour) -> Markup:
+def _legend(boxes: tuple[Box, ...], links: tuple[Link, ...], color_by: ColorBy) -> Markup:
     """What the colours mean, as far as they occur."""
-    if colour == "device":
+    if color_by == "device":
         said = [_small(f"■ {device}", paint.line) for device, paint in palette.devices(devices_of(boxes)).items()]
         return together(*[piece for entry in said for piece in (entry, "    ")][:-1])
     kinds = {link.kind for link in links}

@@ -9,7 +9,7 @@ from autograd_inspector.views import palette
 from autograd_inspector.views.boxes import Box, Look
 from autograd_inspector.views.palette import Paint
 
-Colour = Literal["gradient", "device"]
+ColorBy = Literal["gradient", "device"]
 
 _LOOKS: dict[Look, Paint] = {
     "flowing": palette.FLOWING,
@@ -21,10 +21,10 @@ _LOOKS: dict[Look, Paint] = {
 }
 
 
-def painted(boxes: Iterable[Box], colour: Colour) -> dict[int, Paint]:
+def painted(boxes: Iterable[Box], color_by: ColorBy) -> dict[int, Paint]:
     """The colours of each box: by what gradient does there, or by device (grey where it holds nothing)."""
     boxes = tuple(boxes)
-    if colour == "gradient":
+    if color_by == "gradient":
         return {box.id: _LOOKS[box.look] for box in boxes}
     paints = palette.devices(devices_of(boxes))
     return {box.id: paints.get(" and ".join(box.devices), palette.STILL) for box in boxes}

@@ -32,7 +32,7 @@ def trained() -> autograd_inspector.Report:
 def test_boxes_are_coloured_by_device():
     """Each device has a colour of its own, and the legend says which."""
     report = moved_along()
-    source = report.to_dot(colour="device")
+    source = report.to_dot(color_by="device")
     assert "■ cpu" in source
     assert "■ meta" in source
     assert "gradient flows back" not in source
