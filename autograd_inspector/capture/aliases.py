@@ -17,7 +17,7 @@ _FUNCTIONS = {"copyto", "put", "place", "putmask", "fill_diagonal", "shuffle", "
 def alias_writes(tape: Tape) -> list[AliasWrite]:
     """All such writes to arrays that ``.numpy()`` gave out, or that ``from_numpy`` took in, during the capture."""
     found = []
-    for index, op in enumerate(tape.ops):
+    for index, op in tape.ops.items():
         shares = op[0] == "from_numpy" or (op[8] & int(Trait.EXPORT) and op[0] in {"numpy", "__array__"})
         if shares and op[5] < len(tape.stacks.chains):
             chain = tape.stacks.chains[op[5]]

@@ -35,7 +35,8 @@ def capture_checkpoint(
 ) -> Capture:
     """A checkpoint beside a model's parameters and an optimizer's groups and state."""
     checkpoint = checkpoint_of(given, model, optimizer)
-    return replace(capture_optimizers([] if optimizer is None else [optimizer], model), checkpoint=checkpoint)
+    optimizers, models = [] if optimizer is None else [optimizer], [] if model is None else [model]
+    return replace(capture_optimizers(optimizers, *models), checkpoint=checkpoint)
 
 
 def checkpoint_of(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from torch import Tensor
@@ -26,9 +26,26 @@ class Contents:
         self._models: dict[int, dict[str, Content]] = {}
         self._cause: tuple[str, int] = ("", -1)
 
+    def tensors(self) -> Iterator[int]:
+        """What the models had at the last look."""
+        for model in self._models.values():
+            yield from (tensor for tensor, _ in model.values())
+
+    def fold(self, models: Collection[int]) -> None:
+        """Forget all but those models."""
+        self._models = {number: content for number, content in self._models.items() if number in models}
+
     def caused(self, api: str, site: int) -> None:
         """A call that may have exchanged something."""
         self._cause = (api, site)
+
+    def inherit(self, whole: int, part: int, path: str) -> None:
+        """What a model had at the last look under a path is what the part that is left of it had."""
+        prefix = f"{path}." if path else ""
+        before = self._models.pop(whole, {})
+        self._models[part] = {
+            name.removeprefix(prefix): content for name, content in before.items() if name.startswith(prefix)
+        }
 
     def look(self, model: int, parameters: Iterable[tuple[str, Tensor]]) -> None:
         """Note what is no longer as it was; the first look only remembers."""

@@ -47,18 +47,27 @@ class Conversions:
     def _registered(self, module: nn.Module, name: str, parameter: Any) -> None:
         if isinstance(parameter, Tensor) and self.tape.here() and self.tape.recording:
             self._guard(self._change, "registered", f"{type(module).__name__}.{name}", (parameter,), ())
-            self._guard(self._attach, module, name, "Parameter")
+            self._guard(self._attach, module, name, parameter)
 
     def _attached(self, parent: nn.Module, name: str, module: nn.Module | None) -> None:
         if self.tape.here() and self.tape.recording:
-            self._guard(self._attach, parent, name, type(module).__name__)
+            self._guard(self._attach, parent, name, module)
 
-    def _attach(self, parent: nn.Module, name: str, kind: str) -> None:
-        """Something became part of a module that was met before: ``net.head = nn.Linear(4, 2)``."""
+    def _attach(self, parent: nn.Module, name: str, part: nn.Module | Tensor | None) -> None:
+        """Something became part of a module that was met before: ``net.head = nn.Linear(4, 2)``.
+
+        The parameters of a module that becomes part of one that nobody has met were told as they were registered.
+        """
         path = self._modules.path_of(parent)
-        if path is not None:
-            self._modules.stale = True
-            self._modules.contents.caused(f"{'.'.join(filter(None, (path, name)))} = {kind}", self.tape.stacks.here(0))
+        if path is None:
+            return
+        self._modules.stale = True
+        place = ".".join(filter(None, (path, name)))
+        kind = "Parameter" if isinstance(part, Tensor) else type(part).__name__
+        self._modules.contents.caused(f"{place} = {kind}", self.tape.stacks.here(0))
+        parameters = tuple(part.parameters()) if isinstance(part, nn.Module) else ()
+        if parameters:
+            self._change("attached", f"{type(parent).__name__}.{name}", parameters, (place,))
 
     def _hooked(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], _before: Any) -> None:
         hook = args[1] if len(args) > 1 else kwargs.get("hook")
@@ -86,7 +95,7 @@ class Conversions:
             tape.registry.refresh(number, tensor)
         site = tape.stacks.here(0)
         tape.changes.append(Change(len(tape.ops), kind, api, site, ids, detail=detail))
-        if kind != "registered":
+        if kind not in {"registered", "attached"}:
             modules.contents.caused(" ".join((api, *detail)), site)
             self._looks += 1
             if self._looks <= _LOOKS:

@@ -14,11 +14,12 @@ from autograd_inspector.capture.modules import Modules
 from autograd_inspector.capture.optimizers import Optimizers
 from autograd_inspector.capture.tape import Tape, new_tape
 from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.steps_history import History
 
 
 def capture_graph(roots: Iterable[Tensor], model: nn.Module | None) -> Capture:
     """The graph behind some tensors."""
-    tape, modules = _empty(model)
+    tape, modules = _empty(*([] if model is None else [model]))
     tensors = list(roots)
     for tensor in tensors:
         if tensor.grad_fn is None:
@@ -31,9 +32,9 @@ def capture_graph(roots: Iterable[Tensor], model: nn.Module | None) -> Capture:
     return _done(tape, modules)
 
 
-def capture_optimizers(given: Iterable[Optimizer], model: nn.Module | None) -> Capture:
+def capture_optimizers(given: Iterable[Optimizer], *models: nn.Module) -> Capture:
     """The parameters, gradients and state of some optimizers."""
-    tape, modules = _empty(model)
+    tape, modules = _empty(*models)
     optimizers = Optimizers(tape, Guard(tape, _raise))
     for optimizer in given:
         optimizers.snapshot(optimizer, optimizers.id_of(optimizer))
@@ -45,17 +46,17 @@ def capture_model(model: nn.Module) -> Capture:
     return _done(*_empty(model))
 
 
-def _empty(model: nn.Module | None) -> tuple[Tape, Modules]:
+def _empty(*models: nn.Module) -> tuple[Tape, Modules]:
     tape = new_tape(None, values=False)
     modules = Modules(tape, Guard(tape, _raise))
-    if model is not None:
+    for model in models:
         modules.scan(model)
     return tape, modules
 
 
 def _done(tape: Tape, modules: Modules) -> Capture:
     try:
-        return freeze(tape, modules, seconds=0.0, error="")
+        return freeze(tape, modules, History(), seconds=0.0, error="")
     finally:
         tape.forget()
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
+from autograd_inspector.capture.registry import shape_of, version_of
 from autograd_inspector.model.op import Trait
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ class Exports:
         self.numbers: dict[float, tuple[int, int]] = {}
         """Number -> (tensor, index of the op that took it out)."""
         self._arrays: dict[int, tuple[weakref.ref[Any], int]] = {}
+        self._pickled: dict[tuple[Any, Any], int] = {}
+        """(shape, dtype) -> the tensor of that kind that was pickled last."""
         self._recent: deque[tuple[list[CodeType], int, int, bool]] = deque(maxlen=_RECENT)
 
     def left(self, tape: Tape, name: str, tensor: Tensor, result: Any) -> int:
@@ -46,6 +49,27 @@ class Exports:
         elif hasattr(result, "__array_interface__"):
             self._arrays[id(result)] = (weakref.ref(result), entry.tensor)
         return index
+
+    def pickled(self, tape: Tape, tensor: Tensor) -> None:
+        """A tensor is being pickled: its values go, and its history stays."""
+        number = tape.id_of(tensor)
+        tape.append("__reduce_ex__", (number,), site=tape.stacks.here(), versions=(version_of(tensor),))
+        if len(self._pickled) > _KEPT:
+            self._pickled.clear()
+        self._pickled[shape_of(tensor), tensor.dtype] = number
+
+    def unpickled(self, tape: Tape, tensor: Tensor) -> None:
+        """A tensor was rebuilt from a pickle: of what was pickled last among those of its kind, as far as is known."""
+        entry = tape.registry.known(tensor)
+        index = -1 if entry is None else tape.registry.facts[entry.tensor][8]
+        op = tape.ops.get(index)
+        if entry is None or op is None or op[0] != "empty":
+            return
+        tape.registry.refresh(entry.tensor, tensor)  # It was made empty, and then given its memory.
+        source = self._pickled.get((shape_of(tensor), tensor.dtype), -1)
+        known = () if source < 0 else (source,)
+        cut = int(Trait.CUT) if known and tape.registry.entries[source].requires_grad else 0
+        tape.ops[index] = ("unpickle", known, (-1,) * len(known), *op[3:8], op[8] | cut, *op[9:])
 
     def _remember(self, number: float, tensor: int, index: int) -> None:
         if len(self.numbers) > _KEPT:
@@ -79,6 +103,21 @@ class Exports:
         traits |= int(Trait.CUT)
         tape.ops[index] = (name, sources, versions, outputs, writes, site, call, region, traits, first, last, error)
 
+    def tensors(self, runs: int) -> set[int]:
+        """What may still come back: arrays that live, and what left since the last of so many backwards."""
+        arrays = {tensor for array, tensor in self._arrays.values() if array() is not None}
+        arrays.update(self._pickled.values())
+        return arrays | {tensor for _, tensor, run, _ in self._recent if run == runs}
+
+    def fold(self, tensors: set[int], ops: set[int], cut: int) -> None:
+        """Forget the numbers that older ops took out, but for those that were used since, and the arrays that died."""
+        self.numbers = {n: (t, op) for n, (t, op) in self.numbers.items() if t in tensors and (op >= cut or op in ops)}
+        self._arrays = {key: known for key, known in self._arrays.items() if known[0]() is not None}
+        self._pickled = {kind: tensor for kind, tensor in self._pickled.items() if tensor in tensors}
+        recent = [known for known in self._recent if known[1] in tensors]
+        self._recent.clear()
+        self._recent.extend(recent)
+
     def _nearby(self, tape: Tape, site: int, values: Any) -> list[int]:
         """The value was computed with in between: what left torch in the same function since the last backward."""
         if not any(isinstance(value, float) or hasattr(value, "__array_interface__") for value in _leaves(values)):
@@ -109,9 +148,10 @@ def _traced(tape: Tape, tensor: int) -> bool:
         if registry.entries[tensor].requires_grad:
             return True
         birth = registry.facts[tensor][8]
-        if birth < 0 or birth >= len(tape.ops) or not tape.ops[birth][1]:
+        made = tape.ops.get(birth)
+        if made is None or not made[1]:
             return False
-        tensor = tape.ops[birth][1][0]
+        tensor = made[1][0]
     return False
 
 

@@ -9,32 +9,38 @@ from typing import Any
 import torch
 
 from autograd_inspector.capture.aliases import alias_writes
-from autograd_inspector.capture.blind import ignores_gradients
+from autograd_inspector.capture.blind import asked_at, ignores_gradients
 from autograd_inspector.capture.graph_walk import short
 from autograd_inspector.capture.kept import kept_records
 from autograd_inspector.capture.modules import Modules
 from autograd_inspector.capture.naming import model_names, tensor_names, variable_names
+from autograd_inspector.capture.option_lines import option_changes
 from autograd_inspector.capture.placing import placement_of
-from autograd_inspector.capture.sources import resolve, tree_of
+from autograd_inspector.capture.sources import definition_of, resolve
 from autograd_inspector.capture.spread import rank_here
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import Return
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.steps_history import History
 from autograd_inspector.model.tensor import TensorKind, TensorRecord
 
 
-def freeze(tape: Tape, modules: Modules, *, seconds: float, error: str) -> Capture:
-    """All records of a finished capture."""
+def freeze(tape: Tape, modules: Modules, history: History, *, seconds: float, error: str) -> Capture:
+    """All records of a finished capture; ``history`` tells of the steps that are no longer in it."""
     tape.ledger.update(tape)
     writes = tuple(alias_writes(tape))
-    functions = {name: _returning(tape, code) for name, code in tape.functions.items() if code is not None}
+    changes = (*tape.changes, *option_changes(tape, error))
+    backwards = {name: code for name, code in tape.functions.items() if code is not None}
+    functions = {name: _returning(tape, code) for name, code in backwards.items()}
+    blind = {name: asked_at(code) for name, code in backwards.items() if ignores_gradients(code)}
+    functions |= {name: tape.stacks.of_code(backwards[name], line) for name, line in blind.items() if line is not None}
     kept = kept_records(tape)
     sites = resolve(tape.stacks)
     calls = tuple(tape.calls)
     models = model_names(modules, calls, sites)
     names = tensor_names(modules, models)
-    ops = tuple([Op(i, *raw[:4], *raw[5:11], raw[4], raw[11]) for i, raw in enumerate(tape.ops)])
+    ops = tuple([Op(i, *raw[:4], *raw[5:11], raw[4], raw[11]) for i, raw in tape.ops.items()])
     variables = variable_names(tape, sites)
     tensors = _tensors(tape, names, variables)
     rank, world_size = rank_here()
@@ -51,7 +57,7 @@ def freeze(tape: Tape, modules: Modules, *, seconds: float, error: str) -> Captu
         grad_writes=tuple(tape.grad_writes),
         tensor_hooks=tuple(tape.tensor_hooks),
         leaf_changes=tuple(tape.leaf_changes),
-        changes=tuple(tape.changes),
+        changes=changes,
         exchanges=tuple(tape.exchanges),
         alias_writes=writes,
         returns=tuple(Return(*pair) for pair in dict.fromkeys(tape.returns)),
@@ -59,17 +65,19 @@ def freeze(tape: Tape, modules: Modules, *, seconds: float, error: str) -> Captu
         bad_tensors=frozenset(tape.values.bad) if tape.values else frozenset(),
         gradient_faults=tuple(tape.values.gradient_faults) if tape.values else (),
         leaf_values=tuple(tape.values.leaves) if tape.values else (),
-        placement=placement_of(tape, tensors, names, {tensor: models[root] for tensor, root in owners.items()}),
+        placement=placement_of(
+            tape, tensors, names, history, {tensor: models[root] for tensor, root in owners.items()}
+        ),
         models=models,
         owners=owners,
         function_sites=functions,
-        blind_functions=frozenset(
-            n for n, code in tape.functions.items() if code is not None and ignores_gradients(code)
-        ),
+        blind_functions=frozenset(blind),
         alive=tape.alive,
         gaps=tuple(tape.gaps),
         kept=kept,
+        history=history,
         error=error,
+        error_site=tape.error_site,
         notes=tuple(tape.notes),
         seconds=seconds,
         torch_version=str(torch.__version__),
@@ -80,25 +88,18 @@ def freeze(tape: Tape, modules: Modules, *, seconds: float, error: str) -> Captu
 
 def _returning(tape: Tape, code: CodeType) -> int:
     """The site of a function's last return statement, else of its definition."""
-    tree = tree_of(code.co_filename)
-    scopes = [
-        scope
-        for scope in (ast.walk(tree) if tree is not None else ())
-        if isinstance(scope, ast.FunctionDef) and code.co_firstlineno in {scope.lineno, *_decorators(scope)}
-    ]
-    lines = [node.lineno for scope in scopes for node in ast.walk(scope) if isinstance(node, ast.Return)]
-    return tape.stacks.of_code(code, max(lines or [scope.lineno for scope in scopes], default=None))
-
-
-def _decorators(scope: ast.FunctionDef) -> list[int]:
-    return [decorator.lineno for decorator in scope.decorator_list]
+    scope = definition_of(code)
+    if scope is None:
+        return tape.stacks.of_code(code)
+    lines = [node.lineno for node in ast.walk(scope) if isinstance(node, ast.Return)]
+    return tape.stacks.of_code(code, max(lines, default=scope.lineno))
 
 
 def _tensors(tape: Tape, names: dict[int, tuple[str, ...]], variables: dict[int, str]) -> tuple[TensorRecord, ...]:
     registry, ledger = tape.registry, tape.ledger
-    functions = {t: i for i, op in enumerate(tape.ops) if op[8] & FUNCTION for t in op[3] if t not in op[1]}
+    functions = {t: i for i, op in tape.ops.items() if op[8] & FUNCTION for t in op[3] if t not in op[1]}
     found = []
-    for number, fact in enumerate(registry.facts):
+    for number, fact in registry.facts.items():
         shape, dtype, device, leaf, offset, stride, inference, storage, birth, first_use = fact
         requires_grad = registry.entries[number].requires_grad
         birth = functions.get(number, birth)

@@ -76,10 +76,13 @@ class Unseen:
     def _apply(self) -> Iterator[None]:
         """Record ``Function.apply`` as one op; the ops of its forward get the trait INNER."""
         original = Function.__dict__["apply"]
-        call = original.__func__
         tape = self.tape
 
-        @functools.wraps(call)
+        def call(cls: type[Function], *args: Any, **kwargs: Any) -> Any:
+            # A classmethod in Python, and from torch 2.14 on one in C: both are descriptors.
+            return original.__get__(None, cls)(*args, **kwargs)
+
+        @functools.wraps(Function.apply)
         def apply(cls: type[Function], *args: Any, **kwargs: Any) -> Any:
             if not (tape.here() and tape.active()):
                 return call(cls, *args, **kwargs)

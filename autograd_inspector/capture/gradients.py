@@ -15,6 +15,7 @@ from autograd_inspector.capture.failed import mark_failure, merged, name_involve
 from autograd_inspector.capture.graph_walk import Walk
 from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.history import is_leaf, node_of
+from autograd_inspector.capture.hooks import older_hooks
 from autograd_inspector.capture.ops import Recorder
 from autograd_inspector.capture.patches import replaced
 from autograd_inspector.capture.tape import Tape
@@ -32,7 +33,6 @@ class Engine:
         self.tape = tape
         self.recorder = recorder
         self._guard = guard
-        self._open: list[int] = []
         self._hooks: dict[int, list[Any]] = {}
 
     @contextmanager
@@ -84,9 +84,10 @@ class Engine:
         accumulate = bool(kwargs.get("accumulate_grad"))
         wanted = [tape.id_of(t) for t in inputs if isinstance(t, Tensor)]
         direct = [tape.id_of(t) for t in outputs if isinstance(t, Tensor) and is_leaf(t) and t.requires_grad]
+        older_hooks(tape, walk.leaves.items())
         tape.name_variables([leaf for t, leaf in walk.leaves.items() if t not in tape.named])
         number = len(tape.backwards)
-        if accumulate and not self._open:
+        if accumulate and not tape.running:
             tape.kept.step(tape.registry)
         tape.backwards.append(
             Backward(
@@ -99,12 +100,12 @@ class Engine:
                 graph,
                 tuple(wanted or [*walk.leaves, *direct]),
                 stale=tuple(t for t, leaf in walk.leaves.items() if accumulate and leaf.grad is not None),
-                nested_in=self._open[-1] if self._open else -1,
+                nested_in=tape.running[-1] if tape.running else -1,
                 retain_graph=bool(given.get("retain_graph")),
                 create_graph=bool(given.get("create_graph")),
             )
         )
-        self._open.append(number)
+        tape.running.append(number)
         if tape.values is not None:
             self._hooks[number] = tape.values.watch(number, walk.live)
         return number
@@ -121,7 +122,7 @@ class Engine:
 
     def _end(self, number: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         tape = self.tape
-        self._open.remove(number)
+        tape.running.remove(number)
         for handle in self._hooks.pop(number, ()):
             handle.remove()
         record = tape.backwards[number]
@@ -133,7 +134,12 @@ class Engine:
                     empty.append(tensor_id)
                 elif tape.values is not None and tensor.grad is not None:
                     tape.values.leaf(number, tensor_id, tensor.grad)
-        tape.backwards[number] = replace(record, end=len(tape.ops), empty=tuple(empty))
+        # A hook may step, or carry the gradient off: the optimizer in backward.
+        steps = [step for step in tape.steps if step.at >= record.start]
+        used = {met.tensor for step in steps for met in step.parameters if met.gradient >= 0}
+        used.update(write.tensor for write in tape.grad_writes if write.at >= record.start)
+        taken = tuple(t for t in empty if t in used)
+        tape.backwards[number] = replace(record, end=len(tape.ops), empty=tuple(empty), taken=taken)
 
     def _returned(self, number: int, gradients: Any, first: int) -> None:
         """``autograd.grad`` is an op as well: what it returns has a history only under ``create_graph=True``."""

@@ -190,10 +190,11 @@ def span_of(tensor: Tensor) -> tuple[int, int, int]:
         return 0, 0, 0
     try:
         item = tensor.element_size()
-        if tensor.numel() == 0:
-            return int(tensor.storage_offset() * item), 0, 0
-        reach = 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
-        return int(tensor.storage_offset() * item), int(reach * item), int(tensor.numel() * item)
+        offset, nbytes = int(tensor.storage_offset() * item), int(tensor.numel() * item)
+        if nbytes == 0 or tensor.is_contiguous():
+            return offset, nbytes, nbytes
+        reach = 1 + sum([(size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True)])
+        return offset, int(reach * item), nbytes
     except (RuntimeError, NotImplementedError):
         return 0, 0, 0
 

@@ -7,11 +7,14 @@ from collections.abc import Iterator
 
 from autograd_inspector.capture.sources import compiled, scope_of, tree_of
 from autograd_inspector.capture.stacks import Stacks
+from autograd_inspector.model.location import Location
 
 _KEEPING = frozenset(
     {"append", "appendleft", "extend", "insert", "add", "put", "put_nowait", "update", "setdefault", "push", "store"}
 )
 _HOOKS = frozenset({"register_forward_hook", "register_module_forward_hook"})
+_VIEWS = frozenset({"items", "values"})
+_WALKS = frozenset({"zip", "enumerate", "reversed", "list", "tuple", "sorted"})
 _DEEPEST = 3
 """Helpers that call helpers are followed so far."""
 
@@ -26,8 +29,10 @@ def keeper(stacks: Stacks, site: int) -> int:
     chain = [(code, lasti) for code, lasti, library in stacks.chains[site] if not library]
     for code, lasti in chain:
         here, tree = compiled(code, lasti, library=False), tree_of(code.co_filename)
-        names = {part.strip() for part in here.target.strip("()").split(",")}
-        if tree is not None and here.target:
+        if tree is None:
+            continue
+        names = {part.strip() for part in here.target.strip("()").split(",")} - {""} or _collected(tree, here)
+        if names:
             line = _kept(tree, scope_of(tree, here.lineno), names, _DEEPEST)
             if line:
                 return stacks.of_code(code, line)
@@ -41,6 +46,7 @@ def keeper(stacks: Stacks, site: int) -> int:
 
 def _kept(tree: ast.Module, scope: ast.AST, names: set[str], depth: int) -> int:
     """The line within a scope, or within a helper that it calls, that keeps one of the variables."""
+    names = _spread(scope, names)
     for node in ast.walk(scope):
         if any(isinstance(value, ast.Name) and value.id in names for value in _stored(node)):
             return int(getattr(node, "lineno", 0))
@@ -51,6 +57,37 @@ def _kept(tree: ast.Module, scope: ast.AST, names: set[str], depth: int) -> int:
                 if line:
                     return line
     return 0
+
+
+def _collected(tree: ast.Module, here: Location) -> set[str]:
+    """The variable that gets what is computed there as a part of a display: ``losses = {"ce": loss(x), "l2": ...}``."""
+    span = (here.lineno, here.column, here.end_lineno, here.end_column)
+    for node in ast.walk(scope_of(tree, here.lineno)):
+        if isinstance(node, ast.Assign) and node.lineno <= here.lineno <= (node.end_lineno or 0):
+            parts = [part for part in _parts([node.value]) if part is not node.value]
+            if any((p.lineno, p.col_offset, p.end_lineno, p.end_col_offset) == span for p in parts):
+                return {target.id for target in node.targets if isinstance(target, ast.Name)}
+    return set()
+
+
+def _spread(scope: ast.AST, names: set[str]) -> set[str]:
+    """The variables, and those that go over one of them: ``for name, value in losses.items()``."""
+    found = set(names)
+    for node in ast.walk(scope):
+        if isinstance(node, (ast.For, ast.AsyncFor, ast.comprehension)) and _over(node.iter) & found:
+            found |= {part.id for part in ast.walk(node.target) if isinstance(part, ast.Name)}
+    return found
+
+
+def _over(given: ast.expr) -> set[str]:
+    """The variables whose entries a loop goes over: of ``d.items()``, ``zip(a, b)``, not ``range(n)``."""
+    if isinstance(given, ast.Name):
+        return {given.id}
+    if isinstance(given, ast.Call) and isinstance(given.func, ast.Attribute) and given.func.attr in _VIEWS:
+        return _over(given.func.value)
+    if isinstance(given, ast.Call) and isinstance(given.func, ast.Name) and given.func.id in _WALKS:
+        return {name for argument in given.args for name in _over(argument)}
+    return set()
 
 
 def _handed(tree: ast.Module, call: ast.Call, names: set[str]) -> Iterator[tuple[Function, set[str]]]:
@@ -107,7 +144,7 @@ def _functions(tree: ast.Module, given: ast.expr) -> list[Function]:
 _FUNCTIONS = (ast.FunctionDef, ast.Lambda)
 
 
-def _stored(node: ast.AST) -> list[ast.AST]:
+def _stored(node: ast.AST) -> list[ast.expr]:
     """The values that a statement or call puts into a container, an item or an attribute (whole, not ``x.item()``)."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _KEEPING:
         return _parts([*node.args, *(keyword.value for keyword in node.keywords)])
@@ -118,13 +155,24 @@ def _stored(node: ast.AST) -> list[ast.AST]:
     return []
 
 
-def _parts(values: list[ast.expr]) -> list[ast.AST]:
-    found: list[ast.AST] = []
+def _parts(values: list[ast.expr]) -> list[ast.expr]:
+    """What displays, conditions and sums of containers consist of."""
+    found: list[ast.expr] = []
     for value in values:
-        if isinstance(value, (ast.Tuple, ast.List)):
+        if isinstance(value, (ast.Tuple, ast.List, ast.Set)):
             found += _parts(value.elts)
         elif isinstance(value, ast.Dict):
             found += _parts(value.values)
+        elif isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Add, ast.BitOr)):
+            found += _parts([side for side in (value.left, value.right) if not isinstance(side, ast.Name)])
+        elif isinstance(value, ast.IfExp):
+            found += _parts([value.body, value.orelse])
+        elif isinstance(value, ast.Starred):
+            found += _parts([value.value])
+        elif isinstance(value, (ast.ListComp, ast.SetComp, ast.GeneratorExp)):
+            found += _parts([value.elt])
+        elif isinstance(value, ast.DictComp):
+            found += _parts([value.value])
         else:
             found.append(value)
     return found

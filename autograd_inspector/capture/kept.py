@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from autograd_inspector.capture.tape import Tape
 
 
+_HELD = 512
+"""So many results are followed, the latest: the graphs of a program that keeps more are not searched at every step."""
+
+
 class Kept:
     """Looks, whenever a backward begins, which results of earlier backwards' graphs are still alive.
 
@@ -26,10 +30,14 @@ class Kept:
         self._steps = 0
         self._start = 0
 
+    def tensors(self) -> set[int]:
+        """All that it knows of."""
+        return {*self._held, *(tensor for tensor, _ in self.most)}
+
     def step(self, registry: Registry) -> None:
         """A backward begins."""
         entries = registry.entries
-        fresh = {number: self._steps for number in range(self._start, len(entries)) if entries[number].requires_grad}
+        fresh = {number: self._steps for number, entry in entries.items(self._start) if entry.requires_grad}
         self._start = len(entries)
         held = {}
         for number, tensor in registry.alive(self._held | fresh):
@@ -38,7 +46,7 @@ class Kept:
         older = tuple((number, step) for number, step in held.items() if step < self._steps)
         if len(older) > max(len(self.most), 1):
             self.most = older
-        self._held = held
+        self._held = dict(list(held.items())[-_HELD:])
         self._steps += 1
 
 

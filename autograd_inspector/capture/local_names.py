@@ -6,11 +6,13 @@ import sys
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from types import FrameType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from autograd_inspector.capture.stacks import USER, classify
+
+T = TypeVar("T")
 
 _FUNCTION = 0x1
 """inspect.CO_OPTIMIZED: the frame's locals are slots, and f_locals is a copy of them (before Python 3.13)."""
@@ -71,11 +73,35 @@ def held_tensors(stop: FrameType | None) -> Iterator[tuple[str, Tensor]]:
             if isinstance(value, Tensor):
                 yield name, value
             elif isinstance(value, (list, tuple, dict)):
-                inside += [(f"{name}[{place!r}]", entry) for place, entry in _entries(value)]
-            elif not isinstance(value, (type, ModuleType, FunctionType)):
-                attributes += [(f"{name}.{place}", entry) for place, entry in _entries(_attributes(value))]
+                inside += _within(name, value, Tensor)
+            else:
+                attributes += _within(name, value, Tensor)
     yield from inside
     yield from attributes
+
+
+def held_modules(stop: FrameType | None) -> Iterator[tuple[str, nn.Module]]:
+    """(name, module) of all that the user's running frames hold, the innermost frame's first.
+
+    Those in variables come first, then what containers and plain objects in variables hold: ``agent.policy``.
+    """
+    inside: list[tuple[str, nn.Module]] = []
+    for frame in user_frames(stop):
+        for name, value in variables(frame):
+            if isinstance(value, nn.Module):
+                yield name, value
+            elif not name.startswith("_"):
+                inside += _within(name, value, nn.Module)
+    yield from inside
+
+
+def _within(name: str, value: Any, kind: type[T]) -> Iterator[tuple[str, T]]:
+    """What a container or a plain object has of a kind, and how the program would write it."""
+    if isinstance(value, (list, tuple, dict)):
+        return ((f"{name}[{place!r}]", entry) for place, entry in _entries(value, kind))
+    if isinstance(value, (type, ModuleType, FunctionType)):
+        return iter(())
+    return ((f"{name}.{place}", entry) for place, entry in _entries(_attributes(value), kind))
 
 
 def _attributes(value: Any) -> dict[Any, Any]:
@@ -87,6 +113,6 @@ def _attributes(value: Any) -> dict[Any, Any]:
     return own if type(own) is dict else {}
 
 
-def _entries(container: list[Any] | tuple[Any, ...] | dict[Any, Any]) -> Iterator[tuple[Any, Any]]:
+def _entries(container: list[Any] | tuple[Any, ...] | dict[Any, Any], kind: type[T]) -> Iterator[tuple[Any, T]]:
     pairs = container.items() if isinstance(container, Mapping) else enumerate(container)
-    return ((place, entry) for place, entry in islice(pairs, _LONGEST) if isinstance(entry, Tensor))
+    return ((place, entry) for place, entry in islice(pairs, _LONGEST) if isinstance(entry, kind))

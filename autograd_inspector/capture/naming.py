@@ -17,8 +17,10 @@ def variable_names(tape: Tape, sites: tuple[Site, ...]) -> dict[int, str]:
     same op again and again is the statement in a loop. Leaves that running frames held are called as they were there.
     """
     found: dict[int, str] = {}
-    ops = tape.ops
+    ops = list(tape.ops)
     users = [site.user for site in sites]
+    registered = {t for change in tape.changes if change.kind == "registered" for t in change.tensors}
+    of_modules = tape.registry.parameters | tape.registry.buffers | registered
     for index, op in enumerate(ops):
         user = users[op[5]]
         if not op[3] or user is None or not user.target:
@@ -27,7 +29,10 @@ def variable_names(tape: Tape, sites: tuple[Site, ...]) -> dict[int, str]:
         repeated = following is not None and (following[0], following[6]) == (op[0], op[6])
         if following is not None and users[following[5]] == user and not repeated:
             continue
-        found |= dict(zip(op[3], _targets(user.target, len(op[3])), strict=False))
+        # The statement may make or copy a whole module: `net = nn.Linear(4, 2)`, `ema = copy.deepcopy(net)`.
+        copies = op[0] == "__deepcopy__" and not of_modules.isdisjoint((*op[1], *op[3]))
+        if not copies and registered.isdisjoint(op[3]):
+            found |= dict(zip(op[3], _targets(user.target, len(op[3])), strict=False))
     for change in tape.leaf_changes:
         user = users[change.site]
         if user is not None and user.target:
@@ -36,8 +41,13 @@ def variable_names(tape: Tape, sites: tuple[Site, ...]) -> dict[int, str]:
 
 
 def _targets(target: str, count: int) -> list[str]:
-    parts = [part.strip() for part in target.strip("()").split(",")] if "," in target and "[" not in target else []
+    parts = _flat(target) if "," in target and "[" not in target else []
     return parts if len(parts) > 1 else [target] * count
+
+
+def _flat(target: str) -> list[str]:
+    """The names of a target such as ``(out, (h, c))``, in order."""
+    return [name for part in target.split(",") if (name := part.strip("() "))]
 
 
 def model_names(modules: Modules, calls: tuple[ModuleCall, ...], sites: tuple[Site, ...]) -> tuple[str, ...]:
@@ -47,9 +57,9 @@ def model_names(modules: Modules, calls: tuple[ModuleCall, ...], sites: tuple[Si
         user = sites[call.site].user if call.site >= 0 else None
         if call.root >= 0 and call.path == "" and call.parent < 0 and user is not None:
             called.setdefault(call.root, _callee(user.expression))
-    variables = [root.variable for root in modules.roots]
+    variables = [root.variable for root in modules.roots.values()]
     names = []
-    for root in modules.roots:
+    for root in modules.roots.values():
         variable, by = root.variable, called.get(root.number, "")
         # A factory calls every model by the same name: what the program calls it with is its own.
         names.append((by if variables.count(variable) > 1 and by else variable) or by or root.type)
@@ -77,7 +87,8 @@ def tensor_names(modules: Modules, models: tuple[str, ...]) -> dict[int, tuple[s
         for root in roots:
             held.setdefault(root, set()).add(tensor)
     parts = {a for a in held for b in held if held[a] < held[b] or (held[a] == held[b] and a > b)}
-    prefixes = {root: f"{models[root]}." if len(held) - len(parts) > 1 else "" for root in held}
+    gone = {root.predecessor for root in modules.roots.values()} & held.keys() - parts  # Only what it lost is its own.
+    prefixes = {root: f"{models[root]}." if len(held) - len(parts) - len(gone) > 1 else "" for root in held}
     found: dict[int, tuple[str, ...]] = {}
     for tensor, roots in modules.names.items():
         names = [prefixes[root] + name for root, within in roots.items() if root not in parts for name in within]

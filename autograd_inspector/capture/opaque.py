@@ -11,6 +11,7 @@ from torch._C._autograd import _get_sequence_nr
 
 from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.ops import gather
+from autograd_inspector.capture.raised import text_of
 from autograd_inspector.capture.registry import version_of
 from autograd_inspector.model.op import Trait, Write
 
@@ -28,7 +29,8 @@ class Opaque:
         self._what = what
         self._given = given
         self._result: Any = None
-        self._error = "raised"
+        self._raised = True
+        self._exception: BaseException | None = None
         self._outermost = False
         self._before: Any = None
 
@@ -43,15 +45,16 @@ class Opaque:
 
     def done(self, result: Any) -> None:
         """What the call returned."""
-        self._result, self._error = result, ""
+        self._result, self._raised = result, False
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, _type: object = None, error: BaseException | None = None, _traceback: object = None) -> None:
         self._away.__exit__(None, None, None)
+        self._exception = error
         if self._outermost:
             self._guard.tape.inside_opaque = False
             if self._before is not None:
                 self._guard(self._note)
-        self._given = self._result = self._what = self._before = None
+        self._given = self._result = self._what = self._before = self._exception = None
 
     def _look(self) -> Any:
         inputs: list[Tensor] = []
@@ -85,5 +88,6 @@ class Opaque:
         site = tape.stacks.here()
         inputs_ids = tuple(entry.tensor for entry in entries)
         traits = tape.traits | (int(Trait.CUT) if cut else 0)
+        error = text_of(self._exception) if self._raised else ""
         where = (site, tape.call, tape.region, traits, first, last)
-        tape.ops.append((self._name, inputs_ids, tuple(versions), tuple(ids), writes, *where, self._error))
+        tape.ops.append((self._name, inputs_ids, tuple(versions), tuple(ids), writes, *where, error))

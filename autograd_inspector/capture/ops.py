@@ -21,11 +21,13 @@ from torch.nn import Parameter
 from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack, _pop_mode, _push_mode
 
 from autograd_inspector.capture.guard import Guard
+from autograd_inspector.capture.raised import text_of
 from autograd_inspector.capture.regions import Regions
 from autograd_inspector.capture.registry import Entry, version_of
 from autograd_inspector.capture.special import NAMES, PASS, SPECIAL, name_of
 from autograd_inspector.capture.stacks import SKIP, classify
 from autograd_inspector.capture.tape import Tape
+from autograd_inspector.capture.window import Window
 from autograd_inspector.model.op import Trait, Write
 
 _grad_enabled = torch.is_grad_enabled
@@ -268,7 +270,7 @@ class Recorder(TorchFunctionMode):
                 tuple(e.tensor for e in entries),
                 writes=_writes(inputs, entries, versions, after),
                 traits=traits,
-                error=f"{type(error).__name__}: {error}"[:2000],
+                error=text_of(error),
                 versions=tuple(versions),
             )
         except Exception as failure:
@@ -318,6 +320,6 @@ def _writes(inputs: list[Tensor], entries: list[Entry], versions: list[int], aft
     return tuple(found)
 
 
-def _keeps_gradient(entries: list[Entry], writes: tuple[Write, ...]) -> bool:
+def _keeps_gradient(entries: Window[Entry], writes: tuple[Write, ...]) -> bool:
     """Whether something that the op wrote requires grad now."""
     return any(entries[write.tensor].requires_grad for write in writes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -31,6 +31,7 @@ class Optimizers:
         self.tape = tape
         self._guard = guard
         self._known: dict[int, tuple[weakref.ref[Optimizer], int]] = {}
+        self._met = 0
         self._dirty: set[int] = set()
         self._lives: dict[int, tuple[tuple[int, ...], ...]] = {}
         """Python's ids of the parameters of each group at the last look; the optimizer keeps those alive."""
@@ -67,7 +68,7 @@ class Optimizers:
         known = self.number_of(optimizer)
         if known is not None:
             return known
-        number = len(self.tape.optimizers)
+        number, self._met = self._met, self._met + 1
         self._known[id(optimizer)] = (weakref.ref(optimizer), number)
         kind = type(optimizer)
         self.tape.optimizers[number] = OptimizerRecord(number, kind.__name__, kind.__module__)
@@ -154,6 +155,16 @@ class Optimizers:
             tape = self.tape
             api = f"{type(optimizer).__name__}.zero_grad()"
             tape.changes.append(Change(len(tape.ops), "zero_grad", api, tape.stacks.here(0), (), number))
+
+    def fold(self, told: Collection[int], changes: int) -> None:
+        """Forget the optimizers that are gone and that no record tells of; so many of the old changes are gone."""
+        self._changes = max(self._changes - changes, 0)
+        gone = [key for key, (ref, number) in self._known.items() if ref() is None and number not in told]
+        for key in gone:
+            _, number = self._known.pop(key)
+            for known in (self.tape.optimizers, self.tape.rows, self._lives, self._marks):
+                known.pop(number, None)
+            self._dirty.discard(number)
 
     # --- what they hold ------------------------------------------------------------------------------------------
 

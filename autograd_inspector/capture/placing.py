@@ -9,20 +9,27 @@ from msgspec.structs import replace
 from autograd_inspector.capture.placement import row_of
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.model.placement import ParameterRow, Placement
+from autograd_inspector.model.steps_history import History
 from autograd_inspector.model.tensor import TensorRecord
 
 
 def placement_of(
-    tape: Tape, tensors: tuple[TensorRecord, ...], names: dict[int, tuple[str, ...]], models: dict[int, str]
+    tape: Tape,
+    tensors: tuple[TensorRecord, ...],
+    names: dict[int, tuple[str, ...]],
+    history: History,
+    models: dict[int, str],
 ) -> Placement:
     """Rows of the optimizers as they were last read, then the parameters that no optimizer holds.
 
     ``names`` are qualified names, ``models`` says which model has a parameter now.
     """
-    reached = {t for run in tape.backwards for t in run.reached if t not in run.empty}
+    filled = {t for run in tape.backwards for t in run.reached if t not in run.empty} | set(history.reached)
+    reached = filled.union(*(run.taken for run in tape.backwards))
     rows = [row for number in sorted(tape.rows) for row in tape.rows[number]]
     held = {row.tensor for row in rows}
-    loose = [t for t in tensors if t.kind == "parameter" and t.id not in held and (t.names or t.id in reached)]
+    # What has no name and lost its gradient at once is a wrapper's own: the unsharded parameters of FSDP.
+    loose = [t for t in tensors if t.kind == "parameter" and t.id not in held and (t.names or t.id in filled)]
     found = []
     for row in (*rows, *_loose_rows(tape, loose)):
         given = names.get(row.tensor, ())

@@ -7,6 +7,8 @@ is bounded, and walks that continue each other are bounded together.
 
 from __future__ import annotations
 
+from itertools import islice
+
 MAX_DEPTH = 5_000
 """Nodes met along any path of one walk."""
 
@@ -17,6 +19,7 @@ _MAX_TOTAL = 15_000
 """Nodes met along any path by all walks; the walk that exceeds it is the last one."""
 
 _REMEMBERED = 50_000
+_SPARE = 10_000
 
 
 class Reach:
@@ -34,5 +37,5 @@ class Reach:
             if height > heights.get(sequence, 0):
                 heights[sequence] = height
                 self.exhausted = self.exhausted or height > _MAX_TOTAL
-        while len(heights) > _REMEMBERED:
-            del heights[next(iter(heights))]
+        if len(heights) > _REMEMBERED + _SPARE:  # At once: the first entry of a dict that lost many is long to find.
+            self._heights = dict(islice(heights.items(), len(heights) - _REMEMBERED, None))

@@ -14,9 +14,11 @@ import torch
 
 from autograd_inspector.capture.stacks import SKIP, classify
 from autograd_inspector.capture.tape import Tape
+from autograd_inspector.capture.wrapping import switched_at
 from autograd_inspector.model.op import Region, RegionKind, Trait
 
-_DECORATORS = {"decorate_context", "generator_context"}
+_WRAPPERS = torch.utils._contextlib.__file__
+"""Where torch has what `@torch.no_grad()` puts around a function."""
 _SWITCHES = str(Path(torch.__file__).parent / "autograd" / "grad_mode.py")
 _UNDOING = (".__exit__", ".__call__")
 _AS_FUNCTION = "torch.set_grad_enabled("
@@ -34,7 +36,12 @@ class Regions:
         self.mode = (torch.is_grad_enabled(), torch.is_inference_mode_enabled())
         self._stack: list[int] = []
         self._switched: dict[tuple[tuple[bool, bool], str], int] = {}
+        self._definitions: dict[int, int] = {}
         tape.regions.append(Region(0, _kind(*self.mode)))
+
+    def held(self) -> list[int]:
+        """The regions that it may go back to."""
+        return [*self._stack, *self._switched.values()]
 
     def grad_mode_set(self) -> None:
         """``torch._C._set_grad_enabled`` has just run: the frames above tell which switch called it, and which way."""
@@ -121,11 +128,18 @@ class Regions:
                 api=api,
                 site=site,
                 decorated=decorated.co_qualname if decorated is not None else "",
-                definition=tape.stacks.of_code(decorated) if decorated is not None else -1,
+                definition=self._definition(decorated) if decorated is not None else -1,
                 library=library or ("" if _is_users(decorated) else _library(frame)),
                 at=len(tape.ops),
             )
         )
+
+    def _definition(self, code: CodeType) -> int:
+        """Where the function under the switch got it, looked up once."""
+        known = self._definitions.get(id(code))  # Its site keeps the code object, so that the id stays its own.
+        if known is None:
+            known = self._definitions[id(code)] = switched_at(self.tape.stacks, code)
+        return known
 
 
 def _now() -> tuple[bool, bool]:
@@ -144,7 +158,8 @@ def _decorated(frame: FrameType | None) -> CodeType | None:
     for _ in range(6):
         if frame is None:
             return None
-        if frame.f_code.co_name in _DECORATORS:
+        # By its file and what it closes over, for its name is that of the decorator from torch 2.14 on.
+        if frame.f_code.co_filename == _WRAPPERS and "func" in frame.f_code.co_freevars:
             # A frame of torch's own wrapper, never the user's: reading its locals keeps nothing of the program alive.
             func: Any = frame.f_locals.get("func")
             return getattr(inspect.unwrap(func), "__code__", None) if callable(func) else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn import Parameter
 
 from autograd_inspector.capture.history import is_leaf
+from autograd_inspector.capture.window import Window
 
 _address = torch._C._storage_address  # type: ignore[attr-defined]
 
@@ -50,11 +51,12 @@ class Registry:
 
     def __init__(self) -> None:
         self.by_address: dict[int, Entry] = {}
-        self.entries: list[Entry] = []
-        self.facts: list[Fact] = []
+        self.entries: Window[Entry] = Window()
+        self.facts: Window[Fact] = Window()
         self.parameters: set[int] = set()
         self.buffers: set[int] = set()
         self._storages: dict[int, int] = {}
+        self._numbered = 0
         self._same: dict[Any, Any] = {}
         """Shapes and devices: equal ones are kept once."""
 
@@ -72,7 +74,7 @@ class Registry:
 
     def add(self, tensor: Tensor, birth: int, now: int) -> Entry:
         """A new entry for an object that was never met."""
-        known = len(self._storages)
+        known = self._numbered
         storage = self.storage_of(tensor)
         requires_grad = tensor.requires_grad
         if storage == known and birth >= 0:
@@ -121,18 +123,50 @@ class Registry:
                 tensor.untyped_storage()._weak_ref()  # What it returns is the address, which close() frees it by.
             except ValueError:  # A lazy parameter has no memory before its first forward.
                 return -1
-            number = self._storages[address] = len(self._storages)
+            number = self._storages[address] = self._numbered
+            self._numbered += 1
         return number
 
     def alive(self, tensors: Iterable[int] | None = None) -> Iterator[tuple[int, Tensor]]:
         """(id, tensor) of those tensors (by default all) that the program still holds."""
-        for number in range(len(self.entries)) if tensors is None else tensors:
-            tensor = self.entries[number]()
+        entries = self.entries
+        for number in [number for number, _ in entries.items()] if tensors is None else tensors:
+            entry = entries.get(number)
+            tensor = None if entry is None else entry()
             if tensor is not None:
                 fix = getattr(tensor, "_fix_weakref", None)
                 if fix is not None:
                     fix()
                 yield number, tensor
+
+    def fold(self, keep: set[int]) -> None:
+        """Forget all tensors but those, and the memory that is gone."""
+        for address in [address for address, entry in self.by_address.items() if entry.tensor not in keep]:
+            del self.by_address[address]
+        self.entries.fold(len(self.entries), keep)
+        self.facts.fold(len(self.facts), keep)
+        self.parameters &= keep
+        self.buffers &= keep
+        self._same.clear()
+        for address in [address for address in self._storages if torch.UntypedStorage._expired(address)]:
+            torch.UntypedStorage._free_weak_ref(address)
+            del self._storages[address]
+
+    def settle(self, tensors: Mapping[int, int], ops: Mapping[int, int], position: Callable[[int], int]) -> None:
+        """Number the tensors that are left anew, given old -> new of tensors, of ops, and of what lies between ops."""
+        facts = [(*fact[:8], ops.get(fact[8], -1), position(fact[9])) for fact in self.facts]
+        entries = list(self.entries)
+        for entry in entries:
+            entry.tensor = tensors[entry.tensor]
+        self.facts.settle(facts)
+        self.entries.settle(entries)
+        self.parameters = {tensors[number] for number in self.parameters}
+        self.buffers = {tensors[number] for number in self.buffers}
+
+    def storages_of(self, tensors: Iterable[int]) -> frozenset[int]:
+        """The memory of those of the tensors that are known."""
+        found = map(self.entries.get, tensors)
+        return frozenset(entry.storage for entry in found if entry is not None)
 
     def close(self) -> None:
         """Forget every live object."""

@@ -8,16 +8,23 @@ import threading
 import time
 import warnings
 import weakref
+from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Self
 
+import torch
+from msgspec.structs import replace
+from torch import nn
 from torch._C import DisableTorchFunction
+from torch._C._autograd import SavedTensor
+from torch.optim import Optimizer
 
 from autograd_inspector.capture.compiled import Compiled
 from autograd_inspector.capture.custom_backward import CustomBackward
 from autograd_inspector.capture.fast_paths import FastPaths
+from autograd_inspector.capture.folding import Folding
 from autograd_inspector.capture.freeze import freeze
 from autograd_inspector.capture.functions import Unseen
 from autograd_inspector.capture.gradients import Engine, walk_alive
@@ -33,6 +40,7 @@ from autograd_inspector.capture.tape import new_tape
 from autograd_inspector.capture.tracebacks import without_own_frames
 from autograd_inspector.capture.warned import Warned
 from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.steps_history import History
 
 _CURRENT: weakref.ref[Session] | None = None
 
@@ -46,24 +54,34 @@ class InspectorWarning(UserWarning):
 
 
 class Session:
-    """One capture from ``start()`` to ``finish()``. Not reusable."""
+    """One capture from ``start()`` to ``finish()``. Not reusable.
 
-    def __init__(self, *, values: bool = False, stop: FrameType | None = None) -> None:
+    ``yields``: it was opened around the program, by a command or a magic, not in it. A capture that the program opens
+    itself then ends this one, which is better than an error in a program that runs well without us.
+    """
+
+    def __init__(self, *, values: bool = False, stop: FrameType | None = None, yields: bool = False) -> None:
+        self.yields = yields
+        self._ended: Capture | None = None
+        """What was seen until the program's own capture began."""
         self.tape = new_tape(stop, values=values)
         self.guard = Guard(self.tape, self.fail)
         self.modules = Modules(self.tape, self.guard)
         self.optimizers = Optimizers(self.tape, self.guard)
-        self.optimizers.adopt = self.modules.adopt
+        self.optimizers.adopt = self.tape.adopt = self.modules.adopt
         self.optimizers.look_around = self.modules.look_around
+        self.folding: Folding | None = None
         self.failure = ""
         self._stack = ExitStack()
         self._started = 0.0
 
-    def start(self) -> Self:
-        """Install all observers; raises NestedInspectionError when another capture is open."""
+    def start(self, *, by_program: bool = False) -> Self:
+        """Install all observers; raises NestedInspectionError when another capture is open, and does not yield."""
         global _CURRENT  # noqa: PLW0603 - one capture a process: torch's hooks are process-wide too
-        current = _CURRENT() if _CURRENT is not None else None
-        if current is not None and not current.tape.closed:
+        open_one = current()
+        if open_one is not None and open_one.yields and by_program:
+            open_one.give_way(self.tape.stacks.stop)
+        elif open_one is not None:
             raise NestedInspectionError(
                 "autograd_inspector: a capture is already open; close it (or `%autograd_inspect off`) before "
                 "opening another"
@@ -77,9 +95,12 @@ class Session:
         return self
 
     def _install(self) -> None:
+        if not hasattr(SavedTensor, "unpack_hook"):
+            raise RuntimeError(f"torch {torch.__version__} is too old: 2.10 is the first that can be inspected")
         tape, guard = self.tape, self.guard
         tape.thread = threading.get_ident()
         regions = Regions(tape)
+        self.folding = Folding(tape, self.modules, regions, self.optimizers)
         recorder = Recorder(tape, regions, guard)
         tape.mode = recorder
         engine = Engine(tape, recorder, guard)
@@ -95,13 +116,15 @@ class Session:
 
     def finish(self, error: BaseException | None = None) -> Capture:
         """Take every observer away and freeze what was seen."""
+        if self._ended is not None:
+            return replace(self._ended, error="" if error is None else _told(error))
         seconds = time.perf_counter() - self._started
         tape = self.tape
         tape.recording = False
-        if not self.failure:
-            without_own_frames(error)
         text = "" if error is None else _told(error)
         try:
+            if not self.failure:
+                without_own_frames(error)
             if error is not None:
                 tape.ended_by(error, text)
             self._stack.close()
@@ -109,15 +132,45 @@ class Session:
                 with DisableTorchFunction():
                     self._last_look(error)
             tape.closed = True
-            return freeze(tape, self.modules, seconds=seconds, error=text)
+            history = self.folding.finish(raised=error is not None) if self.folding is not None else History()
+            return replace(freeze(tape, self.modules, history, seconds=seconds, error=text), stopped=self.failure)
         except Exception as failure:
             self.fail(failure)
-            return Capture(error=text, seconds=seconds, notes=tuple(tape.notes))
+            return Capture(error=text, seconds=seconds, stopped=self.failure, notes=tuple(tape.notes))
         finally:
             tape.closed = True
             self.optimizers.close()
             self.modules.close()
             tape.forget()
+
+    def give_way(self, to: FrameType | None) -> None:
+        """End here: the program opens a capture of its own in that frame."""
+        where = "" if to is None else f" ({Path(to.f_code.co_filename).name}:{to.f_lineno})"
+        self.tape.note(f"stopped where the program opened a capture of its own{where}: that one saw what came after")
+        self._ended = self.finish()
+
+    def abandon(self) -> None:
+        """Take every observer away and forget what was seen, for a fraction of what a record of it costs."""
+        self.tape.closed, self.tape.recording = True, False
+        try:
+            self._stack.close()
+        except Exception as failure:
+            self.fail(failure)
+        finally:
+            self.optimizers.close()
+            self.modules.close()
+            self.tape.forget()
+
+    def introduce(self, models: Iterable[nn.Module], optimizers: Iterable[Optimizer]) -> None:
+        """Meet models and optimizers before the program uses them: then it is known what is meant to learn."""
+        try:
+            with DisableTorchFunction():
+                for model in models:
+                    self.modules.scan(model)
+                for optimizer in optimizers:
+                    self.optimizers.id_of(optimizer)
+        except Exception as failure:
+            self.fail(failure)
 
     def _last_look(self, error: BaseException | None) -> None:
         self.optimizers.close()

@@ -94,6 +94,17 @@ def scope_of(tree: ast.Module, line: int) -> ast.AST:
     return best
 
 
+def definition_of(code: CodeType) -> ast.FunctionDef | None:
+    """The definition that a function was compiled from, None where its source cannot be had."""
+    tree = tree_of(code.co_filename)
+    for scope in ast.walk(tree) if tree is not None else ():
+        if isinstance(scope, ast.FunctionDef):
+            lines = {scope.lineno, *(decorator.lineno for decorator in scope.decorator_list)}
+            if code.co_firstlineno in lines:
+                return scope
+    return None
+
+
 @lru_cache(maxsize=256)
 def _parse(text: str) -> ast.Module | None:
     try:
@@ -125,12 +136,21 @@ def _target(lines: Sequence[str], span: Span) -> str:
     if not lines or span[2] < 0:
         return ""
     for statement in _statements("".join(lines)).get(span[0], ()):
-        for target, value in _pairs(statement):
+        for target, given in _pairs(statement):
+            value = _wrapped(given)
             if (value.lineno, value.end_lineno, value.col_offset, value.end_col_offset) == span:
                 return ast.unparse(target)
         if isinstance(statement, ast.AugAssign) and (statement.lineno, statement.col_offset) == (span[0], span[2]):
             return ast.unparse(statement.target)
     return ""
+
+
+def _wrapped(value: ast.expr) -> ast.expr:
+    """What ``nn.Parameter`` makes a parameter of: no torch call shows the wrapping, and the memory is the same."""
+    if not isinstance(value, ast.Call) or not value.args:
+        return value
+    called = value.func.attr if isinstance(value.func, ast.Attribute) else getattr(value.func, "id", "")
+    return value.args[0] if called == "Parameter" else value
 
 
 def _pairs(statement: ast.stmt) -> list[tuple[ast.expr, ast.expr]]:

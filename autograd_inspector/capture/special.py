@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
+from torch.nn import Parameter
 from torch.nn import functional as F
 
+from autograd_inspector.capture import hooks, pickling
 from autograd_inspector.capture.regions import outside
-from autograd_inspector.capture.registry import version_of
+from autograd_inspector.capture.registry import shape_of, version_of
 from autograd_inspector.capture.stacks import SKIP, classify
 from autograd_inspector.capture.tape import Tape
-from autograd_inspector.model.event import GradRead, GradWrite, LeafChange, TensorHook
+from autograd_inspector.model.event import GradRead, GradWrite, LeafChange
 from autograd_inspector.model.op import Trait, Write
 
 if TYPE_CHECKING:
@@ -22,8 +24,8 @@ if TYPE_CHECKING:
 
 Handler = Callable[["Recorder", Any, tuple[Any, ...], dict[str, Any]], Any]
 
-_TENSOR_ATTRIBUTES = {"data", "grad", "T", "mT", "H", "mH", "real", "imag"}
-_SET_ATTRIBUTES = {"data", "grad", "requires_grad"}
+_TENSOR_ATTRIBUTES = {"data", "grad", "T", "mT", "H", "mH", "real", "imag", "_backward_hooks"}
+_SET_ATTRIBUTES = {"data", "grad", "requires_grad", "_backward_hooks"}
 _QUESTIONS = [
     "size",
     "stride",
@@ -55,7 +57,6 @@ _QUESTIONS = [
     "__format__",
     "__dir__",
     "retain_grad",
-    "register_post_accumulate_grad_hook",
     "_is_view",
     "_is_zerotensor",
     "is_neg",
@@ -175,7 +176,10 @@ def _read_grad(recorder: Recorder, args: tuple[Any, ...], result: Any) -> None:
     leaf = tensor.is_leaf
     retains = not leaf and tensor.retains_grad
     gradient = tape.id_of(result) if isinstance(result, Tensor) else -1
-    tape.grad_reads.append(GradRead(len(tape.ops), tape.id_of(tensor), gradient, tape.stacks.here(), leaf, retains))
+    number = tape.id_of(tensor)
+    if number not in tape.named and number not in tape.variables and type(tensor) is Parameter:
+        tape.adopt((tensor,))  # Of a model that is never called: what is clipped may be another one's.
+    tape.grad_reads.append(GradRead(len(tape.ops), number, gradient, tape.stacks.here(), leaf, retains))
 
 
 def _write_grad(recorder: Recorder, args: tuple[Any, ...], _: Any) -> None:
@@ -189,16 +193,21 @@ def _read_data(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dic
 
 
 def _write_data(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    recorder.guard(recorder.tape.id_of, args[0])
+    shape = recorder.guard(_shape_before, recorder.tape, args[0])
     result = recorder.call(func, args, kwargs)
-    recorder.guard(_data_written, recorder.tape, args[0], args[1])
+    recorder.guard(_data_written, recorder.tape, args[0], args[1], shape)
     return result
 
 
-def _data_written(tape: Tape, tensor: Tensor, source: Tensor) -> None:
+def _shape_before(tape: Tape, tensor: Tensor) -> Any:
+    tape.id_of(tensor)
+    return shape_of(tensor)
+
+
+def _data_written(tape: Tape, tensor: Tensor, source: Tensor, shape: Any) -> None:
     entry = tape.registry.enter(tensor, -1, len(tape.ops))
     storage = tape.registry.storage_of(tensor)
-    if source is tensor or storage == entry.storage:
+    if source is tensor or (storage == entry.storage and shape_of(tensor) == shape):
         return
     version = version_of(tensor)
     write = Write(entry.tensor, entry.storage, version, version)
@@ -215,12 +224,6 @@ def _set_requires_grad(recorder: Recorder, args: tuple[Any, ...], _: Any) -> Non
     if wanted != entry.requires_grad or entry.tensor == len(tape.registry.facts) - 1:
         entry.requires_grad = wanted
         tape.leaf_changes.append(LeafChange(len(tape.ops), entry.tensor, wanted, tape.stacks.here()))
-
-
-def _hooked(recorder: Recorder, args: tuple[Any, ...], _: Any) -> None:
-    tape = recorder.tape
-    name = str(getattr(args[1], "__qualname__", type(args[1]).__name__)) if len(args) > 1 else ""
-    tape.tensor_hooks.append(TensorHook(len(tape.ops), tape.id_of(args[0]), tape.stacks.here(), name))
 
 
 def _set_grad_mode(recorder: Recorder, _args: tuple[Any, ...], _: Any) -> None:
@@ -280,13 +283,16 @@ def _specials() -> dict[Any, Handler]:
         members["data"].__get__: _read_data,
         members["data"].__set__: _write_data,
         members["requires_grad"].__set__: _after(_set_requires_grad),
+        members["_backward_hooks"].__get__: pickling.read_hooks,
+        members["_backward_hooks"].__set__: pickling.set_hooks,
         Tensor.requires_grad_: _after(_set_requires_grad),
         torch._C._set_grad_enabled: _after(_set_grad_mode),
         Tensor.backward: _untouched,
         torch.autograd.backward: _untouched,
         torch.autograd.grad: _untouched,
     }
-    table[Tensor.register_hook] = _after(_hooked)
+    table[Tensor.register_hook] = _after(hooks.registered)
+    table[Tensor.register_post_accumulate_grad_hook] = _after(hooks.registered_post)
     table |= dict.fromkeys(EXPORTS, _export)
     table |= dict.fromkeys(_STATISTICS, _normalise)
     table |= dict.fromkeys(FROM_PYTHON, _from_python)

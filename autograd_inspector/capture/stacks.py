@@ -140,6 +140,20 @@ class Stacks:
             traceback = traceback.tb_next
         return found
 
+    def of_exception(self, traceback: TracebackType | None) -> int:
+        """The id of the user's frames that an exception passed through, innermost first; -1 when there are none."""
+        chain: list[tuple[CodeType, int, bool]] = []
+        while traceback is not None:
+            code = traceback.tb_frame.f_code
+            if classify(code.co_filename) == USER:
+                chain.insert(0, (code, traceback.tb_lasti, False))
+            traceback = traceback.tb_next
+        key = tuple(part for code, lasti, _ in chain[:MAX_USER] for part in (id(code), lasti))
+        if key and key not in self.keys:
+            self.keys[key] = len(self.chains)
+            self.chains.append(chain[:MAX_USER])
+        return self.keys.get(key, -1)
+
     def of_line(self, site: int, lineno: int) -> int:
         """The user's frame of a site, moved to another line of the same function."""
         user = next((entry for entry in self.chains[site] if not entry[2]), None)

@@ -14,6 +14,7 @@ from torch.optim import Optimizer
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from autograd_inspector.capture.guard import Guard
+from autograd_inspector.capture.raised import UNKNOWN
 from autograd_inspector.capture.registry import version_of
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.model.event import ParameterStep, Step
@@ -145,6 +146,8 @@ class Steps:
         self._optimizers.look(optimizer, number)
         record = self.tape.optimizers[number]
         self.tape.optimizers[number] = replace(record, steps=record.steps + 1)
+        if self.tape.on_step is not None:
+            self.tape.on_step(number, self.tape.steps[-1].op)
 
     def _abandon_open(self) -> None:
         """Steps that never came back: the exception that left them is known to whoever closes the capture."""
@@ -152,7 +155,7 @@ class Steps:
             opened = self._open.pop()
             site, text = self.tape.raised
             where = site if site >= 0 else opened.site
-            self._record(opened, text if site >= 0 else "raised", self.tape.optimizers[opened.optimizer].type, where)
+            self._record(opened, text if site >= 0 else UNKNOWN, self.tape.optimizers[opened.optimizer].type, where)
 
     def _record(self, opened: _OpenStep, error: str, kind: str, site: int) -> None:
         tape = self.tape

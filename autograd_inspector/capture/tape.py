@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any
@@ -20,6 +20,7 @@ from autograd_inspector.capture.registry import Registry
 from autograd_inspector.capture.stacks import Stacks
 from autograd_inspector.capture.values import Values
 from autograd_inspector.capture.versions import Ledger
+from autograd_inspector.capture.window import Window
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Change, Exchange, Gap, GradRead, GradWrite, LeafChange, Step, TensorHook
 from autograd_inspector.model.op import ModuleCall, Region
@@ -42,10 +43,12 @@ class Tape:
     stacks: Stacks
     values: Values | None = None
     """Reads values, where the user opted in."""
-    ops: list[RawOp] = field(default_factory=list)
-    calls: list[ModuleCall] = field(default_factory=list)
-    regions: list[Region] = field(default_factory=list)
-    backwards: list[Backward] = field(default_factory=list)
+    ops: Window[RawOp] = field(default_factory=Window)
+    calls: Window[ModuleCall] = field(default_factory=Window)
+    regions: Window[Region] = field(default_factory=Window)
+    backwards: Window[Backward] = field(default_factory=Window)
+    running: list[int] = field(default_factory=list)
+    """Those of the backwards that have not returned, the innermost last."""
     steps: list[Step] = field(default_factory=list)
     grad_reads: list[GradRead] = field(default_factory=list)
     grad_writes: list[GradWrite] = field(default_factory=list)
@@ -86,10 +89,16 @@ class Tape:
     _suspender: FrameType | None = None
     raised: tuple[int, str] = (-1, "")
     """(site, text) of the exception that left an optimizer step, inside which nothing is recorded."""
+    error_site: int = -1
+    """Where the exception that ended the capture was raised."""
     closed: bool = False
     """Nothing is recorded any more: the capture ended, its own failure ended it, or this is a forked child."""
     mode: object = None
     """The torch-function mode of this capture: the threads that have it on their stack are observed."""
+    on_step: Callable[[int, int], None] | None = None
+    """Told each completed optimizer step: the optimizer, and the op that stands for the step."""
+    adopt: Callable[[Iterable[Tensor]], None] = lambda _: None
+    """Names parameters by the models that the running frames hold."""
     on_left: Callable[[], None] | None = None
     """Called when an exception is found to have left the frame that had suspended recording."""
 
@@ -138,6 +147,7 @@ class Tape:
 
     def ended_by(self, error: BaseException, text: str) -> None:
         """The capture ends with an exception: one that left a running step says where in the step it was raised."""
+        self.error_site = self.stacks.of_exception(error.__traceback__)
         if self._suspender is not None:
             self.raised = (self.stacks.of_traceback(error.__traceback__, self._suspender), text)
 
@@ -147,6 +157,22 @@ class Tape:
         self.recording = not self.closed
         return frame
 
+    def kept_records(self) -> int:
+        """How many records it holds now; older ones may have been folded away."""
+        windows = (self.ops, self.calls, self.regions, self.backwards, self.registry.entries)
+        lists: tuple[list[Any], ...] = (
+            self.steps,
+            self.grad_reads,
+            self.grad_writes,
+            self.tensor_hooks,
+            self.leaf_changes,
+            self.changes,
+            self.exchanges,
+            self.returns,
+            self.gaps,
+        )
+        return sum(window.kept for window in windows) + sum(map(len, lists))
+
     def forget(self) -> None:
         """The capture is frozen: let go of everything live, and of what the records now hold."""
         self.closed = True
@@ -155,7 +181,8 @@ class Tape:
         self.registry.close()
         self.ops.clear()
         self.ledger, self.reach = Ledger(), Reach()
-        self.on_left = self.mode = None
+        self.on_left = self.on_step = self.mode = None
+        self.adopt = lambda _: None
 
     def note(self, text: str) -> None:
         """Say something about the capture itself, once."""
@@ -165,14 +192,20 @@ class Tape:
     def sequence_bounds(self) -> tuple[list[int], list[int], list[int]]:
         """(first, last, op index) of the ops that made autograd nodes, by sequence number, kept up to date."""
         firsts, lasts, indices = self._bounds
-        for index in range(self._bounded, len(self.ops)):
-            op = self.ops[index]
+        for index, op in self.ops.items(self._bounded):
             if op[10] > op[9] and (not lasts or op[9] >= lasts[-1]):
                 firsts.append(op[9])
                 lasts.append(op[10])
                 indices.append(index)
         self._bounded = len(self.ops)
         return self._bounds
+
+    def fold_bounds(self, cut: int, ops: Collection[int]) -> None:
+        """Of the bounds before that op keep only those of some ops."""
+        self.sequence_bounds()
+        kept = [bound for bound in zip(*self._bounds, strict=True) if bound[2] >= cut or bound[2] in ops]
+        for column, values in zip(self._bounds, zip(*kept, strict=True) if kept else ((), (), ()), strict=True):
+            column[:] = values
 
     def append(  # noqa: PLR0913, PLR0917 - the fields of an op
         self,

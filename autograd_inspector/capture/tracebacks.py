@@ -32,7 +32,7 @@ def _cleaned(traceback: TracebackType | None) -> TracebackType | None:
         else:
             kept.append(traceback)
         traceback = traceback.tb_next
-    for entry, following in zip(kept, [*kept[1:], None], strict=True):
+    for entry, following in zip(kept, [*kept[1:], None], strict=False):
         if entry.tb_next is not following:
             entry.tb_next = following
     return kept[0] if kept else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -65,6 +66,14 @@ class Values:
             if len(self.faults) < _KEPT:
                 self.faults.append(ValueFault(-1, (range_of(number, tensor),), met_by=index))
 
+    def fold(self, tensors: set[int], backwards: set[int]) -> None:
+        """Forget what was found in other runs of the engine, and other tensors."""
+        self.gradient_faults = [fault for fault in self.gradient_faults if fault.backward in backwards]
+        self.leaves = [leaf for leaf in self.leaves if leaf.backward in backwards]
+        self.bad &= tensors
+        self._nan &= tensors
+        self._seen &= tensors
+
     def watch(self, run: int, nodes: Iterable[tuple[int, Any]]) -> list[Any]:
         """Hooks on the nodes of a graph; remove them when the engine is done."""
         return [node.register_hook(_Observer(self, run, number)) for number, node in nodes]
@@ -84,7 +93,9 @@ class Values:
 
     def leaf(self, run: int, number: int, gradient: Tensor) -> None:
         """A leaf's gradient when the engine is done."""
-        self.leaves.append(LeafValues(run, number, not _any_nonzero(gradient), not _sound(gradient)))
+        sound = _sound(gradient)
+        norm = _norm(gradient) if sound else -1.0
+        self.leaves.append(LeafValues(run, number, not _any_nonzero(gradient), not sound, norm))
 
 
 class _Observer:
@@ -123,6 +134,15 @@ def _any_nonzero(tensor: Tensor) -> bool:
         return True
     with torch.no_grad():
         return bool(tensor.detach().any())
+
+
+def _norm(tensor: Tensor) -> float:
+    """The 2-norm; -1 where there are no values. float16 would overflow at 256 elements of 16."""
+    if not _readable(tensor):
+        return -1.0
+    with torch.no_grad():
+        norm = float(torch.linalg.vector_norm(tensor.detach(), dtype=torch.promote_types(tensor.dtype, torch.float32)))
+    return norm if math.isfinite(norm) else -1.0
 
 
 def range_of(number: int, tensor: Tensor) -> Range:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from autograd_inspector.model.op import Trait
@@ -18,7 +20,7 @@ class Ledger:
 
     def __init__(self) -> None:
         self._aliases: dict[int, int] = {}
-        self._first: dict[int, int] = {}
+        self._first: dict[int, int | None] = {}
         self._moves: dict[int, tuple[list[int], list[int]]] = {}
         self._seen = 0
 
@@ -29,8 +31,7 @@ class Ledger:
     def update(self, tape: Tape) -> None:
         """Take in the ops since the last call."""
         entries = tape.registry.entries
-        for index in range(self._seen, len(tape.ops)):
-            op = tape.ops[index]
+        for index, op in tape.ops.items(self._seen):
             if op[8] & ALIAS:
                 for output in op[3]:
                     self._aliases[output] = -2 - output
@@ -55,6 +56,25 @@ class Ledger:
                 if output not in inputs and entries[output].storage == entries[source].storage:
                     self._aliases[output] = counter
 
+    def fold(self, cut: int, ops: Collection[int], tensors: Collection[int], storages: Collection[int]) -> None:
+        """Forget the counters of other memory, and the moves before ``cut`` that neither it nor those ops can see."""
+        self._aliases = {tensor: counter for tensor, counter in self._aliases.items() if tensor in tensors}
+        known = {*storages, *self._aliases.values()}
+        self._moves = {counter: moves for counter, moves in self._moves.items() if counter in known}
+        self._first = {counter: version for counter, version in self._first.items() if counter in known}
+        asked = sorted(op for op in ops if op < cut)
+        for counter, (times, versions) in self._moves.items():
+            kept = [at for at in range(len(times)) if _seen(times, at, cut, asked)]
+            if len(kept) < len(times):
+                self._first[counter] = None  # What came before the oldest move that is left is not known any more.
+                times[:], versions[:] = [times[at] for at in kept], [versions[at] for at in kept]
+
+    def settle(self, tensors: Mapping[int, int]) -> None:
+        """Number the tensors anew. All ops were taken in, and nobody asks what the counters were any more."""
+        names = {counter: -2 - place for place, counter in enumerate(dict.fromkeys(self._aliases.values()))}
+        self._aliases = {tensors[t]: names[c] for t, c in self._aliases.items() if t in tensors}
+        self._seen = sys.maxsize
+
     def expected(self, counter: int, op: int, position: int) -> int | None:
         """The version right after ``op`` (or before the op at ``position``), None when it was never observed."""
         moves = self._moves.get(counter)
@@ -70,3 +90,9 @@ class Ledger:
         times, _ = self._moves.get(counter, ([], []))
         at = bisect_left(times, op)
         return op >= 0 and at < len(times) and times[at] == op
+
+
+def _seen(times: list[int], at: int, cut: int, asked: list[int]) -> bool:
+    """Whether a move is the last one before ``cut`` or before one of the ops that may ask, or comes later."""
+    following = times[at + 1] if at + 1 < len(times) else cut + 1
+    return following > cut or bisect_left(asked, following) > bisect_left(asked, times[at])

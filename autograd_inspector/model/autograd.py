@@ -70,7 +70,8 @@ class Backward(Struct, frozen=True, omit_defaults=True):
 
     ``start`` and ``end`` are op indices around it; ``roots`` the tensors it started from, ``reached`` the leaves
     whose AccumulateGrad the graph holds (or the ``inputs`` asked for), ``empty`` those of them whose ``.grad`` was
-    still None afterwards, ``stale`` those that had one already before.
+    still None afterwards, ``taken`` those of these whose gradient a hook had used or cleared by then, ``stale`` those
+    that had one already before.
     """
 
     index: int
@@ -82,6 +83,7 @@ class Backward(Struct, frozen=True, omit_defaults=True):
     graph: AutogradGraph
     reached: tuple[int, ...] = ()
     empty: tuple[int, ...] = ()
+    taken: tuple[int, ...] = ()
     stale: tuple[int, ...] = ()
     nested_in: int = -1
     retain_graph: bool = False

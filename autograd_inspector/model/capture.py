@@ -25,6 +25,7 @@ from autograd_inspector.model.event import (
 from autograd_inspector.model.location import Location, Site
 from autograd_inspector.model.op import ModuleCall, Op, Region
 from autograd_inspector.model.placement import Placement
+from autograd_inspector.model.steps_history import History
 from autograd_inspector.model.tensor import TensorRecord
 from autograd_inspector.model.values import GradientFault, LeafValues, ValueFault
 
@@ -57,7 +58,10 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     owners: dict[int, int] = {}
     """Parameter -> index of the model that has it now."""
     function_sites: dict[str, int] = {}
-    """Custom autograd.Function -> the site of its backward's return statement, or of its definition."""
+    """Custom autograd.Function -> the site of its backward's return statement, or of its definition.
+
+    Of a blind one: where it takes no more than the gradient's layout.
+    """
     blind_functions: frozenset[str] = frozenset()
     """Custom autograd.Functions whose backward never reads the gradient that it is given."""
     alive: tuple[int, ...] = ()
@@ -65,9 +69,15 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     gaps: tuple[Gap, ...] = ()
     kept: tuple[Kept, ...] = ()
     """Results of earlier steps, when the program held most of them at once."""
+    history: History = History()
+    """The training steps, also those whose records were folded away."""
     checkpoint: Checkpoint | None = None
     """What ``inspect_checkpoint`` was given."""
     error: str = ""
+    error_site: int = -1
+    """Where the program raised it; -1: outside of the user's own code, or it did not."""
+    stopped: str = ""
+    """Why the inspector itself stopped recording before the end: what came after is not in the capture."""
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
     torch_version: str = ""

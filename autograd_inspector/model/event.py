@@ -28,25 +28,33 @@ class GradWrite(Struct, frozen=True, omit_defaults=True):
 
 
 class TensorHook(Struct, frozen=True, omit_defaults=True):
-    """The program registered a hook on a tensor's gradient; ``edits`` where its source modifies its argument."""
+    """The program registered a hook on a tensor's gradient.
+
+    ``post``: one that is given the tensor after its ``.grad`` was accumulated. ``older``: it was there before the
+    capture began, and ``site`` is where the hook is defined.
+    """
 
     at: int
     tensor: int
     site: int
     name: str = ""
+    post: bool = False
+    older: bool = False
 
 
 class LeafChange(Struct, frozen=True, omit_defaults=True):
-    """``requires_grad`` of a tensor was set."""
+    """``requires_grad`` of a tensor was set; ``folded``: after the first optimizer step, in a step that is folded."""
 
     at: int
     tensor: int
     requires_grad: bool
     site: int
+    folded: bool = False
 
 
 ChangeKind = Literal[
     "registered",
+    "attached",
     "wrapped",
     "converted",
     "loaded",
@@ -59,13 +67,16 @@ ChangeKind = Literal[
     "state_swapped",
     "state_absent",
     "zero_grad",
+    "option_set",
 ]
 
 
 class Change(Struct, frozen=True, omit_defaults=True):
     """A whole-module or whole-optimizer change: who did it, to what, and which tensors it concerned.
 
-    "wrapped": ``nn.Parameter(t)`` made a new leaf of a tensor with a history.
+    "option_set": the source sets an option of an optimizer that it steps; that is read off the text.
+    "registered": a module got a parameter; "attached": it got a module that has these, and ``detail`` names its place
+    in a model that was met before. "wrapped": ``nn.Parameter(t)`` made a new leaf of a tensor with a history.
     ``tensors`` are ids after the change; ``detail`` says how ("to", "assign=True", "exp_avg: uint8 -> float32").
     ``optimizer`` is the id of the optimizer concerned, -1 for none.
     """

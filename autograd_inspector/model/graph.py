@@ -54,7 +54,7 @@ class GraphNode(Struct, frozen=True, omit_defaults=True, gc=False):
     @property
     def modified(self) -> tuple[SavedTensor, ...]:
         """Its saved tensors that something modified afterwards."""
-        return tuple(s for s in self.saved if s.status == "modified")
+        return tuple([s for s in self.saved if s.status == "modified"]) if self.saved else ()
 
 
 class GraphEdge(Struct, frozen=True, omit_defaults=True, gc=False):

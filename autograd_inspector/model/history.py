@@ -45,7 +45,8 @@ def _steps(capture: Capture) -> Iterator[Event]:
     for step in capture.steps:
         name = capture.placement.optimizers[step.optimizer].type
         movement = movement_of(capture, step)
-        said = [f"moved {len(movement.moved):,} of {len(step.parameters):,} parameters"]
+        held = len(step.parameters)
+        said = [f"moved {len(movement.moved):,} of {held:,} parameter{'' if held == 1 else 's'}"]
         for why, tensors in movement.still.items():
             said.append(f"not {_named(capture, tensors)}: {why}")
         if movement.gradients:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
 
 from autograd_inspector.model.autograd import SavedTensor
@@ -11,13 +10,23 @@ from autograd_inspector.model.autograd import SavedTensor
 def distinct_bytes(tensors: Iterable[SavedTensor], excluded: frozenset[int] = frozenset()) -> int:
     """What these saved tensors hold in memory, without the ``excluded`` storages."""
     total = 0
-    spans: defaultdict[int, set[tuple[int, int]]] = defaultdict(set)
+    spans: dict[int, tuple[int, int]] = {}
+    # Nearly always one part of a storage is all that is saved of it.
+    several: dict[int, set[tuple[int, int]]] = {}
     for tensor in tensors:
-        if tensor.storage < 0:
+        storage = tensor.storage
+        if storage < 0:
             total += tensor.nbytes
-        elif tensor.storage not in excluded:
-            spans[tensor.storage].add((tensor.offset, tensor.offset + tensor.extent))
-    return total + sum(_covered(parts) for parts in spans.values())
+        elif storage not in excluded:
+            span = (tensor.offset, tensor.offset + tensor.extent)
+            known = spans.setdefault(storage, span)
+            if known != span:
+                several.setdefault(storage, {known}).add(span)
+    total += sum([end - start for start, end in spans.values()])
+    for storage, parts in several.items():
+        start, end = spans[storage]
+        total += _covered(parts) - (end - start)
+    return total
 
 
 def _covered(parts: set[tuple[int, int]]) -> int:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
+from msgspec.structs import replace
+
 from autograd_inspector.model.autograd import Node
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.flow import Flow
@@ -63,6 +67,7 @@ def _nodes(
         f"{capture.models[c.root]}.{c.path}".rstrip(".") if several and c.root >= 0 else c.path for c in capture.calls
     ]
     gradients = _gradients(capture)
+    hooked, leaves = _hooks(capture)
     unclaimed = {number: key for key, number in alone.items()}
     found = []
     for number, source in enumerate(flow.nodes):
@@ -70,13 +75,35 @@ def _nodes(
         if number in unclaimed:
             found.append(_engine_node(number, joined.alone[unclaimed[number]], root=root))
         elif source < 0:
-            found.append(_leaf(number, -1 - source, capture, flow, gradients, root=root))
+            leaf = _leaf(number, -1 - source, capture, flow, gradients, root=root)
+            found.append(replace(leaf, hooks=leaves[leaf.tensor]) if leaves[leaf.tensor] else leaf)
         else:
             op = capture.ops[source]
             made = joined.made.get(source)
             path = paths[op.call] if op.call >= 0 else ""
-            found.append(_call(number, op, path, flow, () if made is None else tuple(made.values()), root=root))
+            call = _call(number, op, path, flow, () if made is None else tuple(made.values()), root=root)
+            found.append(replace(call, hooks=call.hooks + hooked[source]) if hooked[source] else call)
     return tuple(found)
+
+
+def _hooks(capture: Capture) -> tuple[Counter[int], Counter[int]]:
+    """How many hooks on tensors there are by the op that had made the tensor by then, and by tensor where none had.
+
+    They are known from the calls that registered them: a node does not show Python the hooks on its result.
+    """
+    makers: dict[int, list[int]] = {hook.tensor: [] for hook in capture.tensor_hooks}
+    for op in capture.ops if makers else ():
+        for tensor in op.outputs:
+            if tensor in makers:
+                makers[tensor].append(op.index)
+    by_op, by_leaf = Counter[int](), Counter[int]()
+    for hook in capture.tensor_hooks:
+        made = [op for op in makers[hook.tensor] if op < hook.at]
+        if made:
+            by_op[made[-1]] += 1
+        else:
+            by_leaf[hook.tensor] += 1
+    return by_op, by_leaf
 
 
 def _call(number: int, op: Op, path: str, flow: Flow, made: tuple[Node, ...], *, root: bool) -> GraphNode:

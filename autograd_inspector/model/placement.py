@@ -105,9 +105,9 @@ class Placement(Struct, frozen=True, omit_defaults=True, dict=True):
     @cached_property
     def totals(self) -> Totals:
         """Bytes by kind, device, dtype, parameter group and module subtree, each storage counted once."""
-        from autograd_inspector.model.totals import totals_of
+        from autograd_inspector.model.totals import Totals
 
-        return totals_of(self)
+        return Totals(self)
 
     def standing(self, row: ParameterRow) -> Standing:
         """What a row is to models and optimizers."""

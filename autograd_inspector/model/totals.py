@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
+from functools import cached_property
+from itertools import islice
 from typing import Literal
 
 from msgspec import Struct
@@ -27,47 +29,69 @@ class Total(Struct, frozen=True, omit_defaults=True):
         return self.parameters + self.gradients + self.state
 
 
-class Totals(Struct, frozen=True):
-    """``whole`` is everything; the others are the same bytes by what stands in the key.
+class Totals:
+    """``whole`` is everything; the others are the same bytes by what stands in the key. Each is added up on first use.
 
     A storage that reaches into several groups or modules counts in each of them with the part that is there.
     """
 
-    whole: Total
-    by_device: dict[str, Total]
-    by_dtype: dict[str, Total]
-    by_group: dict[str, Total]
-    by_module: dict[str, Total]
+    def __init__(self, placement: Placement) -> None:
+        self._placement = placement
+
+    @cached_property
+    def whole(self) -> Total:
+        """All of it."""
+        return _total(_tensors(self._placement.rows), whole=True)
+
+    @cached_property
+    def by_device(self) -> dict[str, Total]:
+        """By where the tensors live."""
+        return self._by("device")
+
+    @cached_property
+    def by_dtype(self) -> dict[str, Total]:
+        """By what the tensors' elements are."""
+        return self._by("dtype")
+
+    @cached_property
+    def by_group(self) -> dict[str, Total]:
+        """By optimizer and parameter group."""
+        groups: dict[str, list[ParameterRow]] = {}
+        types = {optimizer.id: optimizer.type for optimizer in self._placement.optimizers}
+        several = len({*types.values()}) < len(types)
+        for row in self._placement.rows:
+            if row.optimizer >= 0:
+                number = f" {row.optimizer}" if several else ""
+                group = f"group {row.group}" if row.group >= 0 else "no group"
+                groups.setdefault(f"{types[row.optimizer]}{number} {group}", []).append(row)
+        return _parts(groups)
+
+    @cached_property
+    def by_module(self) -> dict[str, Total]:
+        """By module subtree, at every depth."""
+        return self._modules(depth=None)
+
+    @cached_property
+    def by_child(self) -> dict[str, Total]:
+        """By the outermost modules alone."""
+        return self._modules(depth=1)
+
+    def _by(self, what: Literal["device", "dtype"]) -> dict[str, Total]:
+        parts: dict[str, list[Entry]] = {}
+        for entry in _tensors(self._placement.rows):
+            parts.setdefault(getattr(entry[2], what), []).append(entry)
+        return {key: _total(members, whole=True) for key, members in parts.items()}
+
+    def _modules(self, depth: int | None) -> dict[str, Total]:
+        modules: dict[str, list[ParameterRow]] = {}
+        for row in self._placement.rows:
+            for module in dict.fromkeys(parent for name in row.names for parent in islice(_parents(name), depth)):
+                modules.setdefault(module, []).append(row)
+        return _parts(modules)
 
 
-def totals_of(placement: Placement) -> Totals:
-    """Add up."""
-    groups: dict[str, list[ParameterRow]] = {}
-    modules: dict[str, list[ParameterRow]] = {}
-    types = {optimizer.id: optimizer.type for optimizer in placement.optimizers}
-    several = len({*types.values()}) < len(types)
-    for row in placement.rows:
-        if row.optimizer >= 0:
-            number = f" {row.optimizer}" if several else ""
-            group = f"group {row.group}" if row.group >= 0 else "no group"
-            groups.setdefault(f"{types[row.optimizer]}{number} {group}", []).append(row)
-        for module in dict.fromkeys(parent for name in row.names for parent in _parents(name)):
-            modules.setdefault(module, []).append(row)
-    return Totals(
-        _total(_tensors(placement.rows), whole=True),
-        bytes_by(placement, "device"),
-        bytes_by(placement, "dtype"),
-        {group: _total(_tensors(rows), whole=False) for group, rows in groups.items()},
-        {module: _total(_tensors(rows), whole=False) for module, rows in modules.items()},
-    )
-
-
-def bytes_by(placement: Placement, what: Literal["device", "dtype"]) -> dict[str, Total]:
-    """The whole by what its tensors are or where they live; all that a chart needs of the totals."""
-    parts: dict[str, list[Entry]] = {}
-    for entry in _tensors(placement.rows):
-        parts.setdefault(getattr(entry[2], what), []).append(entry)
-    return {key: _total(members, whole=True) for key, members in parts.items()}
+def _parts(rows: dict[str, list[ParameterRow]]) -> dict[str, Total]:
+    return {key: _total(_tensors(members), whole=False) for key, members in rows.items()}
 
 
 def bytes_of(rows: Iterable[ParameterRow]) -> Total:

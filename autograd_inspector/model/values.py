@@ -44,9 +44,13 @@ class GradientFault(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class LeafValues(Struct, frozen=True, omit_defaults=True, gc=False):
-    """A leaf's gradient after one backward: ``zero`` all of it, or some of it not finite."""
+    """A leaf's gradient after one backward: ``zero`` all of it, or some of it not finite.
+
+    ``norm`` is its 2-norm, added up in float32 at least; -1 where it is not finite, or has no values to read.
+    """
 
     backward: int
     tensor: int
     zero: bool
     nonfinite: bool
+    norm: float = -1.0

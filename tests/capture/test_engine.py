@@ -79,6 +79,32 @@ def test_parameters_that_got_no_gradient():
     assert len(run.empty) == 1
 
 
+def test_gradients_that_a_hook_uses_and_clears():
+    """Where a post-accumulate hook steps, or takes the gradient away, the run has reached the parameter."""
+    layer = torch.nn.Linear(3, 1)
+    weight, bias = layer.weight, layer.bias
+    optimizer = torch.optim.SGD([weight], lr=0.1)
+    taken = []
+
+    def step(parameter):
+        optimizer.step()
+        optimizer.zero_grad()
+
+    def take(parameter):
+        taken.append(parameter.grad)
+        parameter.grad = None
+
+    weight.register_post_accumulate_grad_hook(step)
+    bias.register_post_accumulate_grad_hook(take)
+    capture = observe(lambda: layer(torch.ones(2, 3)).sum().backward())
+    (run,) = capture.backwards
+    assert weight.grad is None
+    assert bias.grad is None
+    assert len(run.reached) == 2
+    assert set(run.taken) == set(run.reached)
+    assert [row.reached for row in capture.placement.rows] == [True, True]
+
+
 def test_ops_of_the_forward_and_their_nodes_meet():
     """Each node knows the op that made it, by sequence number."""
 

@@ -31,6 +31,19 @@ def test_the_report_is_there_when_the_block_has_ended():
     assert inspection.report.capture.ops == ()
 
 
+def test_one_object_for_two_blocks():
+    """Used again it has the report of the last block; a block inside its own block is refused."""
+    inspection = autograd_inspector.inspect()
+    with inspection:
+        torch.ones(1).exp()
+    first = inspection.report
+    with inspection:
+        torch.ones(1).sin()
+        with pytest.raises(NestedInspectionError):
+            inspection.__enter__()
+    assert (names(first.capture), names(inspection.report.capture)) == (["ones", "exp"], ["ones", "sin"])
+
+
 def test_an_abandoned_capture_does_not_block_the_next():
     """A session that was dropped without being closed is not in the way."""
     session = autograd_inspector.inspect()

@@ -1,0 +1,90 @@
+"""A list whose old entries can be folded away while every index stays what it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Window(Generic[T]):
+    """Appended to like a list; ``len`` counts all that were ever appended, so the next index is always ``len``.
+
+    Records name each other by index. Were the list cut, every number that some observer holds would have to change at
+    once; so the numbers stay, the entries before ``start`` live in a dictionary, and only the few that later records
+    still refer to are in it.
+    """
+
+    def __init__(self) -> None:
+        self.start = 0
+        """Whatever lies before it may be folded away."""
+        self._recent: list[T] = []
+        self._older: dict[int, T] = {}
+        self.append: Callable[[T], None] = self._recent.append
+        """The list's own method: this is the hot path."""
+
+    def __len__(self) -> int:
+        return self.start + len(self._recent)
+
+    def __getitem__(self, index: int) -> T:
+        return self._recent[index - self.start] if index >= self.start else self._older[index]
+
+    def __setitem__(self, index: int, value: T) -> None:
+        if index >= self.start:
+            self._recent[index - self.start] = value
+        else:
+            self._older[index] = value
+
+    def __contains__(self, index: object) -> bool:
+        return isinstance(index, int) and (self.start <= index < len(self) or index in self._older)
+
+    def __iter__(self) -> Iterator[T]:
+        yield from self._older.values()
+        yield from self._recent
+
+    def get(self, index: int) -> T | None:
+        """The entry, None when it was folded away."""
+        if index >= self.start:
+            return self._recent[index - self.start] if index < len(self) else None
+        return self._older.get(index)
+
+    def items(self, start: int = 0) -> Iterator[tuple[int, T]]:
+        """(index, entry) of all that are kept, in order, from an index on."""
+        if start < self.start:
+            yield from ((index, entry) for index, entry in self._older.items() if index >= start)
+        first = max(start - self.start, 0)
+        recent = self._recent if not first else self._recent[first:]
+        yield from enumerate(recent, self.start + first)
+
+    def between(self, start: int, end: int) -> list[T]:
+        """The entries of a stretch that was not folded."""
+        return self._recent[start - self.start : end - self.start]
+
+    @property
+    def kept(self) -> int:
+        """How many entries are there."""
+        return len(self._older) + len(self._recent)
+
+    @property
+    def folded(self) -> bool:
+        """Whether entries were folded away."""
+        return self.kept < len(self)
+
+    def fold(self, cut: int, keep: Collection[int]) -> None:
+        """Let go of everything before ``cut`` but the indices to ``keep``."""
+        older = {index: entry for index, entry in self._older.items() if index in keep}
+        for index in range(self.start, cut):
+            if index in keep:
+                older[index] = self._recent[index - self.start]
+        del self._recent[: max(cut - self.start, 0)]
+        self._older, self.start = older, max(cut, self.start)
+
+    def settle(self, entries: list[T]) -> None:
+        """Begin anew with these entries, numbered from 0."""
+        self._older, self.start = {}, 0
+        self._recent[:] = entries
+
+    def clear(self) -> None:
+        """Forget everything, numbers too."""
+        self.settle([])

@@ -1,0 +1,119 @@
+"""The training steps of a capture, one by one: what stays of those whose records were folded away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from msgspec import Struct
+
+
+class Runs(Struct, frozen=True, omit_defaults=True):
+    """A column of integers, one a step; equal ones in a row are kept once: ``values[i]``, ``times[i]`` times."""
+
+    values: tuple[int, ...] = ()
+    times: tuple[int, ...] = ()
+
+    def __len__(self) -> int:
+        return sum(self.times)
+
+    def __iter__(self) -> Iterator[int]:
+        for value, times in zip(self.values, self.times, strict=True):
+            for _ in range(times):
+                yield value
+
+
+class StepChange(Struct, frozen=True, omit_defaults=True):
+    """Something was otherwise in a step (counted from 1) than in all before.
+
+    "graph": ops that autograd records ran at lines where none had run before; ``op`` and ``site`` are the first of
+    them, ``more`` counts the others. "gradients": parameters ``lost`` their gradient (none when their optimizer
+    stepped, one the time before), others ``gained`` one.
+    """
+
+    step: int
+    kind: Literal["graph", "gradients"]
+    op: str = ""
+    site: int = -1
+    more: int = 0
+    lost: tuple[int, ...] = ()
+    gained: tuple[int, ...] = ()
+
+
+class History(Struct, frozen=True, omit_defaults=True):
+    """One entry a training step in each column; a step ends with an optimizer's step (of several: with the last).
+
+    ``steps`` were completed; ``unfinished``: the columns have one entry more, for a step that the program had begun
+    when it ended or raised. ``folded``: of so many steps, the first ones, there is nothing in the capture but what
+    stands here and what later records refer to.
+    """
+
+    steps: int = 0
+    unfinished: bool = False
+    folded: int = 0
+    ops: Runs = Runs()
+    """Torch calls."""
+    nodes: Runs = Runs()
+    """Autograd nodes in the graphs of the step's engine runs."""
+    saved_bytes: Runs = Runs()
+    """Bytes that these graphs kept for backward, each memory once, parameters not counted."""
+    backwards: Runs = Runs()
+    """Runs of the engine."""
+    parameters: Runs = Runs()
+    """Parameters in the optimizers that stepped."""
+    without: Runs = Runs()
+    """Index into ``sets``: which of them had no gradient then; -1: no optimizer stepped, or there are too many sets."""
+    still: Runs = Runs()
+    """Index into ``sets``: which of them the step did not move; -1 as above."""
+    stepped: Runs = Runs()
+    """Index into ``stepping``: the optimizers that stepped, each as often as it did; -1 as above."""
+    graph: Runs = Runs()
+    """Which of the graphs met so far it was, numbered from 0; -1: there are too many different ones."""
+    sets: tuple[tuple[int, ...], ...] = ()
+    """Sets of parameters; -1 is one of which nothing else is left."""
+    stepping: tuple[tuple[int, ...], ...] = ()
+    changes: tuple[StepChange, ...] = ()
+    untold: int = 0
+    """Changes beyond those that are kept."""
+    reached: tuple[int, ...] = ()
+    """Parameters that an engine run of a folded step gave a gradient."""
+    used: tuple[int, ...] = ()
+    """Parameters that an op of a folded step read, with autograd recording."""
+
+    def __len__(self) -> int:
+        return self.steps + self.unfinished
+
+    def gradients(self) -> Iterator[int]:
+        """Of each step: how many parameters had a gradient when their optimizer stepped; -1 not known."""
+        return self._present(self.without)
+
+    def moved(self) -> Iterator[int]:
+        """Of each step: how many parameters it moved; -1 not known."""
+        return self._present(self.still)
+
+    def records(self) -> list[dict[str, Any]]:
+        """One dictionary a step, all with the same keys."""
+        columns = {
+            "ops": self.ops,
+            "autograd_nodes": self.nodes,
+            "saved_bytes": self.saved_bytes,
+            "backwards": self.backwards,
+            "parameters": self.parameters,
+            "gradients": self.gradients(),
+            "moved": self.moved(),
+            "graph": self.graph,
+        }
+        found = zip(*columns.values(), strict=True)
+        return [{"step": number, **dict(zip(columns, row, strict=True))} for number, row in enumerate(found, 1)]
+
+    def to_dataframe(self) -> Any:
+        """A pandas.DataFrame with one line a step; raises ImportError in one line when pandas is not installed."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError("to_dataframe() needs pandas: pip install pandas (history.records() does not)") from None
+        return pd.DataFrame.from_records(self.records())
+
+    def _present(self, missing: Runs) -> Iterator[int]:
+        for count, index in zip(self.parameters, missing, strict=True):
+            yield count - len(self.sets[index]) if index >= 0 else -1
