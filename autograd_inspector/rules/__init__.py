@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.finding import Finding
@@ -44,15 +45,21 @@ from autograd_inspector.rules.order import ordered
 __all__ = ["CATALOGUE", "Rule", "findings_of", "unignored"]
 
 
-def findings_of(capture: Capture) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
+def findings_of(
+    capture: Capture, progress: Callable[[int, int], None] | None = None
+) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
     """(findings, the one to fix first at the top; notes about rules that failed).
+
+    ``progress`` is told before each rule how many have looked at the capture, and of how many.
 
     A rule that fails says so in the notes and takes nothing else with it: the report of the others stands.
     """
     facts = Facts(capture)
     found: list[Finding] = []
     notes: list[str] = []
-    for code in sorted(CATALOGUE):
+    for done, code in enumerate(sorted(CATALOGUE)):
+        if progress is not None:
+            progress(done, len(CATALOGUE))
         try:
             found += CATALOGUE[code].check(facts)
         except Exception as failure:

@@ -52,8 +52,8 @@ def repair(facts: Facts, edits: list[Op], name: str) -> str:  # noqa: C901, PLR0
         return f"Do not modify {name} inside the checkpointed function: work on {copy} there."
     if augmented is not None and ".data" not in source:
         target, operator, value = augmented["target"], augmented["op"], augmented["value"]
-        return f"Write `{target} = {target} {operator} {value}` instead of `{source}`."
-    if facts.capture.tensors and any(facts.capture.tensors[w.tensor].kind == "parameter" for w in op.writes):
+        return f"Write `{target} = {target} {operator} {value}` instead of `{target} {operator}= {value}`."
+    if any(facts.capture.tensors[w.tensor].kind == "parameter" or w.storage in facts.stored for w in op.writes):
         return "Modify parameters only after backward() (and after optimizer.step())."
     if op.name == "copy_":
         return f"Do not refill {name} before backward(): give each forward its own tensor, or call backward() first."

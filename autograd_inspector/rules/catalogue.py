@@ -19,6 +19,7 @@ from autograd_inspector.rules.bare import unregistered_of
 from autograd_inspector.rules.cutting import Severed
 from autograd_inspector.rules.loose import Loose, copies_of, loose_of
 from autograd_inspector.rules.severed import severed
+from autograd_inspector.rules.terms import constant_terms
 
 Check = Callable[["Facts"], Iterable[Finding]]
 
@@ -63,8 +64,8 @@ class Facts:
 
     @cached_property
     def reached(self) -> frozenset[int]:
-        """Leaves that some backward of the capture gave a gradient."""
-        return frozenset(
+        """Leaves that some backward of the capture gave a gradient, also in steps that are folded away."""
+        return frozenset(self.capture.history.reached) | frozenset(
             tensor
             for run in self.capture.backwards
             if run.api == "backward" and not run.error
@@ -109,7 +110,8 @@ class Facts:
 
     @cached_property
     def _read(self) -> frozenset[int]:
-        return frozenset(t for op in self.capture.ops if op.last_seq > op.first_seq for t in op.inputs)
+        read = (t for op in self.capture.ops if op.last_seq > op.first_seq for t in op.inputs)
+        return frozenset((*read, *self.capture.history.used))
 
     def used(self, tensor: int) -> bool:
         """Whether an op that autograd recorded read the tensor: initialising or copying it is no use."""
@@ -152,6 +154,13 @@ class Facts:
         """The cuts that matter."""
         return severed(self.capture, self.flow, self.meant, self.starved)
 
+    @cached_property
+    def constant_terms(self) -> tuple[Severed, ...]:
+        """The cuts that make a term of a loss a constant, although the rest of it learns."""
+        told = {op.index for cut in self.severed for op in cut.ops}
+        found = constant_terms(self.capture, self.flow, self.meant)
+        return tuple(cut for cut in found if not told.intersection(op.index for op in cut.ops))
+
     def writes_to(self, storage: int, tensor: int, start: int, end: int) -> Iterator[tuple[Op, Write]]:
         """(op, write) in program order of all writes to a storage, or to that tensor, by ops ``start`` to ``end``."""
         ops = self.capture.ops
@@ -175,11 +184,19 @@ class Facts:
         return found
 
     def name(self, tensor: int) -> str:
-        """What to call a tensor: its own name, else that of the memory it shares."""
+        """What to call a tensor: its own name (after its model's, where it is in no layer), else that of its memory."""
         record = self.capture.tensors[tensor]
+        owner = self.capture.owners.get(tensor, -1)
+        if record.names and "." not in record.name and owner >= 0:
+            return f"{self.capture.models[owner]}.{record.name}"  # `weight` alone says little.
         if record.names or record.variable or record.storage < 0:
             return record.name
         return self.storage_name(record.storage) or record.name
+
+    @cached_property
+    def stored(self) -> frozenset[int]:
+        """The memory of parameters, which an alias (`.data`) writes as well as they do."""
+        return frozenset(r.storage for r in self.capture.tensors if r.kind == "parameter" and r.storage >= 0)
 
     def storage_name(self, storage: int) -> str:
         """The name of some tensor with that memory: a parameter's first, then a variable's."""

@@ -27,16 +27,22 @@ _FOLLOW = {
 
 
 def merged(findings: list[Finding]) -> list[Finding]:
-    """Findings that follow from another one become a line in that one's ``consequences``."""
-    causes: list[Finding] = []
-    for finding in findings:
-        at = next((i for i, cause in enumerate(causes) if _follows(finding, cause)), None)
-        if at is None:
-            causes.append(finding)
-        else:
-            told = f"{finding.rule} {finding.name}: {finding.message}"
-            causes[at] = replace(causes[at], consequences=(*causes[at].consequences, told))
-    return causes
+    """Findings that follow from another one, wherever it stands, become a line in that one's ``consequences``."""
+    roots = [_root(findings, at) for at in range(len(findings))]
+    told: dict[int, list[str]] = {at: [] for at, root in enumerate(roots) if at == root}
+    for at, root in enumerate(roots):
+        if at != root:
+            told[root].append(f"{findings[at].rule} {findings[at].name}: {findings[at].message}")
+    return [
+        replace(findings[at], consequences=(*findings[at].consequences, *lines)) if lines else findings[at]
+        for at, lines in told.items()
+    ]
+
+
+def _root(findings: list[Finding], at: int) -> int:
+    """The finding that this one follows from, by way of others perhaps; itself where it follows from none."""
+    cause = next((i for i, other in enumerate(findings) if i != at and _follows(findings[at], other)), at)
+    return at if cause == at else _root(findings, cause)
 
 
 def _follows(finding: Finding, cause: Finding) -> bool:

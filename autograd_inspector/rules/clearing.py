@@ -8,19 +8,8 @@ from itertools import pairwise
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Change, Step
 from autograd_inspector.model.finding import Finding
-from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.rules.catalogue import Facts, folded, unique
-
-_ZEROING = {"zero_", "_foreach_zero_"}
-
-
-def gradients_of(facts: Facts, tensors: Iterable[int]) -> frozenset[int]:
-    """The tensors that were seen as the ``.grad`` of those."""
-    wanted, capture = set(tensors), facts.capture
-    found = {r.gradient for r in capture.grad_reads if r.tensor in wanted}
-    found |= {w.gradient for w in capture.grad_writes if w.tensor in wanted}
-    found |= {p.gradient for s in capture.steps for p in s.parameters if p.tensor in wanted}
-    return frozenset(found - {-1})
+from autograd_inspector.rules.gradient_memory import gradients_of, writes_into, zeroed_in_place
 
 
 def clears(facts: Facts, change: Change, tensors: Iterable[int]) -> bool:
@@ -38,13 +27,7 @@ def renewed(facts: Facts, tensors: list[int], since: int, run: Backward) -> bool
         return True
     if any(since <= w.at <= run.start and w.tensor in tensors for w in capture.grad_writes):
         return True
-    return bool(list(_writes(facts, gradients_of(facts, tensors), max(since, 0), run.start)))
-
-
-def _writes(facts: Facts, gradients: frozenset[int], start: int, end: int) -> Iterator[Op]:
-    for op in facts.capture.ops[start:end]:
-        if not op.has(Trait.STEP) and any(w.tensor in gradients for w in op.writes):
-            yield op
+    return any(True for g in gradients_of(facts, tensors) for _ in writes_into(facts, g, max(since, 0), run.start))
 
 
 def cleared_before(facts: Facts, step: Step, reached: set[int], run: Backward) -> int | None:
@@ -54,13 +37,9 @@ def cleared_before(facts: Facts, step: Step, reached: set[int], run: Backward) -
         return _dropped(facts, step, reached, run)
     if any(p.gradient < 0 for p in facing):
         return None
-    last: dict[int, Op] = {}
-    given = frozenset(p.gradient for p in facing)
-    for op in _writes(facts, given, run.end, step.at):
-        last |= {w.tensor: op for w in op.writes}
-    if given <= set(last) and all(op.name in _ZEROING for op in last.values()):
-        return next(reversed(last.values())).site
-    return None
+    zeroed = [zeroed_in_place(facts, [p.gradient], run.end, step.at) for p in facing]
+    found = [op for op in zeroed if op is not None]
+    return max(found, key=lambda op: op.index).site if len(found) == len(facing) else None
 
 
 def _dropped(facts: Facts, step: Step, reached: set[int], run: Backward) -> int | None:
@@ -76,7 +55,7 @@ def wasted(facts: Facts) -> Iterator[Finding]:
     """Backwards whose gradients are cleared, again and again, before any step or reader has seen them.
 
     One such backward may be a sanity check; where the same line also computes gradients that are used, the clearing
-    happens too often: in each micro-batch of an accumulation.
+    happens too often: in each micro-batch of an accumulation. Where none is ever used, the step is missing.
     """
     capture = facts.capture
     runs = [r for r in capture.backwards if r.api == "backward" and not r.error and not _in_closure(facts, r)]
@@ -99,6 +78,8 @@ def wasted(facts: Facts) -> Iterator[Finding]:
         served = [r for r in runs if r.site == site and r not in [run for run, _ in members]]
         if len(members) >= 2 and served and capture.steps:
             yield _too_often(facts, members)
+        elif not capture.history.steps and not any(_holds(s, set(members[0][0].reached)) for s in capture.steps):
+            yield _never_stepped(facts, members)
 
 
 def _in_closure(facts: Facts, run: Backward) -> bool:
@@ -131,5 +112,20 @@ def _too_often(facts: Facts, members: list[tuple[Backward, int]]) -> Finding:
                 *facts.chain(facts.capture.steps[-1].site, "step() uses the last ones only"),
             ]
         ),
+        tuple(dict.fromkeys(names)),
+    )
+
+
+def _never_stepped(facts: Facts, members: list[tuple[Backward, int]]) -> Finding:
+    run, site = members[-1]
+    names = [facts.name(t) for t in run.reached]
+    return Finding(
+        "AG305",
+        "gradient-protocol",
+        "warning",
+        f"zero_grad() clears the gradients that backward() computed, and no step() ever uses them: {folded(names)} "
+        f"{'do' if len(names) > 1 else 'does'} not move",
+        "Call optimizer.step() (with its parentheses) between backward() and the next zero_grad().",
+        unique([*facts.chain(run.site, "gradients computed here"), *facts.chain(site, "cleared here, unused")]),
         tuple(dict.fromkeys(names)),
     )

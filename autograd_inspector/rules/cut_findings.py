@@ -9,11 +9,12 @@ from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import ModuleCall, Op, Region
 from autograd_inspector.rules.catalogue import CATALOGUE, Facts, folded, joined, unique
 from autograd_inspector.rules.cutting import DETACHING, Cause, Severed
+from autograd_inspector.rules.numbers import NOT_A_TENSOR
 
 
 def caused_by(facts: Facts, cause: Cause) -> Iterator[Severed]:
     """The cuts that matter and have this cause."""
-    return (cut for cut in facts.severed if cut.cause == cause)
+    return (cut for cut in (*facts.severed, *facts.constant_terms) if cut.cause == cause)
 
 
 def cut_finding(
@@ -22,6 +23,8 @@ def cut_finding(
     """A finding about one cut; the effect on what is meant to learn is added to the message."""
     severity: Severity = "error" if cut.fatal else "warning"
     ends = facts.chain(cut.backward.site, "gradient asked for here" if _grad(cut) else "backward called here")
+    if cut.added >= 0:
+        ends = (*facts.chain(facts.capture.ops[cut.added].site, "added to the loss here"), *ends)
     names = [facts.name(t) for t in cut.parameters] or [facts.name(t) for t in cut.ops[0].inputs]
     return Finding(
         code,
@@ -36,16 +39,47 @@ def cut_finding(
 
 
 def described(facts: Facts, op: Op) -> str:
-    """What the cut keeps out: a named module's output, a parameter, or the tensor."""
-    return _output(facts, op) or joined((called(facts, t) for t in op.inputs), 3) or f"the result of `{op.name}`"
+    """What the cut keeps out: the op's inputs where they have names or are what a module returned, else its result."""
+    learning = [t for t in op.inputs if facts.capture.tensors[t].requires_grad] or list(op.inputs)
+    given = [called(facts, t) for t in learning]
+    named = [name for name in given if not name.startswith(NAMELESS)]
+    return joined(named, 3) or _returned(facts, op) or joined(given, 3) or f"{NAMELESS} `{op.name}`"
 
 
 def called(facts: Facts, tensor: int) -> str:
-    """A tensor's name; of one that has none the module whose output it is."""
+    """A tensor's name; of one that has none the module that returned it, else the op."""
     record = facts.capture.tensors[tensor]
     made = facts.flow.birth(tensor)
-    named = record.names or record.variable or facts.storage_name(record.storage)
-    return facts.name(tensor) if named or made is None else _output(facts, made) or facts.name(tensor)
+    if record.names or record.variable or facts.storage_name(record.storage):
+        return facts.name(tensor)
+    if made is None:
+        return f"a {facts.name(tensor)} tensor"
+    if made.name in DETACHING and made.inputs:
+        return called(facts, made.inputs[0])
+    return _returned(facts, made) or f"{NAMELESS} `{made.name}`"
+
+
+NAMELESS = "the result of"
+
+
+def _returned(facts: Facts, op: Op) -> str:
+    """The outermost module whose call the op ended, so that it gave the module's output; "" where it ended none."""
+    calls, ops, best = facts.capture.calls, facts.capture.ops, None
+    call = calls[op.call] if op.call >= 0 and op.name not in DETACHING else None
+    later = ops[op.index + 1].call if op.index + 1 < len(ops) else -1
+    around = set()
+    while later >= 0:
+        around.add(later)
+        later = calls[later].parent
+    while call is not None and call.id not in around:
+        best = call
+        call = calls[call.parent] if call.parent >= 0 else None
+    return f"the output of {_path(facts, best)}" if best is not None else ""
+
+
+def _path(facts: Facts, call: ModuleCall) -> str:
+    model = facts.capture.models[call.root] if call.root >= 0 else ""
+    return ".".join(filter(None, (model, call.path))) or call.type
 
 
 def outcome(facts: Facts, cut: Severed) -> str:
@@ -66,9 +100,7 @@ def _output(facts: Facts, op: Op) -> str:
     call = calls[op.call]
     while call.parent >= 0 and (_within(calls[call.parent], region) or not (call.path or calls[call.parent].site < 0)):
         call = calls[call.parent]
-    model = facts.capture.models[call.root] if call.root >= 0 else ""
-    name = ".".join(filter(None, (model, call.path)))
-    return f"the output of {name or call.type}"
+    return f"the output of {_path(facts, call)}"
 
 
 def _within(call: ModuleCall, region: Region) -> bool:
@@ -80,14 +112,26 @@ def _grad(cut: Severed) -> bool:
 
 
 def _effect(facts: Facts, cut: Severed) -> str:
-    names = folded(facts.name(t) for t in cut.parameters)
-    if cut.fatal and _grad(cut) and not cut.backward.graph.nodes:
+    names, many = folded(facts.name(t) for t in cut.parameters), len(cut.parameters) > 1
+    if cut.added >= 0:
+        return f"this term of the loss is a constant, and {names} learn{'' if many else 's'} nothing from it"
+    if not cut.fatal:
+        return f"{names} {'get' if many else 'gets'} no gradient"
+    return _asked_in_vain(cut, names) if _grad(cut) else _failed(cut, names)
+
+
+def _asked_in_vain(cut: Severed, names: str) -> str:
+    if not cut.backward.graph.nodes:
         return "the tensor given to torch.autograd.grad does not require grad"
-    if cut.fatal and _grad(cut):
-        return f"torch.autograd.grad does not find {names} in the graph"
-    if cut.fatal and not cut.backward.error:
+    return f"torch.autograd.grad does not find {names} in the graph"
+
+
+def _failed(cut: Severed, names: str) -> str:
+    if not cut.backward.error:
         return f"{names} got no gradient, so its .grad is None"
-    if cut.fatal:
-        lost = f" ({names} cannot learn)" if names else ""
-        return f"the tensor given to backward does not require grad{lost}"
-    return f"{names} {'get' if len(cut.parameters) > 1 else 'gets'} no gradient"
+    what = (
+        "what backward() is called on is a plain number"
+        if NOT_A_TENSOR in cut.backward.error
+        else "the tensor given to backward does not require grad"
+    )
+    return what + (f" ({names} cannot learn)" if names else "")

@@ -15,7 +15,18 @@ Cause = Literal["detached", "no_grad", "inference_mode", "non-differentiable", "
 Cut = tuple[Op, int]
 
 DETACHING = {"detach", "detach_", "data", "set_data", "grad"}
-REWRAPPING = {"tensor", "as_tensor", "asarray", "from_numpy", "full", "full_like", "new_tensor", "__deepcopy__"}
+PICKLED = "__reduce_ex__"
+REWRAPPING = {
+    "unpickle",
+    "tensor",
+    "as_tensor",
+    "asarray",
+    "from_numpy",
+    "full",
+    "full_like",
+    "new_tensor",
+    "__deepcopy__",
+}
 SAMPLING = "torch.distributions"
 
 
@@ -23,7 +34,8 @@ class Severed(Struct, frozen=True):
     """Ops that cut gradient for one reason: one grad-mode region, or one line.
 
     ``parameters`` are the tensors meant to learn that the cut keeps from learning, ``backward`` the engine run that
-    showed it. ``fatal``: that run raised because of it.
+    showed it. ``fatal``: that run raised because of it. ``added``: what was cut is one term of the loss, which that op
+    adds; the parameters may learn from the others. -1 where nothing else reaches them.
     """
 
     cause: Cause
@@ -32,6 +44,7 @@ class Severed(Struct, frozen=True):
     parameters: tuple[int, ...]
     backward: Backward
     fatal: bool
+    added: int = -1
 
 
 def is_cut(capture: Capture, op: Op, through: int) -> bool:
@@ -42,7 +55,7 @@ def is_cut(capture: Capture, op: Op, through: int) -> bool:
         return through in op.outputs and any(capture.tensors[tensor].requires_grad for tensor in op.inputs)
     if op.name == "set_data":
         return any(capture.tensors[tensor].requires_grad for tensor in op.inputs)
-    if _wrapped(capture, op, through) or bypassed(capture, op, through):
+    if _wrapped(capture, op, through) or bypassed(capture, op, through) or copied_in(capture, op, through):
         return True
     made_nodes = op.last_seq > op.first_seq
     return made_nodes and through in op.outputs and not differentiable(capture.tensors[through].dtype)
@@ -51,6 +64,13 @@ def is_cut(capture: Capture, op: Op, through: int) -> bool:
 def _wrapped(capture: Capture, op: Op, through: int) -> bool:
     """``nn.Parameter(t)`` made a new leaf of what the op returned, without any torch call."""
     return through in capture.wrapped and through not in op.outputs
+
+
+def copied_in(capture: Capture, op: Op, through: int) -> bool:
+    """``weight.copy_(computed)`` where nothing is recorded: the weight goes on requiring grad, its values' history ends."""
+    if capture.regions[op.region].kind == "enabled" or all(write.tensor != through for write in op.writes):
+        return False
+    return any(capture.tensors[tensor].requires_grad for tensor in op.inputs if tensor != through)
 
 
 def bypassed(capture: Capture, op: Op, through: int) -> bool:
@@ -73,7 +93,9 @@ def cause_of(capture: Capture, op: Op, through: int) -> Cause:
     region = capture.regions[op.region]
     if op.name in DETACHING and _exported(capture, op):
         return "left autograd"
-    if op.name in DETACHING or _wrapped(capture, op, through) or bypassed(capture, op, through):
+    # load_state_dict() switches grad mode off by itself: there is no block to move out of.
+    loaded = region.library != "" and copied_in(capture, op, through)
+    if op.name in DETACHING or loaded or _wrapped(capture, op, through) or bypassed(capture, op, through):
         return "detached"
     if op.name in REWRAPPING or op.has(Trait.EXPORT | Trait.COLLECTIVE):
         return "left autograd"

@@ -8,6 +8,7 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
+from autograd_inspector.rules.carried import carry_fix
 from autograd_inspector.rules.catalogue import Facts, joined, rule, unique
 from autograd_inspector.rules.older import older_graph
 from autograd_inspector.rules.saving import VIEWS
@@ -64,8 +65,7 @@ def _freed(facts: Facts, run: Backward, earlier: list[Backward]) -> Finding:
         "error",
         f"{name} carries into `{reader.name}` a graph that an earlier backward has already freed: backward runs through "
         "it a second time",
-        f"Compute {name} again for each backward, or cut it off where it is carried over: `{name} = {name}.detach()`"
-        + (", or pass retain_graph=True to the backward that comes first." if unstepped else "."),
+        carry_fix(facts, (reader, tensor, freed_by), unstepped=unstepped),
         unique(
             [
                 # What asks for a gradient and then goes on with the graph has to keep it.

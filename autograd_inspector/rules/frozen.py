@@ -115,7 +115,7 @@ def _unfrozen_again(facts: Facts) -> Iterator[Finding]:
     frozen: dict[int, LeafChange] = {}
     thawed: dict[int, set[int]] = {}
     for change in capture.leaf_changes:
-        if change.at > first:
+        if change.at > first or change.folded:
             break
         if not change.requires_grad:
             frozen[change.tensor] = change
@@ -125,6 +125,8 @@ def _unfrozen_again(facts: Facts) -> Iterator[Finding]:
         moved = sorted(tensors & capture.optimized & facts.reached)
         # Freeze all and thaw the head is how it is done; freeze all and thaw all changes nothing.
         if not moved or tensors < frozen.keys() or frozen.keys() >= capture.optimized:
+            continue
+        if all(_overruled(facts, site, frozen[t]) for t in moved):
             continue
         names = [facts.name(t) for t in moved]
         many = len(names) > 1
@@ -138,6 +140,15 @@ def _unfrozen_again(facts: Facts) -> Iterator[Finding]:
             unique([*facts.chain(site, "unfrozen again here"), *facts.chain(frozen[moved[0]].site, "frozen here")]),
             tuple(dict.fromkeys(names)),
         )
+
+
+def _overruled(facts: Facts, site: int, change: LeafChange) -> bool:
+    """A class thaws, in the method that called its base class's, what that one froze: it means to."""
+    here = facts.capture.place(site)
+    calls = facts.capture.site(change.site)
+    return here is not None and any(
+        "super(" in call.source and (call.filename, call.function) == (here.filename, here.function) for call in calls
+    )
 
 
 def _never_frozen(facts: Facts) -> Iterator[Finding]:

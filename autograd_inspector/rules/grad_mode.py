@@ -10,6 +10,7 @@ from autograd_inspector.model.op import Region
 from autograd_inspector.rules.catalogue import Facts, rule, unique
 from autograd_inspector.rules.cut_findings import caused_by, cut_finding, outcome
 from autograd_inspector.rules.cutting import Severed
+from autograd_inspector.rules.quoting import uncommented
 
 
 @rule("AG102", "no-grad-region")
@@ -84,15 +85,25 @@ def _switch(facts: Facts, cut: Severed, region: Region) -> tuple[str, str, tuple
     if place is None or place.function in frames:
         return f"{api} was in force", fix, first
     function = _short(place.function)
-    around = [frame for frame in first if frame.function in frames and frame.source.lstrip().startswith(_BLOCK)]
+    around = [frame for frame in first if _holds(frame, facts.capture.site(cut.ops[0].site))]
     if around:
-        fix = f"Move the computation out of the block of `{around[0].source.strip()}`."
+        fix = f"Move the computation out of the block of `{uncommented(around[0].source)}`."
     elif block:
         fix = f"`{function}` has to leave its `{api}` block first: a generator that yields stays inside it."
     return f"{api} of `{function}` was {'' if around else 'still '}in force", fix, first
 
 
 _BLOCK = ("with ", "async with ")
+
+
+def _holds(block: Location, frames: tuple[Location, ...]) -> bool:
+    """Whether a ``with`` of that line may have one of the frames in its block, by what is known of the source."""
+    if not block.source.lstrip().startswith(_BLOCK):
+        return False
+    inside = [f for f in frames if (f.filename, f.function) == (block.filename, block.function)]
+    # The expression after `with ` begins five columns into the statement, what stands in its block no earlier.
+    begins = block.column - len("with ")
+    return any(f.lineno > block.lineno and (block.column < 0 or not 0 <= f.column <= begins) for f in inside)
 
 
 def _short(function: str) -> str:
@@ -108,5 +119,10 @@ def _decorated(facts: Facts, region: Region, api: str) -> tuple[str, str, tuple[
     if all(frame.library for frame in definition):
         fix = f"`{function}` is for inference: call the model itself where gradient has to flow."
         return f"`{function}` runs under {api}", fix, called
+    if not all(frame.source.startswith("@") for frame in definition[:1]):
+        known = not definition[0].source.startswith(("def ", "async def "))
+        where = facts.chain(region.definition, "wrapped here" if known else "defined here")
+        fix = f"Call `{function}` itself, unwrapped, where gradient has to flow."
+        return f"`{function}` was wrapped in {api}", fix, (*where, *called)
     fix = f"Take the decorator off `{function}`, or do not call it where gradient has to flow."
     return f"`{function}` is decorated with {api}", fix, (*facts.chain(region.definition, "decorator"), *called)

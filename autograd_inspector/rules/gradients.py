@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.model.event import GradRead
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
+from autograd_inspector.rules.receivers import read_of
 
 _NON_LEAF = "can't optimize a non-leaf Tensor"
 _CONVERSIONS = {
@@ -63,7 +64,7 @@ def nonleaf_grad(facts: Facts) -> Iterator[Finding]:
 def _finding(facts: Facts, reads: list[GradRead]) -> Finding:
     tensors = list(dict.fromkeys(read.tensor for read in reads))
     first = tensors[0]
-    name = facts.name(first)
+    name = _called(facts, first, reads)
     made = facts.flow.birth(first)
     by = f"the result of `{made.name}`" if made is not None else "the result of an expression"
     fix = f"Call {name}.retain_grad() before backward() to keep the gradient of this intermediate tensor."
@@ -78,7 +79,7 @@ def _finding(facts: Facts, reads: list[GradRead]) -> Finding:
     return Finding(
         "AG302",
         "nonleaf-grad",
-        "warning" if not facts.capture.error else "error",
+        "error" if "NoneType" in facts.capture.error else "warning",
         f".grad of {name} was read, but {name} is not a leaf: it is {by}, so backward leaves its .grad None",
         fix,
         unique(
@@ -87,19 +88,34 @@ def _finding(facts: Facts, reads: list[GradRead]) -> Finding:
                 *(place for read in reads[:4] for place in facts.chain(read.site, ".grad read here")),
             ]
         ),
-        tuple(dict.fromkeys(facts.name(t) for t in tensors)),
+        tuple(dict.fromkeys(_called(facts, t, reads) for t in tensors)),
         ops=(made.index,) if made is not None else (),
     )
 
 
+def _called(facts: Facts, tensor: int, reads: list[GradRead]) -> str:
+    """The tensor's name; of one that has none what its .grad was read of, the most telling of several expressions."""
+    record = facts.capture.tensors[tensor]
+    if record.names or record.variable or facts.storage_name(record.storage):
+        return facts.name(tensor)
+    read = [read_of(facts.capture.place(read.site)) for read in reads if read.tensor == tensor]
+    return max(read, key=len) or facts.name(tensor)
+
+
 def _was_leaf(facts: Facts, tensor: int) -> bool:
-    """Whether the tensor is the result of an expression in one leaf alone, shaped like it: that leaf, rewritten."""
+    """Whether the tensor is the result of an expression in one leaf alone, shaped like it: that leaf, rewritten.
+
+    A leaf that keeps a name of its own (``h = w * 2``) is still there.
+    """
     made = facts.flow.birth(tensor)
     if made is None or made.call >= 0:
         return False
     tensors = facts.capture.tensors
     given = [tensors[t] for t in made.inputs if tensors[t].requires_grad]
-    return len(given) == 1 and given[0].leaf and given[0].shape == tensors[tensor].shape
+    if len(given) != 1 or not given[0].leaf or given[0].shape != tensors[tensor].shape:
+        return False
+    named = given[0].names or given[0].variable
+    return not named or given[0].name == facts.name(tensor)
 
 
 def _refused(facts: Facts) -> Iterator[Finding]:

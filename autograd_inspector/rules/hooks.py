@@ -20,10 +20,11 @@ def edited_in_hook(facts: Facts) -> Iterator[Finding]:
             continue
         for write in op.writes:
             record = facts.capture.tensors[write.tensor]
-            if record.birth >= 0 or record.kind in {"parameter", "buffer"} or not _is_gradient(facts, write.tensor):
+            if record.birth >= 0 or record.kind in {"parameter", "buffer"} or not _is_gradient(facts, op, write.tensor):
                 continue
             seen.add(op.site)
-            hooked = [facts.name(h.tensor) for h in facts.capture.tensor_hooks]
+            hooks = _given(facts)
+            hooked = [facts.name(h.tensor) for h in hooks]
             yield Finding(
                 "AG306",
                 "gradient-rewritten",
@@ -34,11 +35,7 @@ def edited_in_hook(facts: Facts) -> Iterator[Finding]:
                 unique(
                     [
                         *facts.chain(op.site, "gradient modified here"),
-                        *(
-                            p
-                            for h in facts.capture.tensor_hooks[:2]
-                            for p in facts.chain(h.site, "hook registered here")
-                        ),
+                        *(p for h in hooks[:2] for p in facts.chain(h.site, role_of(h))),
                     ]
                 ),
                 tuple(dict.fromkeys([*hooked, op.name])),
@@ -46,20 +43,32 @@ def edited_in_hook(facts: Facts) -> Iterator[Finding]:
             )
 
 
-def _is_gradient(facts: Facts, tensor: int) -> bool:
+def _given(facts: Facts) -> list[TensorHook]:
+    """The hooks that are given a gradient, which is not theirs; others may do with the tensor's ``.grad`` what they like."""
+    return [hook for hook in facts.capture.tensor_hooks if not hook.post]
+
+
+def role_of(hook: TensorHook) -> str:
+    """What the site of a hook is."""
+    return "hook defined here" if hook.older else "hook registered here"
+
+
+def _is_gradient(facts: Facts, op: Op, tensor: int) -> bool:
     """Whether the engine made the tensor: first met inside backward, and of the shape of something hooked."""
-    record = facts.capture.tensors[tensor]
-    inside = any(r.start <= record.first_use <= r.end for r in facts.capture.backwards)
-    return inside and any(facts.capture.tensors[h.tensor].shape == record.shape for h in facts.capture.tensor_hooks)
+    capture = facts.capture
+    record = capture.tensors[tensor]
+    inside = any(r.start <= record.first_use <= r.end for r in capture.backwards)
+    own = any(read.gradient == tensor and read.at <= op.index for read in capture.grad_reads)
+    return inside and not own and any(capture.tensors[h.tensor].shape == record.shape for h in _given(facts))
 
 
 def zeroed_by_hook(facts: Facts) -> Iterator[Finding]:
     """A hooked leaf whose gradient is all zeros (or not finite) although what arrived was not. Needs values."""
     capture = facts.capture
-    explained = {t for f in capture.gradient_faults for t in _below(facts, f.backward, f.node)}
+    explained = spoiled_elsewhere(facts)
     found: dict[TensorHook, list[LeafValues]] = {}
     for value in capture.leaf_values:
-        hooks = [h for h in capture.tensor_hooks if h.tensor == value.tensor]
+        hooks = [h for h in _given(facts) if h.tensor == value.tensor]
         if hooks:
             found.setdefault(hooks[-1], []).append(value)
     told: dict[tuple[int, str], list[str]] = {}
@@ -67,7 +76,7 @@ def zeroed_by_hook(facts: Facts) -> Iterator[Finding]:
         zero, bad = all(v.zero for v in values), any(v.nonfinite for v in values)
         if (zero or bad) and hook.tensor not in explained:
             told.setdefault((hook.site, "all zeros" if zero else "not finite"), []).append(facts.name(hook.tensor))
-    hook_of = {h.site: h for h in capture.tensor_hooks}
+    hook_of = {h.site: h for h in _given(facts)}
     for (site, what), names in told.items():
         name = short_name(hook_of[site].name)
         yield Finding(
@@ -76,7 +85,7 @@ def zeroed_by_hook(facts: Facts) -> Iterator[Finding]:
             "warning",
             f"the hook {name} rewrites the gradient of {folded(names)}: it is {what} although backward computed others",
             "Return the gradient itself (or a scaled copy) from the hook, or remove the hook.",
-            facts.chain(site, "hook registered here"),
+            facts.chain(site, role_of(hook_of[site])),
             (*dict.fromkeys(names), name),
         )
 
@@ -116,6 +125,11 @@ def zeroed_by_module_hook(facts: Facts) -> Iterator[Finding]:
             (*dict.fromkeys(names), hook),
             ops=(op.index,),
         )
+
+
+def spoiled_elsewhere(facts: Facts) -> set[int]:
+    """Leaves below a node that was seen to pass on zeros or NaN: no hook of theirs has the blame."""
+    return {t for f in facts.capture.gradient_faults for t in _below(facts, f.backward, f.node)}
 
 
 def short_name(qualified: str) -> str:

@@ -66,7 +66,7 @@ def _finding(facts: Facts, run: Backward, node: Node, name: str) -> Finding:
         f"Multiply by it (the chain rule): `return grad_output * ...` in {name}.backward.",
         unique(
             [
-                *facts.chain(facts.capture.function_sites.get(name, -1), "backward is defined here"),
+                *facts.chain(facts.capture.function_sites.get(name, -1), "backward leaves it out here"),
                 *facts.chain(op.site, "applied here"),
                 *facts.chain(run.site, "backward called here"),
             ]

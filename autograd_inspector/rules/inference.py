@@ -80,6 +80,17 @@ def _made_to_stay(facts: Facts) -> Iterator[Finding]:
         )
 
 
+def _taken_from(facts: Facts, tensor: int) -> int:
+    """The tensor from before the capture that this one is a view of: ``anchors`` of ``anchors.T``."""
+    made = facts.flow.birth(tensor)
+    while made is not None:
+        given = [t for t in made.inputs if facts.capture.tensors[t].inference]
+        if not given:
+            return tensor
+        tensor, made = given[0], facts.flow.birth(given[0])
+    return tensor
+
+
 def _inference_tensor(facts: Facts, op: Op) -> Finding:
     capture = facts.capture
     culprit = next((t for t in op.inputs if capture.tensors[t].inference), -1)
@@ -89,6 +100,8 @@ def _inference_tensor(facts: Facts, op: Op) -> Finding:
             if capture.tensors[through].inference and capture.regions[above.region].kind == "inference_mode":
                 made, culprit = above, through
                 break
+        else:
+            made, culprit = None, _taken_from(facts, culprit)
     name = facts.name(culprit) if culprit >= 0 else "a tensor"
     region = capture.regions[made.region] if made is not None else None
     origin = facts.chain(made.site, "made under inference mode") if made is not None else ()

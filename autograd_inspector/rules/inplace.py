@@ -133,7 +133,7 @@ def _modified(facts: Facts, run: Backward, members: list[tuple[Saved, list[tuple
         shown,
         tuple(dict.fromkeys([name, *others, *(edit_name(facts, op) for op in edits[:4])])),
         tuple(details),
-        tuple(op.index for op in edits[:64]),
+        tuple(dict.fromkeys([*(op.index for op in edits[:64]), *([node.op] if node.op >= 0 else [])])),
     )
 
 

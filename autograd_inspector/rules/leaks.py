@@ -10,6 +10,9 @@ from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.rules.catalogue import Facts, rule, unique
 
+_LINKS = 2
+"""So many links of a chain in folded steps show that it goes on from step to step."""
+
 
 @rule("AG502", "graph-leak")
 def graph_leak(facts: Facts) -> Iterator[Finding]:
@@ -76,8 +79,25 @@ def _chains(facts: Facts) -> Iterator[Finding]:
             if line is not None and _line(facts, made.site) == line and sum(r.end <= made.index for r in runs) < window:
                 chains.setdefault(line, []).append((op, tensor))
     for members in chains.values():
-        if len(members) >= 2 and not _consumed(facts, members):
+        if (len(members) >= 2 or _goes_back(facts, members[0][1])) and not _consumed(facts, members):
             yield _chain_finding(facts, members)
+
+
+def _goes_back(facts: Facts, tensor: int) -> bool:
+    """Whether the chain began in steps that are folded away: of its links there the last few are kept."""
+    links, line = 0, _made_at(facts, tensor)
+    while facts.capture.history.folded and links < _LINKS and line is not None:
+        made = facts.capture.ops[facts.capture.tensors[tensor].birth]
+        before = [t for t in made.inputs if facts.capture.tensors[t].requires_grad and _made_at(facts, t) == line]
+        if not before:
+            break
+        links, tensor = links + 1, before[0]
+    return links == _LINKS
+
+
+def _made_at(facts: Facts, tensor: int) -> tuple[str, int] | None:
+    birth = facts.capture.tensors[tensor].birth
+    return _line(facts, facts.capture.ops[birth].site) if birth >= 0 else None
 
 
 def _line(facts: Facts, site: int) -> tuple[str, int] | None:
@@ -99,14 +119,14 @@ def _consumed(facts: Facts, members: list[tuple[Op, int]]) -> bool:
 
 def _chain_finding(facts: Facts, members: list[tuple[Op, int]]) -> Finding:
     op, tensor = members[-1]
+    steps = "more and more steps" if _goes_back(facts, members[0][1]) else f"{len(members) + 1} steps"
     place = facts.capture.place(op.site)
     name = (place.target if place is not None else "") or facts.name(tensor)
     return Finding(
         "AG502",
         "graph-leak",
         "warning",
-        f"`{op.name}` adds each step's graph to that of {name}: the graphs of {len(members) + 1} steps are chained and "
-        "stay in memory",
+        f"`{op.name}` adds each step's graph to that of {name}: the graphs of {steps} are chained and stay in memory",
         f"Add a number, not a tensor with its graph: `loss.item()` (or `loss.detach()`) into {name}.",
         facts.chain(op.site, "graph kept here"),
         (name,),

@@ -8,7 +8,7 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.dataflow import DataFlow
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.rules.cutting import DETACHING, REWRAPPING, Severed, learning
+from autograd_inspector.rules.cutting import DETACHING, PICKLED, REWRAPPING, Severed, learning
 
 
 def left_for_good(capture: Capture, flow: DataFlow, run: Backward, starved: frozenset[int] | None) -> Iterator[Severed]:
@@ -55,7 +55,7 @@ def only_left(capture: Capture, run: Backward, starved: frozenset[int]) -> Itera
     """Parameters that were never used but as a Python number: ``x * math.exp(self.log_scale.item())``."""
     readers: dict[int, list[Op]] = {tensor: [] for tensor in starved}
     for op in capture.ops:
-        if not op.has(Trait.STEP) and not op.writes:
+        if not op.has(Trait.STEP) and not op.writes and op.name != PICKLED:
             for tensor in starved.intersection(op.inputs):
                 readers[tensor].append(op)
     exports = [op for op in capture.ops if op.has(Trait.EXPORT)]

@@ -10,8 +10,16 @@ from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.dataflow import DataFlow
 from autograd_inspector.model.op import Op, Trait, Write
 from autograd_inspector.model.placement import OptimizerRecord
+from autograd_inspector.rules.cutting import DETACHING, REWRAPPING
 
 WritesTo = Callable[[int, int, int, int], Iterable[tuple[Op, Write]]]
+
+
+_CONVERSIONS = 8
+"""Calls that one statement may make of a tensor to convert it."""
+_CONVERTING = DETACHING | REWRAPPING | {
+    "clone", "to", "type", "type_as", "float", "double", "half", "bfloat16", "cpu", "cuda", "contiguous"
+}  # fmt: skip
 
 
 class Loose(Struct, frozen=True):
@@ -38,7 +46,7 @@ def loose_of(capture: Capture, writes_to: WritesTo, flow: DataFlow) -> Loose | N
     found = [
         t
         for t in sorted(reached - held)
-        if _counts(capture, t, orphans) and not _updated_by_hand(capture, t, held, writes_to, flow)
+        if _counts(capture, t, orphans, flow) and not _updated_by_hand(capture, t, held, writes_to, flow)
     ]
     handed = _handed_over(capture, held, flow)
     found = [t for t in found if t not in handed]
@@ -94,12 +102,12 @@ def _owned(capture: Capture, tensor: int, start: int) -> bool:
     return root >= 0 and any(call.root == root and call.at > start for call in capture.calls)
 
 
-def _counts(capture: Capture, tensor: int, orphans: tuple[int, ...]) -> bool:
+def _counts(capture: Capture, tensor: int, orphans: tuple[int, ...], flow: DataFlow) -> bool:
     """A module's parameter, a bare one that serves several steps, or a bare leaf that took an orphan's place."""
     record = capture.tensors[tensor]
     if record.kind == "parameter" and (record.names or _serves(capture, tensor)):
         return True
-    return any(_same_role(capture, tensor, orphan) for orphan in orphans)
+    return any(_same_role(capture, tensor, orphan) or _converted(capture, tensor, orphan, flow) for orphan in orphans)
 
 
 def _serves(capture: Capture, tensor: int) -> bool:
@@ -111,6 +119,20 @@ def _serves(capture: Capture, tensor: int) -> bool:
 def _same_role(capture: Capture, new: int, old: int) -> bool:
     a, b = capture.tensors[new], capture.tensors[old]
     return a.shape == b.shape and bool(a.variable) and a.variable == b.variable
+
+
+def _converted(capture: Capture, new: int, old: int, flow: DataFlow) -> bool:
+    """Whether a leaf is nothing but the old one converted or copied, under the same name (``m.emb`` for ``self.emb``)."""
+    a, b = (capture.tensors[t].variable.rpartition(".")[2] for t in (new, old))
+    tensor, made = new, flow.birth(new)
+    for _ in range(_CONVERSIONS if a == b != "" else 0):
+        if made is None or made.name not in _CONVERTING or not made.inputs:
+            return False
+        tensor = made.inputs[0]
+        if tensor == old:
+            return True
+        made = flow.birth(tensor)
+    return False
 
 
 def _updated_by_hand(capture: Capture, tensor: int, held: set[int], writes_to: WritesTo, flow: DataFlow) -> bool:

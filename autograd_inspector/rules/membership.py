@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
+from autograd_inspector.model.event import Change
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
+from autograd_inspector.rules.pasted import collected
 
 _IN_TWO_GROUPS = "appear in more than one parameter group"
 
@@ -71,11 +73,25 @@ def _refused(facts: Facts) -> Iterator[Finding]:
             "error",
             f"{change.api} refused duplicate parameters: {folded(names)} {'are' if len(names) > 1 else 'is'} in another of its "
             "groups already",
-            "Leave them out of the general group: "
-            "`own = set(map(id, head.parameters())); rest = [p for p in net.parameters() if id(p) not in own]`.",
+            _left_out_once(facts, change),
             facts.chain(change.site, "given to the optimizer a second time here"),
             tuple(dict.fromkeys(names)),
         )
+
+
+def _left_out_once(facts: Facts, change: Change) -> str:
+    """What to do with parameters that a second group may not have, in the program's own names."""
+    place = facts.capture.place(change.site)
+    if place is not None and "add_param_group" in place.source:
+        return (
+            "The optimizer has them already: set that group's lr (`optimizer.param_groups[i]['lr'] = ...`), or leave them "
+            "out when it is made and add them here."
+        )
+    own, model = collected(facts, change.tensors)
+    general = (
+        f": `own = set(map(id, {own})); rest = [p for p in {model}.parameters() if id(p) not in own]`" if own else ""
+    )
+    return f"Leave them out of the general group{general}."
 
 
 def _two_optimizers(facts: Facts) -> Iterator[Finding]:

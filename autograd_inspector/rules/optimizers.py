@@ -10,8 +10,10 @@ from autograd_inspector.model.placement import OptimizerRecord
 from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
 from autograd_inspector.rules.given_nothing import given_nothing
 from autograd_inspector.rules.loose import Loose
+from autograd_inspector.rules.origins import birthplace, born_after
 from autograd_inspector.rules.pasted import group_added, remade
 from autograd_inspector.rules.state_left import state_left
+from autograd_inspector.rules.vanished import taken_out, vanished
 
 
 @rule("AG404", "not-in-optimizer")
@@ -44,11 +46,11 @@ def not_in_optimizer(facts: Facts) -> Iterator[Finding]:
     loose = facts.loose
     if loose is None or _replaced(facts, loose) or facts.unwanted or set(loose.parameters) <= facts.unregistered:
         return
-    late = [t for t in loose.parameters if _born_after(facts, t, loose.optimizer)]
+    late = [t for t in loose.parameters if born_after(facts, t, loose.optimizer)]
     early = [t for t in loose.parameters if t not in late]
     names = [facts.name(t) for t in loose.parameters]
     made = facts.chain(loose.optimizer.site, "optimizer made without them here")
-    born = [place for t in late for place in _birthplace(facts, t, loose.optimizer, "made after the optimizer here")]
+    born = [place for t in late for place in birthplace(facts, t, loose.optimizer, "made after the optimizer here")]
     thawed = _thawed(facts, loose.parameters, loose.optimizer)
     foreign = not set(facts.meant) & facts.reached
     of = " (it holds other parameters, which no backward reached)" if foreign else ""
@@ -95,26 +97,29 @@ def orphan_in_optimizer(facts: Facts) -> Iterator[Finding]:
     """
     yield from state_left(facts)
     loose = facts.loose
-    if loose is None:
+    if loose is None or not _replaced(facts, loose):
+        yield from vanished(facts, ())
         return
-    pairs = _replaced(facts, loose)
-    if not pairs:
-        return
+    yield from vanished(facts, loose.orphans)
     names = [facts.name(new) for new in loose.parameters]
     old = [facts.name(t) for t in loose.orphans]
-    where = [
-        place for new in loose.parameters[:4] for place in _birthplace(facts, new, loose.optimizer, "replaced here")
-    ]
+    late = [t for t in loose.parameters if born_after(facts, t, loose.optimizer)] or list(loose.parameters)
+    where = [place for new in late[:4] for place in birthplace(facts, new, loose.optimizer, "replaced here")]
+    where += [*taken_out(facts, loose.orphans), *_thawed(facts, loose.parameters, loose.optimizer)]
     made = facts.chain(loose.optimizer.site, "optimizer made here")
     at_entry = "" if where else " (they differed already when the capture began)"
+    bare = not any(facts.capture.tensors[t].names for t in loose.parameters)
     yield Finding(
         "AG405",
         "orphan-in-optimizer",
         "error" if any(step.error for step in facts.capture.steps) else "warning",
-        f"{loose.optimizer.type} holds {_parameters(len(loose.orphans))} no longer the model's: {folded(names)} "
+        f"{loose.optimizer.type} holds {_lost(len(loose.orphans), bare=bare)}: {folded(names)} "
         f"{'get' if len(names) > 1 else 'gets'} the gradients and {'are' if len(names) > 1 else 'is'} in no optimizer, so "
         f"step() does not move {'them' if len(names) > 1 else 'it'}{at_entry}",
-        "Build the optimizer after the model is final"
+        "Build the optimizer after that, or keep the tensor that it holds and give it new values: `w.data = ...`, or "
+        "copy_ under torch.no_grad()."
+        if bare
+        else "Build the optimizer after the model is final"
         f"{_as(remade(facts, loose.optimizer, loose.parameters))}, or copy into the existing parameters (load_state_dict "
         "without assign=True, copy_ under torch.no_grad()) instead of replacing them.",
         unique([*where, *made]) or _first_use(facts, loose.parameters[0]),
@@ -128,8 +133,10 @@ def _given_inputs(facts: Facts, optimizer: OptimizerRecord) -> bool:
     return held <= facts.reached and not any(facts.capture.tensors[t].names for t in held)
 
 
-def _parameters(count: int) -> str:
-    return "1 parameter that is" if count == 1 else f"{count:,} parameters that are"
+def _lost(count: int, *, bare: bool) -> str:
+    what = "tensor" if bare else "parameter"
+    counted = f"1 {what} that is" if count == 1 else f"{count:,} {what}s that are"
+    return f"{counted} no longer the {'program' if bare else 'model'}'s"
 
 
 def _as(statement: str) -> str:
@@ -142,31 +149,7 @@ def _replaced(facts: Facts, loose: Loose) -> bool:
         return False
     if loose.optimizer.site < 0:
         return True
-    return any(_born_after(facts, t, loose.optimizer) for t in loose.parameters)
-
-
-def _born_after(facts: Facts, tensor: int, optimizer: OptimizerRecord) -> bool:
-    if optimizer.created_at < 0:
-        return False
-    made = facts.flow.birth(tensor)
-    return bool(_registered(facts, tensor, optimizer)) or (made is not None and made.index >= optimizer.created_at)
-
-
-def _registered(facts: Facts, tensor: int, optimizer: OptimizerRecord) -> list[int]:
-    """Sites where a module got the parameter after the optimizer was made."""
-    changes = facts.capture.changes
-    made = next((i for i, c in enumerate(changes) if c.kind == "optimizer_created" and c.optimizer == optimizer.id), 0)
-    return [c.site for c in changes[made:] if c.kind == "registered" and tensor in c.tensors]
-
-
-def _birthplace(facts: Facts, tensor: int, optimizer: OptimizerRecord, role: str) -> tuple[Location, ...]:
-    """Where a parameter came from: its registration in a module, or the op that made its memory."""
-    changes = [c.site for c in facts.capture.changes if c.kind == "registered" and tensor in c.tensors]
-    made = facts.flow.birth(tensor)
-    late = _registered(facts, tensor, optimizer)
-    sites = late[:1] or changes[-1:] or ([made.site] if made is not None else [])
-    leaf = [c.site for c in facts.capture.leaf_changes if c.tensor == tensor][-1:]
-    return tuple(place for site in sites or leaf for place in facts.chain(site, role))
+    return any(born_after(facts, t, loose.optimizer) for t in loose.parameters)
 
 
 def _thawed(facts: Facts, tensors: tuple[int, ...], optimizer: OptimizerRecord) -> tuple[Location, ...]:
@@ -178,7 +161,7 @@ def _thawed(facts: Facts, tensors: tuple[int, ...], optimizer: OptimizerRecord) 
         and c.requires_grad
         and c.at >= max(optimizer.created_at, 0)
         and facts.capture.steps
-        and any(not facts.requires_grad_at(c.tensor, s.at) for s in facts.capture.steps if s.at < c.at)
+        and (c.folded or any(not facts.requires_grad_at(c.tensor, s.at) for s in facts.capture.steps if s.at < c.at))
     ]
     return tuple(place for site in dict.fromkeys(sites[-2:]) for place in facts.chain(site, "unfrozen here, too late"))
 

@@ -11,6 +11,8 @@ from autograd_inspector.rules.catalogue import Facts
 _TARGET = re.compile(r"[A-Za-z_][\w.]*")
 _SETTINGS = ("lr", "momentum", "betas", "weight_decay", "nesterov", "amsgrad")
 """Settings of a group that torch's constructors take under the same name; what is off needs no saying."""
+_LISTED = 4
+"""More parameters than these are not listed one by one."""
 _OFF = {"False", "0", "0.0", "None"}
 _HOMES = {"torch.optim": "torch.optim.", "schedulefree": "schedulefree."}
 
@@ -42,7 +44,7 @@ def state_moved(facts: Facts, optimizer: OptimizerRecord, rows: Iterable[Paramet
 
 def group_added(facts: Facts, optimizer: OptimizerRecord, parameters: Iterable[int]) -> str:
     """``optimizer.add_param_group`` for parameters of a model; "" where they have no name in one."""
-    found = _source(facts, list(parameters))
+    found = _source(facts, list(parameters)) or _left_out(facts, optimizer, set(parameters))
     return f'{variable(facts, optimizer)}.add_param_group({{"params": {found}}})' if found else ""
 
 
@@ -56,8 +58,17 @@ def remade(facts: Facts, optimizer: OptimizerRecord, parameters: Iterable[int]) 
     if not _TARGET.fullmatch(model):
         return ""
     group = optimizer.groups[0]
+    # A scheduler has moved the rate since: a new one would start from here and move it again.
+    group = group | {"lr": group.get("initial_lr", group.get("lr", "None"))}
     given = [f"{key}={group[key]}" for key in _SETTINGS if group.get(key, "False") not in _OFF]
     return f"{variable(facts, optimizer)} = {home}{optimizer.type}({', '.join([f'{model}.parameters()', *given])})"
+
+
+def collected(facts: Facts, parameters: Iterable[int]) -> tuple[str, str]:
+    """(an expression for exactly these parameters, the model that they belong to), "" where they have no names in one."""
+    given = list(parameters)
+    found = _source(facts, given)
+    return (found, facts.capture.models[facts.capture.owners[given[0]]]) if found else ("", "")
 
 
 def _source(facts: Facts, parameters: list[int]) -> str:
@@ -82,7 +93,22 @@ def _source(facts: Facts, parameters: list[int]) -> str:
     if module and inside == set(parameters):
         return f'{model}.get_submodule("{module}").parameters()'
     one_by_one = [f'{model}.get_parameter("{name}")' for name in names.values()]
-    return f"[{', '.join(one_by_one)}]"
+    return f"[{', '.join(one_by_one)}]" if len(one_by_one) <= _LISTED else ""
+
+
+def _left_out(facts: Facts, optimizer: OptimizerRecord, parameters: set[int]) -> str:
+    """An expression for all that a model could learn and the optimizer does not hold; "" where these are not all."""
+    capture = facts.capture
+    owner = capture.owners.get(next(iter(parameters), -1), -1)
+    model = capture.models[owner] if owner >= 0 else ""
+    own = {t for t, root in capture.owners.items() if root == owner}
+    held = {t for group in optimizer.parameters for t in group}
+    if not _TARGET.fullmatch(model) or {t for t in own - held if capture.tensors[t].requires_grad} != parameters:
+        return ""
+    if own == parameters:
+        return f"{model}.parameters()"
+    known = f'any(p is q for g in {variable(facts, optimizer)}.param_groups for q in g["params"])'
+    return f"[p for p in {model}.parameters() if p.requires_grad and not {known}]"
 
 
 def _local(name: str, model: str) -> str:

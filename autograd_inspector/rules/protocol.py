@@ -9,7 +9,10 @@ from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
 from autograd_inspector.rules.clearing import cleared_before, renewed, wasted
-from autograd_inspector.rules.clipping import misplaced_clipping, scaled_gradients
+from autograd_inspector.rules.clipping import misplaced_clipping
+from autograd_inspector.rules.none_read import too_early_or_late
+from autograd_inspector.rules.scaled import scaled_gradients
+from autograd_inspector.rules.waiting import waits
 
 
 @rule("AG305", "gradient-protocol")
@@ -46,10 +49,13 @@ def gradient_protocol(facts: Facts) -> Iterator[Finding]:
     yield from wasted(facts)
     yield from misplaced_clipping(facts)
     yield from scaled_gradients(facts)
+    yield from too_early_or_late(facts)
 
 
 def _judged(facts: Facts, number: int, step: Step) -> Iterator[tuple[str, Finding]]:
     previous = [s.at for s in facts.capture.steps[:number] if s.optimizer == step.optimizer]
+    if facts.capture.history.folded and not previous:
+        return  # What came between its last step and this one is folded away.
     since = previous[-1] if previous else -1
     runs = [
         run
@@ -80,9 +86,9 @@ def _judged(facts: Facts, number: int, step: Step) -> Iterator[tuple[str, Findin
 
 
 def _waited(facts: Facts, tensors: set[int]) -> bool:
-    """Whether a graph was built from these parameters, no backward ever ran through it, and no cut explains that."""
+    """Whether a loss was computed with these parameters, no backward ever ran from it, and no cut explains that."""
     explained = {tensor for cut in facts.severed for tensor in cut.parameters}
-    return not tensors & (facts.reached | explained | facts.emptied) and any(map(facts.used, tensors))
+    return not tensors & (facts.reached | explained | facts.emptied) and waits(facts, tensors)
 
 
 def _closure(facts: Facts, step: Step) -> bool:
@@ -131,11 +137,14 @@ def _comes_later(facts: Facts, one: int, other: int) -> bool:
 
 def _no_backward(facts: Facts, step: Step) -> Finding:
     names = [facts.name(p.tensor) for p in step.parameters]
+    why = "step() ran without a backward()"
+    if facts.capture.backwards:
+        why = f"backward() was never called on what {folded(names)} {'were' if len(names) > 1 else 'was'} used for"
     return Finding(
         "AG305",
         "gradient-protocol",
         "warning",
-        f"step() ran without a backward(): {folded(names)} {'have' if len(names) > 1 else 'has'} no gradient and "
+        f"{why}: {folded(names)} {'have' if len(names) > 1 else 'has'} no gradient and "
         f"{'do' if len(names) > 1 else 'does'} not move",
         "Call loss.backward() before optimizer.step().",
         facts.chain(step.site, "step() without gradients"),
@@ -157,10 +166,19 @@ def _accumulated(facts: Facts, step: Step, stale: list[int], run: Backward, *, f
         "gradient-protocol",
         "warning",
         f"{folded(names)} {why}",
-        "Call optimizer.zero_grad() before backward().",
+        _clearing_fix(facts, step, run),
         unique(
             [*facts.chain(run.site, "added to old gradients here"), *facts.chain(step.site, "step() uses the sum here")]
         ),
         tuple(dict.fromkeys(names)),
         ops=(step.op,),
     )
+
+
+def _clearing_fix(facts: Facts, step: Step, run: Backward) -> str:
+    """Where several backwards serve one step, clearing before each of them would leave the step the last one only."""
+    runs = sum(r.site == run.site and not r.error for r in facts.capture.backwards)
+    steps = sum(s.optimizer == step.optimizer for s in facts.capture.steps)
+    if steps < runs:
+        return "Call optimizer.zero_grad() once for each step(), right after it."
+    return "Call optimizer.zero_grad() before backward()."

@@ -1,4 +1,4 @@
-"""What the source of an in-place call says it modifies: ``self.k`` of ``self.k[i] = x`` and of ``self.k.add_(1)``."""
+"""What the source says that is modified or read: ``self.k`` of ``self.k[i] = x``, of ``self.k.add_(1)``, of ``self.k.grad``."""
 
 from __future__ import annotations
 
@@ -20,6 +20,19 @@ def receiver(place: Location | None, op: str) -> str:
     found = _modified(statement.value, op) if isinstance(statement, ast.Expr) else None
     # What a call returned has no name of its own.
     return "" if found is None or any(isinstance(node, ast.Call) for node in ast.walk(found)) else ast.unparse(found)
+
+
+def read_of(place: Location | None) -> str:
+    """What ``.grad`` was read of: ``p["w"]`` of ``p["w"].grad``, "" where the source does not show it."""
+    if place is None or not place.expression.endswith(".grad"):
+        return ""
+    try:
+        found = ast.parse(place.expression, mode="eval").body
+    except (SyntaxError, ValueError):
+        return ""
+    if not isinstance(found, ast.Attribute) or any(isinstance(node, ast.Call) for node in ast.walk(found)):
+        return ""
+    return ast.unparse(found.value)
 
 
 def _modified(node: ast.expr, op: str) -> ast.expr | None:

@@ -6,9 +6,12 @@ from collections.abc import Iterator
 
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op, Trait, Write
+from autograd_inspector.rules.assigned_data import assigns, effective
 from autograd_inspector.rules.catalogue import Facts, joined, unique
 
 Key = tuple[str, int, str, int]
+
+_MODIFIED = "modified by an inplace operation"
 
 
 def recompute_edits(facts: Facts) -> Iterator[Finding]:
@@ -16,28 +19,52 @@ def recompute_edits(facts: Facts) -> Iterator[Finding]:
     capture = facts.capture
     if not any(op.has(Trait.BACKWARD) for op in capture.ops):
         return
-    forward: dict[tuple[Key, int], Op] = {}
+    forward: dict[tuple[Key, int], list[Op]] = {}
     told: dict[tuple[int, ...], list[tuple[Op, int, list[tuple[Op, Write]]]]] = {}
     for op in capture.ops:
         if not op.has(Trait.BACKWARD):
             for tensor in op.inputs:
-                forward[key_of(facts, op), tensor] = op
+                forward.setdefault((key_of(facts, op), tensor), []).append(op)
             continue
-        if capture.regions and capture.regions[op.region].kind != "enabled":
-            continue  # A hook's own work, such as fully_shard gathering parameters again: recomputation records.
+        if not _counts(facts, op):
+            continue
         for tensor in dict.fromkeys(op.inputs):
-            before = forward.get((key_of(facts, op), tensor))
+            earlier = forward.get((key_of(facts, op), tensor), [])
+            before = earlier[-1] if earlier else None
             if before is None or tensor in before.outputs or tensor in _writes(before):
                 continue
-            edits = [
-                (edit, write)
-                for edit, write in facts.writes_to(capture.tensors[tensor].storage, tensor, before.index + 1, op.index)
-                if not edit.has(Trait.BACKWARD) and capture.tensors[write.tensor].overlaps(capture.tensors[tensor])
-            ]
+            edits = _changed(facts, tensor, earlier, op)
             if edits:
                 told.setdefault(tuple(dict.fromkeys(e.site for e, _ in edits)), []).append((op, tensor, edits))
     for members in told.values():
         yield _finding(facts, members)
+
+
+def _changed(facts: Facts, tensor: int, earlier: list[Op], op: Op) -> list[tuple[Op, Write]]:
+    """What changed the tensor since the forward that is recomputed."""
+    edits = _edits(facts, tensor, earlier[-1], op)
+    if all(assigns(edit) for edit, _ in edits) and any(not _edits(facts, tensor, o, op) for o in earlier[:-1]):
+        return []  # Weights that an evaluation had swapped in were put back: the forward read what is there again.
+    return edits
+
+
+def _edits(facts: Facts, tensor: int, before: Op, op: Op) -> list[tuple[Op, Write]]:
+    """What changed the tensor between two ops that read it."""
+    record = facts.capture.tensors[tensor]
+    writes = facts.writes_to(record.storage, tensor, before.index + 1, op.index)
+    return [
+        (edit, write)
+        for edit, write in effective(facts, tensor, writes)
+        if not edit.has(Trait.BACKWARD) and facts.capture.tensors[write.tensor].overlaps(record)
+    ]
+
+
+def _counts(facts: Facts, op: Op) -> bool:
+    """Whether a gradient came of what the op recomputed."""
+    capture = facts.capture
+    if capture.regions and capture.regions[op.region].kind != "enabled":
+        return False  # A hook's own work, such as fully_shard gathering parameters again: recomputation records.
+    return not any(_MODIFIED in run.error and run.start <= op.index < run.end for run in capture.backwards)
 
 
 def key_of(facts: Facts, op: Op) -> Key:
@@ -70,7 +97,7 @@ def _finding(facts: Facts, members: list[tuple[Op, int, list[tuple[Op, Write]]]]
         unique(
             [
                 *facts.chain(edit.site, "modified here"),
-                *facts.chain(op.site, "read again by the checkpoint's recomputation"),
+                *facts.chain(op.site, "read again in recomputation"),
             ]
         ),
         tuple(names),

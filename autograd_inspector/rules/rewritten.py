@@ -9,6 +9,7 @@ from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
 from autograd_inspector.rules.hooks import edited_in_hook, zeroed_by_hook, zeroed_by_module_hook
+from autograd_inspector.rules.post_hooks import emptied_by_hook
 
 
 @rule("AG306", "gradient-rewritten")
@@ -41,6 +42,7 @@ def gradient_rewritten(facts: Facts) -> Iterator[Finding]:
     yield from edited_in_hook(facts)
     yield from zeroed_by_hook(facts)
     yield from zeroed_by_module_hook(facts)
+    yield from emptied_by_hook(facts)
 
 
 def _aliased(facts: Facts) -> Iterator[Finding]:
@@ -117,7 +119,14 @@ def _replaced(facts: Facts) -> Iterator[Finding]:
 
 
 def _from_gradients(facts: Facts, tensor: int, at: int) -> bool:
-    """Whether a gradient went into the tensor: one read off .grad, or returned by autograd.grad."""
+    """Whether a gradient went into the tensor: one read off .grad, returned by autograd.grad, or met by a hook."""
     gradients = {r.gradient for r in facts.capture.grad_reads if r.gradient >= 0}
     above = [op for op, _ in facts.flow.upstream([(tensor, at)], lambda o, t: True)]
-    return tensor in gradients or any(op.name == "grad" or gradients & set(op.inputs) for op in above)
+    met = {tensor, *(t for op in above for t in op.inputs)}
+    births = (facts.flow.birth(t) for t in met)
+    kept = {write.storage for op in facts.capture.ops if op.has(Trait.BACKWARD) for write in op.writes}
+    if any(facts.capture.tensors[t].storage in kept for t in met):
+        return True  # A sum that a hook adds to while backward runs.
+    return bool(gradients & met) or any(
+        op is not None and (op.name == "grad" or op.has(Trait.BACKWARD)) for op in (*above, *births)
+    )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
@@ -12,6 +14,7 @@ from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.rules.cutting import DETACHING, REWRAPPING, Cause, Cut, Severed, cause_of, is_cut
 from autograd_inspector.rules.leaves import Leaves
 from autograd_inspector.rules.left import as_arrays, left_for_good, only_left
+from autograd_inspector.rules.numbers import as_numbers, called_on_number
 
 NO_GRAD_ERROR = "does not require grad and does not have a grad_fn"
 _UNUSED_ERROR = re.compile(r"differentiated Tensors? at index (\d+)|One of the differentiated Tensors appears")
@@ -26,18 +29,53 @@ def severed(capture: Capture, flow: DataFlow, meant: frozenset[int], starved: fr
         unused = _not_in_graph(run)
         if unused:
             return _telling(capture, _starving(capture, flow, [run], unused, fatal=True))
+    plain = tuple(called_on_number(capture, flow))
+    if plain:
+        return plain
     runs = [run for run in capture.backwards if run.api == "backward" and not run.error]
     missed = _found_none(capture)
     if runs and missed:
         return _telling(capture, _starving(capture, flow, runs, missed, fatal=True))
     if not runs or not starved:
         return ()
-    told = _telling(capture, _starving(capture, flow, runs, starved, fatal=False))
+    told = _closest(capture, flow, runs, starved)
     rest = starved.difference(tensor for cut in told for tensor in cut.parameters)
     hollow = [run for run in runs if not run.graph.nodes]
     left = [cut for run in hollow[-1:] for cut in left_for_good(capture, flow, run, rest)] if rest else []
-    left = left or [*only_left(capture, runs[-1], rest)] or [*as_arrays(capture, flow, runs[-1], rest)]
+    left = left or [*only_left(capture, runs[-1], rest)] or [*as_numbers(capture, flow, runs[-1], rest)]
+    left = left or [*as_arrays(capture, flow, runs[-1], rest)]
     return (*told, *left)
+
+
+def _closest(capture: Capture, flow: DataFlow, runs: list[Backward], starved: frozenset[int]) -> tuple[Severed, ...]:
+    """The cuts that starve, those alone that lie behind losses of the starved parameters' own optimizer.
+
+    The discriminator's loss is detached from the generator by intention; where the generator's own loss is cut off as
+    well, that is the cut to blame. Unless these explain as much, all cuts are told.
+    """
+    told = _telling(capture, _starving(capture, flow, runs, starved, fatal=False))
+    own = [run for run in runs if any(starved.intersection(held) for held in stepped_with(capture, run))]
+    if not told or not own or len(own) == len(runs):
+        return told
+    fewer = _telling(capture, _starving(capture, flow, own, starved, fatal=False))
+    explained = {tensor for cut in told for tensor in cut.parameters}
+    return fewer if explained == {tensor for cut in fewer for tensor in cut.parameters} else told
+
+
+def stepped_with(capture: Capture, run: Backward) -> Iterator[tuple[int, ...]]:
+    """The parameter groups of the optimizers that use what the run computed: they step next, before another run."""
+    steps, runs = capture.steps, capture.backwards
+    first = bisect_left(steps, run.end, key=lambda step: step.start)
+    if first == len(steps):
+        return
+    following = bisect_left(runs, steps[first].start, key=lambda other: other.start)
+    end = runs[following].start if following < len(runs) else len(capture.ops)
+    optimizers = {optimizer.id: optimizer for optimizer in capture.placement.optimizers}
+    for step in islice(steps, first, None):
+        if step.start > end:
+            return
+        if step.optimizer in optimizers:
+            yield from optimizers[step.optimizer].parameters
 
 
 def _found_none(capture: Capture) -> frozenset[int]:
@@ -92,8 +130,8 @@ def _behind_failure(capture: Capture, flow: DataFlow, run: Backward, meant: froz
             cuts[op, through] = leaves.above(op)
     if any(meant.intersection(found) for found in cuts.values()):  # A frozen teacher's cut is no loss.
         cuts = {cut: tuple(t for t in found if t in meant) for cut, found in cuts.items() if meant.intersection(found)}
-    gathered = tuple(_gathered(capture, cuts, run, fatal=True))
-    yield from gathered or left_for_good(capture, flow, run, None)
+    found = tuple(gathered(capture, cuts, run, fatal=True))
+    yield from found or left_for_good(capture, flow, run, None)
 
 
 def _goes_on(capture: Capture, op: Op, through: int) -> bool:
@@ -122,15 +160,15 @@ def _starving(
             found = tuple(t for t in leaves.above(op) if t in starved)
             if found:
                 cuts[op, through] = found
-    yield from _gathered(capture, cuts, runs[-1], fatal=fatal)
+    yield from gathered(capture, cuts, runs[-1], fatal=fatal)
 
 
-def _gathered(capture: Capture, cuts: dict[Cut, tuple[int, ...]], run: Backward, *, fatal: bool) -> Iterator[Severed]:
+def gathered(capture: Capture, cuts: dict[Cut, tuple[int, ...]], run: Backward, *, fatal: bool) -> Iterator[Severed]:
     """One record for each cause and place: a line in a loop, or a block entered again and again, is one."""
     groups: dict[tuple[Cause, tuple[str, int]], list[Cut]] = {}
     for op, through in cuts:
         cause = cause_of(capture, op, through)
-        groups.setdefault((cause, _place(capture, op, cause)), []).append((op, through))
+        groups.setdefault((cause, place_of(capture, op, cause)), []).append((op, through))
     for (cause, _), members in groups.items():
         members.sort(key=lambda member: member[0].index)
         lost = dict.fromkeys(tensor for member in members for tensor in cuts[member])
@@ -138,7 +176,7 @@ def _gathered(capture: Capture, cuts: dict[Cut, tuple[int, ...]], run: Backward,
         yield Severed(cause, ops, ends, tuple(lost), run, fatal)
 
 
-def _place(capture: Capture, op: Op, cause: Cause) -> tuple[str, int]:
+def place_of(capture: Capture, op: Op, cause: Cause) -> tuple[str, int]:
     """The line that is to blame: the op's own, or that of the switch it ran under."""
     region = capture.regions[op.region]
     switched = cause in {"no_grad", "inference_mode"}

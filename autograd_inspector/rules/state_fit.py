@@ -11,6 +11,7 @@ from autograd_inspector.model.placement import Held, OptimizerRecord, ParameterR
 from autograd_inspector.rules.catalogue import Facts, folded, joined, rule, unique
 from autograd_inspector.rules.checkpoint import before_loading
 from autograd_inspector.rules.state_kinds import ELEMENTWISE
+from autograd_inspector.rules.state_resized import reshaping, resized
 
 _SIZE_ERRORS = ("doesn't match the size of optimizer's group", "different number of parameter groups")
 _OWN_STATE = {
@@ -83,6 +84,10 @@ def _unfit(facts: Facts, optimizer: OptimizerRecord) -> Iterator[Finding]:
     kinds = joined(dict.fromkeys(e.name for _, e in wrong), 4)
     if all(e.shape == r.shape for r, e in wrong):
         yield _unsharded(facts, optimizer, wrong)
+        return
+    changed = [(r, e, op) for r, e in wrong if (op := reshaping(facts, r, e)) is not None]
+    if changed:
+        yield resized(facts, optimizer, [(r, e) for r, e, _ in changed], [op for *_, op in changed])
         return
     raised = any(step.error and step.optimizer == optimizer.id for step in facts.capture.steps)
     yield Finding(

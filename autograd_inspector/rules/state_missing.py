@@ -10,6 +10,7 @@ from autograd_inspector.model.placement import OptimizerRecord
 from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
 from autograd_inspector.rules.checkpoint import before_loading
 from autograd_inspector.rules.state_fit import is_refusal, loads_of
+from autograd_inspector.rules.state_key import state_key
 
 
 @rule("AG409", "state-missing")
@@ -38,6 +39,7 @@ def state_missing(facts: Facts) -> Iterator[Finding]:
         torch.optim.Optimizer.load_state_dict, torch.optim.Optimizer.add_param_group.
     """
     yield from before_loading(facts, "AG409")
+    yield from state_key(facts)
     for change in facts.capture.changes:
         if change.kind == "optimizer_load_failed" and any(is_refusal(text) for text in change.detail):
             yield _refused(facts, change)

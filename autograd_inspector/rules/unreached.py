@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.rules.catalogue import Facts, folded, joined, rule
 from autograd_inspector.rules.cut_findings import caused_by, cut_finding, described
-from autograd_inspector.rules.cutting import DETACHING, SAMPLING, Severed, bypassed
+from autograd_inspector.rules.cutting import DETACHING, SAMPLING, Severed, bypassed, copied_in
 from autograd_inspector.rules.flat import DRAWS, flattened
 
 
@@ -124,6 +124,12 @@ def _cutting(facts: Facts, cut: Severed) -> tuple[str, str, str]:
     if bypassed(facts.capture, op, cut.through[0]):
         kept = f"changes {facts.name(cut.through[0])} without recording the history of what it writes"
         return f"`{op.name}` through an alias (.data or .detach())", kept, _FUNCTIONAL
+    if copied_in(facts.capture, op, cut.through[0]):
+        target = joined((facts.name(write.tensor) for write in op.writes), 3)
+        place = facts.capture.place(op.site)
+        loading = place is not None and "load_state_dict" in place.source
+        by = "load_state_dict()" if loading else f"`{op.name}`"
+        return by, f"gives {target} the values of a computed tensor without their history", _FUNCTIONAL
     if op.name not in DETACHING:
         return what, f"makes a new leaf of the result of `{op.name}`, without its history", _FUNCTIONAL
     fix = f"Use the tensor itself instead of {what} where gradient has to flow; keep {what} for logging."

@@ -66,7 +66,7 @@ def unregistered_parameter(facts: Facts) -> Iterator[Finding]:
 
 
 def _finding(facts: Facts, tensors: list[int]) -> Finding:
-    names = [facts.name(t) for t in tensors]
+    names = list(dict.fromkeys(facts.name(t) for t in tensors))  # Made anew in each forward it is called the same.
     born = [place for t in tensors[:4] for place in _birthplace(facts, t)]
     use = next((op for op in facts.capture.ops if set(tensors) & set(op.inputs) and op.call >= 0), None)
     inside = facts.capture.calls[use.call] if use is not None else None
@@ -82,7 +82,7 @@ def _finding(facts: Facts, tensors: list[int]) -> Finding:
         "Register it in __init__: nn.Parameter as an attribute, nn.ParameterList / nn.ModuleList instead of a Python list; "
         "make it once, not in forward.",
         unique([*born, *(facts.chain(use.site, "used here") if use is not None else ())]),
-        tuple(dict.fromkeys(names)),
+        tuple(names),
     )
 
 

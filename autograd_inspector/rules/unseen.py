@@ -11,6 +11,7 @@ from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait, Write
 from autograd_inspector.rules.advice import needs_because, repair
 from autograd_inspector.rules.arrays import numpy_edits
+from autograd_inspector.rules.assigned_data import effective
 from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
 from autograd_inspector.rules.ctx import ctx_edits, on_ctx
 from autograd_inspector.rules.packed import packed_edits
@@ -74,7 +75,8 @@ def _unseen_writes(facts: Facts, run: Backward, node: Node, saved: SavedTensor) 
     counter = counter_of(facts, saved)
     # The op that saved it may have modified it as well: in `x *= x.data` the saved alias changes unseen.
     start = node.op if node.op >= 0 else made_at(node)
-    for op, write in facts.writes_to(saved.storage, saved.tensor, start, run.start):
+    writes = facts.writes_to(saved.storage, saved.tensor, start, run.start)
+    for op, write in effective(facts, saved.tensor, writes):
         target = tensors[write.tensor]
         apart = target.counter != counter or (write.unseen and op.index != node.op)
         touches = write.storage != saved.storage or (

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
 from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
+from autograd_inspector.rules.none_read import never_there
+from autograd_inspector.rules.origins import forwards_without, made_here
 
 
 @rule("AG301", "no-gradient")
@@ -33,6 +35,7 @@ def no_gradient(facts: Facts) -> Iterator[Finding]:
     References
         torch.nn.parallel.DistributedDataParallel (find_unused_parameters); torch.optim.Optimizer.zero_grad.
     """
+    yield from never_there(facts)
     runs = [run for run in facts.capture.backwards if run.api == "backward" and not run.error]
     if not runs or not facts.capture.steps:
         return
@@ -42,9 +45,8 @@ def no_gradient(facts: Facts) -> Iterator[Finding]:
     never = [t for t in left if t not in used]
     if never:
         many = len(never) > 1
-        yield _finding(
-            facts, never, f"never take{'' if many else 's'} part in a forward of the capture", _entrances(facts)
-        )
+        extra = (*made_here(facts, never), *forwards_without(facts, never), *_entrances(facts))
+        yield _finding(facts, never, f"never take{'' if many else 's'} part in a forward of the capture", extra)
     if used:
         they = ("are", "them") if len(used) > 1 else ("is", "it")
         why = f"{they[0]} used, but nothing computed from {they[1]} reaches the loss"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.location import Location
 from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
+from autograd_inspector.rules.overwritten import overwritten
 
 
 @rule("AG109", "unwanted-gradient")
@@ -13,8 +15,9 @@ def unwanted_gradient(facts: Facts) -> Iterator[Finding]:
     """Gradient flows into a copy that the program updates by other means: a target network or teacher not detached.
 
     Why it matters
-        A target network follows the online one by copying. Without `no_grad` or `detach` the loss also differentiates
-        through it: the online network's gradient is that of another loss, and memory and time are spent for nothing.
+        A target network follows the online one by copying. Without `no_grad` or `detach` backward runs through it as
+        well: memory and time are spent on gradients that no optimizer uses and no zero_grad() clears, and whoever
+        later hands them to an optimizer or sums them into a norm uses those of another loss.
 
     Example
         ::
@@ -35,18 +38,13 @@ def unwanted_gradient(facts: Facts) -> Iterator[Finding]:
     References
         torch.no_grad; Mnih et al., "Human-level control through deep reinforcement learning", 2015 (target networks).
     """
+    yield from _stepped(facts)
     copies = facts.unwanted
     if not copies:
         return
     names = [facts.name(t) for t in copies]
-    use = next((op for op in facts.capture.ops if set(copies) & set(op.inputs) and op.call >= 0), None)
-    runs = [r for r in facts.capture.backwards if r.api == "backward" and not r.error]
     plain = [c for c in facts.capture.changes if c.kind == "plain_attribute" and set(c.tensors) & set(copies)]
     why = f" (`.{plain[0].api} = False` on a module or a misspelt attribute freezes nothing)" if plain else ""
-    root = use
-    call = facts.capture.calls[root.call] if root is not None else None
-    while call is not None and call.parent >= 0:
-        call = facts.capture.calls[call.parent]
     yield Finding(
         "AG109",
         "unwanted-gradient",
@@ -57,10 +55,43 @@ def unwanted_gradient(facts: Facts) -> Iterator[Finding]:
         unique(
             [
                 *(place for change in plain[:1] for place in facts.chain(change.site, "freezes nothing here")),
-                *(facts.chain(call.site, "called with grad mode on here") if call is not None else ()),
-                *(facts.chain(use.site, "used here") if use is not None else ()),
-                *(place for run in runs[-1:] for place in facts.chain(run.site, "backward called here")),
+                *_places(facts, copies),
             ]
         ),
         tuple(dict.fromkeys(names)),
     )
+
+
+def _stepped(facts: Facts) -> Iterator[Finding]:
+    """A copy within the optimizer: what a step changes in it the next refresh throws away."""
+    found = overwritten(facts.capture, facts.flow)
+    if not found:
+        return
+    copies, last = list(dict.fromkeys(each.tensor for each in found)), max(each.ops[-1].index for each in found)
+    names, many = [facts.name(t) for t in copies], len(copies) > 1
+    sources = folded(facts.name(each.source) for each in found)
+    yield Finding(
+        "AG109",
+        "unwanted-gradient",
+        "warning",
+        f"backward reaches {folded(names)}, and an optimizer steps {'them' if many else 'it'}, although the program "
+        f"overwrites {'them' if many else 'it'} with the values of {sources} again and again: a target network or teacher "
+        "that was not detached",
+        "Call it under torch.no_grad() or detach() its output, freeze it with requires_grad_(False), and give the "
+        f"optimizer only what is to learn by gradient ({sources}).",
+        unique([*_places(facts, copies), *facts.chain(facts.capture.ops[last].site, "overwritten here")]),
+        tuple(dict.fromkeys(names)),
+    )
+
+
+def _places(facts: Facts, copies: Collection[int]) -> Iterator[Location]:
+    """Where the copies are called and used, and the backward that comes back through them."""
+    use = next((op for op in facts.capture.ops if set(copies) & set(op.inputs) and op.call >= 0), None)
+    if use is not None:
+        call = facts.capture.calls[use.call]
+        while call.parent >= 0:
+            call = facts.capture.calls[call.parent]
+        yield from facts.chain(call.site, "called with grad mode on here")
+        yield from facts.chain(use.site, "used here")
+    runs = [r for r in facts.capture.backwards if r.api == "backward" and not r.error]
+    yield from facts.chain(runs[-1].site, "backward called here") if runs else ()

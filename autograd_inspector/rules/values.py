@@ -160,13 +160,22 @@ _CURES = {
     "div": "Divide by something that is never 0: `x / torch.where(y == 0, 1, y)`; masking the result afterwards is too late.",
     "exp": "Bound its argument in the branch that is not used as well: `torch.exp(x.clamp(max=...))`.",
     "log": "Keep its argument away from 0: `torch.log(x.clamp(min=eps))`, or log_softmax / log1p.",
+    "std": "The std of one value is 0 / 0, and the derivative of std at 0 is infinite: take it over more than one value, "
+    "with an eps below the root: `torch.sqrt(x.var(dim, correction=0) + eps)`.",
+    "var": "The var of one value is 0 / 0: take it over more than one, or pass correction=0.",
+    "softmax": "A row that is -inf throughout, or holds +inf, has no softmax: leave one position of each row unmasked, or mask with a "
+    "finite number: `masked_fill(mask, torch.finfo(x.dtype).min)`.",
     "pow": "Keep the base away from 0 for exponents below 1: `(x + eps).pow(p)`.",
 }
 
 
+_SAME = {
+    "true_divide": "div", "__rdiv__": "div", "__rtruediv__": "div", "rsqrt": "sqrt", "norm": "sqrt", "std_mean": "std",
+    "var_mean": "var", "log_softmax": "softmax",
+}  # fmt: skip
+
+
 def _cure(op: Op | None) -> str:
     name = op.name.strip("_") if op is not None else ""
-    name = {"true_divide": "div", "__rdiv__": "div", "__rtruediv__": "div", "rsqrt": "sqrt", "norm": "sqrt"}.get(
-        name, name
-    )
+    name = _SAME.get(name, name)
     return _CURES.get(name, "Bound the inputs of this op, or compute in a wider dtype.")

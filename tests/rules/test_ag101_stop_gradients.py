@@ -8,6 +8,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+import autograd_inspector
+
 from .programs import diagnosed, silent, trained
 
 X, Y = torch.randn(8, 4), torch.randint(0, 2, (8,))
@@ -55,6 +57,45 @@ def test_codebook_that_only_meets_detached_codes():
 
     diagnosed(sick, "AG101", "argmin(dim=1)).detach()", "codes.weight", severity="warning")
     silent(healthy)
+
+
+def test_generator_cut_off_from_its_own_loss():
+    """The discriminator's loss is detached from the generator by intention: only the generator's own loss is told."""
+
+    def adversarial(own):
+        generator, discriminator = nn.Linear(2, 4), nn.Linear(4, 1)
+        generating = torch.optim.Adam(generator.parameters())
+        discriminating = torch.optim.Adam(discriminator.parameters())
+        for _ in range(2):
+            fake = generator(X[:, :2])
+            trained(
+                discriminating, F.softplus(-discriminator(X)).mean() + F.softplus(discriminator(fake.detach())).mean()
+            )
+            trained(generating, F.softplus(-discriminator(own(fake))).mean())
+
+    def sick():
+        adversarial(lambda fake: fake.detach().clone())
+
+    finding = diagnosed(sick, "AG101", "fake.detach().clone()", "generator.weight", severity="warning")
+    assert not any("softplus(discriminator(fake.detach()))" in place.source for place in finding.locations)
+    silent(lambda: adversarial(lambda fake: fake))
+
+
+def test_both_losses_of_one_step_are_cut():
+    """Where several backward runs lead to the same step, the cuts of all of them are told."""
+
+    def sick():
+        encoder, first, second = nn.Linear(4, 3), nn.Linear(3, 1), nn.Linear(3, 1)
+        optimizer = torch.optim.Adam([*encoder.parameters(), *first.parameters(), *second.parameters()])
+        hidden = encoder(X)
+        first(hidden.detach()).mean().backward()
+        second(hidden.clone().detach()).mean().backward()
+        optimizer.step()
+
+    with autograd_inspector.inspect() as inspection:
+        sick()
+    told = {finding.locations[0].source for finding in inspection.report.findings if finding.rule == "AG101"}
+    assert told == {"first(hidden.detach()).mean().backward()", "second(hidden.clone().detach()).mean().backward()"}
 
 
 def test_momentum_contrast():

@@ -70,3 +70,87 @@ def test_scale_computed_in_python():
     for sick, line in ((ByMath, "self.scale.item()"), (BySlope, "float(self.scale)")):
         diagnosed(lambda sick=sick: program(sick), "AG105", line, "scale", severity="warning", where=sick)
     silent(lambda: program(ByTensor))
+
+
+def test_part_of_the_loss_added_as_a_number():
+    """`main + 0.5 * auxiliary.item()`: the second head never learns, on one line or by way of a variable."""
+
+    def program(total):
+        one, two = nn.Linear(4, 2), nn.Linear(4, 2)
+        optimizer = torch.optim.SGD([*one.parameters(), *two.parameters()], lr=0.1)
+        for _ in range(2):
+            trained(optimizer, total(F.cross_entropy(one(X), Y), F.cross_entropy(two(X), Y)))
+
+    def on_one_line(main, auxiliary):
+        return main + 0.5 * auxiliary.item()
+
+    def by_a_variable(main, auxiliary):
+        weighted = 0.5 * float(auxiliary)
+        return main + weighted
+
+    def logged_only(main, auxiliary):
+        _ = auxiliary.item()
+        return main * 1.0
+
+    for total, line in ((on_one_line, "auxiliary.item()"), (by_a_variable, "float(auxiliary)")):
+        diagnosed(
+            lambda total=total: program(total), "AG105", line, "two.weight", "two.bias", "auxiliary",
+            severity="warning", where=total,
+        )  # fmt: skip
+    found = diagnosed(lambda: program(logged_only), "AG301", "two(X)", "two.weight", severity="warning", where=program)
+    assert "reaches the loss" in found.message
+    silent(lambda: program(lambda main, auxiliary: main + 0.5 * auxiliary))
+
+
+def test_backward_of_a_plain_number():
+    """`'float' object has no attribute 'backward'`: told is where the loss became a number, not what raised."""
+
+    def mean_of_items():
+        net = nn.Linear(4, 2)
+        losses = [F.cross_entropy(net(X), Y).item() for _ in range(3)]
+        right = (net(X).argmax(dim=1) == Y).float().mean().item()
+        loss = sum(losses) / len(losses)
+        loss.backward()
+        return right
+
+    def mean_of_arrays():
+        net = nn.Linear(4, 2)
+        loss = F.cross_entropy(net(X), Y).detach().numpy().mean()
+        accuracy = (net(X).argmax(dim=1) == Y).float().mean().numpy()
+        loss.backward()
+        return accuracy
+
+    for program, line in ((mean_of_items, "losses = ["), (mean_of_arrays, ".detach().numpy()")):
+        found = diagnosed(program, "AG105", line, "weight", "bias", "plain number", severity="error")
+        assert found.locations[-1].source.strip() == "loss.backward()"
+
+
+def test_a_number_kept_in_an_attribute():
+    """`self.auxiliary = ....item()` in forward, `+ net.auxiliary` in the loop: the term is a constant."""
+
+    class Gated(nn.Module):
+        def __init__(self, *, keep):
+            super().__init__()
+            self.fc, self.gate, self.keep = nn.Linear(4, 2), nn.Linear(4, 2), keep
+
+        def forward(self, x):
+            weights = self.gate(x).softmax(dim=1)
+            self.auxiliary = self.keep(weights.mean(dim=0).pow(2).sum())
+            return self.fc(x) * weights
+
+    class Counted(Gated):
+        def forward(self, x):
+            weights = self.gate(x).softmax(dim=1)
+            self.auxiliary = weights.mean(dim=0).pow(2).sum().item()
+            return self.fc(x) * weights
+
+    def program(net):
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            trained(optimizer, F.cross_entropy(net(X), Y) + 0.01 * net.auxiliary)
+
+    diagnosed(
+        lambda: program(Counted(keep=None)), "AG105", "self.auxiliary = weights", "gate.weight", "constant",
+        severity="warning", where=Counted,
+    )  # fmt: skip
+    silent(lambda: program(Gated(keep=lambda value: value)))

@@ -63,3 +63,68 @@ def test_backward_that_ignores_what_it_is_given():
     )  # fmt: skip
     diagnosed(weighted, "AG108", "return 2 * ctx", "SquaredLoss", severity="error", where=SquaredLoss)
     calm(at_the_root, added)
+
+
+class Reversed(Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return -torch.ones_like(grad)
+
+
+class Rounded(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.round()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        passed = grad_output.new_ones(grad_output.shape, dtype=grad_output.dtype)
+        passed[x.abs() > 1] = 0
+        return passed
+
+
+class Blocked(Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return torch.zeros_like(grad)
+
+
+class Masked(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.round()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        mask = torch.ones_like(grad_output)
+        mask[x.abs() > 1] = 0
+        return mask * grad_output.reshape(grad_output.shape)
+
+
+def test_backward_that_takes_only_the_shape():
+    """`ones_like(grad)` and `grad.new_ones(...)` ignore what it holds; a mask that is multiplied by it does not."""
+
+    def program(function):
+        encoder = nn.Linear(4, 3)
+        optimizer = torch.optim.SGD(encoder.parameters(), lr=0.1)
+        for _ in range(2):
+            trained(optimizer, function.apply(encoder(X)).pow(2).mean() + encoder(X).abs().mean())
+
+    for function, line in ((Reversed, "return -torch.ones_like(grad)"), (Rounded, "passed = grad_output.new_ones")):
+        diagnosed(
+            lambda function=function: program(function), "AG108", line, function.__name__, "weight",
+            severity="error", where=function,
+        )  # fmt: skip
+    calm(lambda: program(Blocked), lambda: program(Masked))

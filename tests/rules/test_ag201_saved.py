@@ -74,6 +74,18 @@ def test_residual_added_in_place():
     silent(lambda: one_step(normed))
 
 
+def test_fix_of_a_line_with_a_comment():
+    """The fix quotes the statement, not what is written beside it."""
+
+    def sick():
+        hidden = nn.Linear(4, 4)(torch.randn(8, 4)).sigmoid()
+        hidden *= 0.5  # seldom
+        hidden.sum().backward()
+
+    fix = diagnosed(sick, "AG201", "hidden *= 0.5", "hidden", severity="error").fix
+    assert fix == "Write `hidden = hidden * 0.5` instead of `hidden *= 0.5`."
+
+
 def test_recurrent_state_written_in_place():
     """A state tensor filled step by step is saved by each step that reads it."""
 

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .programs import diagnosed, trained
+from .programs import diagnosed, line_of, trained
 from .twins import calm
 
 X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
@@ -145,3 +145,67 @@ def test_embedding_of_an_unused_modality():
 
     diagnosed(lambda: program(text=X), "AG301", "torch.optim.AdamW(", "image.weight", severity="warning", where=program)
     calm(lambda: program(text=X, image=torch.randn(8, 6)))
+
+
+class Shadowed(nn.Module):
+    """A block one of whose norms may be called in place of the other."""
+
+    def __init__(self, second):
+        super().__init__()
+        self.first_norm = nn.LayerNorm(4)
+        self.second_norm = nn.LayerNorm(4)
+        self.mix, self.feed = nn.Linear(4, 4), nn.Linear(4, 4)
+        self.second = second
+
+    def forward(self, x):
+        hidden = x + self.mix(self.first_norm(x))
+        norm = self.second_norm if self.second else self.first_norm
+        return hidden + self.feed(norm(hidden))
+
+
+class Untaught(nn.Module):
+    """A bare parameter that forward leaves out."""
+
+    def __init__(self, use):
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 2))
+        self.offset = nn.Parameter(torch.zeros(2))
+        self.use = use
+
+    def forward(self, x):
+        return self.body(x) + self.offset if self.use else self.body(x)
+
+
+def lines_of(found, role):
+    return [place.lineno for place in found.locations if place.role == role]
+
+
+def test_where_a_forgotten_layer_was_made_and_which_forward_forgot_it():
+    """The line that made what never took part is shown, and the lines of the forward that should have used it."""
+
+    def program(second):
+        net = nn.Sequential(*[Shadowed(second) for _ in range(2)])
+        fit(net, lambda n, _: n(X).pow(2).mean())
+
+    found = diagnosed(
+        lambda: program(False), "AG301", "torch.optim.Adam(", "0.second_norm.weight", "1.second_norm.bias",
+        severity="warning", where=fit,
+    )  # fmt: skip
+    assert lines_of(found, "made here") == [line_of(Shadowed, "self.second_norm = ")]
+    forward = lines_of(found, "forward without it")
+    assert line_of(Shadowed, "return hidden + self.feed(norm(hidden))") in forward
+    calm(lambda: program(True))
+
+
+def test_a_bare_parameter_that_a_forward_of_calls_alone_forgot():
+    """A forward that only calls other modules is shown by the lines that call them."""
+
+    def program(use):
+        fit(Untaught(use), lambda n, _: n(X).pow(2).mean())
+
+    found = diagnosed(
+        lambda: program(False), "AG301", "torch.optim.Adam(", "offset", severity="warning", where=fit
+    )  # fmt: skip
+    assert lines_of(found, "made here") == [line_of(Untaught, "self.offset = ")]
+    assert lines_of(found, "forward without it") == [line_of(Untaught, "return self.body(x)")]
+    calm(lambda: program(True))

@@ -89,6 +89,25 @@ def test_gradient_of_an_activation():
     calm(healthy)
 
 
+def test_result_of_a_leaf_that_is_still_there():
+    """`h = w * 2` leaves w the leaf that it is: h is an intermediate tensor, which retain_grad() is for."""
+
+    def sick():
+        w = torch.randn(3, 1, requires_grad=True)
+        h = w * 2
+        (X @ h).sum().backward()
+        return h.grad, w.grad
+
+    def rewritten():
+        w = torch.randn(3, 1, requires_grad=True)
+        w = w * 2
+        (X @ w).sum().backward()
+        return w.grad
+
+    assert "h.retain_grad()" in diagnosed(sick, "AG302", "h = w * 2", "h", severity="warning").fix
+    assert "no_grad" in diagnosed(rewritten, "AG302", "w = w * 2", "w", severity="warning").fix
+
+
 def test_parameters_of_an_optimizer_are_checked_by_torch():
     """A library or a debugger that looks at .grad of every tensor before backward is no mistake of the program."""
 

@@ -108,7 +108,7 @@ def test_pow_with_a_fractional_exponent():
     def angle():
         net, optimizer = net_of(3)
         a = F.normalize(net(X), dim=1)
-        cosine = (a * a).sum(1).clamp(-1, 1)
+        cosine = (a * 0).sum(1) + 1
         trained(optimizer, torch.acos(cosine).mean())
 
     nan(power, "root = gap**0.5", "pow", "root")

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .programs import diagnosed
+from .programs import alarms, diagnosed, inspected, line_of, summary
 from .twins import calm
 
 X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
@@ -58,7 +58,8 @@ def test_gradients_never_cleared():
             for p in net.parameters():
                 p.grad.zero_()
 
-    diagnosed(sick, "AG305", "loss.backward()", "weight", "zero_grad", severity="warning")
+    finding = diagnosed(sick, "AG305", "loss.backward()", "weight", "zero_grad", severity="warning")
+    assert finding.fix == "Call optimizer.zero_grad() before backward()."
     calm(at_the_end, through_the_model, by_hand, in_place)
 
 
@@ -88,7 +89,8 @@ def test_accumulation_over_micro_batches():
             if step % 2:
                 optimizer.step()
 
-    diagnosed(sick, "AG305", ").backward()", "weight", severity="warning")
+    finding = diagnosed(sick, "AG305", ").backward()", "weight", severity="warning")
+    assert finding.fix == "Call optimizer.zero_grad() once for each step(), right after it."
     diagnosed(cleared_each_time, "AG305", "optimizer.zero_grad()", "zero_grad", severity="warning")
     calm(healthy)
 
@@ -212,3 +214,70 @@ def test_no_backward_at_all():
     diagnosed(forgotten, "AG305", "optimizer.step()", "backward", severity="warning")
     diagnosed(step_first, "AG305", "optimizer.step()", "backward", severity="warning")
     diagnosed(one_of_two, "AG305", "idle.step()", "other.weight", severity="warning", besides=("AG301",))
+
+
+def test_backward_ran_and_reached_others():
+    """Where a backward ran, a step without gradients has another reason: here weights that were copied, not used."""
+
+    def generated(*, logged):
+        hyper, net = nn.Linear(3, 8), nn.Linear(4, 2, bias=False)
+        optimizer = torch.optim.Adam([*hyper.parameters(), *net.parameters()][:2])
+        for _ in range(2):
+            made = hyper(torch.ones(3)).view(2, 4)
+            logged.append(made.detach().norm().item())
+            with torch.no_grad():
+                net.weight.copy_(made)
+            optimizer.zero_grad()
+            net(X).pow(2).mean().backward()
+            optimizer.step()
+
+    report = inspected(lambda: generated(logged=[]))
+    assert not [f for f in report.findings if f.rule == "AG305"], summary(report)
+
+
+def test_generator_that_forgot_its_backward():
+    """The discriminator's loss was backpropagated, the generator's only computed: the sentence says whose."""
+
+    def program():
+        generator, critic = nn.Linear(4, 4), nn.Linear(4, 1)
+        first = torch.optim.Adam(generator.parameters())
+        second = torch.optim.Adam(critic.parameters())
+        losses = []
+        for _ in range(2):
+            second.zero_grad()
+            critic(X).mean().backward()
+            second.step()
+            loss = critic(generator(X)).neg().mean()
+            losses.append(loss.item())
+            first.step()
+        return losses
+
+    report = inspected(program)
+    (finding,) = [f for f in alarms(report) if f.rule == "AG305"]
+    assert "never called on what generator.weight" in finding.message, summary(report)
+    assert finding.locations[0].lineno == line_of(program, "first.step()")
+
+
+def test_a_step_that_is_never_called():
+    """`optimizer.step` without its parentheses does nothing; a loop that only measures gradients reads them."""
+
+    def sick():
+        net = nn.Linear(4, 2)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            loss = net(torch.ones(3, 4)).pow(2).mean()
+            loss.backward()
+            _ = optimizer.step
+
+    def measuring():
+        net = nn.Linear(4, 2)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        norms = []
+        for _ in range(3):
+            optimizer.zero_grad()
+            net(torch.ones(3, 4)).pow(2).mean().backward()
+            norms.append(nn.utils.get_total_norm([p.grad for p in net.parameters()]))
+
+    diagnosed(sick, "AG305", "loss.backward()", "weight", "bias", "step()", severity="warning")
+    calm(measuring)

@@ -140,6 +140,30 @@ def test_gradient_replaced_by_something_else():
     diagnosed(noise, "AG306", "p.grad = torch.randn_like(p)", "weight", severity="warning")
 
 
+def test_gradients_carried_off_by_a_hook():
+    """Gradients that post-accumulate hooks offload during backward are given back, scaled, before the step."""
+
+    def program():
+        net = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        kept = {}
+
+        def carry(parameter):
+            kept[parameter] = parameter.grad.double()
+            parameter.grad = None
+
+        for parameter in net.parameters():
+            parameter.register_post_accumulate_grad_hook(carry)
+        for _ in range(2):
+            F.mse_loss(net(X), Y).backward()
+            for parameter in net.parameters():
+                parameter.grad = (kept[parameter] / 2).float()
+            optimizer.step()
+            optimizer.zero_grad()
+
+    calm(program)
+
+
 def test_evolution_strategy():
     """An estimate assigned to .grad where backward never ran is the program's own gradient."""
 

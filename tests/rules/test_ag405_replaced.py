@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .programs import diagnosed, trained
+from .programs import diagnosed, line_of, trained
 from .twins import calm
 
 X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
@@ -193,3 +193,103 @@ def test_state_of_what_a_group_let_go():
     exec(found.fix.split("`")[1], {"optimizer": optimizer})
     assert len(optimizer.state) == 4
     calm(lambda: program(clear=True))
+
+
+class Tagger(nn.Module):
+    """A table of words with the output tied to it."""
+
+    def __init__(self, words=5):
+        super().__init__()
+        self.words, self.out = nn.Embedding(words, 4), nn.Linear(4, words, bias=False)
+        self.out.weight = self.words.weight
+
+    def grow(self, words):
+        wider = nn.Embedding(words, 4)
+        self.words = wider
+        self.out.weight = wider.weight
+
+    def forward(self, index):
+        return self.out(self.words(index).tanh())
+
+
+def lines_of(found, role):
+    return [place.lineno for place in found.locations if place.role == role]
+
+
+def test_line_that_puts_a_replacement_into_the_model():
+    """What was made in one line and put into the model in others shows them all."""
+
+    def program(*, late):
+        net = Tagger()
+        if not late:
+            net.grow(7)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        if late:
+            net.grow(7)
+        for _ in range(2):
+            trained(optimizer, net(torch.tensor([0, 4])).pow(2).mean())
+
+    found = diagnosed(
+        lambda: program(late=True), "AG405", "wider = nn.Embedding", "words.weight",
+        severity="warning", where=Tagger.grow,
+    )  # fmt: skip
+    assert lines_of(found, "made here") == [line_of(Tagger.grow, "wider = nn.Embedding")]
+    put = [line_of(Tagger.grow, "self.words = wider"), line_of(Tagger.grow, "self.out.weight = wider")]
+    assert lines_of(found, "put into the model here") == put
+    calm(lambda: program(late=False))
+
+
+def test_a_layer_made_before_the_optimizer_and_put_in_after_it():
+    """A spare head that existed already replaces one that the optimizer holds: the line that swaps them is shown."""
+
+    def program(*, late):
+        net, spare = network(5), nn.Linear(8, 2)
+        if not late:
+            net[2] = spare
+        optimizer = torch.optim.Adam(net.parameters())
+        if late:
+            net[2] = spare  # The optimizer has been made.
+        steps(net, optimizer)
+
+    found = diagnosed(
+        lambda: program(late=True), "AG405", "# The optimizer has been made.", "2.weight", "2.bias",
+        severity="warning", where=program,
+    )  # fmt: skip
+    assert lines_of(found, "made here") == [line_of(program, "spare = network(5)")]
+    calm(lambda: program(late=False))
+
+
+def test_a_layer_added_and_not_replaced():
+    """A layer made before the optimizer and added after it is left out by the optimizer, and nothing is orphaned."""
+
+    def program(*, late):
+        net, extra = nn.Sequential(nn.Linear(4, 4)), nn.Linear(4, 2)
+        if not late:
+            net.append(extra)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        if late:
+            net.append(extra)  # Too late.
+        steps(net, optimizer)
+
+    diagnosed(lambda: program(late=True), "AG404", "# Too late.", "1.weight", severity="warning", where=program)
+    calm(lambda: program(late=False))
+
+
+def test_wrapping_a_model_puts_nothing_into_it():
+    """A model that becomes part of a wrapper keeps the parameters that its optimizer holds."""
+
+    class Wrapper(nn.Module):
+        def __init__(self, inner):
+            super().__init__()
+            self.inner = inner
+
+        def forward(self, x):
+            return self.inner(x)
+
+    def program():
+        net = network()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        steps(net, optimizer)
+        steps(Wrapper(net), optimizer)
+
+    calm(program)

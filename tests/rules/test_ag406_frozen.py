@@ -167,3 +167,28 @@ def test_alternately_frozen():
             trained(left, -critic(generator(X)).mean())
 
     calm(program)
+
+
+def test_thawed_by_a_subclass():
+    """A base class freezes its head by default; the class that inherits from it means to train it."""
+
+    class Base(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body, self.head = nn.Linear(4, 4), nn.Linear(4, 2)
+            self.head.requires_grad_(False)
+
+        def forward(self, x):
+            return self.head(self.body(x))
+
+    class Whole(Base):
+        def __init__(self):
+            super().__init__()
+            self.head.requires_grad_(True)
+
+    def program(kind):
+        net = kind()
+        trained(torch.optim.SGD([p for p in net.parameters() if p.requires_grad], lr=0.1), loss_of(net))
+
+    calm(lambda: program(Whole))
+    calm(lambda: program(Base))

@@ -63,3 +63,13 @@ def test_what_follows_from_a_cause_is_told_with_it():
     first, second = merged([cut, same, other])
     assert first.consequences == ("AG301 no-gradient: starved",)
     assert second == other
+
+
+def test_a_cause_may_stand_behind_what_follows_from_it():
+    """Whichever is found first, the one that follows becomes a line of the other."""
+    after = Finding("AG305", "gradient-protocol", "warning", "no gradient", subjects=("a",))
+    cause = Finding("AG405", "orphan-in-optimizer", "warning", "replaced", subjects=("b", "a"))
+    for given in ([after, cause], [cause, after]):
+        (left,) = merged(given)
+        assert left.rule == "AG405"
+        assert left.consequences == ("AG305 gradient-protocol: no gradient",)

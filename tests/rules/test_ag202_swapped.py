@@ -1,0 +1,96 @@
+"""AG202: weights exchanged by an assignment to `.data` between forward and backward."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+
+from .programs import diagnosed, silent, trained
+
+X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.hidden, self.norm, self.head = nn.Linear(4, 6), nn.LayerNorm(6), nn.Linear(6, 2)
+
+    def forward(self, x):
+        return self.head(self.norm(self.hidden(x)).tanh())
+
+
+def stepped(between, *, recompute=False):
+    net = Net()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(2):
+        out = checkpoint(net, X, use_reentrant=False) if recompute else net(X)
+        between(net)
+        trained(optimizer, out.pow(2).mean())
+
+
+def evaluated(net):
+    kept = [p.data for p in net.parameters()]
+    for p in net.parameters():
+        p.data = p.data * 0.5
+    with torch.no_grad():
+        net(X)
+    for p, data in zip(net.parameters(), kept, strict=True):
+        p.data = data
+
+
+def exchanged(net):
+    for p in net.parameters():
+        p.data = p.data * 0.5
+
+
+def test_weights_swapped_in_and_out_again():
+    """Averaged or rounded weights that are evaluated and then put back are the ones that backward needs."""
+    silent(lambda: stepped(evaluated))
+
+
+def test_weights_swapped_under_a_checkpoint():
+    """Recomputation reads the weights anew: those that were put back are right, others are not."""
+    silent(lambda: stepped(evaluated, recompute=True))
+    diagnosed(
+        lambda: stepped(exchanged, recompute=True), "AG202", "p.data = p.data * 0.5", "hidden.weight",
+        severity="error", where=exchanged,
+    )  # fmt: skip
+
+
+def test_view_of_a_weight_keeps_its_memory():
+    """A linear layer saves its weight transposed, a view that an assignment to the weight's `.data` does not touch."""
+
+    def transposed():
+        net = nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 2))
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        loss = F.mse_loss(net(X), torch.ones(8, 2))
+        exchanged(net)
+        trained(optimizer, loss)
+
+    def result():
+        net = nn.Linear(4, 2)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        hidden = net(X).exp()
+        loss = hidden.sum()
+        hidden.data = torch.zeros(8, 2)
+        trained(optimizer, loss)
+
+    silent(transposed, result)
+
+
+def test_weight_itself_exchanged():
+    """A factor is saved as it is: backward reads whatever its `.data` is by then."""
+
+    def program():
+        scale, shift = nn.Parameter(torch.ones(4)), nn.Parameter(torch.randn(4))
+        optimizer = torch.optim.SGD([scale, shift], lr=0.1)
+        loss = (scale * shift).sum()
+        scale.data = torch.zeros(4)
+        trained(optimizer, loss)
+
+    diagnosed(program, "AG202", "scale.data = torch.zeros(4)", "scale", severity="error")
+    diagnosed(
+        lambda: stepped(exchanged), "AG202", "p.data = p.data * 0.5", "norm.weight", severity="error", where=exchanged
+    )

@@ -1,0 +1,67 @@
+"""AG501: the advice fits what is carried over, one tensor or several."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from .programs import diagnosed
+from .twins import calm
+
+X = torch.randn(5, 2, 3, generator=torch.Generator().manual_seed(1))
+
+
+def rounds(net, cut):
+    state = None
+    for _ in range(2):
+        out, state = net(X, state)
+        out.sum().backward()
+        state = cut(state)
+
+
+def kept(state):
+    return state
+
+
+def test_state_of_an_lstm():
+    """An LSTM's state is a tuple, which has no detach(): each of its items is cut off, and that works."""
+    finding = diagnosed(
+        lambda: rounds(nn.LSTM(3, 4), kept), "AG501", "out, state = net", "state", severity="error", where=rounds
+    )
+    assert "`state = tuple(t.detach() for t in state)`" in finding.fix
+    calm(lambda: rounds(nn.LSTM(3, 4), lambda state: tuple(t.detach() for t in state)))
+
+
+def test_state_of_a_gru():
+    """A GRU's state is one tensor."""
+    finding = diagnosed(
+        lambda: rounds(nn.GRU(3, 4), kept), "AG501", "out, state = net", "state", severity="error", where=rounds
+    )
+    assert "`state = state.detach()`" in finding.fix
+    calm(lambda: rounds(nn.GRU(3, 4), torch.Tensor.detach))
+
+
+def test_state_in_two_variables():
+    """Where hidden and cell state have a variable each, both are named."""
+
+    def program():
+        net, hidden, cell = nn.LSTM(3, 4), torch.zeros(1, 2, 4), torch.zeros(1, 2, 4)
+        for _ in range(2):
+            out, (hidden, cell) = net(X, (hidden, cell))
+            out.sum().backward()
+
+    finding = diagnosed(program, "AG501", "out, (hidden, cell) = net", "hidden", severity="error")
+    assert "`hidden, cell = hidden.detach(), cell.detach()`" in finding.fix
+
+
+def test_state_of_a_cell():
+    """A variable that holds the whole tuple is rebuilt item by item."""
+
+    def program():
+        cell, state = nn.LSTMCell(3, 4), None
+        for _ in range(2):
+            state = cell(X[0], state)
+            state[0].sum().backward()
+
+    finding = diagnosed(program, "AG501", "state = cell", "state", severity="error")
+    assert "`state = tuple(t.detach() for t in state)`" in finding.fix

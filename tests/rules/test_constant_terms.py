@@ -1,0 +1,145 @@
+"""AG101, AG102, AG105: a term of the loss that lost its graph, while every parameter learns from the others."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from .programs import diagnosed, silent, trained
+
+X, Y = torch.randn(8, 4), torch.arange(8) % 2
+ALL = ("0.weight", "0.bias", "2.weight", "2.bias", "constant")
+
+
+def network():
+    return nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
+
+
+def training(loss_of):
+    """Three steps with that loss."""
+
+    def program():
+        net = network()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            trained(optimizer, loss_of(net))
+
+    return program
+
+
+def gradient_penalty(net):
+    x = X.clone().requires_grad_()
+    (slope,) = torch.autograd.grad(net(x).sum(), x)
+    return F.cross_entropy(net(X), Y) + 10 * (slope.norm(dim=1) - 1).pow(2).mean()
+
+
+def penalty_of_data(net):
+    penalty = sum(p.data.pow(2).sum() for p in net.parameters())
+    loss = F.cross_entropy(net(X), Y)
+    loss = loss + 0.1 * penalty
+    return loss / 2
+
+
+def penalty_in_place(net):
+    loss = F.cross_entropy(net(X), Y)
+    for parameter in net.parameters():
+        loss += 0.1 * parameter.detach().abs().sum()
+    return loss
+
+
+def penalty_without_grad(net):
+    with torch.no_grad():
+        penalty = torch.stack([p.norm() for p in net.parameters()]).sum()
+    return torch.stack([F.cross_entropy(net(X), Y), penalty]).sum()
+
+
+def penalty_as_number(net):
+    total = 0.0
+    for parameter in net.parameters():
+        total += parameter.pow(2).sum().item()
+    return F.cross_entropy(net(X), Y) + 0.1 * total
+
+
+def entropy_by_numpy(net):
+    logits = net(X)
+    weights = torch.from_numpy(logits.softmax(dim=1).detach().numpy())
+    return F.cross_entropy(logits, Y) - 0.1 * (weights * weights.log()).sum()
+
+
+@pytest.mark.parametrize(
+    ("loss_of", "code", "culprit"),
+    [
+        (gradient_penalty, "AG101", "torch.autograd.grad("),
+        (penalty_of_data, "AG101", "p.data"),
+        (penalty_in_place, "AG101", "detach()"),
+        (penalty_without_grad, "AG102", "torch.no_grad()"),
+        (penalty_as_number, "AG105", ".item()"),
+        (entropy_by_numpy, "AG105", ".numpy()"),
+    ],
+)
+def test_a_term_that_brings_no_gradient(loss_of, code, culprit):
+    """The line that cut the term is named, with all that it keeps from learning, once for the whole loop."""
+    found = diagnosed(training(loss_of), code, culprit, *ALL, severity="warning", where=loss_of)
+    assert any(place.role == "added to the loss here" for place in found.locations) or "+=" in found.locations[0].source
+
+
+def test_terms_that_bring_gradient():
+    """The same terms with their graphs."""
+
+    def with_graph(net):
+        x = X.clone().requires_grad_()
+        (slope,) = torch.autograd.grad(net(x).sum(), x, create_graph=True)
+        return F.cross_entropy(net(X), Y) + 10 * (slope.norm(dim=1) - 1).pow(2).mean()
+
+    def with_decay(net):
+        return F.cross_entropy(net(X), Y) + 0.1 * sum(p.pow(2).sum() for p in net.parameters())
+
+    silent(training(with_graph), training(with_decay))
+
+
+def test_detached_by_intention():
+    """Scales, baselines, straight-through estimators, attacks and reports take values without their history."""
+
+    def balanced(net):
+        logits = net(X)
+        one, two = F.cross_entropy(logits, Y), logits.pow(2).mean()
+        return one / one.item() + two / two.detach()
+
+    def baseline(net):
+        log = net(X).log_softmax(dim=1)
+        advantage = torch.arange(8.0) - log.mean().detach()
+        return -(log[:, 0] * advantage).mean()
+
+    def straight_through(net):
+        soft = net(X).softmax(dim=1)
+        hard = (soft > 0.5).float()
+        return (hard + soft - soft.detach()).pow(2).sum()
+
+    def attacked(net):
+        x = X.clone().requires_grad_()
+        (slope,) = torch.autograd.grad(F.cross_entropy(net(x), Y), x)
+        return F.cross_entropy(net(X), Y) + F.cross_entropy(net(X + 0.1 * slope.sign()), Y)
+
+    def flooded(net):
+        loss = F.cross_entropy(net(X), Y)
+        return (loss - 0.1).abs() + 0.1
+
+    silent(*map(training, (balanced, baseline, straight_through, attacked, flooded)))
+
+
+def test_a_running_sum_is_no_term():
+    """What is added up for a report after each step is not part of any loss."""
+
+    def program():
+        net = network()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        total = torch.zeros(())
+        for _ in range(3):
+            loss = F.cross_entropy(net(X), Y)
+            trained(optimizer, loss)
+            total = total + loss.detach()
+        return f"{total.item():.3f}"
+
+    silent(program)
