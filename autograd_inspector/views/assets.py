@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from hashlib import sha256
 from importlib.resources import files
 
 
@@ -20,3 +21,9 @@ def asset(name: str) -> str:
         return files("autograd_inspector").joinpath("static", name).read_text(encoding="utf-8")
     except OSError:
         raise WidgetNotBuiltError from None
+
+
+@cache
+def digest(name: str) -> str:
+    """What only this text of a built file has."""
+    return sha256(asset(name).encode()).hexdigest()[:16]

@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 from autograd_inspector.model.capture import Capture
-from autograd_inspector.model.graph import GraphEdge, GraphNode
+from autograd_inspector.model.graph import Cause, GraphEdge, GraphNode
 from autograd_inspector.report import Report
 from autograd_inspector.views.folding import Folding, Key
 from autograd_inspector.views.labels import alarms_of, leaf_title, title_of
@@ -23,7 +23,7 @@ Look = Literal["flowing", "still", "learnt", "given", "start", "broken"]
 class Box(Struct, frozen=True):
     """``chain``: the module calls it is drawn in, outermost first. ``alarms``: what went wrong in it.
 
-    ``devices``: where the tensors of its parameters and results live.
+    ``devices``: where the tensors of its parameters and results live. ``nodes``: the graph's nodes that it stands for.
     """
 
     id: int
@@ -35,6 +35,7 @@ class Box(Struct, frozen=True):
     chain: tuple[int, ...] = ()
     leaf: bool = False
     devices: tuple[str, ...] = ()
+    nodes: tuple[int, ...] = ()
 
 
 class Link(Struct, frozen=True):
@@ -45,6 +46,8 @@ class Link(Struct, frozen=True):
     kind: Literal["gradient", "data", "severed"]
     label: str = ""
     live: bool = False
+    cause: Cause = ""
+    site: int = -1
 
 
 class Picture(Struct, frozen=True):
@@ -55,8 +58,11 @@ class Picture(Struct, frozen=True):
 
 
 def picture(report: Report, *, limit: int) -> Picture:
-    """The relevant part of the graph in about ``limit`` boxes."""
-    return _Drawing(report, limit).picture()
+    """The relevant part of the graph in about ``limit`` boxes; made once, for all that show it."""
+    made: dict[int, Picture] = report.__dict__.setdefault("_pictures", {})
+    if limit not in made:
+        made[limit] = _Drawing(report, limit).picture()
+    return made[limit]
 
 
 class _Drawing:
@@ -143,6 +149,7 @@ class _Drawing:
             self._chain(key, nodes),
             all(node.leaf for node in nodes),
             self._devices(nodes),
+            tuple(node.id for node in nodes),
         )
 
     def _devices(self, nodes: list[GraphNode]) -> tuple[str, ...]:
@@ -169,16 +176,17 @@ class _Drawing:
     def _links(self, ids: dict[Key, int]) -> tuple[Link, ...]:
         found: dict[tuple[int, int, bool], GraphEdge] = {}
         for edge in self.edges:
-            if edge.source not in self.keys or edge.target not in self.keys or self._inside(edge):
+            source, target = self.keys.get(edge.source), self.keys.get(edge.target)
+            if source is None or target is None or source == target:
                 continue
-            pair = ids[self.keys[edge.source]], ids[self.keys[edge.target]], edge.kind == "severed"
+            pair = ids[source], ids[target], edge.kind == "severed"
             known = found.get(pair)
             if known is None or (edge.kind, edge.live) > (known.kind, known.live):
                 found[pair] = edge
         return tuple(
-            Link(source, target, edge.kind, self._label(edge), edge.live)
-            for (source, target, _), edge in found.items()
-            if edge.kind != "data" or (source, target, True) not in found
+            Link(tail, head, edge.kind, self._label(edge), edge.live, edge.cause, edge.site)
+            for (tail, head, _), edge in found.items()
+            if edge.kind != "data" or (tail, head, True) not in found
         )
 
     def _label(self, edge: GraphEdge) -> str:

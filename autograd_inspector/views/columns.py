@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import operator
 import re
 import sys
 from array import array
-from collections.abc import Iterable, Sequence
-from itertools import pairwise, starmap
-from typing import TypeVar
-
-from msgspec import Struct
+from collections.abc import Hashable, Iterable
+from operator import sub
 
 from autograd_inspector.views.shown import shown
 from autograd_inspector.views.wire import Column, Packed, Width
-
-T = TypeVar("T", bound=Struct)
 
 _WIDTHS: tuple[tuple[Width, str, int], ...] = (("int8", "b", 1), ("int16", "h", 2), ("int32", "i", 4))
 _FLOAT: tuple[Width, str, int] = ("float64", "d", 8)
@@ -23,20 +17,23 @@ _LONGEST = 1000
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-class Strings:
-    """Each text once; -1 stands for none."""
+class _Ids(dict[Hashable, int]):
+    """What was asked for once is looked up without a line of Python: a large capture asks a million times."""
+
+    def ids(self, wanted: Iterable[Hashable]) -> list[int]:
+        """The index of each."""
+        return list(map(self.__getitem__, wanted))
+
+
+class Strings(_Ids):
+    """Each text once, as a reader sees it; -1 stands for none."""
 
     def __init__(self) -> None:
-        self._ids: dict[str, int] = {}
+        super().__init__({None: -1, "": -1})
         self._shown: dict[str, int] = {}
 
-    def id(self, text: str | None) -> int:
-        """The index of a text, as a reader sees it."""
-        if not text:
-            return -1
-        found = self._ids.get(text)
-        if found is None:
-            found = self._ids[text] = self._shown.setdefault(legible(text), len(self._shown))
+    def __missing__(self, text: str) -> int:
+        found = self[text] = self._shown.setdefault(legible(text), len(self._shown))
         return found
 
     @property
@@ -45,33 +42,51 @@ class Strings:
         return tuple(self._shown)
 
 
+class Shapes(_Ids):
+    """Shapes as texts among the others."""
+
+    def __init__(self, strings: Strings) -> None:
+        super().__init__({None: -1})
+        self.strings = strings
+
+    def __missing__(self, shape: tuple[int, ...]) -> int:
+        found = self[shape] = self.strings["×".join(map(str, shape)) or "scalar"]
+        return found
+
+
 def legible(text: str, longest: int = _LONGEST) -> str:
     """The text with controls spelled out but for line breaks, and with nothing that JSON cannot carry."""
     return "\n".join(_SURROGATE.sub("\ufffd", shown(line, longest)) for line in text.split("\n"))
 
 
-class Tables:
-    """Rows -> records of columns, which go into ``buffer`` if that is wanted."""
+class Columns:
+    """Numbers, texts and shapes -> columns, whose numbers go into ``buffer`` if that is wanted."""
 
     def __init__(self, *, packed: bool) -> None:
         self.packed = packed
         self.buffer = bytearray()
+        self.strings = Strings()
+        self._shapes = Shapes(self.strings)
 
-    def table(self, kind: type[T], rows: Iterable[Sequence[int]]) -> T:
-        """A record of ``kind`` with a column a field."""
-        columns = list(zip(*rows, strict=True)) or [()] * len(kind.__struct_fields__)
-        return kind(*[self._column(column) for column in columns])
+    def texts(self, found: Iterable[str | None]) -> Column:
+        """A column of indices into ``strings``."""
+        return self.numbers(self.strings.ids(found))
 
-    def _column(self, values: tuple[int, ...]) -> Column:
+    def shapes(self, found: Iterable[tuple[int, ...] | None]) -> Column:
+        """The same, of shapes."""
+        return self.numbers(self._shapes.ids(found))
+
+    def numbers(self, values: list[int]) -> Column:
+        """A column of the numbers themselves."""
         if not self.packed or not values:
-            return values
+            return tuple(values)
         low, high = min(values), max(values)
         if low == high:
             return Packed(low, len(values), "constant")
         width, code, each = _narrowest(low, high)
         delta = False
         if each > 1:
-            steps = (values[0], *starmap(operator.sub, ((after, before) for before, after in pairwise(values))))
+            steps = [values[0], *map(sub, values[1:], values)]
             narrow = _narrowest(min(steps), max(steps))
             if narrow[2] < each:
                 (width, code, each), values, delta = narrow, steps, True

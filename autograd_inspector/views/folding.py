@@ -25,10 +25,11 @@ class Folding:
         self.chains: dict[int, tuple[int, ...]] = {-1: ()}
         for call in capture.calls:
             self.chains[call.id] = (*self.chains[call.parent], call.id)
-        self._called = Counter(
-            (capture.calls[c].root, capture.calls[c].path) for c in {c for n in self.nodes for c in self.chains[n.call]}
-        )
-        self._population = Counter(call for node in self.nodes for call in self.chains[node.call])
+        self._population: Counter[int] = Counter()
+        for inner, count in Counter([node.call for node in self.nodes]).items():
+            for outer in self.chains[inner]:
+                self._population[outer] += count
+        self._called = Counter((capture.calls[c].root, capture.calls[c].path) for c in self._population)
 
     def times(self, key: Key) -> int:
         """How often the module of a box was called within the picture."""

@@ -29,13 +29,18 @@ def events_of(capture: Capture) -> list[Happening]:
         times = f" ({event.times:,} times)" if event.times > 1 else ""
         kind = "step" if event.api.endswith(".step()") else "change"
         found.append(Happening(event.at, kind, event.api, event.said + times, event.site, event.alarming))
-    return sorted(found, key=lambda event: event.at)
+    # A mode is seen at the first op that ran in it: whatever else happened before that op happened before it.
+    return sorted(found, key=lambda event: (event.at, event.kind == "mode"))
 
 
 def _modes(capture: Capture) -> Iterator[Happening]:
     """Where ops begin to run in another mode; a switch that no op saw, and torch's own, do not count."""
     now = next((region.id for region in capture.regions if region.at_entry), -1)
+    last = -1
     for op in capture.ops:
+        if op.region == last:
+            continue
+        last = op.region
         region = capture.regions[op.region] if op.region < len(capture.regions) else None
         if region is None or region.id == now or region.library:
             continue
@@ -52,14 +57,34 @@ def _backwards(capture: Capture) -> Iterator[Happening]:
         yield Happening(run.start, "backward", run.api, said, run.site, bool(run.error))
 
 
-def remarks_of(capture: Capture, graph: Graph) -> Iterator[tuple[int, str]]:
-    """(node, what its values were)."""
+def arrived_in(capture: Capture) -> frozenset[int]:
+    """The leaves whose gradient some backward brought, whatever became of it since."""
+    runs = (run for run in capture.backwards if not run.error)
+    return frozenset(capture.history.reached).union(t for run in runs for t in run.reached if t not in run.empty)
+
+
+class Remark(Struct, frozen=True):
+    """What is known of a node's values."""
+
+    node: int
+    text: str
+    alarming: bool = True
+
+
+def remarks_of(capture: Capture, graph: Graph) -> Iterator[Remark]:
+    """Where NaN or Inf came up, and each parameter's gradient: its norm after the last backward, when it was bad."""
     leaves = {node.tensor: node.id for node in graph.nodes if node.kind == "parameter"}
     for fault in capture.value_faults:
         op = fault.op if fault.op >= 0 else fault.met_by
         if op in graph.by_op:
-            yield graph.by_op[op], "results: " + "; ".join(map(str, fault.outputs))
+            yield Remark(graph.by_op[op], "results: " + "; ".join(map(str, fault.outputs)))
+    last = {leaf.tensor: leaf for leaf in capture.leaf_values}
     for leaf in capture.leaf_values:
-        if leaf.tensor in leaves and (leaf.zero or leaf.nonfinite):
+        if leaf.tensor not in leaves:
+            continue
+        after = f"after backward {leaf.backward + 1}"
+        if leaf.zero or leaf.nonfinite:
             said = "the gradient is exactly zero" if leaf.zero else "the gradient has NaN or Inf"
-            yield leaves[leaf.tensor], f"{said} (backward {leaf.backward + 1})"
+            yield Remark(leaves[leaf.tensor], f"{said} {after}")
+        elif leaf.norm >= 0 and last[leaf.tensor] is leaf:
+            yield Remark(leaves[leaf.tensor], f"gradient norm {leaf.norm:.4g} {after}", alarming=False)

@@ -13,6 +13,7 @@ from autograd_inspector.views.dot import to_dot
 from autograd_inspector.views.markup import Markup, element, together
 from autograd_inspector.views.render import DrawingError, GraphvizMissingError, svg_of
 from autograd_inspector.views.shown import counted, shown, size
+from autograd_inspector.views.steps_html import steps_section
 from autograd_inspector.views.summary import graph_line, headline
 from autograd_inspector.views.sums import sums_of
 from autograd_inspector.views.table import table_of
@@ -24,12 +25,13 @@ _OPEN = 2
 
 
 def to_html(report: Report) -> str:
-    """Findings, the picture, the module tree, the placement table and its history, notes."""
+    """Findings, the picture, the module tree, the steps, the placement table and its history, notes."""
     return page_of(
         headline(report),
         *_findings(report),
         *checkpoint_section(report),
         *_graph(report),
+        *steps_section(report),
         *_placement(report),
         *_history(report),
         *_notes(report),

@@ -6,17 +6,33 @@ from autograd_inspector.model.finding import SEVERITIES, Finding
 from autograd_inspector.report import Report
 from autograd_inspector.views.shown import counted, shown, size
 
+NOTHING = "nothing observed"
+
 
 def headline(report: Report) -> str:
     """``2 errors, 1 warning · 120 ops observed``."""
     counts = [(s, sum(f.severity == s for f in report.findings)) for s in SEVERITIES]
     said = ", ".join(f"{n} {s}" if s == "info" else counted(n, s) for s, n in counts if n)
-    return f"{said or 'no findings'} · {_seen(report)}"
+    if unjudged(report) == NOTHING:
+        return NOTHING
+    parts = [said or ("" if unjudged(report) else "no findings"), unjudged(report), _seen(report)]
+    return " · ".join(filter(None, parts))
+
+
+def unjudged(report: Report) -> str:
+    """Why no findings would not mean that all is well: "recording stopped", "nothing observed"; "" where it would."""
+    capture = report.capture
+    if capture.stopped:
+        return "recording stopped"
+    looked = capture.ops or capture.backwards or capture.placement.rows or capture.steps or capture.checkpoint
+    return "" if looked else NOTHING
 
 
 def _seen(report: Report) -> str:
     """What there was to look at; where nothing was run, what existed."""
     ops, rows, capture = len(report.capture.ops), len(report.placement.rows), report.capture
+    if capture.checkpoint is not None and not ops:
+        return "checkpoint looked at"
     if ops or not (rows or capture.backwards):
         return f"{counted(ops, 'op')} observed"
     nodes = sum(len(run.graph.nodes) for run in capture.backwards)

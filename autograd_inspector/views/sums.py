@@ -20,7 +20,7 @@ def sums_of(placement: Placement) -> tuple[str, ...]:
     for what, parts in (("device", totals.by_device), ("dtype", totals.by_dtype), ("group", totals.by_group)):
         if len(parts) > 1:
             lines.append(f"by {what}: {', '.join(_largest(parts))}")
-    top = {name: total for name, total in totals.by_module.items() if "." not in name}
+    top = totals.by_child
     if len(top) > 1:
         lines.append(f"by module: {', '.join(_largest(top))}")
     return tuple(lines)

@@ -18,6 +18,8 @@ from autograd_inspector.model.location import Location
 from autograd_inspector.report import Report
 from autograd_inspector.views.checkpoint_text import checkpoint_section
 from autograd_inspector.views.shown import counted, shown, size
+from autograd_inspector.views.sparkline import sparkline
+from autograd_inspector.views.steps import steps_of
 from autograd_inspector.views.summary import graph_line, headline
 from autograd_inspector.views.sums import sums_of
 from autograd_inspector.views.table import Order, table_of
@@ -27,6 +29,7 @@ STYLES = {"error": "bold red", "warning": "bold yellow", "info": "bold cyan"}
 _LINES = 60
 _ROWS = 40
 _NAMES = 8
+_CHANGES = 12
 
 
 def to_text(report: Report, *, width: int = 100, color: bool = False, order: Order = "model") -> str:
@@ -35,6 +38,7 @@ def to_text(report: Report, *, width: int = 100, color: bool = False, order: Ord
         *_findings(report),
         *checkpoint_section(report),
         *_graph(report),
+        *_steps(report),
         *_placement(report, order),
         *_history(report),
         *_notes(report),
@@ -173,6 +177,33 @@ def _placement(report: Report, order: Order) -> Iterator[RenderableType]:
     yield grid
     if len(table.rows) > _ROWS:
         yield Text(f"… and {counted(len(table.rows) - _ROWS, 'row')} more", "dim")
+
+
+def _steps(report: Report) -> Iterator[RenderableType]:
+    steps = steps_of(report)
+    if steps is None:
+        return
+    yield Text("")
+    yield Text(f"steps: {steps.said}", "bold")
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(no_wrap=True)
+    grid.add_column(style="cyan", no_wrap=True)
+    for row in steps.rows:
+        grid.add_row(row.label, row.said, sparkline(row.values))
+    yield grid
+    changes = Table.grid(padding=(0, 2))
+    changes.add_column(no_wrap=True)
+    changes.add_column(style="cyan", no_wrap=True)
+    changes.add_column(overflow="fold")
+    for told in steps.changes[:_CHANGES]:
+        place = report.capture.place(told.site)
+        changes.add_row(f"step {told.step:,}", shown(place.place, 60) if place else "", shown(told.said, 400))
+    if steps.changes:
+        yield changes
+    more = len(steps.changes[_CHANGES:]) + steps.untold
+    if more:
+        yield Text(f"… and {counted(more, 'change')} more", "dim")
 
 
 def _history(report: Report) -> Iterator[RenderableType]:

@@ -24,7 +24,8 @@ class Branch(Struct, frozen=True):
     """One module call, or ``times`` neighbouring ones of the same make, with all that ran inside.
 
     ``name`` is how its parent calls it ("h.0 … h.11"), ``ops`` what ran in it directly, ``total`` with its
-    children; ``nbytes`` of saved tensors, parameters left out; ``marks`` what is special about its own ops.
+    children; ``nbytes`` of what it and they have saved, each byte once, parameters left out; ``marks`` what is special
+    about its own ops.
     ``source``: it is a line of the program, in no module, and ``type`` is its text.
     """
 
@@ -58,12 +59,16 @@ class _Tree:
         self.own: defaultdict[int, list[GraphNode]] = defaultdict(list)
         self.cuts: defaultdict[int, list[tuple[str, int, bool]]] = defaultdict(list)
         self.children: defaultdict[int, list[int]] = defaultdict(list)
+        self.special = {node.id for node in graph.nodes if _special(node)}
+        self.kept: dict[int, list[SavedTensor]] = {}
+        self.lists: dict[tuple[str, ...], str] = {}
         self.parameters = frozenset(t.storage for t in capture.tensors if t.kind == "parameter")
         for node in graph.nodes:
             if not node.leaf:
                 self.own[node.call].append(node)
         for edge in graph.severed:
             self.cuts[edge.target].append((edge.cause, edge.site, edge.live))
+            self.special.add(edge.target)
         for call in capture.calls:
             self.children[call.parent].append(call.id)
 
@@ -81,6 +86,9 @@ class _Tree:
     def branch(self, call: int, below: list[Branch]) -> Branch:
         record = self.capture.calls[call]
         own = self.own[call]
+        kept = self.kept[call] = [saved for node in own for saved in node.saved]
+        for child in self.children.pop(call, ()):  # The result of one is often what the next one saves of its input.
+            kept += self.kept.pop(child)
         parent = self.capture.calls[record.parent].path if record.parent >= 0 else ""
         name = record.path.removeprefix(f"{parent}.") if parent else record.path
         if not name:
@@ -89,10 +97,10 @@ class _Tree:
             name,
             record.type,
             1,
-            listed([n.name for n in own]),
+            self.listed(own),
             len(own) + sum(b.total * b.times for b in below),
             sum(len(n.grad_fns) for n in own) + sum(b.nodes * b.times for b in below),
-            self.nbytes(own) + sum(b.nbytes * b.times for b in below),
+            self.nbytes(kept),
             self.marks(own),
             folded(below),
             any(n.recomputed for n in own),
@@ -110,10 +118,10 @@ class _Tree:
                 place or "elsewhere",
                 source,
                 1,
-                listed([n.name for n in nodes]),
+                self.listed(nodes),
                 len(nodes),
                 sum(len(n.grad_fns) for n in nodes),
-                self.nbytes(nodes),
+                self.nbytes([saved for node in nodes for saved in node.saved]),
                 self.marks(nodes),
                 (),
                 all(n.recomputed for n in nodes),
@@ -122,13 +130,23 @@ class _Tree:
             for (place, source), nodes in lines.items()
         ]
 
-    def nbytes(self, nodes: list[GraphNode]) -> int:
-        return distinct_bytes((saved for n in nodes for saved in n.saved), self.parameters)
+    def listed(self, nodes: list[GraphNode]) -> str:
+        """Layers of one make run the same ops: the text is made once."""
+        names = tuple([node.name for node in nodes])
+        found = self.lists.get(names)
+        if found is None:
+            found = self.lists[names] = listed(list(names))
+        return found
+
+    def nbytes(self, saved: list[SavedTensor]) -> int:
+        return distinct_bytes(saved, self.parameters) if saved else 0
 
     def marks(self, nodes: list[GraphNode]) -> tuple[Mark, ...]:
         found: list[Mark] = []
         cuts: dict[tuple[str, bool], Counter[int]] = {}
         for node in nodes:
+            if node.id not in self.special:
+                continue
             for cause, site, live in self.cuts.get(node.id, ()):
                 cuts.setdefault((cause, live), Counter())[site] += 1
             found += [(f"saved {s.name} {story(s)}", self.place(node.site), True) for s in node.modified]
@@ -136,8 +154,7 @@ class _Tree:
                 found.append(("backward failed here", self.place(node.site), True))
             if node.error:
                 fatal = self.capture.error.startswith(node.error)
-                said = "raised" if node.error == "raised" else f"raised {shown(node.error)}"
-                found.append((said, self.place(node.site), fatal))
+                found.append((f"raised {shown(node.error)}", self.place(node.site), fatal))
             if node.hooks:
                 found.append((f"hooks on {node.name}", "", False))
         for (cause, live), sites in cuts.items():
@@ -149,6 +166,10 @@ class _Tree:
     def place(self, site: int) -> str:
         location = self.capture.place(site)
         return "" if location is None else location.place
+
+
+def _special(node: GraphNode) -> bool:
+    return bool(node.failed or node.error or node.hooks or node.modified)
 
 
 def story(saved: SavedTensor) -> str:
@@ -171,12 +192,12 @@ def folded(siblings: list[Branch]) -> tuple[Branch, ...]:
 
 def _same(one: Branch, other: Branch) -> bool:
     return (
-        _NUMBER.sub("#", one.name) == _NUMBER.sub("#", other.name)
-        and one.type == other.type
+        one.type == other.type
         and one.total == other.total
         and one.ops == other.ops
         and one.marks == other.marks
         and one.children == other.children
+        and _NUMBER.sub("#", one.name) == _NUMBER.sub("#", other.name)
     )
 
 

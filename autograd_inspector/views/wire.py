@@ -108,9 +108,10 @@ class Inputs(Struct, frozen=True):
 
 
 class Outputs(Struct, frozen=True):
-    """What an op returned."""
+    """What an op returned, and its version counter after it; -1 where that is unknown."""
 
     tensor: Column
+    version: Column
 
 
 class Writes(Struct, frozen=True):
@@ -230,12 +231,16 @@ class Remarks(Struct, frozen=True):
 
     node: Column
     text: Column
+    alarming: Column
 
 
 class Place(Struct, frozen=True, omit_defaults=True):
-    """A line of a finding's story."""
+    """A line of a finding's story: ``line`` of a notebook's ``cell`` ("In [3]"), or of a file."""
 
     place: str
+    cell: str = ""
+    filename: str = ""
+    line: int = 0
     source: str = ""
     role: str = ""
     function: str = ""
@@ -276,10 +281,15 @@ class Bar(Struct, frozen=True):
 
 
 class Head(Struct, frozen=True):
-    """What the header says."""
+    """What the header says.
+
+    ``parameters`` counts the placement's rows. ``short``: the tables are those of a condensed report
+    (views/condensed.py), this record is that of the whole.
+    """
 
     cell: str
     headline: str
+    unjudged: str
     ops: int
     autograd_nodes: int
     saved_bytes: int
@@ -290,6 +300,38 @@ class Head(Struct, frozen=True):
     ignored: int
     notes: tuple[str, ...]
     models: tuple[str, ...]
+    parameters: int
+    short: bool = False
+
+
+class StepFigure(Struct, frozen=True):
+    """A figure of each training step: in words, and where it differs from step to step some of its ``values``.
+
+    ``at`` are the steps of those, from 0 on; of a long run each value stands for a stretch, so that no spike is lost.
+    """
+
+    label: str
+    said: str
+    at: tuple[int, ...]
+    values: tuple[int, ...]
+
+
+class StepNews(Struct, frozen=True):
+    """What was new in a step (from 1 on), and the line."""
+
+    step: int
+    said: str
+    place: str
+
+
+class Steps(Struct, frozen=True):
+    """The training steps of a capture, ``count`` in all; ``untold``: so many more changes."""
+
+    said: str
+    count: int
+    figures: tuple[StepFigure, ...]
+    news: tuple[StepNews, ...]
+    untold: int
 
 
 class Wire(Struct, frozen=True):
@@ -320,3 +362,5 @@ class Wire(Struct, frozen=True):
     parameters: Parameters
     state: State
     remarks: Remarks
+    steps: Steps | None = None
+    """None of a capture with fewer than three training steps."""

@@ -4,6 +4,7 @@ import re
 
 import msgspec
 import torch
+from torch import nn
 
 import autograd_inspector
 from autograd_inspector.views.summary import brief
@@ -42,6 +43,16 @@ def test_the_module_tree_marks_what_backward_found_changed(broken):
     at = next(n for n, line in enumerate(lines) if "norm  LayerNorm" in line)
     assert "saved input v0, now v1" in lines[at + 1]
     assert "backward failed here" in lines[at + 2]
+
+
+def test_a_module_counts_what_its_parts_share_once():
+    """tanh and the layer after it save one tensor: each says so, and the module around them counts it once."""
+    net = nn.Sequential(nn.Linear(4, 16), nn.Tanh(), nn.Linear(16, 1))
+    with autograd_inspector.inspect() as inspection:
+        out = net(torch.ones(32, 4))
+    lines = [line for line in inspection.report.to_text().splitlines() if " saved" in line]
+    del out
+    assert [line.split(" · ")[-1] for line in lines[1:5]] == ["2.56 kB saved", "512 B saved", *["2.05 kB saved"] * 2]
 
 
 def test_the_module_tree_marks_cuts_with_their_cause(detached):
@@ -85,7 +96,7 @@ def test_an_empty_capture_has_a_text():
     """A block without a torch call is reported without fuss."""
     with autograd_inspector.inspect() as inspection:
         pass
-    assert inspection.report.to_text() == "autograd inspector: no findings · 0 ops observed\n"
+    assert inspection.report.to_text() == "autograd inspector: nothing observed\n"
 
 
 def test_brief_has_what_a_reader_needs_first(finding):

@@ -1,0 +1,61 @@
+"""What a preflight found, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from autograd_inspector.model.learning import Learning
+from autograd_inspector.report import Report
+from autograd_inspector.views.shown import counted, shown
+from autograd_inspector.views.summary import brief
+
+_NAMED = 6
+_LATE = "learns from the second step on (a gradient of zero in the first, as LoRA's A has while B is zero)"
+
+
+def verdict(learnings: Iterable[Learning], report: Report) -> str:
+    """The answer in one sentence."""
+    meant = [each for each in learnings if each.meant]
+    if report.capture.error:
+        return f"the step raised {shown(report.capture.error.splitlines()[0], 400)}"
+    if not meant:
+        return "no parameter is meant to learn: none that requires grad sits in the optimizer"
+    count = counted(len(meant), "parameter")
+    bad = sum(not each.ok for each in meant)
+    if bad:
+        return f"{bad:,} of {count} that {_are(len(meant))} meant to learn did not get a gradient and move"
+    everyone = f"all {count}" if len(meant) > 1 else f"the {count}"
+    return f"{everyone} that {_are(len(meant))} meant to learn got a gradient and moved"
+
+
+def to_text(learnings: Iterable[Learning], report: Report) -> str:
+    """The verdict, who did not learn and why, who was not meant to, and the findings with their lines."""
+    learnings = list(learnings)
+    return "\n".join([f"preflight: {verdict(learnings, report)}", *_reasons(learnings), *_findings(report)])
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _reasons(learnings: list[Learning]) -> Iterator[str]:
+    meant = [each for each in learnings if each.meant]
+    yield from _grouped((each.why, " = ".join(each.names)) for each in meant)
+    yield from _grouped((_LATE, each.name) for each in meant if each.late)
+    for standing in dict.fromkeys(each.standing for each in learnings if not each.meant):
+        names = [each.name for each in learnings if each.standing == standing]
+        yield from _grouped((f"not meant to learn: {len(names):,} {standing}", name) for name in names)
+
+
+def _grouped(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
+    groups: dict[str, list[str]] = {}
+    for why, name in pairs:
+        if why:
+            groups.setdefault(why, []).append(name)
+    for why, names in groups.items():
+        more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+        yield f"  {why}: {', '.join(shown(name) for name in names[:_NAMED])}{more}"
+
+
+def _findings(report: Report) -> Iterator[str]:
+    yield from (brief(finding) for finding in report.findings if finding.severity != "info")

@@ -1,0 +1,102 @@
+"""Where findings are, as SARIF says it: artifacts, regions, the story as a code flow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.location import Location
+from autograd_inspector.views.sarif_text import plain
+from autograd_inspector.views.shown import shown
+
+SRCROOT = "%SRCROOT%"
+
+
+class Places:
+    """Locations relative to the folder that a code host takes for its repository's root.
+
+    ``program`` is what was run: a cell's lines are the notebook's, and a finding without a line is the program's.
+    """
+
+    def __init__(self, root: Path, program: Path) -> None:
+        self._root = root.resolve()
+        self._program = program
+
+    def of(self, finding: Finding) -> dict[str, Any]:
+        """``locations`` (the culprit), ``relatedLocations`` (the rest), ``codeFlows`` (the story, culprit first)."""
+        if not finding.locations:
+            return {"locations": [{"physicalLocation": {"artifactLocation": self._artifact(self._program)}}]}
+        story = [self._place(location) for location in finding.locations]
+        found: dict[str, Any] = {"locations": story[:1]}
+        if len(story) > 1:
+            found["relatedLocations"] = [{"id": number, **place} for number, place in enumerate(story[1:], 1)]
+            found["codeFlows"] = [{"threadFlows": [{"locations": [{"location": place} for place in story]}]}]
+        return found
+
+    def uri(self, location: Location) -> str:
+        """The file's name as the log has it."""
+        return str(self._artifact(self._file(location))["uri"])
+
+    def _file(self, location: Location) -> Path:
+        elsewhere = location.cell is not None or _generated(location)
+        return self._program if elsewhere else Path(location.filename)
+
+    def _artifact(self, file: Path) -> dict[str, str]:
+        path = file if file.is_absolute() else self._root / file
+        try:
+            inside = path.resolve().relative_to(self._root)
+        except (OSError, ValueError):
+            return {"uri": path.as_uri()}
+        return {"uri": quote(inside.as_posix(), errors="replace"), "uriBaseId": SRCROOT}
+
+    def _place(self, location: Location) -> dict[str, Any]:
+        physical: dict[str, Any] = {"artifactLocation": self._artifact(self._file(location))}
+        # A notebook is a JSON file: the lines of its cells are not its own lines.
+        if location.cell is None and not _generated(location):
+            physical |= _regions(location)
+        role = shown(location.role or "at", 40)
+        line = f"{role}: {shown(location.place, 200)}  {shown(location.source)}".rstrip()
+        return {"physicalLocation": physical, **self._logical(location), "message": {"text": plain(line)}}
+
+    def _logical(self, location: Location) -> dict[str, Any]:
+        """The cell and the function that a line is in."""
+        found: list[dict[str, Any]] = []
+        if location.cell is not None:
+            name = shown(location.cell)
+            found.append({"name": name, "fullyQualifiedName": f"{self._program.name}::{name}", "kind": "cell"})
+        if location.function and not location.function.startswith("<module"):
+            found.append({"fullyQualifiedName": shown(location.function), "kind": "function"})
+        return {"logicalLocations": found} if found else {}
+
+
+def _generated(location: Location) -> bool:
+    """Code from exec() has no file: "<string>"."""
+    return not location.filename or location.filename.startswith("<")
+
+
+def _regions(location: Location) -> dict[str, Any]:
+    """The line, and in it the expression that ran."""
+    if location.lineno < 1:
+        return {}
+    columns = _columns(location)
+    line: dict[str, Any] = {"startLine": location.lineno}
+    text = {"snippet": {"text": location.source}} if location.source else {}
+    if columns is None:
+        return {"region": {**line, **text}}
+    start, end = columns
+    region = {**line, "startColumn": start, "endColumn": end, "snippet": {"text": location.expression}}
+    return {"region": region, "contextRegion": {**line, **text}}
+
+
+def _columns(location: Location) -> tuple[int, int] | None:
+    """From 1, in characters: a location counts UTF-8 bytes. None where the expression spans lines or is unknown."""
+    if location.column < 0 or not location.expression or location.end_lineno not in {0, location.lineno}:
+        return None
+    before, found, _ = location.source.partition(location.expression)
+    if not found:
+        return None
+    # What is left of the first character of `source` is indentation, one byte each.
+    start = location.column - (0 if location.source.isascii() else len(before.encode(errors="replace")) - len(before))
+    return start + 1, start + 1 + len(location.expression)

@@ -1,0 +1,17 @@
+"""A column of values as one line of text."""
+
+from __future__ import annotations
+
+from autograd_inspector.views.steps import extremes
+
+_LEVELS = "▁▂▃▄▅▆▇█"
+_WIDTH = 40
+
+
+def sparkline(values: tuple[int, ...]) -> str:
+    """The values over the steps, lowest to highest; "" where they are all alike."""
+    low, high = min(values, default=0), max(values, default=0)
+    if low == high:
+        return ""
+    scale = (len(_LEVELS) - 1) / (high - low)
+    return "".join(_LEVELS[round((value - low) * scale)] for _, value in extremes(values, _WIDTH))

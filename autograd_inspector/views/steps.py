@@ -1,0 +1,119 @@
+"""The training steps of a report in a few lines: how many, what was alike in all, what changed and when."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from statistics import median_low
+
+from msgspec import Struct
+
+from autograd_inspector.model.steps_history import History, StepChange
+from autograd_inspector.report import Report
+from autograd_inspector.views.shown import counted, op_name, size
+
+FEWEST = 3
+"""Of fewer steps there is nothing to compare."""
+_NAMES = 4
+
+
+class Row(Struct, frozen=True):
+    """One figure of every step: what it is, its value or its range in words, and the values where they differ."""
+
+    label: str
+    said: str
+    values: tuple[int, ...] = ()
+
+
+class Told(Struct, frozen=True):
+    """A change: the step, what was new in it, and the line (a site of the capture, -1 for none)."""
+
+    step: int
+    said: str
+    site: int = -1
+
+
+class StepsShown(Struct, frozen=True):
+    """``said`` is one sentence about how many there were."""
+
+    said: str
+    rows: tuple[Row, ...]
+    changes: tuple[Told, ...]
+    untold: int
+
+
+def steps_of(report: Report) -> StepsShown | None:
+    """What to show; None where the program made fewer than three steps."""
+    history = report.history
+    if len(history) < FEWEST:
+        return None
+    return StepsShown(
+        _counted(history, raised=bool(report.capture.error)),
+        tuple(_rows(history)),
+        tuple(Told(change.step, _changed(report, change), change.site) for change in history.changes),
+        history.untold,
+    )
+
+
+def extremes(values: tuple[int, ...], most: int) -> list[tuple[int, int]]:
+    """(index, value) of at most so many values, of each stretch the one furthest from the typical: no spike is lost."""
+    typical = median_low(values) if values else 0
+    count = min(len(values), most)
+    found = []
+    for bucket in range(count):
+        start, end = bucket * len(values) // count, (bucket + 1) * len(values) // count
+        found.append(max(((i, values[i]) for i in range(start, end)), key=lambda pair: abs(pair[1] - typical)))
+    return found
+
+
+def _counted(history: History, *, raised: bool) -> str:
+    said = counted(history.steps, "complete step")
+    if history.unfinished:
+        step = f"step {history.steps + 1:,}"
+        said += f"; the program raised in {step}" if raised else f"; {step} was not completed"
+    return said
+
+
+def _rows(history: History) -> Iterator[Row]:
+    yield _row("autograd nodes", history.nodes)
+    yield _row("saved for backward", history.saved_bytes, size)
+    yield _row("parameters with a gradient", history.gradients(), history=history)
+    yield _row("parameters moved", history.moved(), history=history)
+    yield _row("backward runs", history.backwards)
+    yield _row("torch calls", history.ops)
+
+
+def _row(
+    label: str, given: Iterable[int], how: Callable[[int], str] | None = None, history: History | None = None
+) -> Row:
+    """``how`` says a value; with a ``history`` it is a part of the parameters."""
+    values = tuple(_filled(given))
+    low, high = min(values, default=0), max(values, default=0)
+    said = [how(value) if how is not None else f"{value:,}" for value in dict.fromkeys((low, high))]
+    totals = set(history.parameters) - {0} if history is not None else set()
+    of = f" of {totals.pop():,}" if len(totals) == 1 else ""
+    return Row(label, " to ".join(said) + of, values if low != high else ())
+
+
+def _filled(values: Iterable[int]) -> Iterator[int]:
+    """What is not known of a step (-1) is taken to be as before."""
+    last = 0
+    for value in values:
+        last = value if value >= 0 else last
+        yield last
+
+
+def _changed(report: Report, change: StepChange) -> str:
+    if change.kind == "graph":
+        more = f", and so did {counted(change.more, 'other op')}" if change.more else ""
+        return f"`{op_name(change.op)}` ran here for the first time, with autograd recording{more}"
+    said = []
+    for tensors, what in ((change.lost, "no gradient any more"), (change.gained, "a gradient for the first time")):
+        if tensors:
+            said.append(f"{_named(report, tensors)} had {what}")
+    return "; ".join(said)
+
+
+def _named(report: Report, tensors: tuple[int, ...]) -> str:
+    names = [report.capture.tensors[tensor].name for tensor in tensors]
+    more = f" and {len(names) - _NAMES:,} more" if len(names) > _NAMES else ""
+    return ", ".join(names[:_NAMES]) + more
