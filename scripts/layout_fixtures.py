@@ -45,7 +45,6 @@ def graph_of(report: Report) -> dict[str, object]:
             "op": node.op,
             "tensor": node.tensor,
             "gradFns": list(node.grad_fns),
-            "savedBytes": sum(saved.nbytes for saved in node.saved),
             "modified": [{"name": s.name, "saved": s.saved_version, "now": s.current_version} for s in node.modified],
             "hooks": node.hooks,
             "tracked": node.tracked,
@@ -63,7 +62,8 @@ def graph_of(report: Report) -> dict[str, object]:
         nodes.append({k: v for k, v in fields.items() if k in needed or v != (-1 if k in pointers else type(v)())})
     edges = [[e.source, e.target, e.kind[0], e.cause, int(e.live)] for e in report.graph.edges]
     calls = [[c.id, c.parent, c.path, c.type, c.nth, c.root] for c in capture.calls]
-    return {"nodes": nodes, "edges": edges, "calls": calls, "models": list(capture.models)}
+    findings = [{"rule": f.rule, "name": f.name, "severity": f.severity} for f in report.findings]
+    return {"nodes": nodes, "edges": edges, "calls": calls, "findings": findings, "models": list(capture.models)}
 
 
 def gpt2() -> Step:

@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 
 from autograd_inspector.views import encoding
+from autograd_inspector.views.saved import saved
 from tests.widget import programs
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -17,10 +18,11 @@ TARGET = ROOT / "labextension" / "tests" / "fixtures"
 
 
 def main() -> None:
-    """Some as JSON alone, one packed into a buffer."""
+    """Some as JSON alone, one as a notebook keeps it, one packed into a buffer."""
     for program in (programs.broken, programs.detached, programs.attached):
         text, _ = encoding.encoded(program())
         _write(program.__name__, {"text": text, "buffer": ""})
+    _write("short", {"text": json.dumps(saved(programs.deep(blocks=400))), "buffer": ""})
     encoding.LARGE = 0
     text, buffer = encoding.encoded(programs.deep(blocks=4))
     _write("packed", {"text": text, "buffer": base64.b64encode(buffer).decode()})

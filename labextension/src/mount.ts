@@ -1,11 +1,11 @@
 /** A model of the kernel -> the widget in an element, both kept in step. */
 
 import type { AnyModel } from "@anywidget/types";
-import { Capture } from "./model/capture";
-import { decode } from "./model/decode";
 import type { CreateGraphView } from "./model/graph_view";
 import { Kernel } from "./state/kernel";
-import { refusal } from "./view/refusal";
+import { Prepared } from "./state/prepared";
+import { revealFrom } from "./state/reveal";
+import { reason, refusal } from "./view/refusal";
 import { type Other, type Shell, shell } from "./view/shell";
 
 export interface Traits {
@@ -15,20 +15,34 @@ export interface Traits {
   other_buffer: DataView;
   other_name: string;
   selected: number[];
+  /** "In [3]" -> the notebook's id of that cell. */
+  cells: Record<string, string>;
 }
 
 export type Model = AnyModel<Traits & Record<string, unknown>>;
 
-export function mount(model: Model, el: HTMLElement, create: CreateGraphView): () => void {
+export function mount(
+  model: Model,
+  el: HTMLElement,
+  create: CreateGraphView,
+  prepared = new Prepared(),
+): () => void {
   const kernel = new Kernel(model);
+  const reveal = revealFrom(el, () => model.get("cells") ?? {});
   let shown: Shell | null = null;
   const draw = () => {
     shown?.destroy();
     shown = null;
     el.replaceChildren();
     try {
-      const capture = new Capture(decode(model.get("payload"), model.get("buffer")));
-      shown = shell(el, capture, { createGraphView: create, other: other(model), ask: kernel.ask });
+      prepared.keepOnly([model.get("payload"), model.get("other_payload")]);
+      const capture = prepared.capture(model.get("payload"), model.get("buffer"));
+      shown = shell(el, capture, {
+        createGraphView: create,
+        ...other(model, prepared),
+        ask: kernel.ask,
+        reveal,
+      });
     } catch (error) {
       el.append(refusal(error));
       return;
@@ -60,9 +74,14 @@ export function mount(model: Model, el: HTMLElement, create: CreateGraphView): (
   };
 }
 
-function other(model: Model): Other | null {
+/** What to compare with; whatever is wrong with that is no reason not to show the capture. */
+function other(model: Model, prepared: Prepared): { other: Other | null; refused?: string } {
   const text = model.get("other_payload");
-  if (!text) return null;
-  const capture = new Capture(decode(text, model.get("other_buffer")));
-  return { capture, name: model.get("other_name") };
+  if (!text) return { other: null };
+  try {
+    const capture = prepared.capture(text, model.get("other_buffer"));
+    return { other: { capture, name: model.get("other_name") } };
+  } catch (error) {
+    return { other: null, refused: reason(error) };
+  }
 }

@@ -83,9 +83,10 @@ export interface Inputs {
   version: Column;
 }
 
-/** What an op returned. */
+/** What an op returned, and its version counter after it; -1 where that is unknown. */
 export interface Outputs {
   tensor: Column;
+  version: Column;
 }
 
 /** What an op modified in place; equal versions: no counter moved. */
@@ -191,11 +192,15 @@ export interface State {
 export interface Remarks {
   node: Column;
   text: Column;
+  alarming: Column;
 }
 
-/** A line of a finding's story. */
+/** A line of a finding's story: `line` of a notebook's `cell` ("In [3]"), or of a file. */
 export interface Place {
   place: string;
+  cell?: string;
+  filename?: string;
+  line?: number;
   source?: string;
   role?: string;
   function?: string;
@@ -232,10 +237,11 @@ export interface Bar {
   state: number;
 }
 
-/** What the header says. */
+/** What the header says. `parameters` counts the placement's rows. `short`: the tables are those of a condensed report (views/condensed.py), this record is that of the whole. */
 export interface Head {
   cell: string;
   headline: string;
+  unjudged: string;
   ops: number;
   autograd_nodes: number;
   saved_bytes: number;
@@ -246,6 +252,32 @@ export interface Head {
   ignored: number;
   notes: string[];
   models: string[];
+  parameters: number;
+  short?: boolean;
+}
+
+/** A figure of each training step: in words, and where it differs from step to step some of its `values`. `at` are the steps of those, from 0 on; of a long run each value stands for a stretch, so that no spike is lost. */
+export interface StepFigure {
+  label: string;
+  said: string;
+  at: number[];
+  values: number[];
+}
+
+/** What was new in a step (from 1 on), and the line. */
+export interface StepNews {
+  step: number;
+  said: string;
+  place: string;
+}
+
+/** The training steps of a capture, `count` in all; `untold`: so many more changes. */
+export interface Steps {
+  said: string;
+  count: number;
+  figures: StepFigure[];
+  news: StepNews[];
+  untold: number;
 }
 
 /** Everything that the front end shows of one report. */
@@ -275,6 +307,7 @@ export interface Wire {
   parameters: Parameters;
   state: State;
   remarks: Remarks;
+  steps?: Steps | null;
 }
 
 /** Every table and its columns. */
@@ -309,7 +342,7 @@ export const TABLES = {
   edges: ["source", "target", "kind", "tensor", "cause", "site", "live"],
   ops: ["name", "node", "call", "site", "region", "traits", "error", "inputs", "outputs", "writes"],
   inputs: ["tensor", "version"],
-  outputs: ["tensor"],
+  outputs: ["tensor", "version"],
   writes: ["tensor", "before", "after"],
   tensors: ["kind", "name", "shape", "dtype", "device", "nbytes", "flags", "birth"],
   sites: ["user", "chain"],
@@ -338,5 +371,5 @@ export const TABLES = {
     "state",
   ],
   state: ["name", "shape", "dtype", "device", "nbytes"],
-  remarks: ["node", "text"],
+  remarks: ["node", "text", "alarming"],
 } as const;

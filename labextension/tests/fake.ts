@@ -74,9 +74,17 @@ export function showText(traits: Record<string, unknown>): Fake {
   const model = new FakeModel(traits);
   const el = document.createElement("div");
   document.body.replaceChildren(el);
-  const names = ["select", "expandTo", "expandAll", "onlyProblems", "filter", "greyAfter", "path"];
+  const names = [
+    "select",
+    "expandTo",
+    "expandAll",
+    "filter",
+    "match",
+    "outline",
+    "greyAfter",
+    "path",
+  ];
   const view = Object.fromEntries([...names, "fit", "destroy"].map((n) => [n, vi.fn()]));
-  view.search = vi.fn(() => []);
   view.svg = vi.fn(() => "<svg xmlns='http://www.w3.org/2000/svg'/>");
   let pick: (id: number | null) => void = () => {};
   const create = (

@@ -6,8 +6,9 @@ import attached from "./fixtures/attached.json";
 import broken from "./fixtures/broken.json";
 import detached from "./fixtures/detached.json";
 import packed from "./fixtures/packed.json";
+import short from "./fixtures/short.json";
 
-const CAPTURES = { attached, broken, detached, packed };
+const CAPTURES = { attached, broken, detached, packed, short };
 export type Name = keyof typeof CAPTURES;
 
 export function payload(name: Name): { text: string; buffer: DataView } {

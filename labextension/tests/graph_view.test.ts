@@ -1,9 +1,10 @@
 /** The graph in a page: what can be reached, said, opened, marked and exported. */
 
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { CaptureGraph } from "../src/model/graph";
+import type { CaptureGraph, Severity } from "../src/model/graph";
 import type { GraphView } from "../src/model/graph_view";
 import { createGraphView } from "../src/view/graph";
+import { BADGES } from "../src/view/graph/badge";
 import { edge, node, real } from "./layout/graphs";
 
 let host: HTMLElement;
@@ -110,6 +111,48 @@ test("cuts are drawn with their cause, and dashed after it", () => {
   expect(all(".ai-wire-severed .ai-way").length).toBeGreaterThan(0);
 });
 
+/** a -> b -> c, where a finding of that severity names b. */
+function found(severity: Severity): CaptureGraph {
+  return {
+    nodes: [node(0, { name: "a" }), node(1, { name: "b", findings: [0] }), node(2, { name: "c" })],
+    edges: [edge(0, 1), edge(1, 2)],
+    calls: [],
+    findings: [{ rule: "AG104", name: "non-differentiable-op", severity }],
+    models: [],
+  };
+}
+
+test.each([
+  ["error", "error"],
+  ["warning", "warning"],
+  ["info", "worth seeing"],
+] as const)("a finding of severity %s is marked as such, and named", (severity, meaning) => {
+  open(found(severity));
+  const marks = all(".ai-item .ai-badge, .ai-legend .ai-badge, .ai-outline .ai-badge");
+  expect(marks).toHaveLength(3);
+  for (const one of marks) expect(one.classList.contains(`ai-${severity}`)).toBe(true);
+  expect(named("AG104").querySelectorAll(`.ai-badge.ai-${severity}`)).toHaveLength(1);
+  expect(named("AG104").getAttribute("aria-label")).toContain(`, ${meaning}, `);
+  expect(all(".ai-legend")[0]!.textContent).toContain(meaning);
+});
+
+test("the marks of severities differ in shape and sign, not only in colour", () => {
+  const drawn = (["error", "warning", "info"] as const).map((severity) => BADGES[severity]);
+  expect(new Set(drawn.map(({ shape }) => shape)).size).toBe(3);
+  expect(new Set(drawn.map(({ sign }) => sign)).size).toBe(3);
+});
+
+test("a label says what is written in its box, in the same order", () => {
+  open(real("version"));
+  view.expandAll();
+  for (const box of boxes()) {
+    const written = [...box.querySelectorAll("text")]
+      .map((text) => text.textContent!)
+      .filter(Boolean);
+    expect(box.getAttribute("aria-label")).toContain(written.join(", "));
+  }
+});
+
 test("regions are shaded, and the legend says of what, and of nothing else", () => {
   open(real("severed"));
   expect(all(".ai-region").length).toBeGreaterThan(0);
@@ -135,19 +178,13 @@ test("a closed box stands for what is selected inside it", () => {
   expect(named("×12").getAttribute("aria-pressed")).toBe("true");
 });
 
-test("search finds by name, module, grad_fn and op", () => {
+test("what a search found stands out, in closed boxes too", () => {
   const graph = real("gpt2");
   open(graph);
-  expect(view.search("cross_entropy")).toHaveLength(1);
-  expect(view.search("h.3.attn").length).toBeGreaterThan(5);
-  expect(view.search("NllLoss")).toHaveLength(1);
-  expect(view.search("h.3.attn").length).toBeGreaterThan(0);
-  expect(
-    all(".ai-found")
-      .map((found) => found.textContent)
-      .join(),
-  ).toContain("×12");
-  expect(view.search("  ")).toEqual([]);
+  view.match(graph.nodes.filter((n) => n.path.startsWith("transformer.h.3")).map((n) => n.id));
+  const found = all(".ai-found").map((one) => one.textContent);
+  expect(found.join()).toContain("×12");
+  view.match([]);
   expect(all(".ai-found")).toEqual([]);
 });
 
@@ -185,19 +222,23 @@ test("depth, all, and only the problem", () => {
   const few = boxes().length;
   view.expandAll();
   expect(boxes().length).toBeGreaterThan(few);
-  view.onlyProblems(true);
+  view.filter({ problems: true });
   expect(named("detach").classList.contains("ai-dim")).toBe(false);
   expect(named("randn").classList.contains("ai-dim")).toBe(true);
 });
 
 test("the exported picture stands alone: no style sheet, no script, no handles of the page", () => {
   open(real("severed"));
-  const text = view.svg();
+  const text = view.svg("In [3]", "torch 2.13.0");
   const parsed = new DOMParser().parseFromString(text, "image/svg+xml");
   expect(parsed.querySelector("parsererror")).toBeNull();
   expect(parsed.documentElement.getAttribute("viewBox")).toMatch(/^0 0 \d+ \d+$/);
   expect(text).not.toMatch(/var\(|class=|tabindex/);
   expect(text).toContain("detached");
+  expect(parsed.querySelector("title")!.textContent).toBe("In [3], torch 2.13.0");
+  expect(text).toContain("gradient comes back");
+  expect(text).toContain("under no_grad");
+  expect(host.querySelector(".ai-print")).toBeNull();
 });
 
 test("hostile names are text", () => {
@@ -206,6 +247,7 @@ test("hostile names are text", () => {
     nodes: [node(0, { name }), node(1, { name: "b" })],
     edges: [edge(0, 1)],
     calls: [],
+    findings: [],
     models: [],
   });
   expect(all("img, script")).toEqual([]);
@@ -213,10 +255,10 @@ test("hostile names are text", () => {
 });
 
 test("an empty graph is shown, and all its doors work", () => {
-  open({ nodes: [], edges: [], calls: [], models: [] });
+  open({ nodes: [], edges: [], calls: [], findings: [], models: [] });
   view.expandAll();
   view.expandTo(2);
-  view.onlyProblems(true);
+  view.filter({ problems: true });
   view.path(null);
   view.fit();
   expect(view.svg()).toContain("<svg");

@@ -14,7 +14,7 @@ test("the root is ready once it was painted", async () => {
 
 test("the header tells cell, ops, nodes, bytes, time and findings by severity", () => {
   const { text } = show("broken");
-  const header = text(".ag-header")[0]!;
+  const header = text(".ai-header")[0]!;
   for (const said of [
     /programs\.py/,
     /7 ops/,
@@ -97,9 +97,10 @@ test("tools act on the picture", () => {
   named(fake.el, "Expand all").click();
   expect(fake.view.expandAll).toHaveBeenCalled();
   named(fake.el, "Only the problem").click();
-  expect(fake.view.onlyProblems).toHaveBeenLastCalledWith(true);
+  expect(fake.view.filter).toHaveBeenLastCalledWith({ problems: true });
+  named(fake.el, "Only the problem").click();
   named(fake.el, "Parameters").click();
-  expect(fake.view.filter).toHaveBeenLastCalledWith({ parameters: true });
+  expect(fake.view.filter).toHaveBeenLastCalledWith({ problems: false, parameters: true });
   named(fake.el, "Gradient path").click();
   fake.pick(3);
   expect(fake.view.path).toHaveBeenLastCalledWith(3);
@@ -115,11 +116,24 @@ test("search finds nodes by name, line and rule; Enter goes from one to the next
   };
   expect(search("SigmoidBackward0")).toBe("1 match");
   expect(search("hidden.add_")).toBe("1 match");
-  expect(search("AG201")).toMatch(/match/);
+  expect(search("AG201")).toMatch(/[1-9]\d* match/);
+  expect(fake.view.match.mock.lastCall).not.toEqual([[]]);
+  expect(search("Linear")).toMatch(/[1-9]\d* match/);
   expect(search("nothing of the kind")).toBe("0 matches");
   search("sigmoid");
   input.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
   expect(fake.model.get("selected")).toHaveLength(1);
+});
+
+test("what has the name comes before what stands on a line with it", () => {
+  const fake = show("broken");
+  const input = named(fake.el, "Search the graph") as HTMLInputElement;
+  input.value = "sigmoid";
+  input.dispatchEvent(new Event("input"));
+  // The line is torch.sigmoid(self.encoder(x)): the encoder's linear stands on it too, and ran before.
+  expect(fake.text("[role=toolbar] output")[0]).toMatch(/^[2-9] matches/);
+  input.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
+  expect(fake.model.get("selected")).toEqual([nodeOf("broken", (name) => name === "sigmoid")]);
 });
 
 test("a damaged or foreign capture is refused in one line", () => {
@@ -156,7 +170,7 @@ test("another payload is shown in place of the first", () => {
   const fake = show("broken");
   fake.model.set("payload", payload("detached").text);
   expect(fake.el.querySelectorAll(".autograd-inspector")).toHaveLength(1);
-  expect(fake.text(".ag-header")[0]).toContain("1 warning");
+  expect(fake.text(".ai-header")[0]).toContain("1 warning");
 });
 
 test("exports ask Python, and say what came of it", async () => {

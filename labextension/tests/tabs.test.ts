@@ -9,11 +9,14 @@ test("a finding tells its story, its line and its fix; a click selects its nodes
   const fake = show("broken");
   const panel = fake.tab("Findings");
   expect(panel.querySelectorAll("article")).toHaveLength(1);
-  expect(panel.querySelector("mark, code")!.textContent).toContain("hidden.add_(1.0)");
+  const roles = [...panel.querySelectorAll(".ai-story .ai-role")].map((role) => role.textContent);
+  expect(roles).toEqual(["saved here", "modified here", "needed here"]);
+  const sources = [...panel.querySelectorAll(".ai-story .ai-source")].map((one) => one.textContent);
+  expect(sources[1]).toContain("hidden.add_(1.0)");
   expect(panel.querySelectorAll("ol > li").length).toBeGreaterThan(1);
-  expect(panel.querySelector("pre")!.textContent!.length).toBeGreaterThan(10);
+  expect(panel.querySelector(".ai-fix-text")!.textContent!.length).toBeGreaterThan(10);
   named(panel, "Copy the fix");
-  panel.querySelector<HTMLElement>(".ag-show")!.click();
+  panel.querySelector<HTMLElement>(".ai-show")!.click();
   expect(fake.model.get("selected")).toContain(nodeOf("broken", (name) => name === "add_"));
   expect(fake.el.querySelector("[aria-selected=true]")!.textContent).toBe("Graph");
 });
@@ -27,6 +30,9 @@ test("the timeline has ops, version bumps, grad modes, backward and steps in ord
   const moments = momentsOf(capture("detached"));
   const kinds = moments.map((moment) => moment.kind).filter((kind) => kind !== "op");
   expect(kinds).toEqual(["mode", "mode", "backward", "step"]);
+  const step = moments.at(-1)!;
+  expect([step.title, step.node >= 0]).toEqual(["AdamW.step", true]);
+  expect(step.said).toMatch(/moved \d+ of \d+/);
   expect(moments.filter((moment) => moment.op >= 0).map((m) => m.op)).toEqual([
     0, 1, 2, 3, 4, 5, 6,
   ]);
@@ -42,8 +48,8 @@ test("the slider takes the program back in time", () => {
   slider.dispatchEvent(new Event("input"));
   expect(fake.view.greyAfter).toHaveBeenLastCalledWith(2);
   expect(slider.getAttribute("aria-valuetext")).toMatch(/3 of 8: sigmoid/);
-  expect(panel.querySelectorAll("li.ag-moment.ag-later").length).toBe(5);
-  expect(panel.querySelector(".ag-code .ag-now")!.textContent).toContain("torch.sigmoid");
+  expect(panel.querySelectorAll("li.ai-moment.ai-later").length).toBe(5);
+  expect(panel.querySelector(".ai-code .ai-now")!.textContent).toContain("torch.sigmoid");
   slider.value = slider.max;
   slider.dispatchEvent(new Event("input"));
   expect(fake.view.greyAfter).toHaveBeenLastCalledWith(null);
@@ -63,11 +69,11 @@ test("the placement is a table with bars; a row selects its node, a node its row
   expect(panel.querySelectorAll("tbody tr")).toHaveLength(4);
   named(panel, "head.weight").click();
   const leaf = (fake.model.get("selected") as number[])[0]!;
-  expect(panel.querySelector("tr.ag-selected")!.getAttribute("data-parameter")).toBe("head.weight");
+  expect(panel.querySelector("tr.ai-selected")!.getAttribute("data-parameter")).toBe("head.weight");
   fake.pick(null);
-  expect(panel.querySelector("tr.ag-selected")).toBeNull();
+  expect(panel.querySelector("tr.ai-selected")).toBeNull();
   fake.pick(leaf);
-  expect(panel.querySelector("tr.ag-selected")).not.toBeNull();
+  expect(panel.querySelector("tr.ai-selected")).not.toBeNull();
 });
 
 test("the placement sorts, filters and folds", () => {
@@ -95,13 +101,32 @@ test("the placement sorts, filters and folds", () => {
   expect(names()).toHaveLength(2);
 });
 
+test("a parameter opens into its tensors, each with device, dtype and bytes", () => {
+  const panel = show("detached").tab("Optimizer");
+  named(panel, "Entries of head.bias").click();
+  const entries = [...panel.querySelectorAll("tr[data-entry]")].map((row) =>
+    [...row.children].map((cell) => cell.textContent).filter(Boolean),
+  );
+  expect(entries.map(([name]) => name)).toEqual([
+    "parameter",
+    "gradient",
+    "step",
+    "exp_avg",
+    "exp_avg_sq",
+  ]);
+  expect(entries[3]).toEqual(["exp_avg", "1", "float32", "cpu", "4 B"]);
+  expect(document.activeElement!.getAttribute("aria-expanded")).toBe("true");
+  named(panel, "Every entry").click();
+  expect(panel.querySelectorAll("tr[data-entry=parameter]")).toHaveLength(4);
+});
+
 test("state that is not where its parameter is stands out", () => {
   const wire = JSON.parse(payload("detached").text);
   wire.strings.push("meta");
   wire.state.device[1] = wire.strings.length - 1;
   const fake = show("detached", { payload: JSON.stringify(wire) });
   const panel = fake.tab("Optimizer");
-  expect(panel.querySelector("tr.ag-wrong")!.textContent).toMatch(/on meta: exp_avg/);
+  expect(panel.querySelector("tr.ai-wrong")!.textContent).toMatch(/on meta: exp_avg/);
   named(panel, "Only mismatches (1)").click();
   expect(panel.querySelectorAll("tr[data-parameter]")).toHaveLength(1);
 });

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 from playwright.sync_api import expect
 
-from .lab import ROOT, running_lab
+from .browser import QUIET, browser
+from .lab import ROOT, RUN, running_lab
+from .programs import CELLS, SETUP
+from .shared import shown
 
 expect.set_options(timeout=20_000)  # A busy machine is no fault of the widget.
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-QUIET = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-)
+CLIPBOARD = ["clipboard-read", "clipboard-write"]
 
 
 @pytest.fixture(scope="session")
 def browser_type_launch_args():
     """The browser that the system has: none is downloaded."""
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    found = browser()
     if found is None:
         pytest.fail("no browser: install Chromium (Debian: apt-get install chromium)")
-    return {"executable_path": found, "args": QUIET.split()}
+    return {"executable_path": found, "args": QUIET}
 
 
 @pytest.fixture(scope="session")
@@ -32,6 +29,23 @@ def lab(tmp_path_factory):
     """A running JupyterLab."""
     with running_lab(tmp_path_factory.mktemp("lab")) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def notebook(browser, lab):
+    """One notebook with the widgets of ``programs.CELLS``, run once for all tests that only look at them."""
+    with shown(browser, lab, "programs", SETUP, *CELLS.values(), permissions=CLIPBOARD) as page:
+        for number in range(1, len(CELLS) + 1):
+            page.of(number).widget.wait_for(timeout=RUN)
+        yield page
+
+
+@pytest.fixture
+def program(notebook):
+    """``program("trained")`` is that program's widget; the page must not complain."""
+    notebook.complaints.clear()
+    yield lambda name: notebook.of(1 + list(CELLS).index(name))
+    assert notebook.complaints == []
 
 
 @pytest.fixture(scope="session")

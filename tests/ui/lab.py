@@ -1,7 +1,8 @@
-"""A JupyterLab of its own, with settings, kernels and notebooks in a temporary folder."""
+"""A JupyterLab, or a Notebook 7, of its own, with settings, kernels and notebooks in a temporary folder."""
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
@@ -32,19 +33,34 @@ class Lab:
 
     url: str
     folder: Path
+    path: str
 
     def notebook(self, name: str, *cells: str) -> str:
         """Write a notebook of code cells; returns its address."""
-        kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+        kernel = {"kernelspec": {"name": KERNEL, "display_name": "Python 3", "language": "python"}}
         written = new_notebook(cells=[new_code_cell(cell) for cell in cells], metadata=kernel)
         nbformat.write(written, self.folder / name)
-        return f"{self.url}/lab/tree/{name}?reset"
+        return self.address(name)
+
+    def address(self, name: str, workspace: str = "") -> str:
+        """Where that notebook is shown, in a workspace of its own: no page restores what another test had open."""
+        workspace = workspace or name.removesuffix(".ipynb")
+        return f"{self.url}/{self.path.format(workspace=workspace)}/{name}?reset"
+
+
+KERNEL = "tests"
+"""Not python3: that name is the server's own Python, whatever else is installed."""
+PATHS = {"jupyterlab": "lab/workspaces/{workspace}/tree", "notebook": "notebooks"}
+APPS = {"jupyterlab": "LabApp", "notebook": "JupyterNotebookApp"}
 
 
 @contextmanager
-def running_lab(folder: Path) -> Iterator[Lab]:
-    """Start a server that knows nothing of the user's settings; stop it at the end."""
-    port = _free_port()
+def running_lab(folder: Path, module: str = "jupyterlab", python: str = sys.executable) -> Iterator[Lab]:
+    """Start a server that knows nothing of the user's settings; stop it at the end.
+
+    ``python`` has that module; the kernels run in the Python of the tests.
+    """
+    port = free_port()
     notebooks = folder / "notebooks"
     notebooks.mkdir()
     places = {
@@ -58,22 +74,34 @@ def running_lab(folder: Path) -> Iterator[Lab]:
             "IPYTHONDIR",
         )
     }
+    # Before any place where an older build may be installed.
+    extensions = folder / "shared" / "labextensions"
+    extensions.mkdir(parents=True)
+    (extensions / "autograd-inspector").symlink_to(ROOT / "autograd_inspector" / "labextension")
     news = Path(places["JUPYTERLAB_SETTINGS_DIR"]) / "@jupyterlab" / "apputils-extension"
     news.mkdir(parents=True)
     (news / "notification.jupyterlab-settings").write_text('{"fetchNews": "false", "checkForUpdates": false}')
+    _kernel(Path(places["JUPYTER_DATA_DIR"]) / "kernels" / KERNEL)
     command = [
-        sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}", "--ip=127.0.0.1",
+        python, "-m", module, "--no-browser", "--allow-root", f"--port={port}", "--ip=127.0.0.1",
         "--IdentityProvider.token=", "--ServerApp.password=", "--ServerApp.disable_check_xsrf=True",
-        "--LabApp.expose_app_in_browser=True", "--LabApp.news_url=None",
+        f"--{APPS[module]}.expose_app_in_browser=True", "--LabApp.news_url=None",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate", f"--ServerApp.root_dir={notebooks}",
     ]  # fmt: skip
-    environment = os.environ | places | {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"}
-    log = (folder / "server.log").open("w")
+    ours = {"PYTHONPATH": str(ROOT), "JUPYTER_PATH": str(folder / "shared"), "HF_HUB_OFFLINE": "1"}
+    environment = os.environ | places | ours
+    with serving(command, environment, folder / "server.log", f"http://127.0.0.1:{port}", "/api/status") as url:
+        yield Lab(url, notebooks, PATHS[module])
+
+
+@contextmanager
+def serving(command: list[str], environment: dict[str, str], said: Path, url: str, path: str) -> Iterator[str]:
+    """Start a server and wait until it answers at that path; stop it at the end."""
+    log = said.open("w")
     server = subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT)
     try:
-        url = f"http://127.0.0.1:{port}"
-        _answers(url, server, folder / "server.log")
-        yield Lab(url, notebooks)
+        _answers(url + path, server, said)
+        yield url
     finally:
         server.terminate()
         try:
@@ -83,11 +111,16 @@ def running_lab(folder: Path) -> Iterator[Lab]:
         log.close()
 
 
-def opened(page: Page, address: str) -> None:
-    """Open a notebook and run all of its cells."""
+def idle(page: Page, address: str) -> None:
+    """Open a notebook and wait for its kernel."""
     page.goto(address)
     page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=RUN)
     page.wait_for_function(_READY, timeout=RUN)
+
+
+def opened(page: Page, address: str) -> None:
+    """Open a notebook and run all of its cells."""
+    idle(page, address)
     command(page, "notebook:run-all-cells")
 
 
@@ -100,21 +133,37 @@ def in_dark(page: Page) -> None:
     """Switch JupyterLab to its dark theme."""
     command(page, "apputils:change-theme", {"theme": "JupyterLab Dark"})
     page.wait_for_selector("body[data-jp-theme-light='false']", state="attached")
+    page.wait_for_selector("#jupyterlab-splash", state="detached")
 
 
-def _free_port() -> int:
+def in_light(page: Page) -> None:
+    """Switch JupyterLab to its light theme: it remembers the one that was chosen last, in whatever page."""
+    command(page, "apputils:change-theme", {"theme": "JupyterLab Light"})
+    page.wait_for_selector("body[data-jp-theme-light='true']", state="attached")
+    page.wait_for_selector("#jupyterlab-splash", state="detached")
+
+
+def free_port() -> int:
+    """A port that nothing listens on."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port: int = found.getsockname()[1]
         return port
 
 
+def _kernel(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    spec = {"argv": argv, "display_name": "Python 3", "language": "python"}
+    (folder / "kernel.json").write_text(json.dumps(spec))
+
+
 def _answers(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
     ends = time.monotonic() + STARTED
     while time.monotonic() < ends and server.poll() is None:
         try:
-            with urllib.request.urlopen(f"{url}/api/status", timeout=2):
+            with urllib.request.urlopen(url, timeout=2):
                 return
         except OSError:
             time.sleep(0.2)
-    raise RuntimeError(f"JupyterLab did not start:\n{log.read_text()[-2000:]}")
+    raise RuntimeError(f"the server did not start:\n{log.read_text()[-2000:]}")

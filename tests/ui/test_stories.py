@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from tests.stories.catalogue import STORIES
 
-from .lab import RUN, in_dark, opened
+from .lab import RUN, in_dark, in_light, opened
 
 pytestmark = pytest.mark.ui
 FIRST = {story.number: story for story in reversed(STORIES)}
@@ -32,9 +32,9 @@ def test_story(page, lab, shots, number):
     panel = widget.get_by_role("tabpanel", name=re.compile("Findings"))
     told = "|".join(story.rules)
     expect(panel).to_contain_text(re.compile(told))
-    for theme in ("light", "dark"):
-        if theme == "dark":
-            in_dark(page)
+    for theme, switched in (("light", in_light), ("dark", in_dark)):
+        switched(page)
+        expect(widget).to_have_attribute("data-theme", theme)
         widget.screenshot(path=str(shots / f"story-{number}-findings-{theme}.png"))
     show = panel.get_by_role("button", name=re.compile(f"Show in graph: ({told})"))
     if show.count():  # A finding about an optimizer's state has no place in the graph.

@@ -49,10 +49,10 @@ def detached() -> Report:
 
 
 def attached() -> Report:
-    """The same without the cut."""
+    """The same without the cut, and with values read."""
     encoder, head = nn.Linear(4, 8), nn.Linear(8, 1)
     optimizer = torch.optim.AdamW([*encoder.parameters(), *head.parameters()])
-    with autograd_inspector.inspect() as inspection:
+    with autograd_inspector.inspect(values=True) as inspection:
         head(encoder(torch.ones(3, 4))).sum().backward()
         optimizer.step()
     return inspection.report

@@ -4,6 +4,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from autograd_inspector.views.saved import CAPTURE
 from autograd_inspector.widget import VIEW
 
 SETUP = "%load_ext autograd_inspector\nimport torch\nw = torch.ones(3, requires_grad=True)"
@@ -30,7 +31,7 @@ def test_the_magic_and_a_last_expression_show_the_widget():
     )
     for cell in (shown[1], shown[2], shown[4]):
         (output,) = cell
-        assert {"text/plain", VIEW} <= set(output["data"])
+        assert {"text/plain", CAPTURE, VIEW} <= set(output["data"])
         assert "ops observed" in output["data"]["text/plain"]
     assert shown[1][0]["data"][VIEW]["model_id"] == shown[2][0]["data"][VIEW]["model_id"]
     assert shown[3][0]["data"]["text/plain"] != "[]"

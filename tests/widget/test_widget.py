@@ -3,11 +3,13 @@ from __future__ import annotations
 import json
 import re
 import sys
+from types import SimpleNamespace
 
 import anywidget
 import pytest
 
 from autograd_inspector import Report, widget
+from autograd_inspector.hub import kernel
 from autograd_inspector.views import assets, page
 from autograd_inspector.widget import VIEW, ReportWidget, WidgetNotBuiltError
 
@@ -15,9 +17,15 @@ from autograd_inspector.widget import VIEW, ReportWidget, WidgetNotBuiltError
 @pytest.fixture(autouse=True)
 def built(monkeypatch):
     """The front end's own tests say what is in the bundle; here any text will do."""
-    built = {"widget.js": "export default {}", "style.css": "a > b {}", "page.js": "/* </script> */ run()"}
+    built = {
+        "loader.js": "export default {}",
+        "widget.js": "export default () => {}",
+        "style.css": "a > b {}",
+        "page.js": "/* </script> */ run()",
+    }
     for module in (widget, page):
         monkeypatch.setattr(module, "asset", built.__getitem__)
+    monkeypatch.setattr(widget, "digest", {"widget.js": "d1"}.__getitem__)
 
 
 @pytest.fixture
@@ -38,7 +46,11 @@ def test_a_report_has_a_widget(broken, shown):
     assert isinstance(shown, anywidget.AnyWidget)
     assert json.loads(shown.payload)["head"]["ops"] == len(broken.capture.ops)
     assert shown.buffer == b""
-    assert shown.get_state("_esm") == {"_esm": "export default {}"}
+    assert shown.get_state(["_esm", "module", "module_id"]) == {
+        "_esm": "export default {}",
+        "module": "export default () => {}",
+        "module_id": "d1",
+    }
 
 
 def test_the_widget_can_compare_with_another_report(broken, detached):
@@ -128,16 +140,28 @@ def test_outside_of_a_notebook_a_report_makes_no_widget(broken):
 
 @pytest.fixture
 def notebook(monkeypatch):
-    monkeypatch.setattr(widget, "in_notebook", lambda: True)
+    """A shell as a kernel has one."""
+    events = SimpleNamespace(register=lambda _name, _callback: None)
+    shell = SimpleNamespace(kernel=object(), events=events, execution_count=1, get_parent=dict)
+    monkeypatch.setattr(kernel, "shell_in_kernel", lambda: shell)
+    kernel._begun.cache_clear()
+    yield
+    kernel._begun.cache_clear()
 
 
 def test_in_a_notebook_a_report_shows_its_widget(broken, notebook):
-    """With the other forms beside it; a report shown twice is one widget."""
+    """With the other forms beside it; a report shown twice is one widget, and one capture of the hub."""
     report = Report(broken.capture, broken.findings)
     first, second = report._repr_mimebundle_(), report._repr_mimebundle_()
+    assert [entry.ops for entry in kernel._begun().captures.entries()] == [len(report.capture.ops)]
     assert {"text/plain", VIEW} <= set(first)
     assert first[VIEW] == second[VIEW]
     assert set(report._repr_mimebundle_(include=["text/plain"])) == {"text/plain"}
+
+
+def test_marimo_is_given_the_widget(broken):
+    """It asks for what to show by a method of its own."""
+    assert isinstance(broken._display_(), ReportWidget)
 
 
 def test_where_the_widget_is_not_built_one_line_says_so_once(broken, notebook, monkeypatch, capsys):
@@ -156,6 +180,7 @@ def test_where_the_widget_is_not_built_one_line_says_so_once(broken, notebook, m
     assert "make widget" in said
     with pytest.raises(WidgetNotBuiltError, match="make widget"):
         report.widget()
+    assert report._display_() == report.to_text()
 
 
 def test_a_file_that_was_not_built_is_a_typed_error():
@@ -166,10 +191,10 @@ def test_a_file_that_was_not_built_is_a_typed_error():
 
 def test_the_kernel_is_known_by_its_shell(monkeypatch):
     """IPython in a terminal has no kernel."""
-    assert not widget.in_notebook()
+    assert kernel.shell_in_kernel() is None
     shell = type("Shell", (), {"kernel": object()})()
     monkeypatch.setitem(sys.modules, "IPython", type("Module", (), {"get_ipython": staticmethod(lambda: shell)}))
-    assert widget.in_notebook()
+    assert kernel.shell_in_kernel() is shell
 
 
 def test_the_interactive_page_stands_alone(broken, tmp_path):

@@ -14,7 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from autograd_inspector.views import wire
-from autograd_inspector.views.columns import Strings, Tables
+from autograd_inspector.views.columns import Columns, Strings
 from autograd_inspector.views.encoding import LARGE, encoded
 
 ROOT = Path(__file__).parent.parent.parent
@@ -99,21 +99,21 @@ def test_a_packed_graph_says_the_same_as_an_unpacked_one(large, monkeypatch):
 )
 def test_numbers_of_any_size_survive_packing(values):
     """The narrowest width that holds them, or their differences."""
-    tables = Tables(packed=True)
-    column = tables.table(wire.Outputs, [(value,) for value in values]).tensor
-    assert unpacked(column, bytes(tables.buffer)) == list(values)
+    columns = Columns(packed=True)
+    column = columns.numbers(list(values))
+    assert unpacked(column, bytes(columns.buffer)) == list(values)
 
 
-def test_an_empty_table_has_empty_columns():
-    """So that a front end need not ask whether it is there."""
-    assert Tables(packed=True).table(wire.Writes, []) == wire.Writes((), (), ())
+def test_an_empty_column_is_there():
+    """So that a front end need not ask."""
+    assert Columns(packed=True).numbers([]) == ()
 
 
 @pytest.mark.parametrize("name", ["</script>", "a\x00b", "\u202eevil", "x" * 10_000, "\ud800", "\u202e\n&<b>"])
 def test_hostile_names_are_text_that_json_can_carry(name):
     """Controls and direction marks are spelled out, long names cut, lone surrogates replaced."""
     strings = Strings()
-    strings.id(name)
+    strings[name]
     (kept,) = json.loads(msgspec.json.encode(strings.all))
     assert len(kept) < 2000
     assert all(character == "\n" or character.isprintable() for character in kept)

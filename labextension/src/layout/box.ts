@@ -1,6 +1,6 @@
 /** What a picture is made of: boxes in boxes, from the whole capture down to single nodes. */
 
-import type { CaptureGraph, GraphNode } from "../model/graph";
+import type { CaptureGraph, GraphNode, Severity } from "../model/graph";
 
 /**
  * `module`: one call of one module. `repeat`: calls or ops of the same structure, one after the other; where the
@@ -27,7 +27,7 @@ export interface Box {
   depth: number;
   /** Module calls around it, itself included. */
   modules: number;
-  /** What happened inside, worst first; see problems.ts. */
+  /** What happened inside; see problems.ts. */
   troubles: Troubles;
 }
 
@@ -37,6 +37,8 @@ export interface Troubles {
   /** Live cuts inside, by cause. */
   cuts: Map<string, number>;
   findings: Set<number>;
+  /** How grave the worst of it is, "" where nothing happened. */
+  worst: Severity | "";
 }
 
 export interface Tree {
@@ -47,10 +49,18 @@ export interface Tree {
   boxesOf: Map<number, Box[]>;
   /** For each edge of the graph the boxes that it joins, null where an end is not drawn. */
   ends: ([Box, Box] | null)[];
+  /** How grave each cut is that a backward felt, by the number of its edge. */
+  cuts: Map<number, Severity>;
 }
 
 /** Shared by all boxes in which nothing went wrong. */
-export const NONE: Troubles = { failed: 0, modified: 0, cuts: new Map(), findings: new Set() };
+export const NONE: Troubles = {
+  failed: 0,
+  modified: 0,
+  cuts: new Map(),
+  findings: new Set(),
+  worst: "",
+};
 
 export function newBox(kind: BoxKind, call: number, node: GraphNode | null = null): Box {
   return {

@@ -46,17 +46,16 @@ function repetition(items: Box[], marks: number[], at: number): [number, number]
     while (at + length + same < marks.length && marks[at + same] === marks[at + length + same])
       same++;
     const times = Math.floor(same / length) + 1;
+    // Hardly any place is one where something repeats.
+    if (times < 3 || length * times <= best[0] * best[1]) continue;
     const modular = items.slice(at, at + length).some((item) => item.kind !== "node");
-    if (worthwhile(length, times, modular) && length * times > best[0] * best[1]) {
-      best = [length, times];
-    }
+    if (worthwhile(length, times, modular)) best = [length, times];
   }
   return best;
 }
 
 /** A short row says more unfolded. */
 function worthwhile(length: number, times: number, modular: boolean): boolean {
-  if (times < 3) return false;
   if (!modular) return length * times >= 16;
   return length === 1 ? times >= 5 : length * times >= 10;
 }

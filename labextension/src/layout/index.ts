@@ -10,6 +10,18 @@ import { type Measure, roughly } from "./text";
 import { buildTree } from "./tree";
 import type { Open } from "./visible";
 
+const trees = new WeakMap<CaptureGraph, Tree>();
+
+/** Made once a graph: several views may show it. */
+export function treeOf(graph: CaptureGraph): Tree {
+  let tree = trees.get(graph);
+  if (!tree) {
+    tree = buildTree(graph);
+    trees.set(graph, tree);
+  }
+  return tree;
+}
+
 export class Layout {
   readonly tree: Tree;
   readonly labels: Labels;
@@ -17,7 +29,7 @@ export class Layout {
   readonly memo: Memo = new Map();
 
   constructor(graph: CaptureGraph, measure: Measure = roughly) {
-    this.tree = buildTree(graph);
+    this.tree = treeOf(graph);
     this.labels = new Labels(this.tree, measure);
   }
 

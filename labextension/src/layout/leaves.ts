@@ -18,9 +18,11 @@ export function placeLeaves(
   const neighbours = new Map<number, Box[]>();
   for (const node of graph.nodes) if (isLeaf(node)) neighbours.set(node.id, []);
   for (const edge of graph.edges) {
-    const [source, target] = [boxOf.get(edge.source), boxOf.get(edge.target)];
-    if (target) neighbours.get(edge.source)?.push(target);
-    if (source) neighbours.get(edge.target)?.push(source);
+    const source = boxOf.get(edge.source);
+    const target = boxOf.get(edge.target);
+    // Only leaves have no box yet.
+    if (target && !source) neighbours.get(edge.source)?.push(target);
+    if (source && !target) neighbours.get(edge.target)?.push(source);
   }
   const placed = new Map<number, Box | Map<Box, Box>>();
   const byId = new Map(graph.nodes.map((node) => [node.id, node]));

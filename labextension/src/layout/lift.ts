@@ -1,6 +1,7 @@
 /** Edges of the graph -> wires inside each open box: every edge is drawn where its two ends first part. */
 
-import type { EdgeKind } from "../model/graph";
+import type { EdgeKind, Severity } from "../model/graph";
+import { worse } from "../model/severity";
 import { type Box, childToward, commonBox, type Tree } from "./box";
 import { type Open, standIns } from "./visible";
 
@@ -11,7 +12,8 @@ export interface Cut {
   target: Box;
   cause: string;
   times: number;
-  live: boolean;
+  /** "" where no backward felt it. */
+  severity: Severity | "";
   hot: boolean;
 }
 
@@ -48,7 +50,7 @@ interface Pair {
   kind: EdgeKind;
   cause: string;
   times: number;
-  live: boolean;
+  severity: Severity | "";
   hot: boolean;
 }
 
@@ -79,14 +81,14 @@ export function lift(tree: Tree, open: Open, hot?: (edge: number) => boolean): M
         target: pair.to,
         cause: pair.cause,
         times: 0,
-        live: false,
+        severity: "",
         hot: false,
       };
       cuts.set(key, cut);
       scopeOf(common).cuts.push(cut);
     }
     cut.times += pair.times;
-    cut.live ||= pair.live;
+    cut.severity = worse(cut.severity, pair.severity);
     cut.hot ||= pair.hot;
     join(scopeOf, common, pair.from.id, pair.from, null, cut, { kind: "gradient", hot: pair.hot });
   }
@@ -106,14 +108,15 @@ function pairs(tree: Tree, open: Open, hot?: (edge: number) => boolean): Iterabl
     if (!ends) continue;
     const [from, to] = [standIn[ends[0].id]!, standIn[ends[1].id]!];
     if (from === to) continue;
-    const { kind, cause, live } = edges[number]!;
+    const { kind, cause } = edges[number]!;
+    const severity = tree.cuts.get(number) ?? "";
     const key = kind === "severed" ? `${from.id} ${to.id} ${cause}` : from.id * 2 ** 24 + to.id;
     const known = found.get(key);
     const burning = hot?.(number) ?? false;
-    if (!known) found.set(key, { from, to, kind, cause, times: 1, live, hot: burning });
+    if (!known) found.set(key, { from, to, kind, cause, times: 1, severity, hot: burning });
     else {
       known.times++;
-      known.live ||= live;
+      known.severity = worse(known.severity, severity);
       known.hot ||= burning;
       if (kind === "gradient") known.kind = kind;
     }

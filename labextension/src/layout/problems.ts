@@ -1,38 +1,59 @@
 /** What went wrong, where, and in which boxes around it that shows. */
 
+import type { Severity } from "../model/graph";
+import { severityOfCut, severityOfNode, worse } from "../model/severity";
 import { type Box, commonBox, NONE, type Tree, type Troubles } from "./box";
 
 export function markTroubles(tree: Tree): void {
+  const { graph } = tree;
   for (const box of tree.boxes) {
     const node = box.node;
-    if (!node || !(node.failed || node.modified.length > 0 || node.findings.length > 0)) continue;
+    const severity = node ? severityOfNode(graph, node) : "";
+    if (!node || !severity) continue;
     for (let at: Box | null = box; at; at = at.parent) {
       const troubles = own(at);
       if (node.failed) troubles.failed++;
       troubles.modified += node.modified.length;
+      troubles.worst = worse(troubles.worst, severity);
       for (const finding of node.findings) troubles.findings.add(finding);
     }
   }
-  tree.graph.edges.forEach((edge, number) => {
+  graph.edges.forEach((edge, number) => {
     const ends = tree.ends[number];
-    if (edge.kind !== "severed" || !edge.live || !ends) return;
+    const severity = ends ? severityOfCut(graph, edge, [ends[0].node, ends[1].node]) : "";
+    if (!ends || !severity) return;
+    tree.cuts.set(number, severity);
     for (let at: Box | null = commonBox(...ends); at; at = at.parent) {
-      const { cuts } = own(at);
-      cuts.set(edge.cause, (cuts.get(edge.cause) ?? 0) + 1);
+      const troubles = own(at);
+      troubles.worst = worse(troubles.worst, severity);
+      troubles.cuts.set(edge.cause, (troubles.cuts.get(edge.cause) ?? 0) + 1);
     }
   });
 }
 
 function own(box: Box): Troubles {
   if (box.troubles === NONE) {
-    box.troubles = { failed: 0, modified: 0, cuts: new Map(), findings: new Set() };
+    box.troubles = { failed: 0, modified: 0, cuts: new Map(), findings: new Set(), worst: "" };
   }
   return box.troubles;
 }
 
-export function troubled(box: Box): boolean {
-  const { failed, modified, cuts, findings } = box.troubles;
-  return failed > 0 || modified > 0 || cuts.size > 0 || findings.size > 0;
+/** What is only worth seeing is a problem where nothing worse happened. */
+export function isProblem(tree: Tree, severity: Severity | ""): boolean {
+  return severity !== "" && (severity !== "info" || tree.root.troubles.worst === "info");
+}
+
+/** Ids of the nodes that a problem is about, ends of cuts among them. */
+export function problemNodes(tree: Tree): Set<number> {
+  const found = new Set<number>();
+  for (const { node, troubles } of tree.boxes) {
+    if (node && isProblem(tree, troubles.worst)) found.add(node.id);
+  }
+  for (const [number, severity] of tree.cuts) {
+    const { source, target } = tree.graph.edges[number]!;
+    if (isProblem(tree, severity)) found.add(source).add(target);
+  }
+  return found;
 }
 
 /** The nodes to look at first: those of the first finding, else where backward failed, was spoiled or was cut. */
@@ -45,8 +66,9 @@ export function firstProblem(tree: Tree): Box[] {
     found = nodes.filter((node) => node.failed || node.modified.length > 0).map((node) => node.id);
   }
   if (found.length === 0) {
-    const cut = tree.graph.edges.find((edge) => edge.kind === "severed" && edge.live);
-    if (cut) found = [cut.source, cut.target];
+    const [cut] = tree.cuts.keys();
+    const edge = cut === undefined ? undefined : tree.graph.edges[cut];
+    if (edge) found = [edge.source, edge.target];
   }
   return found.flatMap((id) => tree.boxesOf.get(id) ?? []).slice(0, 8);
 }

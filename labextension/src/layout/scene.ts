@@ -1,6 +1,6 @@
 /** The composed layout -> what to paint, at absolute coordinates: boxes from the outside in, then wires. */
 
-import type { EdgeKind } from "../model/graph";
+import type { EdgeKind, Severity } from "../model/graph";
 import type { Box } from "./box";
 import type { Placed } from "./compose";
 import { cutText } from "./compose";
@@ -36,7 +36,8 @@ export interface Wire {
   scope: Box;
   kind: EdgeKind;
   hot: boolean;
-  live: boolean;
+  /** How grave the cut is that it comes from. */
+  severity: Severity | "";
   /** What it joins within its scope: ids of items. */
   from: number;
   to: number[];
@@ -121,7 +122,7 @@ function addWires(placed: Placed, x0: number, y0: number, scope: Box, scene: Sce
         scope,
         kind,
         hot,
-        live: "cut" in net.from && net.from.cut.live,
+        severity: "cut" in net.from ? net.from.cut.severity : "",
         from: "box" in net.from ? net.from.box.id : "cut" in net.from ? net.from.cut.id : -1,
         to: ends.map((end) => ("box" in end ? end.box.id : "cut" in end ? end.cut.id : -1)),
         left: x0 + Math.min(...xs),

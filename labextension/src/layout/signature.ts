@@ -12,12 +12,7 @@ export class Signatures {
   of(box: Box): number {
     const cached = this.cache.get(box);
     if (cached !== undefined) return cached;
-    const name = box.node
-      ? box.node.name
-      : box.kind === "module"
-        ? this.calls.get(box.call)!.type
-        : `${box.children.length}`;
-    const key = `${box.kind}:${name}(${box.children.map((child) => this.of(child)).join()})`;
+    const key = box.node ? box.node.name : this.inside(box);
     let number = this.known.get(key);
     if (number === undefined) {
       number = this.known.size;
@@ -25,5 +20,12 @@ export class Signatures {
     }
     this.cache.set(box, number);
     return number;
+  }
+
+  /** No name of an op has a space in it. */
+  private inside(box: Box): string {
+    let key = `${box.kind} ${box.kind === "module" ? this.calls.get(box.call)!.type : box.children.length}`;
+    for (const child of box.children) key += ` ${this.of(child)}`;
+    return key;
   }
 }

@@ -13,16 +13,18 @@ export function buildTree(graph: CaptureGraph): Tree {
   const boxOf = new Map<number, Box>();
   placeOps(graph, root, boxOf);
   const shown = relevant(graph);
-  const cut = new Set(
-    graph.edges.filter((e) => e.kind === "severed").flatMap((e) => [e.source, e.target]),
-  );
+  const cut = new Set<number>();
+  for (const { kind, source, target } of graph.edges) {
+    if (kind === "severed") cut.add(source).add(target);
+  }
   foldApart(root, shown, cut);
   const signatures = new Signatures(new Map(graph.calls.map((call) => [call.id, call])));
   foldScopes(root, signatures);
   measure(root, 0, 0);
   const leafOf = placeLeaves(graph, root, boxOf);
   const ends = graph.edges.map((edge): [Box, Box] | null => {
-    const [source, target] = [boxOf.get(edge.source), boxOf.get(edge.target)];
+    const source = boxOf.get(edge.source);
+    const target = boxOf.get(edge.target);
     const from = source ?? (target && leafOf(edge.source, target));
     const to = target ?? (source && leafOf(edge.target, source));
     return from && to ? [from, to] : null;
@@ -35,7 +37,7 @@ export function buildTree(graph: CaptureGraph): Tree {
   }
   foldCrowds(root, (leaf) => neighbours.get(leaf) ?? []);
   measure(root, 0, 0);
-  const tree: Tree = { graph, boxes: [], root, boxesOf: new Map(), ends };
+  const tree: Tree = { graph, boxes: [], root, boxesOf: new Map(), ends, cuts: new Map() };
   number(tree, root);
   markTroubles(tree);
   return tree;

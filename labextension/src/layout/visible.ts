@@ -2,7 +2,7 @@
 
 import type { Box, Tree } from "./box";
 import { isLeaf } from "./leaves";
-import { firstProblem, troubled } from "./problems";
+import { firstProblem, isProblem } from "./problems";
 
 /** Ids of the open boxes; a box in it is drawn open only if all around it are. */
 export type Open = Set<number>;
@@ -65,8 +65,7 @@ export function everything(tree: Tree): Open {
 export function problems(tree: Tree): Open {
   const open = new Set([tree.root.id]);
   for (const box of tree.boxes) {
-    const inside = box.children.some(troubled) || box.troubles.cuts.size > 0;
-    if (box.children.length > 0 && inside) open.add(box.id);
+    if (box.children.length > 0 && isProblem(tree, box.troubles.worst)) open.add(box.id);
   }
   return open;
 }

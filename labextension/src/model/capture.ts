@@ -65,6 +65,8 @@ export class Capture {
   private readonly outputStarts: number[];
   private readonly writeStarts: number[];
   private readonly chainStarts: number[];
+  /** Index of the text "modified"; of no text where nothing was. */
+  private readonly modified: number;
   /** Parameter -> the leaf that shows it. */
   readonly leafOf = new Map<number, number>();
 
@@ -75,9 +77,11 @@ export class Capture {
     this.outputStarts = starts(data.ops.outputs);
     this.writeStarts = starts(data.ops.writes);
     this.chainStarts = starts(data.sites.chain);
-    const leaves = new Set(["parameter", "buffer", "input", "gradient"]);
+    this.modified = data.strings.indexOf("modified");
+    const leaves = ["parameter", "buffer", "input", "gradient"].map((k) => data.strings.indexOf(k));
     for (let n = 0; n < this.size; n++) {
-      if (leaves.has(this.text(data.nodes.kind[n]))) this.leafOf.set(data.nodes.tensor[n]!, n);
+      const kind = data.nodes.kind[n]!;
+      if (kind >= 0 && leaves.includes(kind)) this.leafOf.set(data.nodes.tensor[n]!, n);
     }
   }
 
@@ -123,9 +127,32 @@ export class Capture {
     }));
   }
 
+  /** What is known of a node's values. */
+  remarks(node: number): { text: string; alarming: boolean }[] {
+    const { remarks } = this.data;
+    return range(0, remarks.node.length)
+      .filter((row) => remarks.node[row] === node)
+      .map((row) => ({
+        text: this.text(remarks.text[row]),
+        alarming: remarks.alarming[row] === 1,
+      }));
+  }
+
+  /** Something modified one of its saved tensors. */
+  spoiled(node: number): boolean {
+    const { status } = this.data.saved;
+    for (let row = this.savedStarts[node]!; row < this.savedStarts[node + 1]!; row++) {
+      if (status[row] === this.modified) return true;
+    }
+    return false;
+  }
+
   gradFns(node: number): string[] {
-    const rows = range(this.gradFnStarts[node]!, this.gradFnStarts[node + 1]!);
-    return rows.map((row) => this.text(this.data.grad_fns.name[row]));
+    const found: string[] = [];
+    for (let row = this.gradFnStarts[node]!; row < this.gradFnStarts[node + 1]!; row++) {
+      found.push(this.text(this.data.grad_fns.name[row]));
+    }
+    return found;
   }
 
   inputs(op: number): { tensor: number; version: number }[] {
@@ -136,9 +163,12 @@ export class Capture {
     }));
   }
 
-  outputs(op: number): number[] {
-    const rows = range(this.outputStarts[op]!, this.outputStarts[op + 1]!);
-    return rows.map((row) => this.data.outputs.tensor[row]!);
+  outputs(op: number): { tensor: number; version: number }[] {
+    const { tensor, version } = this.data.outputs;
+    return range(this.outputStarts[op]!, this.outputStarts[op + 1]!).map((row) => ({
+      tensor: tensor[row]!,
+      version: version[row]!,
+    }));
   }
 
   writes(op: number): OpWrite[] {

@@ -12,32 +12,53 @@ export type Data = Tables & Readonly<Rest>;
 export class WireError extends Error {}
 
 export function decode(text: string, buffer: ArrayBuffer | DataView = new ArrayBuffer(0)): Data {
-  let found: Record<string, unknown>;
+  let found: unknown;
   try {
     found = JSON.parse(text);
   } catch {
     throw new WireError("this is no autograd_inspector capture: it is not JSON");
   }
-  if (typeof found !== "object" || found === null || !("wire" in found)) {
+  return decoded(found, plain(buffer));
+}
+
+/** The same from JSON that was read already, as a notebook file's is. */
+export function decoded(value: unknown, bytes = new ArrayBuffer(0)): Data {
+  if (typeof value !== "object" || value === null || !("wire" in value)) {
     throw new WireError("this is no autograd_inspector capture");
   }
+  const found = value as Record<string, unknown>;
   if (found.wire !== WIRE) {
     throw new WireError(
       `this capture has version ${String(found.wire).slice(0, 20)}; this widget reads version ${WIRE}: update both`,
     );
   }
-  const bytes = plain(buffer);
-  const decoded: Record<string, unknown> = { ...found };
+  const tables: Record<string, unknown> = { ...found };
   for (const [name, columns] of Object.entries(TABLES)) {
-    decoded[name] = table(name, columns, found[name], bytes);
+    tables[name] = table(name, columns, found[name], bytes);
   }
   for (const name of ["strings", "findings", "optimizers", "by_device", "by_dtype"]) {
     if (!Array.isArray(found[name])) damaged(name);
   }
   if (typeof found.head !== "object" || found.head === null) damaged("head");
-  const data = decoded as unknown as Data;
+  if (!(found.strings as unknown[]).every((text) => typeof text === "string")) damaged("strings");
+  if (!(found.findings as unknown[]).every(isStory)) damaged("findings");
+  if (found.steps && !isSteps(found.steps)) damaged("steps");
+  const data = tables as unknown as Data;
   check(data);
   return data;
+}
+
+function isStory(found: unknown): boolean {
+  if (typeof found !== "object" || found === null) return false;
+  const { rule, name, severity, message } = found as Record<string, unknown>;
+  return [rule, name, severity, message].every((text) => typeof text === "string");
+}
+
+/** Captures of before steps were sent have none. */
+function isSteps(found: object): boolean {
+  const { figures, news } = found as Record<string, unknown>;
+  const rows = Array.isArray(figures) && Array.isArray(news) ? figures : [null];
+  return rows.every((row) => Array.isArray(row?.at) && row.at.length === row.values?.length);
 }
 
 function damaged(where: string): never {

@@ -12,6 +12,15 @@ export type NodeKind =
 
 export type EdgeKind = "gradient" | "data" | "severed";
 
+export type Severity = "error" | "warning" | "info";
+
+/** What the graph says of a finding; the rest is for the tab of findings. */
+export interface GraphFinding {
+  rule: string;
+  name: string;
+  severity: Severity;
+}
+
 /** A saved tensor that something modified: the version that was saved, and the one it has now. */
 export interface Modified {
   name: string;
@@ -32,7 +41,6 @@ export interface GraphNode {
   tensor: number;
   site: number;
   gradFns: string[];
-  savedBytes: number;
   modified: Modified[];
   hooks: number;
   /** Gradient can flow through it. */
@@ -46,7 +54,7 @@ export interface GraphNode {
   shape: string;
   dtype: string;
   device: string;
-  /** Indices of the findings that name it. */
+  /** The findings that name it, as indices into those of the graph. */
   findings: number[];
   /** "" or the grad mode that it ran under: "no_grad", "inference_mode". */
   region: string;
@@ -77,5 +85,6 @@ export interface CaptureGraph {
   nodes: GraphNode[];
   edges: GraphEdge[];
   calls: Call[];
+  findings: GraphFinding[];
   models: string[];
 }

@@ -2,11 +2,26 @@
 
 import { NODE_FLAGS } from "../wire";
 import type { Capture } from "./capture";
-import type { CaptureGraph, EdgeKind, GraphNode, NodeKind } from "./graph";
+import type { CaptureGraph, EdgeKind, GraphEdge, GraphNode, Modified, NodeKind } from "./graph";
+import { severityOf } from "./severity";
 
+/** Shared by all nodes that have none: in a large graph nearly all. */
+const NONE: never[] = [];
 const GRADIENT = ["", "present", "none"] as const;
 
+const graphs = new WeakMap<Capture, CaptureGraph>();
+
+/** Made once a capture. */
 export function graphOf(capture: Capture): CaptureGraph {
+  let graph = graphs.get(capture);
+  if (!graph) {
+    graph = made(capture);
+    graphs.set(capture, graph);
+  }
+  return graph;
+}
+
+function made(capture: Capture): CaptureGraph {
   const { data } = capture;
   const findings = new Map<number, number[]>();
   data.findings.forEach((finding, index) => {
@@ -15,18 +30,11 @@ export function graphOf(capture: Capture): CaptureGraph {
     }
   });
   const nodes: GraphNode[] = [];
-  for (let id = 0; id < capture.size; id++) nodes.push(node(capture, id, findings.get(id) ?? []));
-  const { edges, calls } = data;
+  for (let id = 0; id < capture.size; id++) nodes.push(node(capture, id, findings.get(id) ?? NONE));
+  const { calls } = data;
   return {
     nodes,
-    edges: Array.from(edges.source, (source, n) => ({
-      source,
-      target: edges.target[n]!,
-      kind: capture.text(edges.kind[n]) as EdgeKind,
-      cause: capture.text(edges.cause[n]),
-      site: edges.site[n]!,
-      live: edges.live[n] === 1,
-    })),
+    edges: edgesOf(capture),
     calls: Array.from(calls.parent, (parent, id) => ({
       id,
       parent,
@@ -35,17 +43,36 @@ export function graphOf(capture: Capture): CaptureGraph {
       nth: calls.nth[id]!,
       root: calls.root[id]!,
     })),
+    findings: data.findings.map(({ rule, name, severity }) => ({
+      rule,
+      name,
+      severity: severityOf(severity),
+    })),
     models: [...data.head.models],
   };
 }
 
+function edgesOf(capture: Capture): GraphEdge[] {
+  const { source, target, kind, cause, site, live } = capture.data.edges;
+  const found: GraphEdge[] = [];
+  for (let n = 0; n < source.length; n++) {
+    found.push({
+      source: source[n]!,
+      target: target[n]!,
+      kind: capture.text(kind[n]) as EdgeKind,
+      cause: capture.text(cause[n]),
+      site: site[n]!,
+      live: live[n] === 1,
+    });
+  }
+  return found;
+}
+
 function node(capture: Capture, id: number, findings: number[]): GraphNode {
-  const { nodes: n, ops, regions } = capture.data;
+  const { nodes: n, ops, regions, tensors } = capture.data;
   const flags = n.flags[id]!;
   const op = n.op[id]!;
   const tensor = n.tensor[id]!;
-  const facts = tensor >= 0 ? capture.tensor(tensor) : undefined;
-  const saved = capture.saved(id);
   const region = op >= 0 ? capture.text(regions.kind[ops.region[op]!]) : "";
   return {
     id,
@@ -57,21 +84,25 @@ function node(capture: Capture, id: number, findings: number[]): GraphNode {
     tensor,
     site: n.site[id]!,
     gradFns: capture.gradFns(id),
-    savedBytes: saved.reduce((sum, s) => sum + s.nbytes, 0),
-    modified: saved
-      .filter((s) => s.status === "modified")
-      .map((s) => ({ name: s.name, saved: s.saved, now: s.now })),
+    modified: capture.spoiled(id) ? modified(capture, id) : NONE,
     hooks: n.hooks[id]!,
     tracked: (flags & NODE_FLAGS.tracked) > 0,
     root: (flags & NODE_FLAGS.root) > 0,
     failed: (flags & NODE_FLAGS.failed) > 0,
     recomputed: (flags & NODE_FLAGS.recomputed) > 0,
     error: capture.text(n.error[id]),
-    shape: facts?.shape ?? "",
-    dtype: facts?.dtype ?? "",
-    device: facts?.device ?? "",
+    shape: capture.text(tensors.shape[tensor]),
+    dtype: capture.text(tensors.dtype[tensor]),
+    device: capture.text(tensors.device[tensor]),
     findings,
     region: region === "enabled" ? "" : region,
     gradient: GRADIENT[n.gradient[id]!] ?? "",
   };
+}
+
+function modified(capture: Capture, id: number): Modified[] {
+  return capture
+    .saved(id)
+    .filter((s) => s.status === "modified")
+    .map((s) => ({ name: s.name, saved: s.saved, now: s.now }));
 }

@@ -13,22 +13,24 @@ export interface GraphView {
   select(ids: number[], options?: { focus?: boolean }): void;
   expandTo(depth: number): void;
   expandAll(): void;
-  onlyProblems(on: boolean): void;
+  /** What does not pass steps back; `problems` also opens the way to them. */
   filter(filter: Filter): void;
-  /** The nodes that match. */
-  search(text: string): number[];
+  /** Mark what a search found. */
+  match(ids: number[]): void;
   /** Grey what ran after that op; null: nothing. */
   greyAfter(op: number | null): void;
   /** Highlight the way of gradient through a node. */
   path(node: number | null): void;
+  /** Whether the tree of modules and nodes stands beside the picture. */
+  outline(on: boolean): void;
   fit(): void;
-  /** The picture as it stands, on its own. */
-  svg(): string;
+  /** The picture as it stands, with its legend and that heading, on its own. */
+  svg(...heading: string[]): string;
   destroy(): void;
 }
 
 export type CreateGraphView = (
   host: HTMLElement,
   graph: CaptureGraph,
-  options: { onSelect(id: number | null): void; dark?: boolean },
+  options: { onSelect(id: number | null): void },
 ) => GraphView;

@@ -38,9 +38,11 @@ export function momentsOf(capture: Capture): Moment[] {
     tell(op);
     const writes = capture.writes(op);
     const bumps = writes.map(({ tensor, before, after }) => {
-      const name = capture.tensor(tensor).name || "a tensor";
+      const { name: own, shape } = capture.tensor(tensor);
+      const name = own || `a tensor ${shape}`;
       return before === after ? `writes ${name}, unseen` : `${name} v${before} → v${after}`;
     });
+    const title = opName(capture.text(ops.name[op]));
     const error = capture.text(ops.error[op]);
     const off = capture.text(regions.kind[ops.region[op]!]);
     const said = [
@@ -50,11 +52,15 @@ export function momentsOf(capture: Capture): Moment[] {
     ];
     if (bumps.length > 3) said.push(`and ${bumps.length - 3} more writes`);
     if (off === "inference_mode" || off === "no_grad") said.push(off);
+    // A step is an op that the optimizer's event tells more about.
+    const step = found.at(-1);
+    const stepped = step?.kind === "step" && step.at === op && step.title === `${title}()`;
+    if (stepped) said.unshift(found.pop()!.said);
     found.push({
       op,
       at: op,
-      kind: "op",
-      title: opName(capture.text(ops.name[op])),
+      kind: stepped ? "step" : "op",
+      title,
       said: said.filter(Boolean).join(" · "),
       site: ops.site[op]!,
       node: ops.node[op]!,

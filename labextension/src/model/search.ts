@@ -1,7 +1,7 @@
-/** Nodes by name, op, grad_fn, module, line or rule. */
+/** Nodes by name, op, grad_fn, module, class, shape, grad mode, line or rule; those so named come first. */
 
 import type { Capture } from "./capture";
-import type { CaptureGraph } from "./graph";
+import type { CaptureGraph, GraphNode } from "./graph";
 
 export function matches(capture: Capture, graph: CaptureGraph, text: string): number[] {
   const wanted = text.trim().toLowerCase();
@@ -20,12 +20,22 @@ export function matches(capture: Capture, graph: CaptureGraph, text: string): nu
     }
     return known;
   };
-  return graph.nodes
-    .filter(
-      (node) =>
-        [node.path, node.name, ...node.gradFns].join(" ").toLowerCase().includes(wanted) ||
-        node.findings.some((finding) => rules.has(finding)) ||
-        onLine(node.site),
-    )
-    .map((node) => node.id);
+  const found = graph.nodes.filter(
+    (node) =>
+      said(node, graph.calls[node.call]?.type ?? "").includes(wanted) ||
+      node.findings.some((finding) => rules.has(finding)) ||
+      onLine(node.site),
+  );
+  // A line that calls sigmoid(linear(x)) makes both nodes; who asks for sigmoid means the first.
+  const named = (node: GraphNode) => node.name.toLowerCase().includes(wanted);
+  const others = found.filter((node) => !named(node));
+  return [...found.filter(named), ...others].map((node) => node.id);
+}
+
+function said(node: GraphNode, type: string): string {
+  const { path, name, kind, shape, region, gradFns, op, error } = node;
+  const number = op >= 0 ? `op ${op + 1}` : "";
+  return [path, name, type, kind, shape, region, ...gradFns, number, error]
+    .join("\n")
+    .toLowerCase();
 }

@@ -12,35 +12,34 @@ export function bars(title: string, rows: Bar[]): HTMLElement | null {
   if (!rows.length) return null;
   return el(
     "div",
-    { class: "ag-bars" },
+    { class: "ai-bars" },
     el("h4", {}, title),
     ...rows.map((bar) => {
-      const said = KINDS.filter((kind) => bar[kind] > 0).map(
-        (kind) => `${kind} ${size(bar[kind])}`,
-      );
-      const parts = KINDS.map((kind) => {
-        const part = el("span", {
-          class: `ag-bar ag-${kind}`,
-          title: `${kind} ${size(bar[kind])}`,
-        });
+      const kinds = KINDS.filter((kind) => bar[kind] > 0);
+      const parts = kinds.map((kind) => {
+        const part = el("span", { class: `ai-meter ai-${kind}`, title: told(bar, kind) });
         part.style.width = `${(100 * bar[kind]) / most}%`;
         return part;
       });
+      const said = kinds.map((kind) =>
+        el(
+          "span",
+          {},
+          el("i", { class: `ai-meter ai-${kind}`, "aria-hidden": "true" }),
+          told(bar, kind),
+        ),
+      );
       return el(
         "div",
-        { class: "ag-bar-row" },
-        el("span", { class: "ag-bar-key" }, bar.key),
-        el("span", { class: "ag-bar-track", "aria-hidden": "true" }, ...parts),
-        el("span", { class: "ag-quiet" }, said.join(" · ")),
+        { class: "ai-bar-row" },
+        el("span", { class: "ai-bar-key" }, bar.key),
+        el("span", { class: "ai-bar-track", "aria-hidden": "true" }, ...parts),
+        el("span", { class: "ai-legend" }, ...said),
       );
     }),
   );
 }
 
-export function legend(): HTMLElement {
-  return el(
-    "p",
-    { class: "ag-legend", "aria-hidden": "true" },
-    ...KINDS.map((kind) => el("span", {}, el("i", { class: `ag-bar ag-${kind}` }), kind)),
-  );
+function told(bar: Bar, kind: (typeof KINDS)[number]): string {
+  return `${kind} ${size(bar[kind])}`;
 }

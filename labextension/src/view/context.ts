@@ -3,6 +3,7 @@
 import type { Capture } from "../model/capture";
 import type { CaptureGraph } from "../model/graph";
 import { opName } from "../model/shown";
+import type { Reveal } from "../state/reveal";
 import type { Selection } from "../state/selection";
 
 export type TabName = "Graph" | "Findings" | "Timeline" | "Optimizer" | "Compare";
@@ -11,6 +12,8 @@ export interface Context {
   capture: Capture;
   graph: CaptureGraph;
   selection: Selection;
+  /** How to go to a line of the program; null where the page has no program beside it. */
+  reveal: Reveal | null;
   /** Bring a tab to the front. */
   show(tab: TabName): void;
   /** Tell a screen reader, and the line under the picture. */

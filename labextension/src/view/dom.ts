@@ -47,7 +47,7 @@ export function button(
     "button",
     {
       type: "button",
-      class: `ag-button ${own ?? ""}`.trim(),
+      class: `ai-button ${own ?? ""}`.trim(),
       "aria-pressed": pressed === undefined ? undefined : String(pressed),
       on: { click: onclick },
       ...rest,
@@ -87,13 +87,24 @@ export function dotted(name: string): DocumentFragment {
 /** A line of source, with the expression that ran marked. */
 export function source(text: string, expression = ""): HTMLElement {
   const at = expression ? text.indexOf(expression) : -1;
-  if (at < 0 || expression === text) return el("code", { class: "ag-source" }, text);
+  if (at < 0 || expression === text) return el("code", { class: "ai-source" }, text);
   const end = at + expression.length;
   return el(
     "code",
-    { class: "ag-source" },
+    { class: "ai-source" },
     text.slice(0, at),
     el("mark", {}, expression),
     text.slice(end),
   );
+}
+
+/** A sentence in which `code` stands between backticks. */
+export function prose(text: string): DocumentFragment {
+  const made = document.createDocumentFragment();
+  const parts = text.split("`");
+  parts.forEach((part, n) => {
+    const code = n % 2 === 1 && n < parts.length - 1;
+    made.append(code ? el("code", {}, part) : n % 2 === 1 ? `\`${part}` : part);
+  });
+  return made;
 }

@@ -23,11 +23,11 @@ export function exportMenu(exports: Exports): HTMLElement {
   const formats: Format[] = exports.ask ? ["svg", "png", "dot", "json", "html"] : ["svg", "png"];
   const menu = el(
     "details",
-    { class: "ag-menu" },
-    el("summary", { class: "ag-button" }, "Export"),
+    { class: "ai-menu" },
+    el("summary", { class: "ai-button" }, "Export"),
     el(
       "div",
-      { class: "ag-menu-items" },
+      { class: "ai-menu-items" },
       ...formats.map((format) => button(format.toUpperCase(), () => take(format))),
     ),
   );
@@ -71,7 +71,7 @@ async function png(svg: string): Promise<Blob> {
   });
 }
 
-function save(blob: Blob, name: string): void {
+export function save(blob: Blob, name: string): void {
   const url = URL.createObjectURL(blob);
   el("a", { href: url, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);

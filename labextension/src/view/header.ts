@@ -4,7 +4,11 @@ import type { Data } from "../model/decode";
 import { counted, seconds, size } from "../model/shown";
 import { button, el } from "./dom";
 
+/** Letters from which on an error scrolls. */
+const LONG = 400;
 const SEVERITIES = ["error", "warning", "info"] as const;
+const SHORT =
+  "The notebook keeps this capture in short: a box stands for many ops. Run the cell again for all of them.";
 
 export function header(data: Data, showFindings: () => void): HTMLElement {
   const { head, findings } = data;
@@ -12,21 +16,32 @@ export function header(data: Data, showFindings: () => void): HTMLElement {
     counted(head.ops, "op"),
     counted(head.autograd_nodes, "autograd node"),
     `${size(head.saved_bytes)} saved`,
-    seconds(head.seconds),
-  ];
+    // A notebook file keeps no duration: it would differ from run to run.
+    head.seconds > 0 && seconds(head.seconds),
+  ].filter((fact): fact is string => !!fact);
   const chips = SEVERITIES.map((severity) => {
     const count = findings.filter((finding) => finding.severity === severity).length;
     const text = severity === "info" ? `${count} info` : counted(count, severity);
-    return count > 0 && button(text, showFindings, { class: `ag-chip ag-${severity}` });
+    return count > 0 && button(text, showFindings, { class: `ai-chip ai-${severity}` });
   });
   return el(
     "div",
-    { class: "ag-header" },
-    el("strong", { class: "ag-cell" }, head.cell || "autograd"),
-    ...facts.map((fact) => el("span", { class: "ag-fact" }, fact)),
+    { class: "ai-header" },
+    el("strong", { class: "ai-cell" }, head.cell || "autograd"),
+    ...facts.map((fact) => el("span", { class: "ai-fact" }, fact)),
     findings.length
-      ? el("span", { class: "ag-chips" }, ...chips)
-      : el("span", { class: "ag-chip ag-good" }, "no findings"),
-    head.error && el("p", { class: "ag-raised" }, `the program raised ${head.error}`),
+      ? el("span", { class: "ai-chips" }, ...chips)
+      : el(
+          "span",
+          { class: `ai-chip ${head.unjudged ? "ai-warning" : "ai-good"}` },
+          head.unjudged || "no findings",
+        ),
+    head.short && el("span", { class: "ai-fact", title: SHORT }, "saved in short"),
+    head.error &&
+      el(
+        "p",
+        { class: "ai-raised", tabindex: head.error.length > LONG ? 0 : undefined },
+        `the program raised ${head.error}`,
+      ),
   );
 }

@@ -2,10 +2,11 @@
 
 import { placementRows, type Row } from "../model/mismatch";
 import { counted } from "../model/shown";
-import { bars, legend } from "./bars";
+import { bars } from "./bars";
 import type { Context } from "./context";
 import { el, toggle } from "./dom";
 import { PlacementTable } from "./placement_table";
+import { SHOWN } from "./tabs";
 
 const FOLD_FROM = 40;
 
@@ -13,7 +14,7 @@ export function optimizer(context: Context): HTMLElement {
   const { data } = context.capture;
   const rows = placementRows(context.capture);
   if (!rows.length) {
-    return el("p", { class: "ag-empty" }, "No parameters were seen in this capture.");
+    return el("p", { class: "ai-empty" }, "No parameters were seen in this capture.");
   }
   const table = new PlacementTable(rows, rows.length > FOLD_FROM, (row) => choose(context, row));
   context.selection.listen((ids) => table.mark(tensorsOf(context, ids)));
@@ -21,34 +22,40 @@ export function optimizer(context: Context): HTMLElement {
   const wrong = rows.filter((row) => row.problems.length).length;
   const search = el("input", {
     type: "search",
-    class: "ag-input",
+    class: "ai-input",
     placeholder: "Filter parameters",
     "aria-label": "Filter parameters",
     on: { input: () => table.filter(search.value) },
   });
   return el(
     "div",
-    { class: "ag-optimizer" },
+    { class: "ai-optimizer", on: { [SHOWN]: () => table.reveal() } },
     ...data.optimizers.map((one) =>
       settings(one.type, one.groups ?? [], one.steps ?? 0, one.place ?? ""),
     ),
     el(
       "div",
-      { class: "ag-bar-pair" },
+      { class: "ai-bar-pair" },
       bars("Bytes by device", data.by_device),
       data.by_dtype.length > 1 ? bars("Bytes by dtype", data.by_dtype) : null,
-      legend(),
     ),
     el(
       "div",
-      { class: "ag-toolbar" },
+      { class: "ai-toolbar" },
       search,
       toggle("Fold by module", (on) => table.fold(on), rows.length > FOLD_FROM),
+      toggle("Every entry", (on) => table.entries(on)),
       wrong > 0 && toggle(`Only mismatches (${wrong})`, (on) => table.onlyWrong(on)),
-      el("span", { class: "ag-quiet" }, counted(rows.length, "parameter")),
+      el("span", { class: "ai-quiet" }, count(rows.length, data.head.parameters)),
     ),
     table.host,
   );
+}
+
+/** A notebook file may keep fewer than there were. */
+function count(shown: number, all: number): string {
+  const whole = counted(all, "parameter");
+  return shown < all ? `the first ${shown} of ${whole}: run the cell again for all` : whole;
 }
 
 function choose(context: Context, row: Row): void {
@@ -69,13 +76,13 @@ function settings(
 ): HTMLElement {
   const lines = groups.slice(0, 8).map((group, n) => {
     const said = Object.entries(group).map(([name, value]) => `${name}=${value}`);
-    return el("li", {}, el("span", { class: "ag-quiet" }, `group ${n}: `), said.join(", "));
+    return el("li", {}, el("span", { class: "ai-quiet" }, `group ${n}: `), said.join(", "));
   });
   const said = [counted(steps, "step"), place && `made at ${place}`].filter(Boolean).join(" · ");
   return el(
     "details",
-    { class: "ag-optimizer-head" },
-    el("summary", {}, el("b", {}, type), el("span", { class: "ag-quiet" }, ` ${said}`)),
+    { class: "ai-optimizer-head" },
+    el("summary", {}, el("b", {}, type), el("span", { class: "ai-quiet" }, ` ${said}`)),
     el(
       "ul",
       {},

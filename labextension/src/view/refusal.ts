@@ -3,14 +3,16 @@
 import { WireError } from "../model/decode";
 import { el } from "./dom";
 
+/** What is wrong, in one line. */
+export function reason(error: unknown): string {
+  if (error instanceof WireError) return error.message;
+  return `the widget failed: ${String(error).split("\n")[0]}`;
+}
+
 export function refusal(error: unknown): HTMLElement {
-  const said =
-    error instanceof WireError
-      ? error.message
-      : `the widget failed: ${String(error).split("\n")[0]}`;
   return el(
     "div",
-    { class: "autograd-inspector ag-refusal", "data-state": "refused", role: "alert" },
-    `autograd_inspector: ${said}`,
+    { class: "autograd-inspector ai-refusal", "data-state": "refused", role: "alert" },
+    `autograd_inspector: ${reason(error)}`,
   );
 }

@@ -4,6 +4,7 @@ import type { Capture } from "../model/capture";
 import { graphOf } from "../model/graph_of";
 import type { CreateGraphView, GraphView } from "../model/graph_view";
 import { placementRows } from "../model/mismatch";
+import type { Reveal } from "../state/reveal";
 import { Selection } from "../state/selection";
 import { compare } from "./compare";
 import { type Context, label, type TabName } from "./context";
@@ -12,9 +13,10 @@ import { el } from "./dom";
 import { type Exports, exportMenu } from "./export";
 import { findings } from "./findings";
 import { header } from "./header";
+import { keepKeys } from "./keyboard";
 import { optimizer } from "./optimizer";
 import { Tabs } from "./tabs";
-import { followTheme, isDark } from "./theme";
+import { followTheme } from "./theme";
 import { timeline } from "./timeline";
 import { toolbar } from "./toolbar";
 
@@ -26,7 +28,10 @@ export interface Other {
 export interface ShellOptions {
   createGraphView: CreateGraphView;
   other: Other | null;
+  /** Why there is no other although one was given. */
+  refused?: string;
   ask: Exports["ask"];
+  reveal?: Reveal;
 }
 
 export interface Shell {
@@ -38,13 +43,14 @@ export interface Shell {
 
 export function shell(host: HTMLElement, capture: Capture, options: ShellOptions): Shell {
   const selection = new Selection();
-  const live = el("p", { class: "ag-live", role: "status" });
+  const live = el("p", { class: "ai-status", role: "status" });
   let view: GraphView | null = null;
   let grey: number | null = null;
   const context: Context = {
     capture,
     graph: graphOf(capture),
     selection,
+    reveal: options.reveal ?? null,
     show: (tab) => tabs.show(tab),
     say: (text) => {
       live.textContent = text;
@@ -58,19 +64,24 @@ export function shell(host: HTMLElement, capture: Capture, options: ShellOptions
 
   function graph(panel: HTMLElement): HTMLElement {
     if (!context.graph.nodes.length) {
-      return el("p", { class: "ag-empty" }, "This capture has no graph: nothing ran.");
+      return el("p", { class: "ai-empty" }, "This capture has no graph: nothing ran.");
     }
-    const canvas = el("div", { class: "ag-canvas" });
-    const tools = el("div", { class: "ag-tools" });
+    const canvas = el("div", { class: "ai-stage" });
+    const tools = el("div", { class: "ai-tools" });
     // The picture is centred by the size that it has in the page.
-    const whole = el("div", { class: "ag-graph" }, tools, canvas);
+    const whole = el("div", { class: "ai-graph-tab" }, tools, canvas);
     panel.append(whole);
     const made = options.createGraphView(canvas, context.graph, {
       onSelect: (id) => selection.set(id === null ? [] : [id], "graph"),
-      dark: isDark(host),
     });
     view = made;
-    const menu = exportMenu({ svg: () => made.svg(), ask: options.ask, say: context.say });
+    const { cell, torch, headline } = capture.data.head;
+    const heading = [cell || "autograd", `torch ${torch}`, headline];
+    const menu = exportMenu({
+      svg: () => made.svg(...heading),
+      ask: options.ask,
+      say: context.say,
+    });
     tools.append(toolbar(context, made, menu));
     if (selection.ids.length) made.select([...selection.ids], { focus: true });
     made.greyAfter(grey);
@@ -85,7 +96,10 @@ export function shell(host: HTMLElement, capture: Capture, options: ShellOptions
     { name: "Optimizer", badge: wrong(), make: () => optimizer(context) },
     {
       name: "Compare",
-      make: () => compare(context, options.other?.capture ?? null, options.other?.name ?? ""),
+      make: () =>
+        options.refused
+          ? el("p", { class: "ai-empty" }, `No comparison: ${options.refused}.`)
+          : compare(context, options.other?.capture ?? null, options.other?.name ?? ""),
     },
   ]);
   selection.listen((ids, origin, focus) => {
@@ -95,10 +109,11 @@ export function shell(host: HTMLElement, capture: Capture, options: ShellOptions
   root.append(
     header(capture.data, () => tabs.show("Findings")),
     tabs.list,
-    el("div", { class: "ag-body" }, tabs.panels, details(context)),
+    el("div", { class: "ai-body" }, tabs.panels, details(context)),
     live,
   );
   host.append(root);
+  const release = keepKeys(root);
   const unfollow = followTheme(root);
   tabs.show(context.graph.nodes.length ? "Graph" : "Findings");
   requestAnimationFrame(() => root.setAttribute("data-state", "ready"));
@@ -108,6 +123,7 @@ export function shell(host: HTMLElement, capture: Capture, options: ShellOptions
     show: (tab) => tabs.show(tab),
     destroy: () => {
       unfollow();
+      release();
       view?.destroy();
       root.remove();
     },

@@ -1,6 +1,7 @@
 /** Tabs as the ARIA pattern has them: arrows, Home and End move, one tab stop. A panel is made when first shown. */
 
 import { el } from "./dom";
+import { reason } from "./refusal";
 
 export interface Tab<Name extends string> {
   name: Name;
@@ -9,11 +10,23 @@ export interface Tab<Name extends string> {
   make(panel: HTMLElement): HTMLElement;
 }
 
+/** What a tab shows; one that fails says so, and the others go on. */
+function contents<Name extends string>(tab: Tab<Name>, panel: HTMLElement): HTMLElement {
+  try {
+    return tab.make(panel);
+  } catch (error) {
+    return el("p", { class: "ai-empty", role: "alert" }, reason(error));
+  }
+}
+
+/** Told to what stands in a panel when it comes to the front. */
+export const SHOWN = "ai-shown";
+
 let count = 0;
 
 export class Tabs<Name extends string> {
-  readonly list = el("div", { class: "ag-tabs", role: "tablist", "aria-label": "Views" });
-  readonly panels = el("div", { class: "ag-panels" });
+  readonly list = el("div", { class: "ai-tabs", role: "tablist", "aria-label": "Views" });
+  readonly panels = el("div", { class: "ai-panels" });
   private readonly buttons: HTMLButtonElement[] = [];
   private readonly hosts: HTMLElement[] = [];
   private readonly made = new Set<number>();
@@ -22,7 +35,7 @@ export class Tabs<Name extends string> {
     private readonly tabs: Tab<Name>[],
     private readonly shown: (name: Name) => void = () => {},
   ) {
-    const id = `ag-tabs-${count++}`;
+    const id = `ai-tabs-${count++}`;
     tabs.forEach((tab, n) => {
       const button = el(
         "button",
@@ -35,13 +48,13 @@ export class Tabs<Name extends string> {
         },
         tab.name,
         tab.badge
-          ? el("span", { class: "ag-badge", "aria-hidden": "true" }, tab.badge.toLocaleString("en"))
+          ? el("span", { class: "ai-badge", "aria-hidden": "true" }, tab.badge.toLocaleString("en"))
           : null,
       );
       this.buttons.push(button);
       this.hosts.push(
         el("div", {
-          class: "ag-panel",
+          class: "ai-panel",
           role: "tabpanel",
           id: `${id}-panel-${n}`,
           "aria-labelledby": `${id}-tab-${n}`,
@@ -64,8 +77,10 @@ export class Tabs<Name extends string> {
     });
     if (!this.made.has(at)) {
       this.made.add(at);
-      this.hosts[at]!.append(this.tabs[at]!.make(this.hosts[at]!));
+      this.hosts[at]!.append(contents(this.tabs[at]!, this.hosts[at]!));
     }
+    // What was hidden could not scroll to what was selected meanwhile.
+    this.hosts[at]!.firstElementChild?.dispatchEvent(new Event(SHOWN));
     this.shown(name);
   }
 

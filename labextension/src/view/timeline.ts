@@ -5,15 +5,20 @@ import { counted } from "../model/shown";
 import type { Context } from "./context";
 import { button, el } from "./dom";
 import { SourcePane } from "./source_pane";
+import { steps } from "./steps";
+import { SHOWN } from "./tabs";
 import { VirtualList } from "./virtual_list";
 
 const SIGNS = { op: "", mode: "◐", backward: "↩", step: "⇣", change: "✎" };
 const HEIGHT = 26;
+const SHORT = "The notebook keeps no ops of so large a capture. Run the cell again to see them.";
 
 export function timeline(context: Context): HTMLElement {
   const { capture } = context;
   const moments = momentsOf(capture);
-  if (!moments.length) return el("p", { class: "ag-empty" }, "Nothing ran in this capture.");
+  const history = steps(capture.data.steps);
+  if (capture.data.head.short) return el("div", {}, history, el("p", { class: "ai-empty" }, SHORT));
+  if (!moments.length) return el("p", { class: "ai-empty" }, "Nothing ran in this capture.");
   const last = moments.length - 1;
   let now = last;
 
@@ -21,32 +26,32 @@ export function timeline(context: Context): HTMLElement {
     const moment = moments[n]!;
     const selected = moment.node >= 0 && context.selection.ids.includes(moment.node);
     const kinds = [
-      `ag-moment ag-${moment.kind}`,
-      n > now && "ag-later",
-      n === now && "ag-now",
-      moment.alarming && "ag-alarm",
-      selected && "ag-selected",
+      `ai-moment ai-${moment.kind}`,
+      n > now && "ai-later",
+      n === now && "ai-now",
+      moment.alarming && "ai-alarm",
+      selected && "ai-selected",
     ];
-    const text = el("span", { class: "ag-moment-title" }, moment.title);
+    const text = el("span", { class: "ai-moment-title" }, moment.title);
     return el(
       "li",
       { class: kinds.filter(Boolean).join(" ") },
-      el("span", { class: "ag-gutter" }, moment.op >= 0 ? moment.op + 1 : ""),
-      el("span", { class: "ag-sign", "aria-hidden": "true" }, SIGNS[moment.kind]),
-      moment.node >= 0 ? button(text, () => choose(n), { class: "ag-link" }) : text,
-      el("span", { class: "ag-quiet", title: moment.said }, moment.said),
-      el("span", { class: "ag-place" }, capture.place(moment.site)?.place ?? ""),
+      el("span", { class: "ai-gutter" }, moment.op >= 0 ? moment.op + 1 : ""),
+      el("span", { class: "ai-symbol", "aria-hidden": "true" }, SIGNS[moment.kind]),
+      moment.node >= 0 ? button(text, () => choose(n), { class: "ai-link" }) : text,
+      el("span", { class: "ai-quiet", title: moment.said }, moment.said),
+      el("span", { class: "ai-place" }, capture.place(moment.site)?.place ?? ""),
     );
   };
   const list = new VirtualList("Ops in program order", moments.length, HEIGHT, row);
   const pane = new SourcePane(capture, moments, (n) => go(n));
-  const said = el("output", { class: "ag-quiet" });
+  const said = el("output", { class: "ai-quiet" });
   const slider = el("input", {
     type: "range",
     min: 0,
     max: last,
     value: last,
-    class: "ag-slider",
+    class: "ai-slider",
     "aria-label": "Time",
     on: { input: () => go(Number(slider.value)) },
   });
@@ -73,25 +78,28 @@ export function timeline(context: Context): HTMLElement {
     slider.setAttribute("aria-valuetext", text);
   }
 
-  context.selection.listen((ids) => {
-    const at = ids.length ? moments.findIndex((moment) => moment.node === ids[0]) : -1;
+  function selected(): void {
+    const id = context.selection.ids[0];
+    const at = id === undefined ? -1 : moments.findIndex((moment) => moment.node === id);
     if (at >= 0) list.reveal(at);
     else list.refresh();
-  });
+  }
+  context.selection.listen(selected);
   tell();
   pane.at(capture, moments, -1);
-  for (const line of pane.host.querySelectorAll(".ag-later")) line.classList.remove("ag-later");
+  for (const line of pane.host.querySelectorAll(".ai-later")) line.classList.remove("ai-later");
   return el(
     "div",
-    { class: "ag-timeline" },
+    { class: "ai-timeline", on: { [SHOWN]: selected } },
+    history,
     el(
       "div",
-      { class: "ag-toolbar" },
+      { class: "ai-toolbar" },
       button("◀", () => go(now - 1), { "aria-label": "One back" }),
       slider,
       button("▶", () => go(now + 1), { "aria-label": "One forward" }),
       said,
     ),
-    el("div", { class: "ag-columns" }, pane.host, list.host),
+    el("div", { class: "ai-columns" }, pane.host, list.host),
   );
 }

@@ -19,11 +19,12 @@ export function toolbar(context: Context, view: GraphView, more: HTMLElement): H
   });
   return el(
     "div",
-    { class: "ag-toolbar", role: "toolbar", "aria-label": "Graph" },
+    { class: "ai-toolbar", role: "toolbar", "aria-label": "Graph" },
     ...search(context, view),
-    el("span", { class: "ag-depths" }, el("span", { class: "ag-quiet" }, "Depth"), ...depths),
+    toggle("Outline", (on) => view.outline(on)),
+    el("span", { class: "ai-depths" }, el("span", { class: "ai-quiet" }, "Depth"), ...depths),
     button("All", () => view.expandAll(), { "aria-label": "Expand all" }),
-    toggle("Only the problem", (on) => view.onlyProblems(on)),
+    toggle("Only the problem", (on) => view.filter(Object.assign(filter, { problems: on }))),
     toggle("Parameters", (on) => view.filter(Object.assign(filter, { parameters: on }))),
     choice(context, "device", (device) => view.filter(Object.assign(filter, { device }))),
     choice(context, "dtype", (dtype) => view.filter(Object.assign(filter, { dtype }))),
@@ -35,16 +36,16 @@ export function toolbar(context: Context, view: GraphView, more: HTMLElement): H
 function search(context: Context, view: GraphView): HTMLElement[] {
   let found: number[] = [];
   let at = -1;
-  const said = el("output", { class: "ag-quiet" });
+  const said = el("output", { class: "ai-quiet" });
   const input = el("input", {
     type: "search",
-    class: "ag-input",
+    class: "ai-input",
     placeholder: "Search name, op, line, rule",
     "aria-label": "Search the graph",
     on: {
       input: () => {
         found = matches(context.capture, context.graph, input.value);
-        view.search(input.value.trim());
+        view.match(found);
         at = -1;
         said.textContent = input.value.trim() ? counted(found.length, "match") : "";
       },
@@ -72,7 +73,7 @@ function choice(
   const select = el(
     "select",
     {
-      class: "ag-input",
+      class: "ai-input",
       "aria-label": `Filter by ${what}`,
       on: { change: () => chosen(select.value || undefined) },
     },

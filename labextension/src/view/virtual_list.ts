@@ -4,7 +4,7 @@ import { el } from "./dom";
 
 export class VirtualList {
   readonly host: HTMLElement;
-  private readonly inner = el("ol", { class: "ag-virtual" });
+  private readonly inner = el("ol", { class: "ai-virtual" });
   private from = -1;
 
   constructor(
@@ -17,7 +17,7 @@ export class VirtualList {
     this.host = el(
       "div",
       {
-        class: "ag-scroll",
+        class: "ai-scroll",
         tabindex: "0",
         role: "group",
         "aria-label": name,

@@ -18,6 +18,7 @@ interface Stored {
   nodes: (Partial<GraphNode> & { id: number; kind: GraphNode["kind"] })[];
   edges: [number, number, string, string, number][];
   calls: [number, number, string, string, number, number][];
+  findings: CaptureGraph["findings"];
   models: string[];
 }
 
@@ -32,7 +33,6 @@ export function node(id: number, fields: Partial<GraphNode> = {}): GraphNode {
     tensor: -1,
     site: -1,
     gradFns: [],
-    savedBytes: 0,
     modified: [],
     hooks: 0,
     tracked: false,
@@ -72,6 +72,7 @@ export function unpacked(stored: Stored): CaptureGraph {
       nth,
       root,
     })),
+    findings: stored.findings,
     models: stored.models,
   };
 }
@@ -86,6 +87,7 @@ export function generated(blocks: number, size = 50): CaptureGraph {
     nodes: [],
     edges: [],
     calls: [call(0, -1, "", "Model")],
+    findings: [],
     models: ["model"],
   };
   const add = (fields: Partial<GraphNode>, ...sources: number[]): number => {

@@ -30,6 +30,7 @@ function nested(): CaptureGraph {
       call(3, 0, "other", "Other"),
       call(4, 0, "unused", "Dropout"),
     ],
+    findings: [],
     models: ["model"],
   };
 }
@@ -98,7 +99,7 @@ test("a repeating row of ops folds into its units", () => {
 test("ten thousand ops in a row still make few boxes", () => {
   const count = 10_000;
   const names = ["add", "mul", "sin", "cos", "exp", "log", "neg"];
-  const graph: CaptureGraph = { nodes: [], edges: [], calls: [], models: [] };
+  const graph: CaptureGraph = { nodes: [], edges: [], calls: [], findings: [], models: [] };
   for (let id = 0; id < count; id++) {
     graph.nodes.push(
       node(id, { name: names[(id * id * 31 + (id >> 3)) % 7]!, op: id, root: id === count - 1 }),
@@ -134,7 +135,7 @@ test("a severed edge becomes a cut with its cause, once for each target", () => 
   );
   expect(
     cuts
-      .filter((cut) => cut.live)
+      .filter((cut) => cut.severity)
       .map((cut) => cut.cause)
       .sort(),
   ).toEqual(["detached", "non-differentiable"]);
@@ -153,7 +154,7 @@ test("saved tensors that were modified say so in their box", () => {
     .filter((b) => b.node)
     .flatMap((b) => labels.of(b).lines.map((line) => line.text));
   expect(said).toContain("result: saved v0, now v2");
-  expect(said).toContain("backward failed here");
+  expect(said).toContain("✕ backward failed here");
 });
 
 test("opening one box moves the others as a whole: those above it not at all against each other", () => {
@@ -183,7 +184,7 @@ test("hostile names are spelled out and cut", () => {
 });
 
 test("graphs of nothing, of one node, of leaves only and with a cycle are drawn", () => {
-  const empty: CaptureGraph = { nodes: [], edges: [], calls: [], models: [] };
+  const empty: CaptureGraph = { nodes: [], edges: [], calls: [], findings: [], models: [] };
   const one = { ...empty, nodes: [node(0)] };
   const leaves = { ...empty, nodes: [node(0, { kind: "input" }), node(1, { kind: "parameter" })] };
   const cycle = { ...empty, nodes: [node(0), node(1)], edges: [edge(0, 1), edge(1, 0)] };

@@ -1,9 +1,10 @@
-/** What a screen reader says of a box. */
+/** What a screen reader says of a box: what is written in it, word for word, and what only its looks tell. */
 
+import type { Box } from "../../layout/box";
 import type { Labels } from "../../layout/labels";
-import type { Item } from "../../layout/scene";
+import { BADGES } from "./badge";
 import type { Facts } from "./facts";
-import { lookOf, MEANING } from "./looks";
+import { lookOfBox, MEANING } from "./looks";
 
 const GROUPS: Record<string, string> = {
   module: "module",
@@ -11,12 +12,17 @@ const GROUPS: Record<string, string> = {
   crowd: "group of tensors",
 };
 
-export function spoken(item: Item, labels: Labels, facts: Facts[]): string {
-  const box = item.box!;
-  const kind = box.node ? MEANING[lookOf(item, facts)] : (GROUPS[box.kind] ?? "group");
-  const parts = [kind, ...labels.of(box).lines.map((line) => line.text)];
+export function spoken(box: Box, open: boolean, labels: Labels, facts: Facts[]): string {
+  // A name must begin with the visible text as it stands: speech control looks for that.
+  const parts = open
+    ? labels.head(box).filter((text) => text !== "")
+    : labels.lines(box).map((line) => line.text);
+  const { worst } = box.troubles;
+  if (worst && !open) parts.push(BADGES[worst].meaning);
+  const meaning = box.node ? MEANING[lookOfBox(box, facts)] : (GROUPS[box.kind] ?? "group");
+  if (!parts.includes(meaning)) parts.push(meaning);
   if (box.node?.path) parts.push(`in ${box.node.path}`);
   const region = facts[box.id]!.region;
-  if (region) parts.push(region);
+  if (region) parts.push(`under ${region}`);
   return parts.join(", ");
 }

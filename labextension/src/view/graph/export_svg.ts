@@ -1,46 +1,94 @@
-/** The whole picture as a file of its own: every colour and font written out, nothing left to a style sheet. */
+/** The whole picture as a file of its own: title, legend, every colour and font written out, on white paper. */
 
 import type { Labels } from "../../layout/labels";
 import type { Scene } from "../../layout/scene";
 import { Camera } from "./camera";
 import type { Facts } from "./facts";
+import { entriesOf, H, W } from "./legend";
+import { svg } from "./svg";
 import { SvgLayer } from "./svg_layer";
 
 const WRITTEN = [
-  ...[
-    "fill",
-    "stroke",
-    "stroke-width",
-    "stroke-dasharray",
-    "stroke-linejoin",
-    "fill-opacity",
-    "opacity",
-  ],
-  ...["font-family", "font-size", "font-weight", "text-anchor"],
+  ...["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linejoin", "stroke-linecap"],
+  ...["fill-opacity", "opacity", "font-family", "font-size", "font-weight", "text-anchor"],
 ];
+/** What only the page needs. */
+const OF_THE_PAGE = [
+  ...["class", "style", "tabindex", "aria-expanded", "aria-pressed", "aria-hidden"],
+  ...["data-item", "data-node", "role"],
+];
+const NARROWEST = 420;
+const HEADER = 48;
+const LINE = 22;
+const EDGE = 24;
 
-export function standalone(
-  host: HTMLElement,
-  scene: Scene,
-  labels: Labels,
-  facts: Facts[],
-): string {
+export interface Print {
+  scene: Scene;
+  labels: Labels;
+  facts: Facts[];
+  /** The first line is the title. */
+  heading: string[];
+}
+
+export function standalone(host: HTMLElement, print: Print): string {
+  const { scene, labels, facts, heading } = print;
   const layer = new SvgLayer(labels, facts);
   const camera = new Camera(() => {});
   [camera.width, camera.height] = [scene.width, scene.height];
-  // Styles are known only of what is in the page.
-  host.append(layer.root);
   layer.cull(scene, camera);
-  const picture = layer.root;
-  picture.setAttribute("viewBox", `0 0 ${scene.width} ${scene.height}`);
-  picture.setAttribute("width", String(scene.width));
-  picture.setAttribute("height", String(scene.height));
-  const paper = getComputedStyle(host).getPropertyValue("--ai-paper").trim() || "#fff";
-  // The class of an element and of its parent decide how it looks.
+  const width = Math.max(scene.width, NARROWEST);
+  const left = (width - scene.width) / 2;
+  const [legend, rows] = legendIn(width, print);
+  const below = HEADER + scene.height;
+  const height = below + rows * LINE + EDGE;
+  const size = { viewBox: `0 0 ${width} ${height}`, width, height };
+  const picture = svg(
+    "svg",
+    { ...size, role: "img", "aria-label": heading.join(", ") },
+    svg("title", {}, heading.join(", ")),
+    svg("rect", { class: "ai-sheet", width, height }),
+    svg("g", { class: "ai-heading" }, ...headingIn(heading)),
+    svg("g", { transform: `translate(${left} ${HEADER})` }, ...layer.root.childNodes),
+    svg("g", { transform: `translate(0 ${below})` }, ...legend),
+  );
+  // Styles are known only of what is in the page.
+  const paper = document.createElement("div");
+  paper.className = "ai-print";
+  paper.append(picture);
+  host.append(paper);
+  writeStyles(picture);
+  paper.remove();
+  return new XMLSerializer().serializeToString(picture);
+}
+
+function headingIn([title, ...rest]: string[]): SVGElement[] {
+  const said = [svg("text", { class: "ai-text ai-title ai-start", x: EDGE, y: 24 }, title ?? "")];
+  const small = { class: "ai-text ai-small ai-start", x: EDGE, y: 40 };
+  if (rest.length > 0) said.push(svg("text", small, rest.join(" · ")));
+  return said;
+}
+
+/** The legend in rows as wide as the picture, and how many there are. */
+function legendIn(width: number, { scene, labels, facts }: Print): [SVGElement[], number] {
+  let [x, row] = [EDGE, 0];
+  const made = entriesOf(scene, facts).map(({ drawn, text }) => {
+    const wide = W + 8 + labels.width(text, "small") + 16;
+    if (x > EDGE && x + wide > width) [x, row] = [EDGE, row + 1];
+    const y = row * LINE;
+    const said = svg("text", { class: "ai-text ai-small ai-start", x: W + 8, y: H - 3 }, text);
+    const entry = svg("g", { transform: `translate(${x} ${y})` }, ...drawn, said);
+    x += wide;
+    return entry;
+  });
+  return [made, made.length > 0 ? row + 1 : 0];
+}
+
+function writeStyles(picture: SVGSVGElement): void {
+  // The classes of an element and of its parent decide how it looks, and the colours that it was given.
   const known = new Map<string, [string, string][]>();
   for (const element of picture.querySelectorAll<SVGElement>("path, rect, text")) {
     const parent = element.parentElement!;
-    const key = `${element.tagName} ${element.getAttribute("class")} < ${parent.getAttribute("class")}`;
+    const key = [element.tagName, ...[element, parent].flatMap(lookedAt)].join(" < ");
     let values = known.get(key);
     if (!values) {
       const style = getComputedStyle(element);
@@ -52,22 +100,13 @@ export function standalone(
       if (value && !own) element.setAttribute(name, value);
     }
   }
+  for (const hit of picture.querySelectorAll(".ai-hit")) hit.remove();
   for (const element of picture.querySelectorAll("*")) {
-    for (const name of [
-      "class",
-      "style",
-      "tabindex",
-      "aria-expanded",
-      "aria-pressed",
-      "data-item",
-      "role",
-    ]) {
-      element.removeAttribute(name);
-    }
+    for (const name of OF_THE_PAGE) element.removeAttribute(name);
   }
-  for (const hit of picture.querySelectorAll("[fill='none'][stroke='none']")) hit.remove();
-  picture.removeAttribute("class");
-  picture.style.background = paper;
-  picture.remove();
-  return new XMLSerializer().serializeToString(picture);
 }
+
+const lookedAt = (element: Element): (string | null)[] => [
+  element.getAttribute("class"),
+  element.getAttribute("style"),
+];

@@ -6,9 +6,6 @@ import { isLeaf } from "../../layout/leaves";
 export interface Facts {
   /** Gradient can flow through something inside. */
   tracked: boolean;
-  root: boolean;
-  hooks: number;
-  recomputed: boolean;
   /** The grad mode that all inside ran under; "" for the usual one, or several. */
   region: string;
   /** Op at which the first thing inside happened; leaves do not count, but alone. */
@@ -35,9 +32,6 @@ function factsOf(box: Box, facts: Facts[]): Facts {
     const leaf = isLeaf(node);
     return {
       tracked: node.tracked,
-      root: node.root,
-      hooks: node.hooks,
-      recomputed: node.recomputed,
       region: node.region,
       op: node.op >= 0 ? node.op : Number.MAX_SAFE_INTEGER,
       ops: leaf ? 0 : 1,
@@ -45,9 +39,6 @@ function factsOf(box: Box, facts: Facts[]): Facts {
   }
   const all: Facts = {
     tracked: false,
-    root: false,
-    hooks: 0,
-    recomputed: true,
     region: "",
     op: Number.MAX_SAFE_INTEGER,
     ops: 0,
@@ -55,19 +46,16 @@ function factsOf(box: Box, facts: Facts[]): Facts {
   let leafTracked = false;
   for (const child of box.children) {
     const one = facts[child.id]!;
-    all.root ||= one.root;
-    all.hooks += one.hooks;
     all.op = Math.min(all.op, one.op);
     if (one.ops === 0) {
       leafTracked ||= one.tracked;
       continue;
     }
     all.tracked ||= one.tracked;
-    all.recomputed &&= one.recomputed;
     if (all.ops === 0) all.region = one.region;
     else if (all.region !== one.region) all.region = "";
     all.ops++;
   }
-  if (all.ops === 0) return { ...all, tracked: leafTracked, recomputed: false };
+  if (all.ops === 0) return { ...all, tracked: leafTracked };
   return all;
 }

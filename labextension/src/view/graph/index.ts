@@ -1,39 +1,56 @@
 /** The graph in the page: `createGraphView` is all that the rest of the front end knows of it. */
 
+import type { Box } from "../../layout/box";
 import { everything, problems, toDepth } from "../../layout/visible";
 import type { CaptureGraph } from "../../model/graph";
 import type { GraphView } from "../../model/graph_view";
 import { standalone } from "./export_svg";
 import { DIRECTIONS, neighbour } from "./keys";
-import { filtered, found, gradientPath } from "./marks";
+import { filtered, gradientPath } from "./marks";
+import { Outline } from "./outline";
 import { listen } from "./pointer";
 import { Picture } from "./view";
+import { itemAt } from "./where";
 
 export function createGraphView(
   host: HTMLElement,
   graph: CaptureGraph,
-  options: { onSelect(id: number | null): void; dark?: boolean },
+  options: { onSelect(id: number | null): void },
 ): GraphView {
-  const picture = new Picture(host, graph, options.dark);
+  const picture = new Picture(host, graph);
   const { camera, marking, layout } = picture;
   const { tree } = layout;
+  let narrowed = false;
 
   const choose = (id: number | null): void => {
     const box = id === null ? null : (picture.item(id)?.box ?? null);
     marking.selected = new Set(box ? [box.id] : []);
+    outline.select(marking.selected);
     if (box) picture.setFocus(box.id, true);
     picture.mark();
     options.onSelect(box?.node ? box.node.id : null);
   };
+  const bring = (boxes: Box[]): void => {
+    picture.reveal(boxes.slice(0, 12));
+    picture.paint();
+    picture.setFocus(boxes[0]!.id, false);
+  };
+  const outline = new Outline(tree, layout.labels, picture.facts, new Set(picture.open), (box) => {
+    marking.selected = new Set([box.id]);
+    outline.select(marking.selected);
+    bring([box]);
+    picture.mark();
+    options.onSelect(box.node ? box.node.id : null);
+  });
+  picture.body.prepend(outline.root);
   const toggle = (id: number): void => {
     const box = picture.item(id)?.box;
     if (!box || box.children.length === 0) return;
     picture.toggle(box);
-    picture.paint();
     picture.setFocus(id, true);
   };
   const engaged = (): boolean => picture.root.contains(document.activeElement);
-  const at = (x: number, y: number) => picture.at(x, y);
+  const at = (x: number, y: number) => itemAt(picture.scene, camera, x, y);
   listen(picture.stage, camera, { pick: choose, toggle, at, engaged });
   picture.stage.addEventListener("keydown", (event) => {
     if (onKey(event, picture, choose, toggle)) event.preventDefault();
@@ -50,29 +67,21 @@ export function createGraphView(
     select(ids, { focus = false } = {}) {
       const boxes = ids.flatMap((id) => tree.boxesOf.get(id) ?? []);
       marking.selected = new Set(boxes.map((box) => box.id));
-      if (focus && boxes.length > 0) {
-        picture.reveal(boxes.slice(0, 12));
-        picture.paint();
-        picture.setFocus(boxes[0]!.id, false);
-      }
+      outline.select(marking.selected);
+      if (focus && boxes.length > 0) bring(boxes);
       picture.mark();
     },
     expandTo: (depth) => picture.show(toDepth(tree, depth)),
     expandAll: () => picture.show(everything(tree)),
-    onlyProblems(on) {
-      marking.keep(on ? filtered(graph, { problems: true }) : null);
-      if (on) picture.show(problems(tree));
-      picture.mark();
-    },
     filter(filter) {
-      marking.keep(filtered(graph, filter));
+      if (filter.problems && !narrowed) picture.show(problems(tree));
+      narrowed = filter.problems ?? false;
+      marking.keep(filtered(tree, filter));
       picture.mark();
     },
-    search(text) {
-      const ids = found(graph, text);
+    match(ids) {
       marking.match(ids);
       picture.mark();
-      return ids;
     },
     greyAfter(op) {
       marking.until(op);
@@ -89,8 +98,12 @@ export function createGraphView(
       picture.highlight(nodes ? hot : undefined);
       picture.mark();
     },
-    fit: () => picture.fit(),
-    svg: () => standalone(picture.stage, picture.scene, layout.labels, picture.facts),
+    outline: (on) => outline.show(on),
+    fit: () => picture.placing.fit(),
+    svg: (...heading) => {
+      const { scene, facts } = picture;
+      return standalone(picture.root, { scene, labels: layout.labels, facts, heading });
+    },
     destroy() {
       observer?.disconnect();
       picture.destroy();
@@ -137,7 +150,7 @@ function onKey(
       camera.zoom(0.8);
       return true;
     case "0":
-      picture.fit();
+      picture.placing.fit();
       return true;
     default:
       return false;
@@ -151,7 +164,7 @@ function zoomButtons(picture: Picture): HTMLElement {
   const actions: [string, string, () => void][] = [
     ["+", "Zoom in", () => camera.zoom(1.25)],
     ["−", "Zoom out", () => camera.zoom(0.8)],
-    ["⤢", "Fit", () => picture.fit()],
+    ["⤢", "Fit", () => picture.placing.fit()],
   ];
   for (const [sign, name, act] of actions) {
     const button = document.createElement("button");

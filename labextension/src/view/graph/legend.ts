@@ -1,47 +1,109 @@
-/** What shapes, colours and lines mean, as far as they occur. */
+/** What shapes, colours, lines and signs mean, as far as they occur. */
 
-import type { Scene } from "../../layout/scene";
+import { hooksIn } from "../../layout/remarks";
+import type { Item, Scene } from "../../layout/scene";
+import { SEVERITIES } from "../../model/severity";
+import { BADGES, badge, severityOfItem } from "./badge";
 import type { Facts } from "./facts";
-import { isTroubled, type Look, lookOf, MEANING, outline, pile } from "./looks";
+import { type Look, lookOf, MEANING, outline, pile, toneOf } from "./looks";
 import { svg } from "./svg";
 
-const [W, H] = [26, 14];
+/** Size of a legend's picture. */
+export const [W, H] = [26, 14];
 const LEAF: ReadonlySet<Look> = new Set(["parameter", "frozen"]);
 
-export function drawLegend(host: HTMLElement, scene: Scene, facts: Facts[]): void {
-  const looks = new Set(
-    scene.items.filter((item) => !item.open).map((item) => lookOf(item, facts)),
-  );
-  const kinds = new Set(scene.wires.map((wire) => wire.kind));
-  const entries: [SVGElement[], string][] = [];
-  for (const look of Object.keys(MEANING) as Look[]) {
-    if (looks.has(look)) entries.push([[shape(look)], MEANING[look]]);
-  }
-  if (scene.items.some((item) => !item.open && item.box?.kind === "repeat")) {
-    entries.push([
-      [svg("path", { class: "ai-pile", d: pile(W - 6, H - 6) }), shape("module", W - 6, H - 6)],
-      "repeated",
-    ]);
-  }
-  if (scene.items.some(isTroubled)) {
-    entries.push([[svg("g", { class: "ai-trouble" }, shape("op"))], "something went wrong here"]);
-  }
-  if (kinds.has("gradient")) entries.push([wire("gradient"), "gradient comes back"]);
-  if (kinds.has("data")) entries.push([wire("data"), "value only"]);
-  if (kinds.has("severed")) entries.push([wire("severed"), "after a cut"]);
-  const regions = new Set(
-    scene.items
-      .map((item) => (item.box ? facts[item.box.id]!.region : ""))
-      .filter((region) => region),
-  );
-  for (const region of regions) {
-    const lines = "M0 8L8 0M4 14L18 0M14 14L26 2M24 14L26 12";
-    entries.push([[svg("path", { class: "ai-hatch", d: lines })], `under ${region}`]);
-  }
-  host.replaceChildren(...entries.map(([drawn, text]) => entry(drawn, text)));
+export interface Entry {
+  drawn: SVGElement[];
+  text: string;
 }
 
-function entry(drawn: SVGElement[], text: string): HTMLElement {
+export function entriesOf(scene: Scene, facts: Facts[]): Entry[] {
+  const closed = scene.items.filter((item) => !item.open);
+  return [
+    ...boxes(closed, facts),
+    ...wires(scene),
+    ...regions(scene, facts),
+    ...severities(closed),
+    ...signs(closed),
+  ];
+}
+
+export function drawLegend(host: HTMLElement, scene: Scene, facts: Facts[]): void {
+  host.replaceChildren(...entriesOf(scene, facts).map(inPage));
+}
+
+function boxes(closed: Item[], facts: Facts[]): Entry[] {
+  const first = new Map<Look, Item>();
+  for (const item of closed) {
+    const look = lookOf(item, facts);
+    if (!first.has(look)) first.set(look, item);
+  }
+  const found: Entry[] = [];
+  for (const look of Object.keys(MEANING) as Look[]) {
+    const item = first.get(look);
+    if (!item) continue;
+    const drawn: SVGElement[] = [shape(look, toneOf(item, look))];
+    if (item.cut) drawn.push(sign("✂", "small"));
+    found.push({ drawn, text: MEANING[look] });
+  }
+  if (closed.some((item) => item.box?.kind === "repeat")) {
+    const piled = svg("path", { class: "ai-pile", d: pile(W - 6, H - 6) });
+    found.push({ drawn: [piled, shape("module", "module", W - 6, H - 6)], text: "repeated" });
+  }
+  return found;
+}
+
+function wires({ wires }: Scene): Entry[] {
+  const kinds = new Set(wires.map((wire) => wire.kind));
+  const found: Entry[] = [];
+  if (kinds.has("gradient")) found.push({ drawn: [wire("gradient")], text: "gradient comes back" });
+  if (kinds.has("data")) found.push({ drawn: [wire("data")], text: "value only" });
+  if (kinds.has("severed")) found.push({ drawn: [wire("severed")], text: "after a cut" });
+  if (wires.some((one) => one.hot)) {
+    found.push({ drawn: [wire("gradient ai-hot")], text: "gradient path of the selection" });
+  }
+  return found;
+}
+
+function regions(scene: Scene, facts: Facts[]): Entry[] {
+  const found = new Set<string>();
+  for (const { box } of scene.items) if (box) found.add(facts[box.id]!.region);
+  found.delete("");
+  const lines = "M0 8L8 0M4 14L18 0M14 14L26 2M24 14L26 12";
+  return [...found].map((region) => ({
+    drawn: [svg("path", { class: "ai-hatch", d: lines })],
+    text: `under ${region}`,
+  }));
+}
+
+function severities(closed: Item[]): Entry[] {
+  const found = new Set(closed.map(severityOfItem));
+  return SEVERITIES.filter((severity) => found.has(severity)).map((severity) => ({
+    drawn: [badge(severity, W / 2, H / 2)],
+    text: BADGES[severity].meaning,
+  }));
+}
+
+/** Signs in front of what boxes say. */
+function signs(closed: Item[]): Entry[] {
+  const some = (fits: (item: Item) => boolean): boolean => closed.some(fits);
+  const found: Entry[] = [];
+  if (some(({ box }) => !!box && box.troubles.failed > 0)) {
+    found.push({ drawn: [sign("✕", "error")], text: "backward failed" });
+  }
+  if (some(({ box }) => !!box && box.troubles.modified > 0)) {
+    found.push({ drawn: [sign("v0→1", "error")], text: "saved tensor modified since" });
+  }
+  if (some(({ box }) => !!box && hooksIn(box) > 0)) {
+    found.push({ drawn: [sign("↪", "note")], text: "hook" });
+  }
+  if (some(({ box }) => !!box?.node?.recomputed)) {
+    found.push({ drawn: [sign("↻", "note")], text: "ran during backward" });
+  }
+  return found;
+}
+
+function inPage({ drawn, text }: Entry): HTMLElement {
   const made = document.createElement("span");
   made.className = "ai-legend-entry";
   const picture = svg(
@@ -54,17 +116,18 @@ function entry(drawn: SVGElement[], text: string): HTMLElement {
   return made;
 }
 
-function shape(look: Look, w = W, h = H): SVGElement {
-  const style = `--fill:var(--ai-${look}-fill);--line:var(--ai-${look}-line)`;
-  return svg("path", {
-    class: `ai-shape ai-${look}`,
-    style,
-    d: outline(look, LEAF.has(look), w, h),
-  });
+function shape(look: Look, tone: string, w = W, h = H): SVGElement {
+  const style = `--fill:var(--ai-${tone}-fill);--line:var(--ai-${tone}-line)`;
+  const d = outline(look, LEAF.has(look), w, h);
+  return svg("path", { class: `ai-shape ai-${look}`, style, d });
 }
 
-function wire(kind: string): SVGElement[] {
+function sign(text: string, role: string): SVGElement {
+  return svg("text", { class: `ai-text ai-${role}`, x: W / 2, y: H / 2 + 4 }, text);
+}
+
+function wire(kind: string): SVGElement {
   const way = svg("path", { class: "ai-way", d: `M0 ${H / 2}H${W - 6}` });
   const tip = svg("path", { class: "ai-tip", d: `M${W} ${H / 2}l-6 -3.5v7Z` });
-  return [svg("g", { class: `ai-wire ai-wire-${kind}` }, way, tip)];
+  return svg("g", { class: `ai-wire ai-wire-${kind}` }, way, tip);
 }

@@ -1,6 +1,6 @@
-/** Kinds of things by shape and colour. The colours are CSS variables: --ai-<look>-fill and --ai-<look>-line. */
+/** Kinds of things by shape and colour. The colours are CSS variables: --ai-<tone>-fill and --ai-<tone>-line. */
 
-import { troubled } from "../../layout/problems";
+import type { Box } from "../../layout/box";
 import type { Item } from "../../layout/scene";
 import type { Facts } from "./facts";
 
@@ -38,8 +38,11 @@ export const MEANING: Record<Look, string> = {
 };
 
 export function lookOf(item: Item, facts: Facts[]): Look {
-  if (item.cut) return item.cut.live ? "cut" : "healed";
-  const box = item.box!;
+  if (item.cut) return item.cut.severity ? "cut" : "healed";
+  return lookOfBox(item.box!, facts);
+}
+
+export function lookOfBox(box: Box, facts: Facts[]): Look {
   const { tracked } = facts[box.id]!;
   const node = box.node ?? (box.kind === "crowd" ? box.children[0]!.node! : null);
   if (!node) return tracked && box.kind !== "apart" ? "module" : "still";
@@ -51,7 +54,10 @@ export function lookOf(item: Item, facts: Facts[]): Look {
   return tracked ? "op" : "still";
 }
 
-export const isTroubled = (item: Item): boolean => item.box !== null && troubled(item.box);
+/** The name of its colours: its look, but of a cut how grave it is. */
+export function toneOf(item: Item, look: Look): string {
+  return item.cut?.severity || look;
+}
 
 /** The outline, from (0, 0). Leaves have corners, what computes is round, what is opaque is cut. */
 export function outline(look: Look, leaf: boolean, w: number, h: number): string {
@@ -94,6 +100,14 @@ function rounded(inset: number, w: number, h: number, most: number): string {
     `V${y + r}A${r} ${r} 0 0 1 ${x + r} ${y}Z`
   );
 }
+
+/** The bar over an open box. */
+export function headOf(w: number, h: number): string {
+  return `M0 ${h}V6A6 6 0 0 1 6 0H${w - 6}A6 6 0 0 1 ${w} 6V${h}Z`;
+}
+
+/** Minus in the button of an open box, plus in that of a closed one. */
+export const signOf = (open: boolean): string => (open ? "M3 0H9" : "M3 0H9M6 -3V3");
 
 /** Repetitions stand on a pile of their like. */
 export function pile(w: number, h: number): string {

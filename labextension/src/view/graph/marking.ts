@@ -1,12 +1,15 @@
 /** Which boxes stand out, and which step back: search, filter, path, timeline, selection. */
 
 import type { Tree } from "../../layout/box";
-import type { Item } from "../../layout/scene";
+import type { Item, Wire } from "../../layout/scene";
+import type { Marks } from "./canvas_item";
 import type { Facts } from "./facts";
 import { holding } from "./marks";
 
 export class Marking {
   selected = new Set<number>();
+  /** What is drawn, by id. */
+  items: ReadonlyMap<number, Item> = new Map();
   private kept: Uint8Array | null = null;
   private onPath: Uint8Array | null = null;
   private matches: Uint8Array | null = null;
@@ -33,14 +36,23 @@ export class Marking {
     this.now = op;
   }
 
-  readonly dim = (item: Item): boolean => {
+  private readonly dim = (item: Item): boolean => {
     const id = item.box?.id ?? item.cut!.target.id;
     if (this.kept && !this.kept[id]) return true;
     if (this.onPath && !this.onPath[id]) return true;
     return this.now !== null && this.facts[id]!.op > this.now;
   };
 
-  readonly chosen = (item: Item): boolean => {
+  dimWire(wire: Wire): boolean {
+    if (wire.hot || !(this.kept || this.onPath || this.now !== null)) return false;
+    const dim = (id: number): boolean => {
+      const item = this.items.get(id);
+      return item !== undefined && this.dim(item);
+    };
+    return dim(wire.from) || wire.to.some(dim);
+  }
+
+  private readonly chosen = (item: Item): boolean => {
     const box = item.box;
     if (!box) return false;
     return this.selected.has(box.id) || this.holdsSelected(item);
@@ -56,13 +68,16 @@ export class Marking {
     return false;
   }
 
+  of(item: Item): Marks {
+    const found = !item.open && item.box !== null && this.matches?.[item.box.id] === 1;
+    return { dim: this.dim(item), chosen: this.chosen(item), found };
+  }
+
   apply(item: Item, element: SVGGElement): void {
+    const { dim, chosen, found } = this.of(item);
     // An open box is never dimmed as a whole: what is in it decides for itself.
-    element.classList.toggle("ai-dim", this.dim(item));
-    element.classList.toggle(
-      "ai-found",
-      !item.open && item.box !== null && this.matches?.[item.box.id] === 1,
-    );
-    if (item.box) element.setAttribute("aria-pressed", String(this.chosen(item)));
+    element.classList.toggle("ai-dim", dim);
+    element.classList.toggle("ai-found", found);
+    if (item.box) element.setAttribute("aria-pressed", String(chosen));
   }
 }

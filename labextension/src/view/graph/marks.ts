@@ -1,6 +1,7 @@
-/** Which nodes a search, a filter, a highlighted path or the timeline is about. */
+/** Which nodes a filter or a highlighted path is about, and which boxes hold them. */
 
 import type { Box, Tree } from "../../layout/box";
+import { problemNodes } from "../../layout/problems";
 import type { CaptureGraph, GraphNode } from "../../model/graph";
 import type { Filter } from "../../model/graph_view";
 
@@ -15,45 +16,17 @@ export function holding(tree: Tree, nodes: Set<number>): Uint8Array {
   return marks;
 }
 
-export function found(graph: CaptureGraph, text: string): number[] {
-  const wanted = text.trim().toLowerCase();
-  if (wanted === "") return [];
-  const types = new Map(graph.calls.map((call) => [call.id, call.type]));
-  const said = (node: GraphNode): string =>
-    [
-      node.name,
-      node.path,
-      types.get(node.call),
-      node.kind,
-      node.shape,
-      node.region,
-      ...node.gradFns,
-    ]
-      .concat(node.op >= 0 ? `op ${node.op}` : "", node.error)
-      .join("\n")
-      .toLowerCase();
-  return graph.nodes.filter((node) => said(node).includes(wanted)).map((node) => node.id);
-}
-
-export function filtered(graph: CaptureGraph, filter: Filter): Set<number> | null {
+/** The nodes that pass; null for all. */
+export function filtered(tree: Tree, filter: Filter): Set<number> | null {
   const { problems, parameters, device, dtype } = filter;
   if (!problems && !parameters && !device && !dtype) return null;
-  const cut = new Set(
-    graph.edges.filter((e) => e.kind === "severed" && e.live).flatMap((e) => [e.source, e.target]),
-  );
-  const bad = (node: GraphNode): boolean =>
-    node.failed || node.modified.length > 0 || node.findings.length > 0 || cut.has(node.id);
-  return new Set(
-    graph.nodes
-      .filter(
-        (node) =>
-          (!problems || bad(node)) &&
-          (!parameters || node.kind === "parameter") &&
-          (!device || node.device === device) &&
-          (!dtype || node.dtype === dtype),
-      )
-      .map((node) => node.id),
-  );
+  const bad = problems ? problemNodes(tree) : null;
+  const passes = (node: GraphNode): boolean =>
+    (!bad || bad.has(node.id)) &&
+    (!parameters || node.kind === "parameter") &&
+    (!device || node.device === device) &&
+    (!dtype || node.dtype === dtype);
+  return new Set(tree.graph.nodes.filter(passes).map((node) => node.id));
 }
 
 /** The way of gradient through a node: down to where backward starts, and up to the leaves that learn. */

@@ -14,7 +14,7 @@ export class Minimap {
 
   constructor(
     private readonly camera: Camera,
-    private readonly colourOf: (item: Item) => string,
+    private readonly toneOf: (item: Item) => string,
     private readonly colour: (name: string) => string,
   ) {
     this.root.className = "ai-minimap";
@@ -54,7 +54,7 @@ export class Minimap {
     const least = 1 / this.scale;
     for (const item of scene.items) {
       if (item.width * this.scale < 0.4 && item.height * this.scale < 0.4) continue;
-      pen.fillStyle = this.colourOf(item);
+      pen.fillStyle = this.colour(this.toneOf(item));
       pen.fillRect(item.x, item.y, Math.max(item.width, least), Math.max(item.height, least));
     }
     this.update(scene);

@@ -1,25 +1,27 @@
 /** One box, cut or open frame as SVG. */
 
 import { HEAD } from "../../layout/compose";
-import { type Labels, TOGGLE } from "../../layout/labels";
+import { heightOfLine, type Labels, PAD, TOGGLE } from "../../layout/labels";
 import { isLeaf } from "../../layout/leaves";
 import type { Item } from "../../layout/scene";
 import { spoken } from "./aria";
+import { badge, badgeAt, severityOfItem } from "./badge";
 import type { Facts } from "./facts";
-import { isTroubled, lookOf, outline, pile } from "./looks";
+import { headOf, lookOf, outline, pile, signOf, toneOf } from "./looks";
 import { svg } from "./svg";
-
-const LINE = { title: 16, small: 14, alarm: 14, note: 14 };
 
 export function paintItem(item: Item, labels: Labels, facts: Facts[]): SVGGElement {
   const look = lookOf(item, facts);
+  const severity = severityOfItem(item);
+  const tone = toneOf(item, look);
   const group = svg("g", {
-    class: `ai-item ai-${look}${isTroubled(item) ? " ai-trouble" : ""}`,
+    class: `ai-item ai-${look}${severity ? ` ai-has-${severity}` : ""}`,
     transform: `translate(${item.x} ${item.y})`,
-    style: `--fill:var(--ai-${look}-fill);--line:var(--ai-${look}-line)`,
+    style: `--fill:var(--ai-${tone}-fill);--line:var(--ai-${tone}-line)`,
   });
   if (item.cut) {
     paintCut(item, group);
+    if (severity) group.append(badge(severity, ...badgeAt(item)));
     return group;
   }
   const box = item.box!;
@@ -27,10 +29,11 @@ export function paintItem(item: Item, labels: Labels, facts: Facts[]): SVGGEleme
   group.setAttribute("data-item", String(item.id));
   group.setAttribute("role", "button");
   group.setAttribute("tabindex", "-1");
-  group.setAttribute("aria-label", spoken(item, labels, facts));
+  group.setAttribute("aria-label", spoken(box, item.open, labels, facts));
   if (box.children.length > 0) group.setAttribute("aria-expanded", String(item.open));
   if (item.open) paintHead(item, labels, group);
   else paintClosed(item, labels, facts, group);
+  if (severity) group.append(badge(severity, ...badgeAt(item)));
   return group;
 }
 
@@ -45,10 +48,11 @@ function paintClosed(item: Item, labels: Labels, facts: Facts[], group: SVGGElem
   const group_ = box.children.length > 0;
   if (group_) group.append(toggle(8, h / 2, false));
   const middle = group_ ? (w + TOGGLE - 4) / 2 : w / 2;
-  let y = 6;
+  let y = PAD.y;
   for (const { text, role } of labels.of(box).lines) {
-    y += LINE[role];
-    group.append(svg("text", { class: `ai-text ai-${role}`, x: middle, y: y - 4 }, text));
+    y += heightOfLine(role);
+    // The space parts the lines for whoever reads the text as a whole; it is not drawn.
+    group.append(svg("text", { class: `ai-text ai-${role}`, x: middle, y: y - 4 }, text), " ");
   }
 }
 
@@ -60,10 +64,11 @@ function paintHead(item: Item, labels: Labels, group: SVGGElement): void {
   group.append(
     svg("path", {
       class: "ai-head",
-      d: `M0 ${HEAD}V6A6 6 0 0 1 6 0H${w - 6}A6 6 0 0 1 ${w} 6V${HEAD}Z`,
+      d: headOf(w, HEAD),
     }),
     toggle(8, HEAD / 2, true),
     svg("text", { class: "ai-text ai-title ai-start", x: 8 + TOGGLE, y: 16.5 }, title),
+    " ",
     svg("text", { class: "ai-text ai-small ai-start", x: 16 + TOGGLE + wide, y: 16.5 }, type),
   );
 }
@@ -75,7 +80,7 @@ function toggle(x: number, y: number, open: boolean): SVGGElement {
     { class: "ai-toggle", transform: `translate(${x} ${y})`, "aria-hidden": "true" },
     svg("rect", { class: "ai-hit", x: -7, y: -12, width: 26, height: 24 }),
     svg("rect", { class: "ai-knob", x: 0, y: -6, width: 12, height: 12, rx: 2.5 }),
-    svg("path", { class: "ai-sign", d: open ? "M3 0H9" : "M3 0H9M6 -3V3" }),
+    svg("path", { class: "ai-sign", d: signOf(open) }),
   );
 }
 
@@ -100,17 +105,5 @@ export function paintFrame(item: Item, facts: Facts[]): SVGElement {
     width: item.width,
     height: item.height,
     rx: 6,
-  });
-}
-
-/** The shade of a grad mode: as far as half the way to the next row, so that neighbours' shades join. */
-export function paintRegion(item: Item, hatch: string): SVGElement {
-  return svg("rect", {
-    class: "ai-region",
-    x: item.x - 8,
-    y: item.y - 12,
-    width: item.width + 16,
-    height: item.height + 24,
-    fill: `url(#${hatch})`,
   });
 }

@@ -4,12 +4,17 @@ import type { Labels } from "../../layout/labels";
 import type { Item, Scene, Wire } from "../../layout/scene";
 import { type Camera, overlap, type Rect } from "./camera";
 import type { Facts } from "./facts";
-import { paintFrame, paintItem, paintRegion } from "./paint_item";
+import { paintFrame, paintItem } from "./paint_item";
+import { regionOf, startsRegion } from "./regions";
 import { svg } from "./svg";
 import { tipsOf, wayOf } from "./ways";
+import { bounds } from "./where";
 
 /** How much of what is only near is made in one frame of a movement. */
 const AT_ONCE = 40;
+
+/** A layer that is moved farther than this is larger than a browser likes. */
+const FAR = 1500;
 
 let hatches = 0;
 
@@ -19,22 +24,27 @@ export class SvgLayer {
   readonly items = new Map<number, SVGGElement>();
   readonly wires = new Map<Wire, SVGGElement>();
   private readonly stage = svg("g");
-  private readonly layers = ["regions", "frames", "wires", "items"].map((name) =>
+  private readonly layers = ["frames", "regions", "wires", "items"].map((name) =>
     svg("g", { class: `ai-${name}` }),
   );
   private readonly hatch = `ai-hatch-${++hatches}`;
   /** All that is near is painted. */
   complete = true;
   private painted: Rect | null = null;
+  /** Where the picture stands within the layer. */
+  private at: { k: number; x: number; y: number } | null = null;
   private readonly backs = new Map<number, SVGElement[]>();
+  /** Only a few boxes are painted, over the canvas. */
+  private sparse = false;
 
   constructor(
     private readonly labels: Labels,
     private readonly facts: Facts[],
   ) {
+    const tint = svg("rect", { class: "ai-tint", width: 8, height: 8 });
     const lines = svg("path", { class: "ai-hatch", d: "M-2 2L2 -2M0 8L8 0M6 10L10 6" });
     const size = { width: 8, height: 8, patternUnits: "userSpaceOnUse" };
-    const pattern = svg("pattern", { id: this.hatch, ...size }, lines);
+    const pattern = svg("pattern", { id: this.hatch, ...size }, tint, lines);
     this.stage.append(...this.layers);
     this.root = svg("svg", { class: "ai-svg" }, svg("defs", {}, pattern), this.stage);
     this.root.setAttribute("role", "group");
@@ -46,11 +56,22 @@ export class SvgLayer {
     this.wires.clear();
     this.backs.clear();
     this.painted = null;
+    this.sparse = false;
     for (const layer of this.layers) layer.replaceChildren();
   }
 
-  move(camera: Camera): void {
-    this.stage.setAttribute("transform", `translate(${camera.x} ${camera.y}) scale(${camera.k})`);
+  /** A pan moves what the browser has painted; painting it anew at every frame would take longer than a frame. */
+  move({ k, x, y }: Camera): void {
+    const { style } = this.root;
+    const { at } = this;
+    if (at?.k === k && Math.abs(x - at.x) < FAR && Math.abs(y - at.y) < FAR) {
+      style.willChange = "transform";
+      style.transform = `translate(${x - at.x}px, ${y - at.y}px)`;
+      return;
+    }
+    this.at = { k, x, y };
+    style.willChange = style.transform = "";
+    this.stage.setAttribute("transform", `translate(${x} ${y}) scale(${k})`);
   }
 
   /**
@@ -59,6 +80,7 @@ export class SvgLayer {
    */
   cull(scene: Scene, camera: Camera, margin = 0.5, moving = false): boolean {
     const seen = camera.seen;
+    if (this.sparse) this.addBacks(scene);
     const p = this.painted;
     if (
       p &&
@@ -81,7 +103,7 @@ export class SvgLayer {
     for (const item of scene.items) {
       const wanted = overlap(bounds(item), rect);
       if (wanted === this.items.has(item.id)) continue;
-      if (!wanted) this.remove(item);
+      if (!wanted) this.remove(item.id);
       else if (!moving || overlap(bounds(item), seen) || room-- > 0) this.add(item);
     }
     for (const wire of scene.wires) {
@@ -102,48 +124,68 @@ export class SvgLayer {
     return true;
   }
 
-  private remove(item: Item): void {
-    this.items.get(item.id)!.remove();
-    this.items.delete(item.id);
-    for (const back of this.backs.get(item.id) ?? []) back.remove();
-    this.backs.delete(item.id);
+  /** What stands out, over the canvas: it can have the focus, and be read aloud. */
+  only(items: Item[]): void {
+    if (!this.sparse) {
+      for (const layer of this.layers.slice(0, 3)) layer.replaceChildren();
+      this.wires.clear();
+      this.backs.clear();
+      this.painted = null;
+      this.sparse = true;
+    }
+    const wanted = new Set(items.map((item) => item.id));
+    for (const id of [...this.items.keys()]) if (!wanted.has(id)) this.remove(id);
+    for (const item of items) if (!this.items.has(item.id)) this.addItem(item);
+  }
+
+  /** The few that are there get what stands behind them. */
+  private addBacks(scene: Scene): void {
+    for (const item of scene.items) if (this.items.has(item.id)) this.addBack(item);
+    this.sparse = false;
+  }
+
+  private remove(id: number): void {
+    this.items.get(id)!.remove();
+    this.items.delete(id);
+    for (const back of this.backs.get(id) ?? []) back.remove();
+    this.backs.delete(id);
   }
 
   private add(item: Item): void {
+    this.addItem(item);
+    this.addBack(item);
+  }
+
+  private addItem(item: Item): void {
     const made = paintItem(item, this.labels, this.facts);
     this.items.set(item.id, made);
     this.layers[3]!.append(made);
+  }
+
+  private addBack(item: Item): void {
     const backs: SVGElement[] = [];
     if (startsRegion(item, this.facts)) {
       backs.push(paintRegion(item, this.hatch));
-      this.layers[item.box!.depth > 1 ? 1 : 0]!.append(backs[0]!);
+      this.layers[1]!.append(backs[0]!);
     }
     if (item.open) {
       const frame = paintFrame(item, this.facts);
       backs.push(frame);
-      this.layers[1]!.append(frame);
+      this.layers[0]!.append(frame);
     }
     this.backs.set(item.id, backs);
   }
 }
 
-/** The outermost box of a grad mode carries its shade. */
-export function startsRegion(item: Item, facts: Facts[]): boolean {
-  const box = item.box;
-  if (!box) return false;
-  const own = facts[box.id]!.region;
-  return own !== "" && (!box.parent || facts[box.parent.id]!.region !== own);
+function paintRegion(item: Item, hatch: string): SVGElement {
+  const { left, top, right, bottom } = regionOf(item);
+  const place = { x: left, y: top, width: right - left, height: bottom - top };
+  return svg("rect", { class: "ai-region", ...place, fill: `url(#${hatch})` });
 }
 
-export const bounds = (item: Item): Rect => ({
-  left: item.x,
-  top: item.y,
-  right: item.x + item.width,
-  bottom: item.y + item.height,
-});
-
 function paintWire(wire: Wire): SVGGElement {
-  const how = `ai-wire ai-wire-${wire.kind}${wire.hot ? " ai-hot" : ""}${wire.live ? " ai-live" : ""}`;
+  const severity = wire.severity && ` ai-has-${wire.severity}`;
+  const how = `ai-wire ai-wire-${wire.kind}${severity}${wire.hot ? " ai-hot" : ""}`;
   const group = svg("g", { class: how }, svg("path", { class: "ai-way", d: wayOf(wire) }));
   const tips = tipsOf(wire);
   if (tips) group.append(svg("path", { class: "ai-tip", d: tips }));

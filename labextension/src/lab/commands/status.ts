@@ -1,0 +1,96 @@
+/** In the status bar: how many findings the current notebook has. */
+
+import type { JupyterFrontEnd, JupyterFrontEndPlugin } from "@jupyterlab/application";
+import { INotebookTracker } from "@jupyterlab/notebook";
+import { IStatusBar } from "@jupyterlab/statusbar";
+import { ITranslator } from "@jupyterlab/translation";
+import { Signal } from "@lumino/signaling";
+import { Widget } from "@lumino/widgets";
+import { SEVERITIES } from "../../model/severity";
+import { el, fill } from "../../view/dom";
+import { IInspector, SHOW_PANEL } from "../api";
+import { shape } from "../editor/marks_dom";
+import { type Counts, countsOf } from "../editor/marks_of";
+import { currentClient } from "../kernel/kernels";
+import { speak, trans } from "../texts";
+
+/** "2 errors, 1 warning"; what is worth seeing counts only where nothing is wrong. */
+export function told({ errors, warnings, infos }: Counts): string {
+  const t = trans();
+  const parts = [
+    errors && t._n("%1 error", "%1 errors", errors),
+    warnings && t._n("%1 warning", "%1 warnings", warnings),
+    infos && !errors && !warnings && t._n("%1 remark", "%1 remarks", infos),
+  ].filter(Boolean);
+  return parts.length ? parts.join(", ") : t.__("no findings");
+}
+
+class Findings extends Widget {
+  private readonly button: HTMLButtonElement;
+  private counts: Counts | null = null;
+  readonly activeChanged = new Signal<this, void>(this);
+
+  constructor(
+    private readonly inspector: IInspector,
+    private readonly tracker: INotebookTracker,
+    show: () => void,
+  ) {
+    super();
+    this.button = el("button", { type: "button", class: "ai-host ai-findings-count" });
+    this.button.addEventListener("click", show);
+    this.addClass("jp-mod-highlighted");
+    this.node.append(this.button);
+    inspector.changed.connect(this.follow, this);
+    tracker.currentChanged.connect(this.follow, this);
+    this.follow();
+  }
+
+  /** A notebook without captures has no item. */
+  get active(): boolean {
+    return this.counts !== null;
+  }
+
+  private follow(): void {
+    const client = this.tracker.currentWidget ? currentClient(this.inspector, this.tracker) : null;
+    const counts = client?.entries.length ? countsOf(client.entries) : null;
+    const same = JSON.stringify(counts) === JSON.stringify(this.counts);
+    if (same) return;
+    this.counts = counts;
+    if (counts) this.draw(counts);
+    this.activeChanged.emit();
+  }
+
+  private draw(counts: Counts): void {
+    const worst = SEVERITIES.find((severity) => counts[`${severity}s`] > 0);
+    const text = told(counts);
+    fill(this.button, worst ? shape(worst) : null, text);
+    this.button.title = trans().__("Autograd inspector: %1 in this notebook. Show the panel", text);
+    this.button.setAttribute("aria-label", this.button.title);
+  }
+}
+
+export const statusPlugin: JupyterFrontEndPlugin<void> = {
+  id: "autograd-inspector:status",
+  description: "The number of findings, in the status bar.",
+  autoStart: true,
+  requires: [IInspector, INotebookTracker],
+  optional: [IStatusBar, ITranslator],
+  activate(
+    app: JupyterFrontEnd,
+    inspector: IInspector,
+    tracker: INotebookTracker,
+    bar: IStatusBar | null,
+    translator: ITranslator | null,
+  ): void {
+    speak(translator);
+    if (!bar) return;
+    const item = new Findings(inspector, tracker, () => void app.commands.execute(SHOW_PANEL));
+    bar.registerStatusItem("autograd-inspector:status", {
+      item,
+      align: "left",
+      rank: 5,
+      isActive: () => item.active,
+      activeStateChanged: item.activeChanged,
+    });
+  },
+};

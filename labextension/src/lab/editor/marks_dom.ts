@@ -1,0 +1,59 @@
+/** What marks look like. Text of the program reaches the page through `textContent` alone. */
+
+import { severityOf } from "../../model/severity";
+import { el, prose } from "../../view/dom";
+import { badge } from "../../view/graph/badge";
+import { svg } from "../../view/graph/svg";
+import type { Mark } from "../kernel/messages";
+import { trans } from "../texts";
+import type { MarkedLine } from "./marks_of";
+
+/** The shapes that the graph has for it, too. */
+export function shape(severity: string): SVGSVGElement {
+  const known = severityOf(severity);
+  return svg(
+    "svg",
+    {
+      class: `ai-host ai-severity-shape ai-${known}`,
+      viewBox: "-10 -10 20 20",
+      "aria-hidden": "true",
+    },
+    badge(known, 0, 0),
+  );
+}
+
+/** In the gutter. Commands lead from mark to mark, so it is no stop for the Tab key. */
+export function sign(marked: MarkedLine): HTMLElement {
+  const said = marked.marks.map((mark) => `${mark.rule}: ${mark.message}`).join("; ");
+  return el(
+    "button",
+    {
+      type: "button",
+      tabindex: "-1",
+      class: `ai-host ai-mark-sign ${marked.culprit ? "ai-culprit" : "ai-beside"}`,
+      "aria-label": trans().__("Line %1, %2", marked.line, said),
+    },
+    shape(marked.severity),
+  );
+}
+
+export function tip(marked: MarkedLine): HTMLElement {
+  return el("div", { class: "ai-host ai-mark-tip", role: "tooltip" }, ...marked.marks.map(told));
+}
+
+function told(mark: Mark): HTMLElement {
+  return el(
+    "section",
+    {},
+    el(
+      "p",
+      { class: "ai-mark-tip-head" },
+      shape(mark.severity),
+      el("strong", {}, `${mark.rule} ${mark.name}`),
+      el("span", { class: "ai-mark-tip-role" }, mark.role),
+    ),
+    el("p", {}, prose(mark.message)),
+    mark.fix &&
+      el("p", { class: "ai-mark-tip-fix" }, el("b", {}, trans().__("Fix")), " ", prose(mark.fix)),
+  );
+}

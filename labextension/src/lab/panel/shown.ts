@@ -1,0 +1,49 @@
+/** The capture that the panel shows below its list. */
+
+import { Panel, Widget } from "@lumino/widgets";
+import { button, el } from "../../view/dom";
+import { trans } from "../texts";
+
+export interface ShownActions {
+  openInTab(): void;
+  close(): void;
+}
+
+export class Shown extends Panel {
+  private readonly title_ = el("h2", { class: "ai-side-shown-title" });
+  private content: Widget | null = null;
+
+  constructor(actions: ShownActions) {
+    super();
+    this.addClass("ai-side-shown");
+    this.node.setAttribute("role", "region");
+    this.node.setAttribute("aria-label", trans().__("Shown capture"));
+    const open = button(trans().__("Open in a tab"), () => actions.openInTab());
+    const close = button("✕", () => actions.close(), {
+      "aria-label": trans().__("Close the shown capture"),
+      title: trans().__("Close"),
+    });
+    const head = el("div", { class: "ai-side-shown-head" }, this.title_, open, close);
+    this.addWidget(new Widget({ node: head }));
+    this.hide();
+  }
+
+  put(content: Widget, name: string): void {
+    this.clear();
+    this.content = content;
+    this.name(name);
+    this.addWidget(content);
+    this.show();
+  }
+
+  name(name: string): void {
+    this.title_.textContent = name;
+    this.title_.title = name;
+  }
+
+  clear(): void {
+    this.content?.dispose();
+    this.content = null;
+    this.hide();
+  }
+}

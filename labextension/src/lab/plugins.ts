@@ -1,0 +1,21 @@
+/** What the extension does beside the panel. */
+
+import { commandsPlugin } from "./commands/commands";
+import { statusPlugin } from "./commands/status";
+import { toolbarPlugin } from "./commands/toolbar";
+import { jumpPlugin } from "./editor/jump";
+import { marksPlugin } from "./editor/marks";
+import { offerPlugin } from "./offer/offer_view";
+import { savedPlugin } from "./saved/plugin";
+import { settingsPlugin } from "./settings/settings";
+
+export const plugins = [
+  commandsPlugin,
+  jumpPlugin,
+  marksPlugin,
+  offerPlugin,
+  savedPlugin,
+  settingsPlugin,
+  statusPlugin,
+  toolbarPlugin,
+];

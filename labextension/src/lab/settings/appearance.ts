@@ -1,0 +1,51 @@
+/** Settings -> what the page and the kernels are told. Whatever is no valid setting counts as the default. */
+
+import { COLOURS, DEPTH } from "../../state/preferences";
+import type { Asked } from "../api";
+
+export const SCHEMES = ["default", "safe", "monochrome"] as const;
+
+export interface Preferences {
+  openOnError: boolean;
+  depth: number;
+  colours: (typeof SCHEMES)[number];
+  keep: number;
+  values: boolean;
+}
+
+export const DEFAULTS: Preferences = {
+  openOnError: true,
+  depth: 0,
+  colours: "default",
+  keep: 50,
+  values: false,
+};
+
+export function preferences(found: Readonly<Record<string, unknown>>): Preferences {
+  const { openOnError, depth, colours, keep, values } = found;
+  return {
+    openOnError: typeof openOnError === "boolean" ? openOnError : DEFAULTS.openOnError,
+    depth: within(depth, 0, 20) ?? DEFAULTS.depth,
+    colours: SCHEMES.find((known) => known === colours) ?? DEFAULTS.colours,
+    keep: within(keep, 1, 1000) ?? DEFAULTS.keep,
+    values: values === true,
+  };
+}
+
+function within(value: unknown, low: number, high: number): number | null {
+  return Number.isInteger(value) && Number(value) >= low && Number(value) <= high
+    ? Number(value)
+    : null;
+}
+
+/** On the document's root element, where widgets of any notebook see it; null: without it. */
+export function attributesOf(chosen: Preferences): Record<string, string | null> {
+  return {
+    [DEPTH]: chosen.depth > 0 ? String(chosen.depth) : null,
+    [COLOURS]: chosen.colours === "default" ? null : chosen.colours,
+  };
+}
+
+export function configuring(chosen: Preferences): Asked {
+  return { action: "configure", keep: chosen.keep, values: chosen.values };
+}

@@ -1,0 +1,134 @@
+/** What a box is called, and what is said of it beneath. */
+
+import type { Call, GraphNode } from "../model/graph";
+import type { Box, Tree } from "./box";
+import { isLeaf } from "./leaves";
+import { counted, listed, opName, shown } from "./text";
+
+export class Names {
+  private readonly calls: Map<number, Call>;
+  private readonly times = new Map<string, number>();
+
+  constructor(private readonly tree: Tree) {
+    this.calls = new Map(tree.graph.calls.map((call) => [call.id, call]));
+    for (const call of tree.graph.calls) {
+      const key = `${call.root} ${call.path}`;
+      this.times.set(key, (this.times.get(key) ?? 0) + 1);
+    }
+  }
+
+  /** Title and subtitle. */
+  of(box: Box): [string, string] {
+    return box.node ? this.ofNode(box, box.node) : this.ofGroup(box);
+  }
+
+  /** Name and class, for the head of an open box. */
+  head(box: Box): [string, string] {
+    const [title, subtitle] = this.of(box);
+    const type = subtitle.split(" · ")[0] ?? "";
+    return [title, type === title ? "" : type];
+  }
+
+  private ofNode(box: Box, node: GraphNode): [string, string] {
+    if (!isLeaf(node)) return [opName(node.name), node.shape && `→ ${shown(node.shape)}`];
+    const within = this.pathOf(box.parent);
+    const inside = within !== "" && node.name.startsWith(`${within}.`);
+    const name = shown(inside ? node.name.slice(within.length + 1) : node.name);
+    const kind = node.kind === "parameter" && !node.tracked ? "frozen" : node.kind;
+    const missing = node.gradient === "none" ? " · no gradient" : "";
+    return name ? [name, `${kind} ${shown(node.shape)}`.trim() + missing] : [kind, node.shape];
+  }
+
+  private ofGroup(box: Box): [string, string] {
+    const inside = box.children;
+    const names = (): string[] => inside.map((child) => this.nameOf(child));
+    switch (box.kind) {
+      case "module": {
+        const call = this.calls.get(box.call)!;
+        return [this.moduleName(box), joined(shown(call.type), ...contents(box, call.type))];
+      }
+      case "repeat": {
+        const units = unitsOf(box);
+        const first = units[0]!;
+        const many = `×${units.length} ${first.kind === "unit" ? "" : this.nameOf(first)}`.trim();
+        const what = first.kind === "unit" ? first.children.map((c) => this.nameOf(c)) : [];
+        const span =
+          first.kind === "module"
+            ? `${this.moduleName(first)} … ${this.moduleName(units.at(-1)!)}`
+            : listed(what);
+        return [many, joined(span, ...contents(box))];
+      }
+      case "unit":
+        return [listed(names(), 2), `${unitNumber(box)}`];
+      case "crowd": {
+        const nodes = inside.map((child) => child.node!);
+        return [counted(nodes.length, nodes[0]!.kind), listed(leafNames(nodes))];
+      }
+      case "apart":
+        return [counted(box.size, "other node"), "led to no backward"];
+      default:
+        return [counted(box.size, "node"), listed(names())];
+    }
+  }
+
+  private nameOf(box: Box): string {
+    if (box.node) return opName(box.node.name);
+    return box.kind === "module" ? shown(this.calls.get(box.call)!.type) : this.of(box)[0];
+  }
+
+  private moduleName(box: Box): string {
+    const call = this.calls.get(box.call)!;
+    const outer = this.pathOf(box.parent);
+    const inside = outer !== "" && call.path.startsWith(`${outer}.`);
+    const own = inside ? call.path.slice(outer.length + 1) : call.path;
+    const again =
+      (this.times.get(`${call.root} ${call.path}`) ?? 0) > 1 ? ` (call ${call.nth})` : "";
+    return shown(own || this.tree.graph.models[call.root] || call.type) + again;
+  }
+
+  private pathOf(box: Box | null): string {
+    return box && box.call >= 0 ? (this.calls.get(box.call)?.path ?? "") : "";
+  }
+}
+
+/** How much is inside; of a single op its name, unless the class says it. */
+function contents(box: Box, type = ""): string[] {
+  let [ops, parameters, name] = [0, 0, ""];
+  const visit = (at: Box): void => {
+    if (at.node?.kind === "parameter") parameters++;
+    else if (at.node && !isLeaf(at.node)) {
+      ops++;
+      name = at.node.name;
+    }
+    for (const child of at.children) visit(child);
+  };
+  visit(box);
+  if (ops > 1) return [counted(ops, "op"), parameters ? counted(parameters, "parameter") : ""];
+  name = opName(name);
+  const said = name.replaceAll("_", "") === type.toLowerCase() ? "" : name;
+  return [said, parameters ? counted(parameters, "parameter") : ""];
+}
+
+function unitsOf(box: Box): Box[] {
+  return box.children.flatMap((child) =>
+    child.kind === "run"
+      ? unitsOf(child)
+      : child.node && isLeaf(child.node)
+        ? []
+        : child.kind === "crowd"
+          ? []
+          : [child],
+  );
+}
+
+function unitNumber(box: Box): string {
+  return `${box.parent!.children.filter((child) => child.kind === "unit").indexOf(box) + 1}`;
+}
+
+function leafNames(nodes: GraphNode[]): string[] {
+  return nodes.map((node) => node.name.split(".").at(-1) || node.shape);
+}
+
+function joined(...parts: string[]): string {
+  return parts.filter((part) => part !== "").join(" · ");
+}

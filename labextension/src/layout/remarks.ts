@@ -1,0 +1,58 @@
+/** What a box says beneath its name: what went wrong in it, and what a reader should know. */
+
+import type { Severity } from "../model/graph";
+import type { Box, Tree } from "./box";
+import { counted, shown } from "./text";
+
+export interface Remark {
+  text: string;
+  role: Severity | "note";
+}
+
+export function remarksOf(box: Box, tree: Tree): Remark[] {
+  return [...troublesOf(box, tree), ...notesOf(box)];
+}
+
+function troublesOf(box: Box, tree: Tree): Remark[] {
+  const { failed, modified, cuts, findings, worst } = box.troubles;
+  const said: Remark[] = [];
+  const say = (text: string, role: Severity): unknown => said.push({ text, role });
+  if (failed) say(`✕ backward failed ${box.node ? "here" : "inside"}`, "error");
+  if (box.node) {
+    for (const { name, saved, now } of box.node.modified) {
+      say(`${shown(name, 20)}: saved v${saved}, now v${now}`, "error");
+    }
+    if (box.node.error && !failed) say(`raised ${shown(box.node.error)}`, "error");
+  } else {
+    if (modified) say(`${counted(modified, "saved tensor")} modified`, "error");
+    for (const [cause, times] of cuts) {
+      say(`✂ ${shown(cause)}${times > 1 ? ` ×${times}` : ""}`, worst || "info");
+    }
+  }
+  if (said.length === 0 && findings.size > 0) say(namesOf(findings, tree), worst || "info");
+  return said;
+}
+
+function namesOf(findings: Set<number>, tree: Tree): string {
+  const told = [...findings].map((finding) => tree.graph.findings[finding]);
+  const [only] = told;
+  if (told.length === 1 && only) return `${only.rule} ${only.name}`;
+  const rules = new Set(told.map((finding) => finding?.rule));
+  return rules.size <= 3 && !rules.has(undefined)
+    ? [...rules].join(", ")
+    : counted(findings.size, "finding");
+}
+
+function notesOf(box: Box): Remark[] {
+  const said: string[] = [];
+  if (box.node?.root) said.push("backward starts here");
+  if (box.node?.recomputed) said.push("↻ during backward");
+  const hooks = hooksIn(box);
+  if (hooks) said.push(`↪ ${counted(hooks, "hook")}`);
+  return said.map((text) => ({ text, role: "note" }));
+}
+
+/** Hooks on all that is in a box. */
+export function hooksIn(box: Box): number {
+  return box.children.reduce((sum, child) => sum + hooksIn(child), box.node?.hooks ?? 0);
+}

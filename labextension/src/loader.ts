@@ -1,0 +1,67 @@
+/**
+ * What anywidget imports with every widget: little, because a browser never forgets a module. The widget's own module,
+ * which comes as a trait, is imported once a page, however many widgets there are.
+ */
+
+import type { AnyModel } from "@anywidget/types";
+
+interface Traits {
+  /** The text of the widget's module, and a name that only the same text has. */
+  module: string;
+  module_id: string;
+}
+type Model = AnyModel<Traits>;
+type Context = { model: Model; el: HTMLElement };
+/** `signal` is aborted when the model is gone; anywidget has it since 0.10. */
+type Beginning = { model: Model; signal?: AbortSignal };
+interface Widget {
+  initialize(context: { model: Model }): void;
+  render(context: Context): () => void;
+}
+type Module = { default: () => Widget };
+
+/** Kept by the page: each widget has a copy of this loader. */
+const KEPT = Symbol.for("autograd-inspector.modules");
+
+const LARGE = ["_esm", "_css", "module", "payload", "buffer", "other_payload", "other_buffer"];
+
+function modules(): Map<string, Promise<Module>> {
+  const page = globalThis as { [KEPT]?: Map<string, Promise<Module>> };
+  page[KEPT] ??= new Map();
+  return page[KEPT];
+}
+
+function moduleOf(model: Model): Promise<Module> {
+  const known = modules();
+  const id = model.get("module_id");
+  const there = known.get(id);
+  if (there) return there;
+  const url = URL.createObjectURL(new Blob([model.get("module")], { type: "text/javascript" }));
+  const made = (import(url) as Promise<Module>).finally(() => URL.revokeObjectURL(url));
+  known.set(id, made);
+  // Whoever tries again may have more luck.
+  made.catch(() => known.delete(id));
+  return made;
+}
+
+/** JupyterLab keeps a closed comm, and with it the model, for as long as the kernel lives: what is large goes at least. */
+function forget(model: Model): void {
+  const { set } = model as {
+    set(name: string, value: unknown, options: { silent: boolean }): void;
+  };
+  for (const name of LARGE)
+    set(name, name.endsWith("buffer") ? new DataView(new ArrayBuffer(0)) : "", { silent: true });
+}
+
+/** One a model. */
+export default () => {
+  let widget: Widget;
+  return {
+    async initialize({ model, signal }: Beginning): Promise<void> {
+      signal?.addEventListener("abort", () => forget(model));
+      widget = (await moduleOf(model)).default();
+      widget.initialize({ model });
+    },
+    render: (context: Context): (() => void) => widget.render(context),
+  };
+};

@@ -1,0 +1,43 @@
+/** Nodes as links: what a node comes from, what it goes to, all that are selected. */
+
+import { type Context, label } from "./context";
+import { button, dotted, el } from "./dom";
+
+const MANY = 12;
+
+export function neighbours(
+  context: Context,
+  id: number,
+  side: "source" | "target",
+): HTMLElement | null {
+  const other = side === "source" ? "target" : "source";
+  const edges = context.graph.edges.filter((edge) => edge[other] === id);
+  if (!edges.length) return null;
+  const rows = edges.slice(0, MANY).map((edge) => {
+    const cut =
+      edge.kind === "severed" ? `✂ ${edge.cause}` : edge.kind === "data" ? "no gradient" : "";
+    return el(
+      "li",
+      { class: edge.kind === "severed" ? "ai-alarm" : undefined },
+      link(context, edge[side], label(context, edge[side])),
+      cut && el("span", { class: "ai-tag" }, cut),
+    );
+  });
+  return el(
+    "div",
+    { class: "ai-section" },
+    el("h4", {}, side === "source" ? "Comes from" : "Goes to"),
+    el("ul", { class: "ai-links" }, ...rows),
+    edges.length > MANY && el("p", { class: "ai-quiet" }, `and ${edges.length - MANY} more`),
+  );
+}
+
+export function links(context: Context, ids: readonly number[], most: number): HTMLElement[] {
+  return ids.slice(0, most).map((id) => el("li", {}, link(context, id, label(context, id))));
+}
+
+export function link(context: Context, id: number, text: string): HTMLButtonElement {
+  return button(dotted(text), () => context.selection.set([id], "details", true), {
+    class: "ai-link",
+  });
+}

@@ -1,0 +1,69 @@
+/** Where the camera stands at the beginning, and again when its room changes: as long as nobody moved the picture. */
+
+import { HEAD } from "../../layout/compose";
+import type { Item, Scene } from "../../layout/scene";
+import type { Camera } from "./camera";
+import { inside } from "./where";
+
+/** Text is read down to this size. */
+const SMALLEST = 0.8;
+
+export interface Placed {
+  readonly camera: Camera;
+  readonly scene: Scene;
+  /** What to look at first, if anything went wrong. */
+  problem(): Item | undefined;
+  paint(): void;
+}
+
+export class Placing {
+  /** The stage has a size. */
+  ready = false;
+  private standing = "";
+  private again = (): void => {};
+
+  constructor(private readonly picture: Placed) {}
+
+  /** All, if that can be read; else what went wrong, or the beginning. */
+  start(): void {
+    const { camera, scene } = this.picture;
+    const all = { left: 0, top: 0, right: scene.width, bottom: scene.height };
+    camera.show(all, SMALLEST);
+    const problem = this.picture.problem();
+    if (problem && !inside(problem, camera.seen)) {
+      camera.centre(problem.x + problem.width / 2, problem.y + HEAD);
+    }
+    this.settle(() => this.start());
+  }
+
+  fit(): void {
+    const { camera, scene } = this.picture;
+    camera.show({ left: 0, top: 0, right: scene.width, bottom: scene.height });
+    this.settle(() => this.fit());
+  }
+
+  /** True if the camera was placed; else it stands where the user moved it. */
+  resize(width: number, height: number): boolean {
+    const { camera } = this.picture;
+    const untouched = this.standing === this.stand();
+    [camera.width, camera.height] = [width, height];
+    if (!this.ready) {
+      this.ready = true;
+      this.start();
+      return true;
+    }
+    if (untouched) this.again();
+    return untouched;
+  }
+
+  private settle(again: () => void): void {
+    this.again = again;
+    this.standing = this.stand();
+    this.picture.paint();
+  }
+
+  private stand(): string {
+    const { k, x, y } = this.picture.camera;
+    return `${k} ${x} ${y}`;
+  }
+}

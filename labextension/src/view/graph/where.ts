@@ -1,0 +1,46 @@
+/** Where items are: what stands at a point, and whether all of a box is in sight. */
+
+import { HEAD } from "../../layout/compose";
+import type { Item, Scene } from "../../layout/scene";
+import type { Camera, Rect } from "./camera";
+
+/** Width of the button that opens and closes a box, and of its surroundings. */
+const TOGGLE_REACH = 26;
+
+export const bounds = (item: Item): Rect => ({
+  left: item.x,
+  top: item.y,
+  right: item.x + item.width,
+  bottom: item.y + item.height,
+});
+
+/** An open box is as good as its head. */
+export const heightOf = (item: Item): number => (item.open ? HEAD : item.height);
+
+export function inside(item: Item, seen: Rect): boolean {
+  return (
+    item.x >= seen.left &&
+    item.x + item.width <= seen.right &&
+    item.y >= seen.top &&
+    item.y + heightOf(item) <= seen.bottom
+  );
+}
+
+/** The innermost box at a point of the stage. */
+export function itemAt(
+  scene: Scene,
+  camera: Camera,
+  x: number,
+  y: number,
+): { item: number; toggle: boolean } | null {
+  const { k } = camera;
+  const [sx, sy] = [(x - camera.x) / k, (y - camera.y) / k];
+  for (let at = scene.items.length - 1; at >= 0; at--) {
+    const item = scene.items[at]!;
+    if (!item.box || sx < item.x || sx > item.x + item.width) continue;
+    if (sy < item.y || sy > item.y + heightOf(item)) continue;
+    const toggle = item.box.children.length > 0 && sx < item.x + TOGGLE_REACH;
+    return { item: item.id, toggle };
+  }
+  return null;
+}

@@ -1,0 +1,16 @@
+/** Where a line stands: a button that goes there, where there is a way. */
+
+import type { Target } from "../state/reveal";
+import type { Context } from "./context";
+import { button, el } from "./dom";
+
+export function placed(context: Context, text: string, target: Target): HTMLElement {
+  const title = target.cell ? undefined : target.filename;
+  const { reveal } = context;
+  if (!reveal?.can(target)) return el("span", { class: "ai-place", title }, text);
+  const go = () => {
+    const said = reveal.go(target);
+    context.say(said || `went to ${text}`);
+  };
+  return button(text, go, { class: "ai-link ai-place", title, "aria-label": `Go to ${text}` });
+}

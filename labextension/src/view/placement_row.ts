@@ -1,0 +1,100 @@
+/** One parameter of the placement as rows: a line about it, and beneath it each entry with device, dtype and bytes. */
+
+import type { Entry, Row } from "../model/mismatch";
+import { size } from "../model/shown";
+import { button, dotted, el } from "./dom";
+
+export interface LineOptions {
+  /** The module stands in the row above. */
+  inner: boolean;
+  marked: boolean;
+  open: boolean;
+  chosen(): void;
+  toggled(): void;
+}
+
+export function line(row: Row, options: LineOptions): HTMLElement[] {
+  const { inner, marked, open } = options;
+  const kinds = [row.problems.length && "ai-wrong", marked && "ai-selected"].filter(Boolean);
+  const short = row.name.slice(row.module.length + 1);
+  const state = row.problems.length
+    ? row.problems.map((text) => el("span", { class: "ai-tag ai-alarm" }, `⚠ ${text}`))
+    : [row.state.map((entry) => entry.name).join(", ")];
+  const choose = (event: Event) => {
+    if (!(event.target as Element).closest("button")) options.chosen();
+  };
+  const made = el(
+    "tr",
+    { class: kinds.join(" ") || undefined, "data-parameter": row.name, on: { click: choose } },
+    el(
+      "th",
+      { scope: "row", class: inner ? "ai-inner" : undefined },
+      button(open ? "▾" : "▸", options.toggled, {
+        class: "ai-link ai-opener",
+        "aria-expanded": String(open),
+        "aria-label": `Entries of ${row.name}`,
+        "data-entries": row.index,
+      }),
+      button(dotted(inner ? short : row.name), options.chosen, {
+        class: "ai-link",
+        title: row.name,
+        "aria-label": row.name,
+        "aria-current": marked && "true",
+      }),
+    ),
+    el("td", {}, row.shape),
+    el("td", {}, row.dtype),
+    el("td", {}, row.device),
+    el(
+      "td",
+      { class: row.gradient && apart(row.gradient, row) ? "ai-unlike" : undefined },
+      gradient(row),
+    ),
+    el("td", {}, row.optimizer || "none"),
+    el("td", { class: "ai-held" }, ...state),
+    el("td", { class: "ai-number" }, size(row.total)),
+  );
+  return open ? [made, ...entries(row)] : [made];
+}
+
+function entries(row: Row): HTMLElement[] {
+  const own: Entry = { ...row, name: "parameter" };
+  return [own, ...(row.gradient ? [row.gradient] : []), ...row.state].map((entry) => {
+    const unlike = (held: string, wanted: string) =>
+      apart(entry, row) && held !== wanted ? "ai-unlike" : undefined;
+    return el(
+      "tr",
+      { class: "ai-entry", "data-entry": entry.name },
+      el("th", { scope: "row" }, entry.name),
+      el("td", {}, entry.shape),
+      el("td", { class: unlike(entry.dtype, row.dtype) }, entry.dtype),
+      el("td", { class: unlike(entry.device, row.device) }, entry.device),
+      el("td", { colspan: 3 }),
+      el("td", { class: "ai-number" }, size(entry.nbytes)),
+    );
+  });
+}
+
+/** A step counter may live on the CPU, in a dtype of its own. */
+function apart(entry: Entry, row: Row): boolean {
+  if (entry.shape === "scalar" && row.shape !== "scalar") return entry.device === "meta";
+  return entry.device !== row.device || entry.dtype !== row.dtype;
+}
+
+export function stated(entry: Entry, row: Row): string {
+  if (!apart(entry, row)) return entry.name;
+  const scalar = entry.shape === "scalar" && row.shape !== "scalar";
+  const unlike = [
+    entry.device !== row.device && entry.device,
+    !scalar && entry.dtype !== row.dtype && entry.dtype,
+  ].filter(Boolean);
+  return `${entry.name} (${unlike.join(", ")})`;
+}
+
+export function gradient(row: Row): string {
+  if (!row.requiresGrad) return "frozen";
+  if (!row.gradient) return row.reached ? "reached" : "none";
+  const unlike = [row.gradient.dtype !== row.dtype && row.gradient.dtype];
+  if (row.gradient.device !== row.device) unlike.push(row.gradient.device);
+  return ["yes", ...unlike.filter(Boolean)].join(" ");
+}

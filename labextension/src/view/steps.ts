@@ -1,0 +1,64 @@
+/** The training steps of a long run: each figure with a line over the steps, and what was new in which. */
+
+import { counted } from "../model/shown";
+import type { StepFigure, Steps } from "../wire";
+import { el, prose } from "./dom";
+
+const SVG = "http://www.w3.org/2000/svg";
+const WIDTH = 240;
+const HEIGHT = 24;
+const MARGIN = 2;
+
+/** Nothing for a capture of a step or two. */
+export function steps(found: Steps | null | undefined): HTMLElement | null {
+  if (!found) return null;
+  const rows = found.figures.map((figure) =>
+    el(
+      "tr",
+      {},
+      el("th", { scope: "row" }, figure.label),
+      el("td", {}, figure.said),
+      el("td", {}, plot(figure, found.count)),
+    ),
+  );
+  const news = found.news.map(({ step, said, place }) =>
+    el(
+      "li",
+      {},
+      el("b", {}, `step ${step.toLocaleString("en")} `),
+      prose(said),
+      el("span", { class: "ai-place" }, ` ${place}`),
+    ),
+  );
+  if (found.untold) news.push(el("li", {}, `… and ${counted(found.untold, "change")} more`));
+  return el(
+    "details",
+    { class: "ai-run", open: true },
+    el("summary", {}, found.said),
+    el("table", {}, ...rows),
+    news.length > 0 && el("ul", {}, ...news),
+  );
+}
+
+/** A line, lowest value at the bottom; nothing where all steps are alike. */
+function plot(figure: StepFigure, count: number): SVGElement | null {
+  if (!figure.values.length) return null;
+  const low = Math.min(...figure.values);
+  const across = (WIDTH - 2 * MARGIN) / Math.max(count - 1, 1);
+  const up = (HEIGHT - 2 * MARGIN) / Math.max(Math.max(...figure.values) - low, 1);
+  const points = figure.values.map((value, n) => {
+    const y = HEIGHT - MARGIN - (value - low) * up;
+    return `${(MARGIN + figure.at[n]! * across).toFixed(1)},${y.toFixed(1)}`;
+  });
+  const drawn = document.createElementNS(SVG, "svg");
+  drawn.setAttribute("viewBox", `0 0 ${WIDTH} ${HEIGHT}`);
+  drawn.setAttribute("role", "img");
+  drawn.setAttribute(
+    "aria-label",
+    `${figure.label} over ${counted(count, "step")}: ${figure.said}`,
+  );
+  const line = document.createElementNS(SVG, "polyline");
+  line.setAttribute("points", points.join(" "));
+  drawn.append(line);
+  return drawn;
+}

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import gc
+import threading
+
+import pytest
+from msgspec.structs import replace
+
+from autograd_inspector import Report
+from autograd_inspector.hub import captures, entries
+from autograd_inspector.hub.captures import UnknownCaptureError
+from autograd_inspector.widget import widget_of
+
+from .conftest import capture
+
+
+def names(hub):
+    return [entry.name or entry.id for entry in hub.captures.entries()]
+
+
+def test_the_newest_comes_first(hub):
+    """In the list as in the messages: each tells its entry, with a revision one higher."""
+    one, two = hub.captures.add(capture()), hub.captures.add(capture())
+    assert [entry.id for entry in hub.captures.entries()] == [two, one]
+    assert hub.sent.kinds == ["changed", "changed"]
+    assert [message.revision for message in hub.sent] == [1, 2]
+    assert hub.listing().revision == 2
+
+
+def test_a_report_shown_again_is_the_same_capture(hub):
+    """One entry, one message."""
+    report = capture()
+    assert hub.captures.add(report) == hub.captures.add(report)
+    assert len(hub.sent) == 1
+
+
+def test_the_oldest_go_when_there_are_too_many(hub):
+    """Beyond the limit; the front ends hear of it, and the reports are let go."""
+    first = capture()
+    hub.captures.limit(3)
+    identities = [hub.captures.add(first), *(hub.captures.add(capture()) for _ in range(4))]
+    assert [entry.id for entry in hub.captures.entries()] == identities[:1:-1]
+    assert [message.ids for message in hub.sent if message.type == "removed"] == [(identities[0],), (identities[1],)]
+    with pytest.raises(UnknownCaptureError, match="gone"):
+        hub.captures.report(identities[0])
+
+
+def test_those_whose_cell_ran_again_go_first(hub, monkeypatch):
+    """Their widgets are closed; a widget that still stands under its cell is not, though the list has it no more."""
+    monkeypatch.setattr("autograd_inspector.widget.asset", lambda _name: "export default {}")
+    cells = iter(["a", "b", "b", "c", "d"])
+    made = entries.entry_of
+    monkeypatch.setattr(captures, "entry_of", lambda *args: replace(made(*args), cell_id=next(cells)))
+    reports = [capture() for _ in range(5)]
+    widgets = [widget_of(report) for report in reports]
+    identities = [hub.captures.add(report) for report in reports]
+    hub.captures.limit(4)
+    assert [entry.id for entry in hub.captures.entries()] == [identities[n] for n in (4, 3, 2, 0)]
+    assert widgets[1].comm is None
+    hub.captures.limit(3)
+    assert [entry.id for entry in hub.captures.entries()] == [identities[n] for n in (4, 3, 2)]
+    assert widgets[0].comm is not None
+
+
+def test_what_is_pinned_stays(hub):
+    """However many come after it; unpinned it is one of the old ones again."""
+    hub.captures.limit(2)
+    kept = hub.captures.add(capture())
+    hub.captures.pin(kept, on=True)
+    for _ in range(5):
+        hub.captures.add(capture())
+    assert len(hub.captures.entries()) == 3
+    assert hub.captures.entries()[-1].pinned
+    hub.captures.clear()
+    assert [entry.id for entry in hub.captures.entries()] == [kept]
+    hub.captures.pin(kept, on=False)
+    hub.captures.clear()
+    assert hub.captures.entries() == ()
+
+
+def test_a_name_of_ones_own(hub):
+    """Shown instead of the cell; cut at 200 characters; an empty one is none."""
+    identity = hub.captures.add(capture())
+    hub.captures.rename(identity, "  before the fix " + "x" * 500)
+    assert names(hub)[0].startswith("before the fix")
+    assert len(names(hub)[0]) == 200
+    assert hub.captures.name_of(identity) == names(hub)[0]
+    hub.captures.rename(identity, " ")
+    assert hub.captures.name_of(identity) == hub.captures.entries()[0].cell
+
+
+def test_deleting_twice_is_no_mistake(hub):
+    """Two browser tabs may ask for the same."""
+    identity = hub.captures.add(capture())
+    hub.captures.delete((identity,))
+    hub.captures.delete((identity, "never"))
+    assert hub.sent.kinds == ["changed", "removed"]
+
+
+def test_memory_is_flat(hub):
+    """200 captures made and deleted leave no report behind."""
+    gc.collect()
+    before = sum(type(thing) is Report for thing in gc.get_objects())
+    for _ in range(200):
+        hub.captures.delete((hub.captures.add(capture()),))
+    hub.sent.clear()
+    gc.collect()
+    assert sum(type(thing) is Report for thing in gc.get_objects()) <= before
+
+
+def test_many_threads_at_once(hub):
+    """A subshell asks while cells add: nothing is lost, revisions do not repeat."""
+    reports = [capture() for _ in range(40)]
+
+    def work(part):
+        for report in part:
+            identity = hub.captures.add(report)
+            hub.captures.rename(identity, "x")
+            hub.listing()
+
+    threads = [threading.Thread(target=work, args=(reports[n::4],)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(hub.captures.entries()) == 40
+    revisions = [message.revision for message in hub.sent]
+    assert revisions == list(range(1, 81))

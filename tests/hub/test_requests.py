@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import msgspec
+import pytest
+
+from autograd_inspector import Report
+from autograd_inspector.hub.messages import PROTOCOL, Listing
+from autograd_inspector.hub.requests import answered
+from autograd_inspector.views.wire import WIRE
+from autograd_inspector.widget import widget_of
+from tests.widget import programs
+
+from .conftest import capture
+
+
+@pytest.fixture(autouse=True)
+def built(monkeypatch):
+    """Stands in for a built front end."""
+    monkeypatch.setattr("autograd_inspector.widget.asset", lambda _name: "export default {}")
+
+
+def ask(hub, action, *captures, **more):
+    """All that the hub answers to a request of id 5."""
+    said = []
+    answered(hub, {"id": 5, "action": action, "captures": list(captures), **more}, said.append)
+    assert all(message.id == 5 for message in said)
+    return said
+
+
+def refused(said):
+    (message,) = said
+    assert message.type == "refusal"
+    assert "\n" not in message.text
+    return message.text
+
+
+def test_the_list(hub):
+    """Captures, settings, and the versions that the front end compares with its own."""
+    hub.captures.add(capture())
+    (answer,) = ask(hub, "list")
+    listing = answer.list
+    assert (listing.protocol, listing.wire) == (PROTOCOL, WIRE)
+    assert len(listing.captures) == 1
+    assert not listing.every
+    assert msgspec.convert(json.loads(msgspec.json.encode(listing)), Listing) == listing
+
+
+def test_show_answers_with_the_reports_own_widget(hub):
+    """The same model wherever it is shown; a large one says that it takes a while."""
+    report = capture()
+    identity = hub.captures.add(report)
+    (answer,) = ask(hub, "show", identity)
+    assert answer.text == widget_of(report).model_id
+    large = hub.captures.add(programs.deep(blocks=440))
+    progress, answer = ask(hub, "show", large)
+    assert progress.type == "progress"
+    assert "nodes" in progress.text
+    assert answer.text
+
+
+def test_deleting_closes_the_widget(hub):
+    """What shows it falls back to what the notebook keeps."""
+    report = capture()
+    identity = hub.captures.add(report)
+    ask(hub, "show", identity)
+    widget = widget_of(report)
+    ask(hub, "delete", identity)
+    assert widget.comm is None
+    assert refused(ask(hub, "show", identity)).startswith("this capture is gone")
+
+
+def test_two_are_compared(hub):
+    """A widget of the second, with the first beside it under its name; closed when one of them is deleted."""
+    one, two = hub.captures.add(programs.detached()), hub.captures.add(programs.attached())
+    ask(hub, "rename", one, name="before the fix")
+    progress, answer = ask(hub, "compare", one, two)
+    assert progress.type == "progress"
+    assert answer.text
+    assert ask(hub, "compare", one, two)[-1].text == answer.text
+    widget = hub.comparisons[one, two]
+    assert widget.other_name == "before the fix"
+    assert "two" in refused(ask(hub, "compare", one))
+    ask(hub, "delete", one)
+    assert widget.comm is None
+    assert hub.comparisons == {}
+
+
+def test_naming_and_pinning(hub):
+    """Each is told to every front end."""
+    identity = hub.captures.add(capture())
+    ask(hub, "rename", identity, name="mine")
+    ask(hub, "pin", identity, on=True)
+    entry = hub.captures.entries()[0]
+    assert (entry.name, entry.pinned) == ("mine", True)
+    assert hub.sent.kinds == ["changed"] * 3
+    ask(hub, "clear")
+    assert len(hub.captures.entries()) == 1
+
+
+FORMS = {"json": "{", "dot": "digraph", "text": "autograd", "html": "<!doc"}
+
+
+@pytest.mark.parametrize(("form", "start"), FORMS.items(), ids=FORMS)
+def test_exports(hub, form, start):
+    """The texts of the report itself."""
+    identity = hub.captures.add(capture())
+    progress, answer = ask(hub, "export", identity, format=form)
+    assert progress.type == "progress"
+    assert answer.text.lstrip().startswith(start)
+    if form == "json":
+        assert Report.from_json(answer.text).capture.ops
+
+
+def test_an_unknown_export_is_refused(hub):
+    """With those that there are."""
+    identity = hub.captures.add(capture())
+    assert "html" in refused(ask(hub, "export", identity, format="exe"))
+
+
+def test_only_files_that_a_capture_names_are_read(hub, tmp_path):
+    """A front end cannot read the user's other files through us."""
+    secret = tmp_path / "secret.txt"
+    secret.write_text("secret")
+    assert "no capture" in refused(ask(hub, "source", path=str(secret)))
+    report = programs.detached()
+    hub.captures.add(report)
+    place = next(site.user for site in report.capture.sites if site.user is not None)
+    (answer,) = ask(hub, "source", path=place.filename)
+    assert place.source in answer.text
+    assert "no capture" in refused(ask(hub, "source", path=str(secret)))
+    assert "no capture" in refused(ask(hub, "source", path="/etc/passwd"))
+
+
+def test_every_cell(hub):
+    """Needs the IPython extension; begins and ends as the line magic does, with the settings told."""
+    assert "%load_ext" in refused(ask(hub, "every", on=True))
+    seen = []
+    hub.watch = SimpleNamespace(every=None, begin=seen.append, stop=lambda: seen.append(None))
+    ask(hub, "configure", values=True, keep=7)
+    ask(hub, "every", on=True)
+    ask(hub, "every", on=False)
+    assert seen[0].values
+    assert seen[1] is None
+    assert hub.sent.kinds == ["settings"] * 3
+    assert (hub.captures.keep, hub.values) == (7, True)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [None, "text", [], {}, {"id": 5}, {"id": 5, "action": "explode"}, {"id": 5, "action": "list", "captures": 7}],
+)
+def test_what_is_no_request_is_refused(hub, asked):
+    """In one line, whatever was sent; the next request is answered."""
+    said = []
+    answered(hub, asked, said.append)
+    assert refused(said).startswith("not understood")
+    (answer,) = ask(hub, "list")
+    assert answer.type == "answer"
+
+
+@pytest.mark.parametrize("action", ["show", "rename", "pin", "export", "compare"])
+def test_a_capture_of_before_a_restart_is_refused(hub, action):
+    """The front end may be behind."""
+    assert refused(ask(hub, action, "gone", "gone", format="json") if action == "compare" else ask(hub, action, "gone"))
+
+
+def test_another_front_ends_fields_are_let_pass(hub):
+    """A newer one may send more."""
+    (answer,) = ask(hub, "list", unheard_of=True)
+    assert answer.type == "answer"
