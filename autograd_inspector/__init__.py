@@ -1,17 +1,26 @@
-"""See what autograd recorded: where gradient stops, who spoiled a saved tensor, where optimizer state lives."""
+"""See what autograd recorded: where gradient stops, who spoiled a saved tensor, where optimizer state lives.
 
-from typing import Any
+PYTEST_DONT_REWRITE: there are no assertions here for pytest to explain; it would warn where we were imported first.
+"""
 
-from autograd_inspector.failure import AutogradFindingsError
-from autograd_inspector.inspection import inspect
-from autograd_inspector.live import inspect_checkpoint, inspect_graph, inspect_model, inspect_optimizer
-from autograd_inspector.model.checkpoint import CheckpointError
-from autograd_inspector.report import Report
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from autograd_inspector.failure import AutogradFindingsError
+    from autograd_inspector.inspection import inspect
+    from autograd_inspector.live import inspect_checkpoint, inspect_graph, inspect_model, inspect_optimizer
+    from autograd_inspector.model.checkpoint import CheckpointError
+    from autograd_inspector.report import Report
+    from autograd_inspector.trial import Preflight, PreflightError, PreflightFailed, preflight
 
 __version__ = "0.1.0"
 __all__ = [
     "AutogradFindingsError",
     "CheckpointError",
+    "Preflight",
+    "PreflightError",
+    "PreflightFailed",
     "Report",
     "__version__",
     "inspect",
@@ -19,7 +28,37 @@ __all__ = [
     "inspect_graph",
     "inspect_model",
     "inspect_optimizer",
+    "preflight",
 ]
+
+# Each is imported when it is first asked for: pytest imports this package at every start, for its plugin, and
+# a command that only reads a report needs no torch either.
+_HOMES = {
+    "AutogradFindingsError": "failure",
+    "CheckpointError": "model.checkpoint",
+    "Preflight": "trial",
+    "PreflightError": "trial",
+    "PreflightFailed": "trial",
+    "Report": "report",
+    "inspect": "inspection",
+    "inspect_checkpoint": "live",
+    "inspect_graph": "live",
+    "inspect_model": "live",
+    "inspect_optimizer": "live",
+    "preflight": "trial",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})
 
 
 def load_ipython_extension(shell: Any) -> None:

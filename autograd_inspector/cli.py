@@ -3,57 +3,99 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
-import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
-from autograd_inspector.arguments import codes, numbered, written
-from autograd_inspector.failure import failure_of
+from autograd_inspector import __version__
+from autograd_inspector.arguments import numbered, saved, unwritable, written
+from autograd_inspector.failure import NotJudgedError, failure_of
 from autograd_inspector.gathered import RanksReport
 from autograd_inspector.model.checkpoint import CheckpointError
-from autograd_inspector.report import Report
 from autograd_inspector.terminal.merge import merge_files
-from autograd_inspector.terminal.notebook import NotebookError, run_notebook
-from autograd_inspector.terminal.script import Outcome, run_script
+from autograd_inspector.terminal.module import run_module
+from autograd_inspector.terminal.notebook import run_notebook
+from autograd_inspector.terminal.outcome import NOT_JUDGED, Outcome, ProgramError
+from autograd_inspector.terminal.parser import parser_of
+from autograd_inspector.terminal.script import run_script
+from autograd_inspector.terminal.show import StoredReportError, show, stored
 
-BAD_USAGE = 2
+_NOT_RUN = {".json": "show", ".pt": "checkpoint", ".pth": "checkpoint", ".safetensors": "checkpoint"}
+_UNREAD = 141
+"""As a shell tells of a process that SIGPIPE ended."""
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command; returns the exit status: 1 an error finding or a failed program, 2 bad usage."""
-    parser = _parser()
+    """Run the command; returns the exit status, as ``autograd-inspect --help`` tells them."""
+    parser = parser_of()
     options = parser.parse_args(arguments)
-    status: int = options.command(parser, options)
+    try:
+        status = _COMMANDS[options.command](parser, options)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # `autograd-inspect show --text report.json | head`: nobody reads on. What Python flushes at exit goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _UNREAD
     return status
 
 
 def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+    root = Path.cwd()
+    for path in filter(None, (options.html, options.json, options.sarif)):
+        if unwritable(path):  # Told before a training of hours, not after it.
+            parser.error(unwritable(path))
+    try:
+        return _conclude(_outcome(parser, options), options, root)
+    except ProgramError as error:
+        parser.error(str(error))
+
+
+def _outcome(parser: argparse.ArgumentParser, options: argparse.Namespace) -> Outcome:
+    if options.module:
+        return run_module(options.program, options.arguments, values=options.values, ignore=options.ignore)
     path = Path(options.program)
     if not path.is_file():
-        parser.error(f"no such file: {path}")
-    if path.suffix == ".ipynb":
-        if options.arguments:
-            parser.error("a notebook takes no arguments")
-        try:
-            outcome = run_notebook(path, values=options.values, ignore=options.ignore)
-        except NotebookError as error:
-            parser.error(str(error))
-    else:
-        outcome = run_script(path, options.arguments, values=options.values, ignore=options.ignore)
-    return _conclude(outcome, options)
+        parser.error(
+            f"{path} is a folder: name a script or a notebook in it" if path.is_dir() else f"no such file: {path}"
+        )
+    other = _NOT_RUN.get(path.suffix.lower())
+    if other is not None:
+        parser.error(f"{path} is no program; to look at it: autograd-inspect {other} {path}")
+    if path.suffix != ".ipynb":
+        return run_script(path, options.arguments, values=options.values, ignore=options.ignore)
+    if options.arguments:
+        parser.error("a notebook takes no arguments")
+    return run_notebook(path, values=options.values, ignore=options.ignore)
 
 
-def _conclude(outcome: Outcome, options: argparse.Namespace) -> int:
+def _conclude(outcome: Outcome, options: argparse.Namespace, root: Path) -> int:
     """Print and write the reports; the program's own failure comes first in the exit status."""
-    failed = False
+    failed = stopped = False
     for cell, report in outcome.reports:
         if not options.quiet:
             print(f"--- In [{cell}]\n{report.to_text()}" if cell else report.to_text())
         html, json = (path and numbered(path, cell) for path in (options.html, options.json))
         for said in written(report, html=html, json=json):
-            print(f"autograd-inspect: {said}", file=sys.stderr)
-        failed = failed or failure_of(report, options.fail_on) is not None
-    return outcome.status or int(failed)
+            _say(said)
+        failure = failure_of(report, options.fail_on)
+        failed = failed or failure is not None
+        stopped = stopped or isinstance(failure, NotJudgedError)
+        if failure is not None and (options.quiet or isinstance(failure, NotJudgedError)):
+            _say(str(failure).removeprefix("autograd_inspector: "))
+    status = outcome.status or (NOT_JUDGED if stopped else int(failed))
+    if options.sarif:
+        _say(saved(options.sarif, lambda file: file.write_text(_sarif(outcome, root, status), "utf-8")))
+    return status
+
+
+def _sarif(outcome: Outcome, root: Path, exit_code: int) -> str:
+    """One log of all reports: a code host replaces what an earlier one said of the same tool."""
+    from autograd_inspector.rules import CATALOGUE
+    from autograd_inspector.views.sarif import Analysis, to_sarif
+
+    reports = tuple(report for _, report in outcome.reports)
+    return to_sarif(Analysis(reports, outcome.program, root, outcome.status, exit_code, __version__), CATALOGUE)
 
 
 def _rule(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
@@ -61,8 +103,9 @@ def _rule(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
 
     if options.all == bool(options.code):
         parser.error("rule: give one code, or --all")
-    code = (options.code or "").upper()
-    if options.code and code not in CATALOGUE:
+    given = options.code or ""
+    code = next((rule.code for rule in CATALOGUE.values() if rule.name == given.lower()), given.upper())
+    if given and code not in CATALOGUE:
         parser.error(f"no rule {options.code!r}; there are {', '.join(sorted(CATALOGUE))}")
     for rule in (CATALOGUE[each] for each in (sorted(CATALOGUE) if options.all else [code])):
         title = f"{rule.code} {rule.name}"
@@ -72,23 +115,19 @@ def _rule(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
 
 def _show(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     try:
-        report = Report.from_json(Path(options.report).read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        merged = _merged_before(options.report)
-        if merged is None:
-            parser.error(f"{options.report}: {getattr(error, 'strerror', None) or error}")
-        print(merged.to_text())
+        report = stored(Path(options.report))
+    except StoredReportError as error:
+        parser.error(str(error))
+    if options.text or options.order:
+        text = report.to_text() if isinstance(report, RanksReport) else report.to_text(order=options.order or "model")
+        print(text)
         return 0
-    print(report.to_text(order=options.order))
-    return 0
-
-
-def _merged_before(path: str) -> RanksReport | None:
-    """What `merge --json` wrote, None where the file is no such report."""
     try:
-        return RanksReport.from_json(Path(path).read_bytes())
-    except (OSError, ValueError):
-        return None
+        for said in show(report, Path(options.html).expanduser() if options.html else None):
+            print(said)
+    except OSError as failure:
+        parser.error(f"cannot write {options.html or 'a temporary file'}: {failure.strerror or failure}")
+    return 0
 
 
 def _checkpoint(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
@@ -98,74 +137,34 @@ def _checkpoint(parser: argparse.ArgumentParser, options: argparse.Namespace) ->
         report = inspect_checkpoint(options.file)
     except CheckpointError as error:
         parser.error(f"checkpoint: {error}")
-    return _conclude(Outcome(0, ((0, report),)), options)
+    return _conclude(Outcome(0, ((0, report),), Path(options.file)), options, Path.cwd())
 
 
 def _merge(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     merged = merge_files(map(Path, options.reports))
     for problem in merged.problems:
-        print(f"autograd-inspect: {problem}", file=sys.stderr)
+        _say(problem)
     if merged.report is None:
         parser.error("merge: none of the files is a report")
     print(merged.report.to_text())
     for said in written(merged.report, html=options.html, json=options.json):
-        print(f"autograd-inspect: {said}", file=sys.stderr)
+        _say(said)
     failed = any(found.finding.severity == "error" for found in merged.report.findings)
     return int(failed or bool(merged.problems))
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="autograd-inspect",
-        description="Run a program once and show what autograd recorded.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=textwrap.dedent("""\
-            exit status: 0 no error finding; 1 an error finding, or the program failed;
-            2 bad usage; a script that calls sys.exit(n) keeps its n;
-            merge: 1 an error finding on some rank, or a file that could not be read (the others are merged)
-            """),
-    )
-    commands = parser.add_subparsers(required=True, metavar="run | rule | show | merge | checkpoint")
-    run = commands.add_parser("run", help="inspect a script or a notebook")
-    run.add_argument("--values", action="store_true", help="let rules read tensor values (NaN, zero gradients)")
-    run.add_argument(
-        "--ignore",
-        action="extend",
-        type=codes,
-        default=[],
-        metavar="CODE",
-        help="drop findings: AG406 or AG1,AG4",
-    )
-    run.add_argument(
-        "--fail-on", choices=("error", "warning"), default="error", help="findings that fail the run (error)"
-    )
-    run.add_argument("--html", metavar="FILE", help="also write the report as a web page")
-    run.add_argument("--json", metavar="FILE", help="also write the report as JSON")
-    run.add_argument("--quiet", action="store_true", help="print no report")
-    run.add_argument("program", help="script.py or notebook.ipynb")
-    run.add_argument("arguments", nargs=argparse.REMAINDER, help="the script's own arguments")
-    run.set_defaults(command=_run)
-    rule = commands.add_parser("rule", help="explain a rule")
-    rule.add_argument("code", nargs="?", help="AG201")
-    rule.add_argument("--all", action="store_true", help="explain every rule")
-    rule.set_defaults(command=_rule)
-    show = commands.add_parser("show", help="print a report that was written with --json")
-    show.add_argument("report", help="report.json")
-    show.add_argument(
-        "--order", choices=("model", "bytes"), default="model", help="of the placement table: the largest first (model)"
-    )
-    show.set_defaults(command=_show)
-    merge = commands.add_parser("merge", help="one report of those that ranks wrote with --json: a column a rank")
-    merge.add_argument("--html", metavar="FILE", help="also write it as a web page")
-    merge.add_argument("--json", metavar="FILE", help="also write it as JSON")
-    merge.add_argument("reports", nargs="+", metavar="report", help="rank0.json rank1.json ...")
-    merge.set_defaults(command=_merge)
-    checkpoint = commands.add_parser("checkpoint", help="tell what a checkpoint holds; nothing of it is run or loaded")
-    checkpoint.add_argument("--html", metavar="FILE", help="also write the report as a web page")
-    checkpoint.add_argument("--json", metavar="FILE", help="also write the report as JSON")
-    checkpoint.add_argument("file", help="checkpoint.pt, model.safetensors, or a folder of shards")
-    checkpoint.set_defaults(command=_checkpoint, quiet=False, fail_on="error")
-    return parser
+def _say(text: str) -> None:
+    """Beside the program's own output."""
+    print(f"autograd-inspect: {text}", file=sys.stderr)
+
+
+_COMMANDS: dict[str, Callable[[argparse.ArgumentParser, argparse.Namespace], int]] = {
+    "run": _run,
+    "rule": _rule,
+    "show": _show,
+    "merge": _merge,
+    "checkpoint": _checkpoint,
+}
 
 
 if __name__ == "__main__":

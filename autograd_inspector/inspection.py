@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from types import TracebackType
+import sys
+from types import FrameType, TracebackType
 from typing import Self
 
 from autograd_inspector.capture.session import Session, caller_frame
+from autograd_inspector.progress import Progress
 from autograd_inspector.report import Report, report_of
 
 
@@ -20,10 +22,21 @@ class inspect:  # noqa: N801 - a context manager reads as a verb
 
     ``values=True`` lets the inspector read tensor values (NaN, zero gradients); ``ignore`` drops findings by rule
     code or prefix ("AG406", "AG4"). The report is there also when the block raised; the exception passes through.
+    Used for another block, it has that one's report. Raises NestedInspectionError inside another block.
     """
 
-    def __init__(self, *, values: bool = False, ignore: tuple[str, ...] | list[str] = ()) -> None:
-        self._session = Session(values=values, stop=caller_frame(1))
+    def __init__(
+        self,
+        *,
+        values: bool = False,
+        ignore: tuple[str, ...] | list[str] = (),
+        _above: int = 1,
+        _around: bool = False,
+    ) -> None:
+        # Stories end in the frame that opens the block: `_above` this one, 1 unless something opens it for another.
+        # `_around` a whole program or test, which may use inspect() itself.
+        self._values, self._around = values, _around
+        self._session = self._session_in(caller_frame(_above))
         self._ignore = tuple(ignore)
         self._report: Report | None = None
 
@@ -34,11 +47,26 @@ class inspect:  # noqa: N801 - a context manager reads as a verb
             raise RuntimeError("autograd_inspector: the report is there once the `with` block has ended")
         return self._report
 
+    def _session_in(self, frame: FrameType) -> Session:
+        return Session(values=self._values, stop=frame, yields=self._around)
+
     def __enter__(self) -> Self:
-        self._session.start()
+        session = self._session if self._report is None else self._session_in(caller_frame(1))
+        session.start(by_program=not self._around)
+        self._session, self._report = session, None
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._report = report_of(self._session.finish(error), ignore=self._ignore)
+        with Progress() as progress:
+            self._report = report_of(self._session.finish(error), ignore=self._ignore, progress=progress)
+        _listed(self._report)
+
+
+def _listed(report: Report) -> None:
+    """In a kernel the panel lists it; IPython is not imported for that."""
+    if "IPython" in sys.modules:
+        from autograd_inspector.hub.kernel import made
+
+        made(report)

@@ -28,12 +28,14 @@ def inspect_graph(*roots: Tensor, model: nn.Module | None = None) -> Report:
     return report_of(capture_graph(roots, model))
 
 
-def inspect_optimizer(optimizer: Optimizer | Iterable[Optimizer], model: nn.Module | None = None) -> Report:
+def inspect_optimizer(
+    optimizer: Optimizer | Iterable[Optimizer], model: nn.Module | Iterable[nn.Module] | None = None
+) -> Report:
     """Where the parameters, gradients and state of an optimizer, or of several that share a model, live.
 
-    With ``model`` also: which of its parameters no optimizer holds, and which they hold that the model does not have.
-    Wrappers are looked through: LightningOptimizer, accelerate's AcceleratedOptimizer, ZeroRedundancyOptimizer.
-    Raises TypeError when ``optimizer`` is no torch.optim.Optimizer.
+    With ``model``, or several, also: which of their parameters no optimizer holds, and which the optimizers hold that
+    no model has. Wrappers are looked through: LightningOptimizer, accelerate's AcceleratedOptimizer,
+    ZeroRedundancyOptimizer. Raises TypeError when ``optimizer`` is no torch.optim.Optimizer, or ``model`` no module.
     """
     given: list[Any] = [optimizer]
     if isinstance(optimizer, Iterable) and not isinstance(optimizer, (Tensor, nn.Module, str)):
@@ -44,7 +46,17 @@ def inspect_optimizer(optimizer: Optimizer | Iterable[Optimizer], model: nn.Modu
             raise TypeError(f"inspect_optimizer: expected a torch.optim.Optimizer, got {type(each).__name__}")
     if not found:
         raise TypeError("inspect_optimizer: give it at least one optimizer, e.g. inspect_optimizer(optimizer, model)")
-    return report_of(capture_optimizers(found, model))
+    return report_of(capture_optimizers(found, *_modules(model)))
+
+
+def _modules(given: nn.Module | Iterable[nn.Module] | None) -> list[nn.Module]:
+    if given is None:
+        return []
+    models = [given] if isinstance(given, nn.Module) or not isinstance(given, Iterable) else list(given)
+    for model in models:
+        if not isinstance(model, nn.Module):
+            raise TypeError(f"inspect_optimizer: expected a torch.nn.Module, got {type(model).__name__}")
+    return models
 
 
 def inspect_model(model: nn.Module) -> Report:

@@ -10,6 +10,7 @@ from IPython.core.magic import Magics, line_cell_magic, magics_class, needs_loca
 
 from autograd_inspector.capture.session import NestedInspectionError
 from autograd_inspector.failure import failure_of
+from autograd_inspector.hub.kernel import connect, disconnect, tell_settings
 from autograd_inspector.notebook.execute import execute
 from autograd_inspector.notebook.header import KeepLines
 from autograd_inspector.notebook.live import picture_of, report_on, without
@@ -47,17 +48,19 @@ class AutogradInspectMagics(Magics):
         __tracebackhide__ = True
         if cell is not None:
             return self._cell(parse_header(line), cell)
-        options = parse(line)
+        options = parse("" if line.strip() in {"-h", "--help"} else line)
         expression = " ".join(options.words)
         if options.torchviz:
             if not expression:
                 raise mistaken("--torchviz needs an expression: %autograd_inspect --torchviz loss")
             return picture_of(self._evaluate(expression, local_ns), self._named(options), self.shell.user_ns)
         if expression == "on":
-            self.watch.every = options
+            self.watch.begin(options)
+            tell_settings()
             return tell("autograd_inspector: every cell from now on is inspected; `%autograd_inspect off` ends it")
         if expression == "off":
             self.watch.stop()
+            tell_settings()
             return tell("autograd_inspector: cells are no longer inspected")
         if not expression:
             return tell(usage())
@@ -71,7 +74,8 @@ class AutogradInspectMagics(Magics):
         try:
             run = Run(self.shell, options, watch.frame)
         except NestedInspectionError as error:
-            raise UsageError(str(error)) from None
+            twice = f"{MAGIC}: this cell is inspected already: leave one of the two %%{MAGIC} out"
+            raise UsageError(twice if watch.inspecting else str(error)) from None
         try:
             execute(self.shell, body, watch.raw_cell, count)
         except BaseException as error:
@@ -102,9 +106,14 @@ class AutogradInspectMagics(Magics):
             code = compile(expression, "<autograd_inspect>", "eval")
         except (SyntaxError, ValueError):
             raise mistaken(f"{expression!r} is neither `on`, `off` nor an expression") from None
+        names = self.shell.user_ns if local_ns is None else local_ns
         with self.shell.builtin_trap:
-            names = self.shell.user_ns if local_ns is None else local_ns
-            return eval(code, self.shell.user_global_ns, names)  # noqa: S307 - the user's own expression
+            try:
+                return eval(code, self.shell.user_global_ns, names)  # noqa: S307 - the user's own expression
+            except NameError as error:
+                if error.name == expression.partition(".")[0]:
+                    raise mistaken(f"there is no variable {error.name!r}") from None
+                raise
 
     def _named(self, options: Options) -> list[Any]:
         """The models and optimizers that the options name."""
@@ -129,6 +138,7 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     shell.events.register("pre_run_cell", watch.before)
     shell.events.register("post_run_cell", watch.after)
     _LOADED[id(shell)] = watch, lines
+    connect(watch)
 
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:
@@ -137,6 +147,7 @@ def unload_ipython_extension(shell: InteractiveShell) -> None:
     if installed is None:
         return
     watch, lines = installed
+    disconnect()
     watch.close()
     shell.input_transformers_cleanup.remove(lines)
     shell.events.unregister("pre_run_cell", watch.before)

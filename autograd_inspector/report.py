@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,6 +15,7 @@ from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.graph import Graph
 from autograd_inspector.model.merge import graph_of
 from autograd_inspector.model.placement import Placement
+from autograd_inspector.model.steps_history import History
 from autograd_inspector.rules import findings_of, unignored
 from autograd_inspector.views.archive import ReportFormatError, decode, encode
 
@@ -47,6 +48,11 @@ class Report(Struct, frozen=True, dict=True):
     def placement(self) -> Placement:
         """One row a parameter: where it, its gradient and its optimizer state live."""
         return self.capture.placement
+
+    @property
+    def history(self) -> History:
+        """One entry a training step, also of steps whose records are folded away."""
+        return self.capture.history
 
     def to_text(self, *, width: int = 100, color: bool = False, order: Literal["model", "bytes"] = "model") -> str:
         """Everything, as text; ``color`` for a terminal that shows ANSI colours.
@@ -125,29 +131,32 @@ class Report(Struct, frozen=True, dict=True):
 
         return gather(self, timeout=timeout, group=group)
 
+    def _display_(self) -> ReportWidget | str:
+        """What marimo shows for a report."""
+        from autograd_inspector.views.assets import WidgetNotBuiltError
+
+        try:
+            return self.widget()
+        except WidgetNotBuiltError:
+            return self.to_text()
+
     def __repr__(self) -> str:
         from autograd_inspector.views.summary import headline
 
         return f"<Report: {headline(self)}>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        """``text/plain`` says all; ``image/svg+xml`` shows the collapsed graph where `dot` is installed.
-
-        In a notebook the widget comes with them, and is what a front end that knows widgets shows.
-        """
-        from autograd_inspector.views.render import DrawingError, GraphvizMissingError
+        """What every kind of viewer shows of it; in a notebook the widget, where the front end knows widgets."""
+        from autograd_inspector.views.bundle import bundle_of, chosen
         from autograd_inspector.widget import view_of
 
-        bundle: dict[str, Any] = {"text/plain": self.to_text(), **view_of(self)}
-        if self.graph.nodes:
-            with suppress(DrawingError, GraphvizMissingError):
-                bundle["image/svg+xml"] = self.to_svg()
-        wanted = set(bundle) if include is None else set(include)
-        return {kind: data for kind, data in bundle.items() if kind in wanted - set(exclude or ())}
+        return chosen(bundle_of(self, lambda: view_of(self)), include, exclude)
 
 
-def report_of(capture: Capture, *, ignore: tuple[str, ...] = ()) -> Report:
-    """Apply the rules to a capture."""
-    found, notes = findings_of(capture)
+def report_of(
+    capture: Capture, *, ignore: tuple[str, ...] = (), progress: Callable[[int, int], None] | None = None
+) -> Report:
+    """Apply the rules to a capture; ``progress`` is told how many have been applied, and of how many."""
+    found, notes = findings_of(capture, progress)
     kept = unignored(found, ignore)
     return Report(capture, kept, len(found) - len(kept), (*capture.notes, *notes))

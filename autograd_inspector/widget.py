@@ -10,8 +10,10 @@ import anywidget
 import traitlets
 
 from autograd_inspector.model.graph import GraphNode
+from autograd_inspector.notebook.cell_ids import cell_ids
 from autograd_inspector.report import Report
-from autograd_inspector.views.assets import WidgetNotBuiltError, asset
+from autograd_inspector.views.assets import WidgetNotBuiltError, asset, digest
+from autograd_inspector.views.bundle import bundle_of, chosen
 from autograd_inspector.views.encoding import encoded
 
 __all__ = ["ReportWidget", "WidgetNotBuiltError"]
@@ -24,21 +26,26 @@ class ReportWidget(anywidget.AnyWidget):
 
     _esm = traitlets.Unicode().tag(sync=True)
     _css = traitlets.Unicode().tag(sync=True)
+    module = traitlets.Unicode().tag(sync=True)
+    module_id = traitlets.Unicode().tag(sync=True)
     payload = traitlets.Unicode().tag(sync=True)
     buffer = traitlets.Bytes().tag(sync=True)
     other_payload = traitlets.Unicode().tag(sync=True)
     other_buffer = traitlets.Bytes().tag(sync=True)
     other_name = traitlets.Unicode().tag(sync=True)
     selected = traitlets.List(traitlets.Int()).tag(sync=True)
+    cells = traitlets.Dict().tag(sync=True)
+    """"In [3]" -> the notebook's id of that cell: how the front end finds a line."""
 
     def __init__(self, report: Report, *, compare: Report | None = None, name: str = "") -> None:
         self.report = report
         payload, buffer = encoded(report)
-        traits: dict[str, Any] = {"payload": payload, "buffer": buffer}
+        traits: dict[str, Any] = {"payload": payload, "buffer": buffer, "cells": cell_ids(report.capture)}
         if compare is not None:
             other, other_buffer = encoded(compare)
             traits |= {"other_payload": other, "other_buffer": other_buffer, "other_name": name or "the other"}
-        super().__init__(_esm=asset("widget.js"), _css=asset("style.css"), **traits)
+        module = {"module": asset("widget.js"), "module_id": digest("widget.js")}
+        super().__init__(_esm=asset("loader.js"), _css=asset("style.css"), **module, **traits)
         self.on_msg(self._asked)
 
     @traitlets.validate("selected")
@@ -83,6 +90,13 @@ class ReportWidget(anywidget.AnyWidget):
         within = f"{name}."
         return exact or [n.id for n in graph.nodes if name in {n.path, n.name} or n.path.startswith(within)]
 
+    def close(self) -> None:
+        """The layout, too: it is a widget of its own, and ipywidgets would keep it for ever."""
+        layout = self.layout
+        super().close()
+        if layout is not None:
+            layout.close()
+
     def _asked(self, _widget: Any, content: Any, _buffers: Any) -> None:
         """Answer the front end, which wants the report in another form."""
         if not isinstance(content, dict) or content.get("command") != "export":
@@ -101,8 +115,9 @@ class ReportWidget(anywidget.AnyWidget):
             return self.report.to_html(interactive=True)
         raise ValueError(f"there is no export as {form!r}")
 
-    def _repr_mimebundle_(self, **_kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-        return {"text/plain": self.report.to_text(), VIEW: self.view}, {}
+    def _repr_mimebundle_(self, **asked: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        bundle = {VIEW: self.view, **bundle_of(self.report)}
+        return chosen(bundle, asked.get("include"), asked.get("exclude")), {}
 
     @property
     def view(self) -> dict[str, Any]:
@@ -111,23 +126,29 @@ class ReportWidget(anywidget.AnyWidget):
 
 
 def view_of(report: Report) -> dict[str, Any]:
-    """The view of a report's own widget, {} outside of a notebook or where the widget is not built."""
-    if not in_notebook():
+    """The view of a report's own widget, {} outside of a notebook or where the widget is not built; lists the report.
+
+    In this order: a front end that lists it may ask for the widget, or have it deleted, at once.
+    """
+    from autograd_inspector.hub.kernel import add, shell_in_kernel
+
+    if shell_in_kernel() is None:
         return {}
     try:
-        widget = report.__dict__.setdefault("_widget", None) or ReportWidget(report)
+        view = {VIEW: widget_of(report).view}
     except WidgetNotBuiltError as error:
         _tell_once(str(error))
-        return {}
-    report.__dict__["_widget"] = widget
-    return {VIEW: widget.view}
+        view = {}
+    add(report)
+    return view
 
 
-def in_notebook() -> bool:
-    """Whether a front end may show widgets: IPython runs in a kernel."""
-    ipython = sys.modules.get("IPython")
-    shell = None if ipython is None else ipython.get_ipython()
-    return getattr(shell, "kernel", None) is not None
+def widget_of(report: Report) -> ReportWidget:
+    """The widget of a report, the same wherever it is shown; raises WidgetNotBuiltError."""
+    widget: ReportWidget | None = report.__dict__.get("_widget")
+    if widget is None or widget.comm is None:
+        widget = report.__dict__["_widget"] = ReportWidget(report)
+    return widget
 
 
 _told: set[str] = set()

@@ -23,7 +23,7 @@ def report_on(value: Any, expression: str, named: list[Any], namespace: dict[str
 
     __tracebackhide__ = True
     if _is_optimizer(value):
-        return live.inspect_optimizer(value, model=_first(_models(named)))
+        return live.inspect_optimizer(value, model=_models(named))
     if _is_model(value):
         optimizer = next((other for other in named if _is_optimizer(other)), None)
         return live.inspect_model(value) if optimizer is None else live.inspect_optimizer(optimizer, model=value)
@@ -57,10 +57,6 @@ def _models(values: Iterable[Any]) -> list[Any]:
     found = {id(value): value for value in values if _is_model(value)}
     inner = {id(part) for value in found.values() for part in value.modules() if part is not value}
     return [value for key, value in found.items() if key not in inner]
-
-
-def _first(values: list[Any]) -> Any:
-    return values[0] if values else None
 
 
 def _is_model(value: Any) -> bool:

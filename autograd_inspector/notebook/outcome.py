@@ -8,12 +8,15 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.display import display
 
 from autograd_inspector.arguments import numbered, written
+from autograd_inspector.hub.kernel import add
 from autograd_inspector.notebook.options import Options
 from autograd_inspector.report import Report
 
 
 def deliver(shell: InteractiveShell, report: Report, options: Options, *, cell: int = 0) -> None:
     """Store, write and show a report. Where every cell has one, ``cell`` numbers its files."""
+    if options.quiet:
+        add(report)
     if options.store:
         shell.user_ns[options.store] = report
     html, json = (path and numbered(shell.var_expand(path), cell) for path in (options.html, options.json))
@@ -25,7 +28,7 @@ def deliver(shell: InteractiveShell, report: Report, options: Options, *, cell: 
 
 
 def show(report: Report) -> None:
-    """Display a report. Its views are made here: IPython would print a traceback of ours if one failed."""
+    """Display a report, which lists it. Its views are made here: IPython would print our traceback if one failed."""
     bundle = report._repr_mimebundle_()
     display(bundle, raw=True)
 

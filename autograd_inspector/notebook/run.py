@@ -10,6 +10,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from autograd_inspector.capture.session import Session
 from autograd_inspector.notebook.options import Options
 from autograd_inspector.notebook.outcome import say
+from autograd_inspector.notebook.shown_errors import ShownErrors
+from autograd_inspector.progress import Progress
 from autograd_inspector.report import Report, report_of
 
 
@@ -19,9 +21,11 @@ class Run:
     def __init__(self, shell: InteractiveShell, options: Options, stop: FrameType | None) -> None:
         self.options = options
         self._shell = shell
-        self._session = Session(values=options.values, stop=stop).start()
+        self._session = Session(values=options.values, stop=stop, yields=True).start()
         self._unmet = {*options.models, *options.optimizers}
+        self._shown_errors = ShownErrors(shell)
         try:
+            self._shown_errors.begin()
             self._introduce()
         except BaseException:
             self.abandon()
@@ -29,16 +33,20 @@ class Run:
 
     def report(self, error: BaseException | None) -> Report:
         """Close the capture and conclude."""
-        try:
-            self._introduce()
-        finally:
-            capture = self._session.finish(error)
+        with Progress() as progress:
+            try:
+                self._introduce()
+            finally:
+                self._shown_errors.end()
+                capture = self._session.finish(error)
+            report = report_of(capture, ignore=self.options.ignore, progress=progress)
         for name in sorted(self._unmet):
             say(f"there is no model or optimizer named {name!r}")
-        return report_of(capture, ignore=self.options.ignore)
+        return report
 
     def abandon(self) -> None:
         """Close the capture and forget it."""
+        self._shown_errors.end()
         self._session.finish()
 
     def _introduce(self) -> None:

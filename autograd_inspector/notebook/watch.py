@@ -15,6 +15,7 @@ from typing import Any
 from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
 
 from autograd_inspector.failure import failure_of
+from autograd_inspector.notebook.cell_ids import ran
 from autograd_inspector.notebook.header import header_of
 from autograd_inspector.notebook.options import Options, silent
 from autograd_inspector.notebook.outcome import deliver, say
@@ -45,6 +46,11 @@ class Watch:
         """Whether a cell runs: what IPython executes now is part of it."""
         return self._cell is not None and not self._stale()
 
+    @property
+    def inspecting(self) -> bool:
+        """Whether the cell that runs is inspected from its first line on."""
+        return self._run is not None
+
     def before(self, info: ExecutionInfo) -> None:
         """IPython's ``pre_run_cell``."""
         if self.busy():
@@ -53,6 +59,7 @@ class Watch:
         self._cell, self._thread, self.frame = info, threading.get_ident(), _cell_frame()
         count = int(self.shell.execution_count)
         self.count = count - 1 if info.store_history else count
+        ran(self.count, info.cell_id, info.raw_cell or "")
         options = header_of(info.raw_cell or "") or self.every
         if options is not None:
             _guarded(self._open, options)
@@ -67,6 +74,10 @@ class Watch:
                 _guarded(self._close, run, result)
         finally:
             self._cell = self.frame = None
+
+    def begin(self, options: Options) -> None:
+        """``%autograd_inspect on``: every cell from now on."""
+        self.every = options
 
     def stop(self) -> None:
         """``%autograd_inspect off``: no cell any more, nor the one that says so, unless its header asks."""

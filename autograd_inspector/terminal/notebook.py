@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from autograd_inspector.report import Report
-from autograd_inspector.terminal.script import Outcome
+from autograd_inspector.terminal.outcome import Outcome, ProgramError
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
-class NotebookError(Exception):
+class NotebookError(ProgramError):
     """A notebook that cannot be run here, or cannot be read."""
 
 
@@ -44,7 +44,7 @@ def run_notebook(path: Path, *, values: bool, ignore: Sequence[str]) -> Outcome:
         )
         status = _execute(client, begin)
         files = sorted((int(file.stem.rsplit("-", 1)[1]), file) for file in Path(folder).glob("report-*.json"))
-        return Outcome(status, tuple((cell, Report.from_json(file.read_text("utf-8"))) for cell, file in files))
+        return Outcome(status, tuple((cell, Report.from_json(file.read_text("utf-8"))) for cell, file in files), path)
 
 
 def _execute(client: Any, begin: str) -> int:

@@ -2,54 +2,72 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
+from typing import TypeVar
 
-from msgspec import Struct
+from autograd_inspector.terminal.outcome import INTERRUPTED, Outcome, ProgramError
 
-from autograd_inspector.inspection import inspect
-from autograd_inspector.report import Report
-
-INTERRUPTED = 130
-
-
-class Outcome(Struct, frozen=True):
-    """The program's own exit status, and its reports by cell number (0: a script has no cells)."""
-
-    status: int
-    reports: tuple[tuple[int, Report], ...] = ()
+Load = Callable[[ModuleType], CodeType]
+T = TypeVar("T")
 
 
 def run_script(path: Path, arguments: Sequence[str], *, values: bool, ignore: Sequence[str]) -> Outcome:
     """Run the script as ``__main__`` with its own arguments; its traceback is printed once."""
-    inspection = inspect(values=values, ignore=tuple(ignore))
-    status = 1
-    with _as_main(path, arguments) as module:
-        try:
-            code = compile(path.read_bytes(), str(path), "exec")
-        except (SyntaxError, ValueError) as error:
-            _print(error, path)
-            return Outcome(status)
-        try:
+
+    def load(main: ModuleType) -> CodeType:
+        main.__dict__["__file__"] = str(path)
+        return compile(path.read_bytes(), str(path), "exec")
+
+    return run(load, [str(path), *arguments], path.resolve().parent, values=values, ignore=ignore)
+
+
+def run(load: Load, argv: Sequence[str], folder: Path, *, values: bool, ignore: Sequence[str]) -> Outcome:
+    """Run what ``load`` finds for a new ``__main__``; ``folder`` is where its imports are looked for first.
+
+    ``load`` runs outside of the capture; a ProgramError of its passes through.
+    """
+    from autograd_inspector.inspection import inspect  # torch is imported only where something is run
+
+    inspection = inspect(values=values, ignore=tuple(ignore), _around=True)
+    with _as_main(argv, folder) as main:
+        status, code = _guarded(lambda: load(main))
+        if code is None:
+            return Outcome(status, (), Path(argv[0]))
+
+        def execute() -> int:
             with inspection:
-                status = _execute(code, module)
-        except KeyboardInterrupt as interrupt:
-            _print(interrupt, path)
-            status = INTERRUPTED
-        except BaseException as error:  # noqa: BLE001 - whatever ends a script ends it with a traceback
-            _print(error, path)
+                return _execute(code, main)
+
+        failed, left = _guarded(execute)
     sys.stdout.flush()
-    return Outcome(status, ((0, inspection.report),))
+    return Outcome(failed if left is None else left, ((0, inspection.report),), Path(code.co_filename))
+
+
+def _guarded(step: Callable[[], T]) -> tuple[int, T | None]:
+    """(0, what the step returns), or the exit status of its failure, which is printed, and None."""
+    try:
+        return 0, step()
+    except ProgramError:
+        raise
+    except KeyboardInterrupt as interrupt:
+        _print(interrupt)
+        return INTERRUPTED, None
+    except BaseException as error:  # noqa: BLE001 - whatever ends a program ends it with a traceback
+        _print(error)
+        return 1, None
 
 
 def _execute(code: CodeType, module: ModuleType) -> int:
-    """The script's exit status. ``sys.exit()`` is an ordinary end, not an error of the program."""
+    """The program's exit status. ``sys.exit()`` is an ordinary end, not an error of the program."""
     try:
-        exec(code, module.__dict__)  # noqa: S102 - running the user's script is the task
+        exec(code, module.__dict__)  # noqa: S102 - running the user's program is the task
     except SystemExit as leaving:
         if leaving.code is None or isinstance(leaving.code, int):
             return leaving.code or 0
@@ -59,27 +77,32 @@ def _execute(code: CodeType, module: ModuleType) -> int:
 
 
 @contextmanager
-def _as_main(path: Path, arguments: Sequence[str]) -> Iterator[ModuleType]:
-    """Make the interpreter look as after ``python path arguments``."""
+def _as_main(argv: Sequence[str], folder: Path) -> Iterator[ModuleType]:
+    """Make the interpreter look as after ``python`` with these arguments."""
     module = ModuleType("__main__")
-    module.__dict__.update(__file__=str(path), __builtins__=__builtins__)
+    module.__dict__["__builtins__"] = __builtins__
     before = sys.argv, sys.path[0], sys.modules["__main__"]
-    sys.argv = [str(path), *arguments]
-    sys.path[0] = str(path.resolve().parent)
+    home = Path.cwd()
+    sys.argv = list(argv)
+    sys.path[0] = str(folder)
     sys.modules["__main__"] = module
     try:
         yield module
     finally:
         sys.argv, sys.path[0], sys.modules["__main__"] = before
+        with suppress(OSError):  # reports go where the command was given, also when the program went elsewhere
+            os.chdir(home)
 
 
-def _print(error: BaseException, path: Path) -> None:
-    """The traceback as without us: from the script's own frame on."""
+def _print(error: BaseException) -> None:
+    """The traceback as without us: from the program's own frame on."""
     sys.stdout.flush()
-    traceback.print_exception(type(error), error, _below(error.__traceback__, str(path)))
+    traceback.print_exception(type(error), error, _below(error.__traceback__))
 
 
-def _below(found: TracebackType | None, filename: str) -> TracebackType | None:
-    while found is not None and found.tb_frame.f_code.co_filename != filename:
+def _below(found: TracebackType | None) -> TracebackType | None:
+    """Without the frames, ours and the import system's, that led to the program's first."""
+    leading = (str(Path(__file__).parent), importlib.util.__file__, "<frozen importlib")
+    while found is not None and found.tb_frame.f_code.co_filename.startswith(leading):
         found = found.tb_next
     return found

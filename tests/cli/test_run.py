@@ -26,16 +26,6 @@ def command(*arguments, cwd=None):
     )  # fmt: skip
 
 
-@pytest.fixture
-def script(tmp_path):
-    def write(text):
-        path = tmp_path / "train.py"
-        path.write_text(text)
-        return path
-
-    return write
-
-
 def test_a_healthy_script(script):
     """Exit 0; the script's own output, then the report."""
     done = command("run", script(HEALTHY + "print('done')"))
@@ -100,13 +90,13 @@ def test_the_interpreter_is_left_as_it_was(script):
 
 
 def test_files(script, tmp_path):
-    """--html and --json write the report; `show` prints a stored one as the run did."""
+    """--html and --json write the report; `show --text` prints a stored one as the run did."""
     html, json = tmp_path / "r.html", tmp_path / "r.json"
     done = command("run", "--html", html, "--json", json, script(MAKE + UNSEEN))
     assert "<html" in html.read_text()
     report = Report.from_json(json.read_text())
     assert report.findings
-    shown = command("show", json)
+    shown = command("show", "--text", json)
     assert shown.returncode == 0
     assert shown.stdout == done.stdout
 
@@ -147,6 +137,17 @@ def test_files_that_are_something_else(tmp_path, capsys):
             main(arguments)
         assert left.value.code == 2
         assert arguments[1] in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_run_as_a_module(script):
+    """`python -m autograd_inspector` is the same command, for where no script folder is on the path."""
+    path = script(f"{MAKE}{UNSEEN}\n")
+    ran = subprocess.run(
+        [sys.executable, "-m", "autograd_inspector", "run", str(path)], capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 1
+    assert "AG202" in ran.stdout
+    assert not ran.stderr
 
 
 def test_rules(capsys):
@@ -203,3 +204,46 @@ def test_without_nbclient(notebook, monkeypatch, capsys):
         main(["run", str(notebook("1"))])
     assert left.value.code == 2
     assert "pip install nbclient ipykernel" in capsys.readouterr().err.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["run", "."], ". is a folder: name a script or a notebook in it"),
+        (["run", "report.json"], "report.json is no program; to look at it: autograd-inspect show report.json"),
+        (["run", "model.pt"], "model.pt is no program; to look at it: autograd-inspect checkpoint model.pt"),
+        (["run", "-m", "train.py"], "no module named 'train.py'; did you mean -m train?"),
+        (["run"], "the following arguments are required: program"),
+        (
+            ["run", "--ignore", "AG999", "train.py"],
+            "there is no rule 'AG999'; `autograd-inspect rule --all` lists them",
+        ),
+        (["run", "--html", "nowhere/r.html", "train.py"], "cannot write nowhere/r.html: there is no folder nowhere"),
+        (["run", "--sarif", ".", "train.py"], "cannot write .: it is a folder"),
+        (["show", "model.pt"], "model.pt: no report of `autograd-inspect run --json` ("),
+    ],
+)
+def test_what_cannot_work_is_told_before_anything_runs(tmp_path, monkeypatch, capsys, arguments, said):
+    """Exit 2, and a last line that says what is wrong and what to write instead."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.py").write_text("raise AssertionError('it ran')\n")
+    for name in ("report.json", "model.pt"):
+        (tmp_path / name).write_text("{}")
+    with pytest.raises(SystemExit) as left:
+        main(arguments)
+    assert left.value.code == 2
+    assert said in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_rules_by_name(tmp_path, capsys):
+    """What a report prints beside the code can be given wherever a code can; --version says which one this is."""
+    script = tmp_path / "train.py"
+    script.write_text(f"import torch\nw = torch.ones(3, requires_grad=True)\n{UNSEEN}\n")
+    assert main(["run", "--quiet", "--ignore", "unseen-edit", str(script)]) == 0
+    assert main(["run", "--quiet", str(script)]) == 1
+    assert "1 finding: AG202 unseen-edit (train.py:" in capsys.readouterr().err
+    assert main(["rule", "unseen-edit"]) == 0
+    assert capsys.readouterr().out.startswith("AG202 unseen-edit\n")
+    with pytest.raises(SystemExit) as left:
+        main(["--version"])
+    assert left.value.code == 0

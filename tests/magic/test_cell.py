@@ -65,6 +65,34 @@ def test_one_traceback_and_the_same_exception(shell):
     assert not any("autograd_inspector/" in frame.filename for frame in frames)
 
 
+RAISES_IN_TORCH = """\
+y = w.exp()
+y.add_(1)
+y.sum().backward()"""
+
+
+def test_traceback_through_torch(shell):
+    """What torch raises is shown as without the header: neither our frames nor torch's detour to us."""
+    plain = shell.run(RAISES_IN_TORCH)
+    ran = shell.run(f"%%autograd_inspect --quiet\n{RAISES_IN_TORCH}")
+    assert [line for line in ran.out.splitlines() if line.startswith("File ")] == [
+        line for line in plain.out.splitlines() if line.startswith("File ")
+    ]
+    assert "autograd_inspector/" not in ran.out
+    assert "modified by an inplace operation" in ran.out
+
+
+def test_showing_errors_is_the_shells_own_again(shell):
+    """After the cell IPython shows errors by its own means, or by those that the cell has chosen."""
+    shell.run("%%autograd_inspect --quiet\nw * 2\n1 / 0")
+    assert "showtraceback" not in vars(shell.ip)
+    chosen = "get_ipython().showtraceback = lambda *args, **kwargs: print('shown my way')"
+    shell.run(f"%%autograd_inspect --quiet\nw * 2\n{chosen}")
+    assert "shown my way" in shell.run("1 / 0").out
+    assert "shown my way" in shell.run("%%autograd_inspect --quiet\nw * 2\n1 / 0").out
+    assert "shown my way" in shell.run("1 / 0").out
+
+
 def test_debugging_after_a_failure(shell):
     """`%debug` finds the program's frame: sys.last_value is the exception, its traceback ends in the cell."""
     shell.run("def broken(t):\n    inner = t * 2\n    raise ValueError('here')")

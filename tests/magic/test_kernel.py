@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import nbformat
 import pytest
 from nbclient import NotebookClient
@@ -60,6 +62,17 @@ def test_failing_cells_fail(execute, cell, name):
         execute(cell)
     assert caught.value.ename == name
     assert str(caught.value).count(f"{name}: ") <= 2  # nbclient itself repeats the last line
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no launcher of ranks forks here")
+def test_a_fork_of_the_kernel_does_not_speak_for_it(execute):
+    """A rank that a notebook's launcher has forked lists nothing in the panel: the sockets are the kernel's."""
+    [[output]] = execute(
+        "import os\nfrom autograd_inspector.hub.kernel import shell_in_kernel\n"
+        "if (child := os.fork()) == 0:\n    os._exit(shell_in_kernel() is not None)\n"
+        "shell_in_kernel() is not None, os.waitpid(child, 0)[1]"
+    )
+    assert output.data["text/plain"] == "(True, 0)"
 
 
 def test_one_error_output(execute):

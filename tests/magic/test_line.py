@@ -27,8 +27,17 @@ def test_bad_lines_print_usage(shell, line):
 
 
 def test_an_expression_that_raises(shell):
-    """The user's own mistake is the user's own exception."""
-    assert isinstance(shell.run("%autograd_inspect nowhere").error, NameError)
+    """A name that does not exist is one line; what an expression raises inside is the user's own exception."""
+    mistake = shell.run("%autograd_inspect nowhere").error
+    assert isinstance(mistake, UsageError)
+    assert "there is no variable 'nowhere'" in str(mistake)
+    shell.run("def broken(): return missing")
+    assert isinstance(shell.run("%autograd_inspect broken()").error, NameError)
+
+
+def test_help(shell):
+    """`--help` tells the options, as the bare line does."""
+    assert "--fail-on" in shell.run("%autograd_inspect --help").out
 
 
 def test_a_stored_report_is_shown(shell):
@@ -51,6 +60,9 @@ def test_live_objects(shell):
         assert len(report.placement.rows) == 2, line
     assert {row.name for row in report.placement.rows} == {"weight", "bias"}
     assert shell["net"].weight.grad is None
+    shell.run("head = torch.nn.Linear(1, 1); both = torch.optim.SGD([*net.parameters(), *head.parameters()], lr=1)")
+    report = shell.run("%autograd_inspect both --model net,head").value
+    assert [row.model for row in report.placement.rows] == ["net", "net", "head", "head"]
 
 
 def test_quiet_lines(shell):
@@ -110,17 +122,26 @@ def test_a_header_under_on(shell):
     assert "seen" in shell
 
 
-def test_nested_use_is_refused(shell):
-    """A capture inside an inspected cell is a typed error, and the outer report stands."""
-    from autograd_inspector.capture.session import NestedInspectionError
-
+def test_a_capture_inside_an_inspected_cell(shell):
+    """The cell runs as without us: its own capture sees the rest, and the cell's report ends there and says so."""
     ran = shell.run(
         "%%autograd_inspect --quiet --store seen\nimport autograd_inspector\ny = w * 2\n"
-        "with autograd_inspector.inspect():\n    pass"
+        "with autograd_inspector.inspect() as own:\n    y = y.exp()"
     )
-    assert isinstance(ran.error, NestedInspectionError)
-    assert shell["seen"].capture.ops[0].name == "mul"
+    assert ran.success
+    assert [op.name for op in shell["seen"].capture.ops] == ["mul"]
+    assert [op.name for op in shell["own"].report.capture.ops] == ["exp"]
+    assert any("opened a capture of its own" in note for note in shell["seen"].notes)
     assert shell.run("%%autograd_inspect --quiet\nw * 2").success
+
+
+def test_the_header_twice(shell):
+    """One line says what to leave out; the next cell is inspected as ever."""
+    ran = shell.run("%%autograd_inspect\n%%autograd_inspect\nw.exp().sum().backward()")
+    assert isinstance(ran.error, UsageError)
+    assert "leave one of the two %%autograd_inspect out" in str(ran.error)
+    assert shell.run("%%autograd_inspect --quiet --store seen\nw * 2").success
+    assert [op.name for op in shell["seen"].capture.ops] == ["mul"]
 
 
 def test_torchviz(shell):

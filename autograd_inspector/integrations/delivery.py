@@ -1,0 +1,82 @@
+"""Where the report on a training step goes: Python's logger, files, the panel; and its form for trackers."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from autograd_inspector.model.finding import SEVERITIES
+from autograd_inspector.report import Report
+from autograd_inspector.views.summary import brief, headline
+
+LOGGER = logging.getLogger("autograd_inspector")
+FORMATS = ("html", "json", "txt")
+TAG = "autograd_inspector"
+
+
+def deliver(step: int, report: Report, folder: Path, formats: tuple[str, ...]) -> str:
+    """Write the files, log what was found, list it in the panel; returns the report in a few lines."""
+    paths = [_written(report, folder, stem_of(step, report), suffix) for suffix in formats]
+    text = said_of(step, report)
+    level = logging.ERROR if report.capture.error else logging.WARNING if _grave(report) else logging.INFO
+    LOGGER.log(level, "\n".join([text, *(f"  report: {path}" for path in paths[:1])]))
+    if "IPython" in sys.modules:
+        from autograd_inspector.hub.kernel import add
+
+        add(report)
+    return text
+
+
+def said_of(step: int, report: Report) -> str:
+    """The step in one line, the findings that matter in a few lines each."""
+    raised = report.capture.error.splitlines()[:1]
+    outcome = f"step {step} raised {raised[0]}" if raised else f"step {step}"
+    whose, seen = (f"rank {report.capture.rank}, ", " of this rank") if _one_of_several(report) else ("", "")
+    unexplained = f"; no finding{seen} explains it" if raised and not _grave(report) else ""
+    return "\n".join([f"{whose}{outcome}: {headline(report)}{unexplained}", *map(brief, _grave(report))])
+
+
+def counts_of(report: Report) -> dict[str, float]:
+    """Findings by severity, as numbers that any tracker draws over the steps."""
+    return {f"{TAG}/{severity}": float(sum(f.severity == severity for f in report.findings)) for severity in SEVERITIES}
+
+
+def add_text(writers: Iterable[Any], text: str, step: int) -> None:
+    """Show the text in TensorBoard: to each writer that has SummaryWriter's ``add_text``."""
+    for writer in writers:
+        add = getattr(writer, "add_text", None)
+        if callable(add):
+            # TensorBoard reads Markdown, in which an indented line is kept as it is.
+            add(TAG, "\n".join(f"    {line}" for line in text.splitlines()), step)
+            # A step that raised may be the end of the process: a launcher kills the ranks that are left.
+            flush = getattr(writer, "flush", None)
+            if callable(flush):
+                flush()
+
+
+def stem_of(step: int, report: Report) -> str:
+    """``step-000123``, and with several ranks whose it is."""
+    rank = f"-rank{report.capture.rank}" if _one_of_several(report) else ""
+    return f"step-{step:06d}{rank}"
+
+
+def _written(report: Report, folder: Path, stem: str, suffix: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{stem}.{suffix}"
+    text = {"html": report.to_html, "json": report.to_json, "txt": report.to_text}[suffix]()
+    # Whole or not at all: when a rank fails, its launcher kills the others, whatever they are writing.
+    unfinished = path.with_name(f"{path.name}.unfinished")
+    unfinished.write_text(text, encoding="utf-8")
+    unfinished.replace(path)
+    return path
+
+
+def _grave(report: Report) -> list[Any]:
+    return [finding for finding in report.findings if finding.severity != "info"]
+
+
+def _one_of_several(report: Report) -> bool:
+    return report.capture.world_size > 1

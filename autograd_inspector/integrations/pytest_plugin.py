@@ -1,0 +1,115 @@
+"""pytest: the marker ``autograd_healthy`` and the fixture ``autograd_inspect``.
+
+pytest imports this file at every start: nothing here imports torch, or the rest of the package, before it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, nullcontext
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from autograd_inspector.inspection import inspect
+    from autograd_inspector.integrations.pytest_checks import Checks
+
+MARKER = "autograd_healthy"
+_HELP = (
+    f"{MARKER}(*, fail_on='warning', ignore=(), values=False): inspect the whole test, and fail it with the report's "
+    "text when it has a finding at least as severe as fail_on ('error' or 'warning'): what is healthy has neither"
+)
+_CHECKS: pytest.StashKey[Checks] = pytest.StashKey()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the marker known."""
+    config.addinivalue_line("markers", _HELP)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A mistyped marker would check nothing: it ends the session before any test runs, in one line."""
+    for item in items:
+        for marker in item.iter_markers(MARKER):
+            from autograd_inspector.integrations.pytest_checks import options_of
+
+            try:
+                options_of(marker.args, marker.kwargs)
+            except (TypeError, ValueError) as error:
+                raise pytest.UsageError(f"{item.nodeid}: @pytest.mark.{MARKER}: {error}") from None
+
+
+@pytest.fixture
+def autograd_inspect(request: pytest.FixtureRequest) -> Generator[Callable[..., inspect]]:
+    """Inspect parts of a test; it fails with the report's text when a part has error findings.
+
+    ::
+
+        def test_step(autograd_inspect):
+            with autograd_inspect() as inspection:
+                train_step(model, batch)
+            assert inspection.report.placement.rows
+
+    ``autograd_inspect(fail_on="warning", ignore=("AG406",), values=True)``; ``fail_on=None`` only looks. Reports are
+    checked when the test has ended, so that its own assertions come first. Any number of blocks, one after another.
+    """
+    from autograd_inspector.integrations.pytest_checks import Checks
+
+    if request.node.get_closest_marker(MARKER) is not None:
+        pytest.fail(
+            f"autograd_inspect: @pytest.mark.{MARKER} inspects the whole of this test already; use one of the two",
+            pytrace=False,
+        )
+    checks = request.node.stash[_CHECKS] = Checks()
+    yield checks.inspect
+    checks.conclude(last=True)
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Inspect a marked test, and check what was inspected once the test has passed.
+
+    In the call, not in a teardown: pytest then counts a failed test, not an error. Innermost of all wrappers, so that
+    the work of other plugins is not part of the report.
+    """
+    marker = item.get_closest_marker(MARKER)
+    if marker is not None:
+        from autograd_inspector.integrations.pytest_checks import Checks, options_of
+
+        checks = item.stash[_CHECKS] = Checks()
+        # Above this frame, which rests while the test runs, is pluggy's, which calls the test.
+        options = {"fail_on": "warning"} | options_of(marker.args, marker.kwargs)
+        block: Any = checks.inspect(**options, _above=3, _around=True)
+    elif _CHECKS in item.stash:
+        checks, block = item.stash[_CHECKS], nullcontext()
+    else:
+        return (yield)
+    try:
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(block)
+            except RuntimeError as error:  # the whole session is inspected: autograd-inspect run -m pytest
+                pytest.fail(f"@pytest.mark.{MARKER}: {error}", pytrace=False)
+            result = yield
+    except BaseException:
+        checks.dismiss()
+        raise
+    checks.conclude()
+    return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A test that failed shows what was seen of it; in pytest's summary, one line of it."""
+    report = yield
+    if _CHECKS in item.stash and call.excinfo is not None:
+        from autograd_inspector.integrations.pytest_checks import shorten
+
+        shorten(report, call.excinfo.value)
+    # An expected failure is told as skipped, and shown with -rx.
+    if _CHECKS in item.stash and (report.failed or hasattr(report, "wasxfail")):
+        report.sections += item.stash[_CHECKS].untold()
+    return report

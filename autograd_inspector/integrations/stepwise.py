@@ -1,0 +1,184 @@
+"""Which training steps are inspected, and one capture around each: what the trainers' integrations share."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypedDict
+
+from torch import nn
+from torch.optim import Optimizer
+
+from autograd_inspector.capture.placement import unwrapped
+from autograd_inspector.capture.session import InspectorWarning, Session, current
+from autograd_inspector.integrations.delivery import FORMATS, LOGGER, deliver
+from autograd_inspector.report import Report, report_of
+
+Log = Callable[[int, Report, str], None]
+"""Told the step, its report and the report in a few lines: puts them where the trainer logs."""
+
+
+class Options(TypedDict, total=False):
+    """What every integration takes.
+
+    ``first``: the first N steps of a run are inspected (1); ``every``: and every K-th (0: no further ones).
+    ``failing``: a step that raises is explained, whichever it is (True). Which step will fail is not known before, so
+    each step is captured then, and forgotten at its end, for about 0.06 ms of CPU a torch call, however large the
+    tensors are. Where that is too much, False captures only the chosen.
+    ``values``, ``ignore``: as in ``inspect()``. ``directory``: where the reports go, by default a folder beside the
+    trainer's own logs; ``formats``: any of "html", "json", "txt", or () for no file.
+    ``all_ranks``: with several ranks, rank 0 reports on the chosen steps, and another only on a step that raised there
+    and that a finding explains: a rank that only lost the connection to one that failed stays silent. True: all report.
+    """
+
+    first: int
+    every: int
+    failing: bool
+    values: bool
+    ignore: tuple[str, ...] | list[str]
+    directory: str | os.PathLike[str] | None
+    formats: tuple[str, ...] | list[str]
+    all_ranks: bool
+
+
+_KNOWN = frozenset(Options.__annotations__)
+
+
+class Stepwise:
+    """The captures of one training run. Whatever fails in here is one warning; the training goes on."""
+
+    def __init__(self, log: Log, options: Options) -> None:
+        unknown = sorted(set(options) - _KNOWN)
+        if unknown:
+            raise TypeError(f"autograd_inspector: no option is called {unknown[0]!r}; there are {sorted(_KNOWN)}")
+        wrong = sorted(set(options.get("formats", ())) - set(FORMATS))
+        if wrong:
+            raise ValueError(f"autograd_inspector: formats are {', '.join(FORMATS)}, not {wrong[0]!r}")
+        self.report: Report | None = None
+        """The report of the last step that was reported."""
+        self.step = 0
+        """Which step that was, counted from 1."""
+        self._log = log
+        self._options = options
+        self._session: Session | None = None
+        self._open = 0
+        """The step that runs."""
+        self._taken = 0
+        self._off = False
+        self._aside = False
+        """On a rank that speaks only of a failure that it can explain."""
+        self._folder = Path()
+
+    def start(self, folder: str | os.PathLike[str], *, main: bool) -> None:
+        """A run begins; ``main``: on rank 0."""
+        self.drop()
+        self._taken = 0
+        self._off = False
+        self._aside = not (main or self._options.get("all_ranks", False))
+        self._folder = Path(self._options.get("directory") or Path(folder) / "autograd-inspector")
+
+    def begin(self, step: int, models: Iterable[nn.Module], optimizers: Iterable[Any]) -> None:
+        """That step begins."""
+        self.drop()
+        self._taken += 1
+        self._open = step
+        if not self._off and (self._chosen() or self._options.get("failing", True)):
+            self._guarded(self._begin, models, optimizers)
+
+    def end(self) -> None:
+        """The step has ended well: report on it if it was chosen, else forget it."""
+        if self._session is not None and self._chosen():
+            self._guarded(self._report, None)
+        self.drop()
+
+    def failed(self, error: BaseException) -> None:
+        """An exception ends the run. One that is raised inside a step is explained; a user's interrupt is not."""
+        if self._session is not None and isinstance(error, Exception):
+            self._guarded(self._report, error)
+        self.drop()
+
+    def drop(self) -> None:
+        """Close a capture and forget it."""
+        session, self._session = self._session, None
+        if session is not None:
+            self._guarded(session.abandon)
+
+    def stop(self, why: str) -> None:
+        """Inspect nothing more of this run, and say why in one line."""
+        self._off = True
+        self.drop()
+        try:
+            warnings.warn(f"autograd_inspector: {why}; steps are not inspected", InspectorWarning, stacklevel=2)
+        except InspectorWarning as said:
+            # The program turns warnings into errors. Ours must not become one of its own.
+            LOGGER.warning(said)
+
+    @property
+    def open(self) -> bool:
+        """Whether a capture is open."""
+        return self._session is not None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if error is not None:
+            self.failed(error)
+        self.drop()
+
+    def _chosen(self) -> bool:
+        if self._aside:
+            return False
+        every = self._options.get("every", 0)
+        return self._taken <= self._options.get("first", 1) or (every > 0 and self._open % every == 0)
+
+    def _begin(self, models: Iterable[nn.Module], optimizers: Iterable[Any]) -> None:
+        if current() is not None:
+            self.stop("training runs inside a capture that is open already, which sees all of it")
+            return
+        session = Session(values=self._options.get("values", False)).start()
+        self._session = session
+        inner = map(unwrapped, optimizers)
+        session.introduce(models, [optimizer for optimizer in inner if isinstance(optimizer, Optimizer)])
+
+    def _report(self, error: Exception | None) -> None:
+        session, self._session = self._session, None
+        if session is None:
+            return
+        capture = session.finish(error)
+        self._off = self._off or bool(session.failure)
+        report = report_of(capture, ignore=tuple(self._options.get("ignore", ())))
+        if self._aside and all(finding.severity != "error" for finding in report.findings):
+            return
+        self.step, self.report = self._open, report
+        text = deliver(self.step, self.report, self._folder, tuple(self._options.get("formats", FORMATS[:2])))
+        self._log(self.step, self.report, text)
+
+    def _guarded(self, action: Callable[..., None], *args: Any) -> None:
+        try:
+            action(*args)
+        except Exception as failure:
+            if os.environ.get("AUTOGRAD_INSPECTOR_STRICT"):
+                raise
+            self.stop(f"{type(failure).__name__}: {failure}")
+
+
+class Reported:
+    """What every integration tells of the run that it follows."""
+
+    _steps: Stepwise
+
+    @property
+    def report(self) -> Report | None:
+        """The last report, None when there was none yet."""
+        return self._steps.report
+
+    @property
+    def step(self) -> int:
+        """The step of the last report."""
+        return self._steps.step

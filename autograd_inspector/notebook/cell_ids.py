@@ -1,0 +1,50 @@
+"""Which cell of the notebook ran under which execution count: how a front end finds ``In [3]``."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from autograd_inspector.model.capture import Capture
+
+_MOST = 10_000
+
+
+class Ran(NamedTuple):
+    """A cell: the notebook's own id of it, and what its text begins with."""
+
+    cell_id: str
+    first_line: str
+
+
+_cells: dict[str, Ran] = {}
+
+
+def ran(count: int, cell_id: str | None, text: str) -> None:
+    """Remember a cell; a front end that numbers none (nbclient, a terminal) has an empty id."""
+    label = f"In [{count}]"
+    _cells.pop(label, None)
+    first = next((line.strip() for line in text.splitlines() if line.strip() and not line.startswith("%%")), "")
+    _cells[label] = Ran(cell_id or "", first[:200])
+    if len(_cells) > _MOST:
+        del _cells[next(iter(_cells))]
+
+
+def runs(shell: Any) -> None:
+    """Remember the cell that runs now, where no event told of it: the message that asked for it knows its id."""
+    label = f"In [{shell.execution_count}]"
+    parent = shell.get_parent() if hasattr(shell, "get_parent") else {}
+    if label in _cells or not parent:
+        return
+    content = parent.get("content", {})
+    ran(shell.execution_count, parent.get("metadata", {}).get("cellId"), str(content.get("code", "")))
+
+
+def cell_ids(capture: Capture) -> dict[str, str]:
+    """The ids of the cells whose lines a capture knows, by their label ("In [3]")."""
+    labels = {frame.cell for site in capture.sites for frame in site.frames if frame.cell}
+    return {label: _cells[label].cell_id for label in sorted(labels & _cells.keys()) if _cells[label].cell_id}
+
+
+def first_line(label: str) -> str:
+    """What the cell of that label begins with, magics left out; "" for a file, or a cell that is not known."""
+    return _cells[label].first_line if label in _cells else ""

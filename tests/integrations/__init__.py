@@ -1,0 +1,1 @@
+"""The doors of other frameworks, with the real libraries on tiny configurations."""
