@@ -14,6 +14,8 @@ STAMPS  := .venv/.stamps
 FRONT   := labextension
 MODULES := $(FRONT)/node_modules/.package-lock.json
 STATIC  := autograd_inspector/static
+LAB     := autograd_inspector/labextension
+SOURCES := $(shell find $(FRONT)/src -name '*.ts' -o -name '*.css')
 BIN    := .venv/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --no-input install --quiet
 
@@ -21,24 +23,26 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --no-input install --
 OFFLINE := HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
 
 .DEFAULT_GOAL := help
-.PHONY: help setup widget demo lab test fuzz bench lint format clean distclean
+.PHONY: help setup widget panel demo lab tutorials test fuzz bench lint format clean distclean
 
 help:
 	@echo "make demo       run the five stories and write their reports to reports/"
 	@echo "make lab        start JupyterLab on notebooks/"
+	@echo "make tutorials  run the tutorials and save them with their outputs"
 	@echo "make test       ruff, mypy, tsc, biome and all tests"
 	@echo "make fuzz       100,000 random programs against the oracles of tests/fuzz"
 	@echo "make bench      what observing costs, beside other tools"
 	@echo "make lint       ruff, mypy, tsc and biome only"
 	@echo "make format     let ruff and biome rewrite what they can"
 	@echo "make widget     only build the widget (Node.js 20 or newer)"
-	@echo "make setup      only make .venv and the widget"
+	@echo "make panel      only build the JupyterLab extension, and bring it into .venv"
+	@echo "make setup      only make .venv, the widget and the JupyterLab extension"
 	@echo "make clean      remove caches, builds and reports"
 	@echo "make distclean  remove .venv as well"
 
 # --- the environment ---------------------------------------------------------------------------------
 
-setup: $(STAMPS)/package $(STAMPS)/graphviz widget
+setup: $(STAMPS)/package $(STAMPS)/graphviz widget panel
 
 $(STAMPS)/venv:
 	@command -v $(PYTHON) >/dev/null 2>&1 || { \
@@ -57,8 +61,8 @@ $(STAMPS)/torch: $(STAMPS)/venv constraints.txt
 	@touch $@
 
 # llms-from-scratch asks for TensorFlow and an old NumPy; its model files need only torch.
-# The widget is built before: its files are then there when pip looks for them.
-$(STAMPS)/package: $(STAMPS)/torch pyproject.toml constraints.txt | $(STATIC)/widget.js
+# The front end is built before: its files are then there when pip looks for them.
+$(STAMPS)/package: $(STAMPS)/torch pyproject.toml constraints.txt | $(STATIC)/widget.js $(LAB)/static/style.js
 	@echo "[4/5] installing autograd_inspector with the extras test, stories and lab (a few minutes the first time)"
 	@$(PIP) -c constraints.txt -e '.[test,stories,lab]'
 	@$(PIP) --no-deps --ignore-requires-python $(LLMS)
@@ -66,15 +70,29 @@ $(STAMPS)/package: $(STAMPS)/torch pyproject.toml constraints.txt | $(STATIC)/wi
 
 widget: $(STATIC)/widget.js
 
+panel: $(STAMPS)/labextension
+
+# A copy of the build: were it a link, pip would delete the build itself when it installs the package again.
+$(STAMPS)/labextension: $(LAB)/static/style.js $(STAMPS)/package install.json
+	@rm -rf .venv/share/jupyter/labextensions/autograd-inspector
+	@mkdir -p .venv/share/jupyter/labextensions
+	@cp -R $(LAB) .venv/share/jupyter/labextensions/autograd-inspector
+	@cp install.json .venv/share/jupyter/labextensions/autograd-inspector/
+	@touch $@
+
 $(MODULES): $(FRONT)/package.json $(FRONT)/package-lock.json
 	@command -v npm >/dev/null 2>&1 || { \
-		echo "error: npm not found; building the widget needs Node.js 20 or newer (an installed wheel does not)" >&2; exit 1; }
-	@echo "[3/5] installing what builds the widget"
+		echo "error: npm not found; building the front end needs Node.js 20 or newer (an installed wheel does not)" >&2; exit 1; }
+	@echo "[3/5] installing what builds the front end"
 	@cd $(FRONT) && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
-$(STATIC)/widget.js: $(MODULES) $(FRONT)/build.mjs $(shell find $(FRONT)/src -name '*.ts' -o -name '*.css')
+$(STATIC)/widget.js: $(MODULES) $(FRONT)/build.mjs $(SOURCES)
 	@cd $(FRONT) && npm run --silent build:widget
+
+$(LAB)/static/style.js: $(MODULES) $(FRONT)/tsconfig.lib.json $(SOURCES) $(wildcard $(FRONT)/style/* $(FRONT)/schema/*)
+	@cd $(FRONT) && npm run --silent build:lib && npm run --silent build:lab
+	@touch $@
 
 $(STAMPS)/graphviz: $(STAMPS)/package
 	@echo "[5/5] looking for graphviz's dot"
@@ -99,6 +117,10 @@ demo: setup
 # Jupyter refuses to run as root, the usual user in a container, unless told.
 lab: setup
 	@$(BIN)/python -m jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) notebooks
+
+# Run after a change that a report shows: the saved outputs are what people read without running anything.
+tutorials: setup
+	@$(OFFLINE) $(BIN)/python scripts/save_tutorials.py
 
 lint: setup
 	@echo "[lint 1/5] ruff check"
@@ -136,7 +158,7 @@ format: setup
 	@cd $(FRONT) && npm run --silent format
 
 clean:
-	rm -rf $(STATIC) build dist reports .pytest_cache .mypy_cache .ruff_cache .hypothesis htmlcov .coverage
+	rm -rf $(STATIC) $(LAB) $(FRONT)/lib build dist reports .pytest_cache .mypy_cache .ruff_cache .hypothesis htmlcov .coverage
 	find . \( -name .venv -o -name .git -o -name node_modules \) -prune -o -type d -name __pycache__ -print0 | xargs -0 rm -rf
 
 distclean: clean

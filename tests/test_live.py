@@ -72,6 +72,18 @@ def test_optimizer_beside_another_model_is_told():
     assert rules(inspect_optimizer(optimizer, net)) == ["AG402"]
 
 
+def test_one_optimizer_of_several_models():
+    """Each parameter has its name in its own model."""
+    encoder, head = nn.Linear(3, 4), nn.Linear(4, 1)
+    optimizer = torch.optim.SGD([*encoder.parameters(), *head.parameters()], lr=0.1)
+    report = inspect_optimizer(optimizer, [encoder, head])
+    assert report.findings == ()
+    names = [row.name for row in report.placement.rows]
+    assert names == ["encoder.weight", "encoder.bias", "head.weight", "head.bias"]
+    with pytest.raises(TypeError, match=r"expected a torch\.nn\.Module, got str"):
+        inspect_optimizer(optimizer, [encoder, "head"])
+
+
 def test_frozen_models_have_nothing_loose():
     """A parameter that requires no grad need not be in the optimizer."""
     net = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 1))

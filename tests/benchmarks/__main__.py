@@ -8,7 +8,7 @@ import warnings
 
 import torch
 
-from . import comparison, ending, placement, recording, training
+from . import comparison, ending, long, placement, recording, training, widget
 from .display import Section, console, show, summary
 from .workloads import chain, gpt2, t5
 
@@ -20,7 +20,9 @@ def main() -> None:
     """Run the benchmarks."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="shorter chains, shallower models, fewer rounds")
-    quick: bool = parser.parse_args().quick
+    parser.add_argument("--only", choices=["long", "widget"], help="one part alone")
+    arguments = parser.parse_args()
+    quick: bool = arguments.quick
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)  # CPU time of one thread is what the clock reads.
     torch.manual_seed(0)
@@ -36,12 +38,26 @@ def main() -> None:
             show(section)
         sections.extend(found)
 
+    if arguments.only == "widget":
+        for section in widget.measure(quick=quick):
+            add(section)
+        summary(sections)
+        return
+    if arguments.only == "long":
+        add(long.memory(quick=quick))
+        add(long.overhead(gpt2(quick=quick), gpt2(quick=quick, narrow=True), quick=quick))
+        summary(sections)
+        return
     add(recording.measure(quick=quick))
     add(placement.measure(quick=quick))
     model = gpt2(quick=quick)
     add(ending.measure(model, quick=quick))
     add(training.measure(model, gpt2(quick=quick, narrow=True), quick=quick))
+    add(long.memory(quick=quick))
+    add(long.overhead(model, gpt2(quick=quick, narrow=True), quick=quick))
     add(training.measure(t5(quick=quick), t5(quick=quick, narrow=True), quick=quick))
+    for section in widget.measure(quick=quick):
+        add(section)
     add(*comparison.measure((model, chain(PEER_CHAIN)), rounds=2 if quick else 3))
     summary(sections)
 

@@ -9,11 +9,10 @@ import autograd_inspector
 
 from .clock import Work, interleaved, seconds
 from .display import Aim, Row, Section, microseconds, progress
+from .machine import BARE
 from .workloads import chain
 
 AIM = 8e-6
-THERE = 1.2e-6
-"""What the bare function mode added to an op on the machine for which the aim was set."""
 
 
 class BareDispatchMode(TorchDispatchMode):
@@ -55,9 +54,9 @@ def measure(*, quick: bool) -> Section:
         rows.append(Row(name, timing.times(floor), timing.typical(floor), figure, aim))
     recorded, passed = added[inspect], added[function]
     times = f"{recorded / passed:.1f} times the bare function mode, {recorded / added[dispatch]:.1f} the dispatch mode"
-    here, scaled = microseconds(passed), microseconds(recorded / passed * THERE)
+    here, scaled = microseconds(passed), microseconds(recorded / passed * BARE)
     notes = (
         f"What is added: {times}.",
-        f"Where the aim was set the bare function mode adds {microseconds(THERE)}, here {here}. Scaled: {scaled}.",
+        f"Where the aim was set the bare function mode adds {microseconds(BARE)}, here {here}. Scaled: {scaled}.",
     )
     return Section(f"Recording {subject.name}, per op", function, tuple(rows), notes)

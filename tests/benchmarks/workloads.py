@@ -64,6 +64,12 @@ def gpt2(*, quick: bool = False, narrow: bool = False) -> Subject:
     return _language("GPT-2 small", GPT2LMHeadModel(config), config.n_layer, quick=quick)
 
 
+def language_model(layers: int) -> Subject:
+    """GPT-2 of any depth, on narrow tensors."""
+    config = GPT2Config(n_layer=layers, n_embd=24, vocab_size=64, use_cache=False)
+    return _language(f"GPT-2 of {layers} layers", GPT2LMHeadModel(config), layers, quick=False)
+
+
 def t5(*, quick: bool = False, narrow: bool = False) -> Subject:
     size = {"d_model": 16, "d_kv": 2, "d_ff": 32, "vocab_size": 64} if narrow else {}
     config = T5Config(num_layers=2 if quick else 6, decoder_start_token_id=0, **size)

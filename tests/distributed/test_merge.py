@@ -92,9 +92,9 @@ def test_what_ended_a_rank_is_a_note(merged):
 
 
 def test_a_merged_report_can_be_shown(merged, tmp_path, capsys):
-    """`show` prints what `merge --json` wrote."""
+    """`show --text` prints what `merge --json` wrote."""
     merged(("a.json", report(0, 2)), ("b.json", report(1, 2)))
-    assert main(["show", str(tmp_path / "all.out")]) == 0
+    assert main(["show", "--text", str(tmp_path / "all.out")]) == 0
     assert "ranks 0–1, each (cpu)" in capsys.readouterr().out
 
 

@@ -1,0 +1,79 @@
+"""The line that says that a capture is being analysed."""
+
+import io
+import sys
+
+import pytest
+import torch
+
+import autograd_inspector
+from autograd_inspector import progress
+
+
+class Screen(io.StringIO):
+    """A terminal, or a file."""
+
+    def __init__(self, *, terminal):
+        super().__init__()
+        self.terminal = terminal
+
+    def isatty(self):
+        return self.terminal
+
+    @property
+    def left(self):
+        """What stands on the line in the end."""
+        return self.getvalue().rpartition("\r\x1b[K")[2]
+
+
+def inspected(monkeypatch, *, terminal, patience):
+    screen = Screen(terminal=terminal)
+    monkeypatch.setattr(progress, "_PATIENCE", patience)
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.delitem(sys.modules, "IPython", raising=False)
+    with autograd_inspector.inspect() as inspection:
+        torch.ones(2, requires_grad=True).sum().backward()
+    assert inspection.report.findings == ()
+    return screen
+
+
+def test_a_slow_analysis_says_how_far_it_is_and_leaves_nothing_behind(monkeypatch):
+    """On a terminal one line is written again for each rule and erased in the end."""
+    screen = inspected(monkeypatch, terminal=True, patience=0.0)
+    assert "autograd_inspector: analysing the capture: 3 of" in screen.getvalue()
+    assert "\n" not in screen.getvalue()
+    assert screen.left == ""
+
+
+def test_a_quick_analysis_says_nothing(monkeypatch):
+    """Under half a second no line appears."""
+    assert pytest.approx(0.5) == progress._PATIENCE
+    assert inspected(monkeypatch, terminal=True, patience=0.5).getvalue() == ""
+
+
+def test_a_file_gets_no_line(monkeypatch):
+    """What could not be taken away is not written: standard error goes to a log."""
+    assert inspected(monkeypatch, terminal=False, patience=0.0).getvalue() == ""
+
+
+def test_a_notebook_has_one_output_that_is_empty_in_the_end(monkeypatch):
+    """The line is one display, updated; when the analysis is done it says nothing."""
+    pytest.importorskip("IPython")
+    from IPython.core import displaypub
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell()
+    sent = []
+
+    def publish(_self, data, metadata=None, *, transient=None, update=False, **_):
+        sent.append((data["text/plain"], update, transient["display_id"]))
+
+    monkeypatch.setattr(displaypub.DisplayPublisher, "publish", publish)
+    monkeypatch.setattr(InteractiveShell, "initialized", classmethod(lambda cls: True))
+    monkeypatch.setattr(InteractiveShell, "instance", classmethod(lambda cls, *args, **kwargs: shell))
+    line = progress._Notebook()
+    line.show("1 of 3")
+    line.show("2 of 3")
+    line.close()
+    assert [(text, update) for text, update, _ in sent] == [("1 of 3", False), ("2 of 3", True), ("", True)]
+    assert len({number for *_, number in sent}) == 1
