@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import weakref
 from collections import deque
 from collections.abc import Iterable
@@ -17,6 +18,7 @@ from autograd_inspector.model.op import Trait
 if TYPE_CHECKING:
     from autograd_inspector.capture.tape import Tape
 
+_NAN = re.compile(r"\bnan\b")
 _KEPT = 4096
 _SEARCHED = 1024
 _RECENT = 64
@@ -42,6 +44,8 @@ class Exports:
         traced = _traced(tape, entry.tensor)
         self._recent.append((_functions(tape, tape.ops[index][5]), entry.tensor, len(tape.backwards), traced))
         if isinstance(result, float):
+            if not tape.nonfinite[1] and not math.isfinite(result) and (traced or math.isnan(result)):
+                tape.nonfinite = (tape.ops[index][5], str(result))
             self._remember(result, entry.tensor, index)
         elif isinstance(result, list):
             for number in _numbers(result):
@@ -49,6 +53,12 @@ class Exports:
         elif hasattr(result, "__array_interface__"):
             self._arrays[id(result)] = (weakref.ref(result), entry.tensor)
         return index
+
+    @staticmethod
+    def shown(tape: Tape, text: str) -> None:
+        """A tensor was printed. Inf is common in what one prints (masks), and tells nothing."""
+        if not tape.nonfinite[1] and _NAN.search(text):
+            tape.nonfinite = (tape.stacks.here(), "nan")
 
     def pickled(self, tape: Tape, tensor: Tensor) -> None:
         """A tensor is being pickled: its values go, and its history stays."""

@@ -78,6 +78,8 @@ def freeze(tape: Tape, modules: Modules, history: History, *, seconds: float, er
         history=history,
         error=error,
         error_site=tape.error_site,
+        nonfinite=tape.nonfinite,
+        values_read=bool(tape.values),
         notes=tuple(tape.notes),
         seconds=seconds,
         torch_version=str(torch.__version__),

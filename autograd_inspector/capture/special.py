@@ -53,8 +53,6 @@ _QUESTIONS = [
     "storage_type",
     "__len__",
     "__hash__",
-    "__repr__",
-    "__format__",
     "__dir__",
     "retain_grad",
     "_is_view",
@@ -240,6 +238,10 @@ def _export(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[s
     return result
 
 
+def _shown(recorder: Recorder, _args: tuple[Any, ...], text: Any) -> None:
+    recorder.tape.exports.shown(recorder.tape, str(text))
+
+
 def _from_python(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tape = recorder.tape
     before = len(tape.ops)
@@ -294,6 +296,7 @@ def _specials() -> dict[Any, Handler]:
     table[Tensor.register_hook] = _after(hooks.registered)
     table[Tensor.register_post_accumulate_grad_hook] = _after(hooks.registered_post)
     table |= dict.fromkeys(EXPORTS, _export)
+    table |= dict.fromkeys([Tensor.__repr__, Tensor.__format__], _after(_shown))
     table |= dict.fromkeys(_STATISTICS, _normalise)
     table |= dict.fromkeys(FROM_PYTHON, _from_python)
     table |= dict.fromkeys([getattr(torch, name) for name in _LIKE], _shape_only)

@@ -91,6 +91,8 @@ class Tape:
     """(site, text) of the exception that left an optimizer step, inside which nothing is recorded."""
     error_site: int = -1
     """Where the exception that ended the capture was raised."""
+    nonfinite: tuple[int, str] = (-1, "")
+    """(site, number) of the first NaN or Inf that the program took out of torch itself."""
     closed: bool = False
     """Nothing is recorded any more: the capture ended, its own failure ended it, or this is a forked child."""
     mode: object = None

@@ -76,6 +76,10 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     error: str = ""
     error_site: int = -1
     """Where the program raised it; -1: outside of the user's own code, or it did not."""
+    nonfinite: tuple[int, str] = (-1, "")
+    """(site, number) of the first NaN or Inf that left torch as a plain number (``loss.item()``)."""
+    values_read: bool = False
+    """Tensor values were opted in."""
     stopped: str = ""
     """Why the inspector itself stopped recording before the end: what came after is not in the capture."""
     notes: tuple[str, ...] = ()

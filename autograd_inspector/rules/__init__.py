@@ -41,6 +41,7 @@ from autograd_inspector.rules import (  # noqa: F401 - importing a family enters
 from autograd_inspector.rules.catalogue import CATALOGUE, Facts, Rule
 from autograd_inspector.rules.causes import merged, unignored
 from autograd_inspector.rules.order import ordered
+from autograd_inspector.rules.unread import unread
 
 __all__ = ["CATALOGUE", "Rule", "findings_of", "unignored"]
 
@@ -48,7 +49,7 @@ __all__ = ["CATALOGUE", "Rule", "findings_of", "unignored"]
 def findings_of(
     capture: Capture, progress: Callable[[int, int], None] | None = None
 ) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
-    """(findings, the one to fix first at the top; notes about rules that failed).
+    """(findings, the one to fix first at the top; notes about rules that failed, and what would show more).
 
     ``progress`` is told before each rule how many have looked at the capture, and of how many.
 
@@ -66,4 +67,4 @@ def findings_of(
             if os.environ.get("AUTOGRAD_INSPECTOR_STRICT"):
                 raise
             notes.append(f"rule {code} failed on this capture: {type(failure).__name__}: {failure}")
-    return tuple(merged(ordered(capture, found))), tuple(notes)
+    return tuple(merged(ordered(capture, found))), (*unread(capture), *notes)

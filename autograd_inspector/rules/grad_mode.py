@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
-from autograd_inspector.model.op import Region
+from autograd_inspector.model.op import Op, Region
 from autograd_inspector.rules.catalogue import Facts, rule, unique
 from autograd_inspector.rules.cut_findings import caused_by, cut_finding, outcome
 from autograd_inspector.rules.cutting import Severed
-from autograd_inspector.rules.quoting import uncommented
+from autograd_inspector.rules.quoting import in_place, uncommented
 
 
 @rule("AG102", "no-grad-region")
@@ -50,6 +50,7 @@ def region_finding(facts: Facts, code: str, cut: Severed, region: Region) -> Fin
     """A finding about what was computed in one region of grad mode."""
     op = cut.ops[0]
     why, fix, first = _switch(facts, cut, region)
+    fix = _updated(facts, op) or fix
     return cut_finding(
         facts,
         code,
@@ -58,6 +59,15 @@ def region_finding(facts: Facts, code: str, cut: Severed, region: Region) -> Fin
         fix,
         unique([*first, *facts.chain(op.site, "computed here")]),
     )
+
+
+def _updated(facts: Facts, op: Op) -> str:
+    """What to do about a leaf's update by hand that made another tensor of it (`w = w - lr * w.grad`)."""
+    place, tensors = facts.capture.place(op.site), facts.capture.tensors
+    shapes = [tensors[t].shape for t in op.outputs]
+    leaves = [t for t in op.inputs if tensors[t].leaf and tensors[t].requires_grad and [tensors[t].shape] == shapes]
+    instead = in_place(place.source) if place is not None and leaves and not op.writes else ""
+    return instead and f"Update in place: `{instead}`, so that {facts.name(leaves[0])} stays the leaf that learns."
 
 
 def _switch(facts: Facts, cut: Severed, region: Region) -> tuple[str, str, tuple[Location, ...]]:

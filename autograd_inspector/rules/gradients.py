@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 from autograd_inspector.model.event import GradRead
 from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.op import Op
 from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
+from autograd_inspector.rules.quoting import in_place
 from autograd_inspector.rules.receivers import read_of
 
 _NON_LEAF = "can't optimize a non-leaf Tensor"
@@ -73,8 +75,8 @@ def _finding(facts: Facts, reads: list[GradRead]) -> Finding:
             f"Make {name} with its final dtype and device and call requires_grad_() last; update it in place under "
             "torch.no_grad() instead of assigning an expression to it."
             if made.name in _CONVERSIONS
-            else f"Update {name} in place under torch.no_grad() (`{name}.mul_(...)`), so that it stays the leaf that "
-            "backward and the optimizer know."
+            else f"Update {name} in place under torch.no_grad() (`{_in_place(facts, made, name)}`), so that it stays the "
+            "leaf that backward and the optimizer know."
         )
     return Finding(
         "AG302",
@@ -91,6 +93,11 @@ def _finding(facts: Facts, reads: list[GradRead]) -> Finding:
         tuple(dict.fromkeys(_called(facts, t, reads) for t in tensors)),
         ops=(made.index,) if made is not None else (),
     )
+
+
+def _in_place(facts: Facts, made: Op, name: str) -> str:
+    place = facts.capture.place(made.site)
+    return (in_place(place.source) if place is not None else "") or f"{name}.mul_(...)"
 
 
 def _called(facts: Facts, tensor: int, reads: list[GradRead]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Finding
+from autograd_inspector.rules.by_hand import added_up, without_effect
 from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
 from autograd_inspector.rules.clearing import cleared_before, renewed, wasted
 from autograd_inspector.rules.clipping import misplaced_clipping
@@ -50,6 +51,8 @@ def gradient_protocol(facts: Facts) -> Iterator[Finding]:
     yield from misplaced_clipping(facts)
     yield from scaled_gradients(facts)
     yield from too_early_or_late(facts)
+    yield from without_effect(facts)
+    yield from added_up(facts)
 
 
 def _judged(facts: Facts, number: int, step: Step) -> Iterator[tuple[str, Finding]]:

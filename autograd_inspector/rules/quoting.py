@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import tokenize
+
+_AUGMENTED = {ast.Add: "+=", ast.Sub: "-=", ast.Mult: "*=", ast.Div: "/="}
 
 
 def uncommented(source: str) -> str:
@@ -15,3 +18,17 @@ def uncommented(source: str) -> str:
     except (tokenize.TokenError, SyntaxError):
         pass  # A line is not a program: what came before the comment has been read.
     return source.strip()
+
+
+def in_place(source: str) -> str:
+    """``w -= lr * g`` for a line that reads ``w = w - lr * g``; "" for a line of any other form."""
+    try:
+        body = ast.parse(uncommented(source)).body
+    except (SyntaxError, ValueError):
+        return ""
+    match body:
+        case [ast.Assign(targets=[target], value=ast.BinOp(left=left, op=op, right=right))] if type(
+            op
+        ) in _AUGMENTED and ast.unparse(target) == ast.unparse(left):
+            return f"{ast.unparse(target)} {_AUGMENTED[type(op)]} {ast.unparse(right)}"
+    return ""

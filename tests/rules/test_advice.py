@@ -11,7 +11,7 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 import autograd_inspector
-from autograd_inspector.rules.quoting import uncommented
+from autograd_inspector.rules.quoting import in_place, uncommented
 
 from .programs import alarms, diagnosed, inspected, line_of, summary, trained
 from .twins import calm
@@ -127,6 +127,47 @@ class Extractor:
 
     def _extract(self, x):
         return self.net(x)
+
+
+@pytest.mark.parametrize(
+    ("line", "instead"),
+    [
+        ("w = w - 0.1 * w.grad  # by hand", "w -= 0.1 * w.grad"),
+        ("self.w[0] = self.w[0] + step", "self.w[0] += step"),
+        ("w = w * (a + b)", "w *= a + b"),
+        ("w = w - a - b", ""),
+        ("w = v - a", ""),
+        ("a = w = w - 1", ""),
+        ("for p in net: p = p - 1", ""),
+        ("w = w -", ""),
+        ("w = w @ v", ""),
+    ],
+)
+def test_the_in_place_form_of_a_line(line, instead):
+    """It means the same as the line; a line that has none gets none."""
+    assert in_place(line) == instead
+
+
+def test_a_weight_that_was_replaced_by_its_update():
+    """Whatever the error that follows, the advice is the program's own statement, in place."""
+
+    def unrecorded():
+        w = torch.zeros(4, 2, requires_grad=True)
+        for _ in range(2):
+            F.cross_entropy(X @ w, Y).backward()
+            with torch.no_grad():
+                w = w - 0.1 * w.grad
+
+    def recorded():
+        w = torch.zeros(4, 2, requires_grad=True)
+        for _ in range(2):
+            F.cross_entropy(X @ w, Y).backward()
+            w = w - 0.1 * w.grad
+
+    finding = diagnosed(unrecorded, "AG102", "torch.no_grad()", "w", severity="error")
+    assert "`w -= 0.1 * w.grad`" in finding.fix
+    finding = diagnosed(recorded, "AG302", "w = w", "w", severity="error")
+    assert "`w -= 0.1 * w.grad`" in finding.fix
 
 
 def test_a_function_that_was_wrapped():
