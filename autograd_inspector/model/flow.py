@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from autograd_inspector.model.capture import Capture
-from autograd_inspector.model.cuts import cause_of, severs
+from autograd_inspector.model.cuts import cause_of, returned, severs
 from autograd_inspector.model.graph import Cause, EdgeKind
 from autograd_inspector.model.joined import Joined
 from autograd_inspector.model.op import Op, Trait, Write
@@ -38,6 +38,7 @@ class Flow:
         self._producer: list[int] = [-1] * len(tensors)
         self._writer: dict[int, int] = {}
         self._inner: list[Op] = []
+        self._returned = returned(capture)
         self._changes = sorted(capture.leaf_changes, key=lambda change: change.at, reverse=True)
 
     def run(self) -> None:
@@ -89,7 +90,7 @@ class Flow:
         carries = alive and not traits & _CUT and not unrecorded
         if carries and not function and not op.writes:
             carries = any(map(requires.__getitem__, outputs))
-        if traits & _CUT and severs(op, self.capture):
+        if traits & _CUT and severs(op, self.capture, self._returned):
             self._sever(op, sources, node)
         else:
             self._read(op, sources, node, inferred=carries and not self._walked(index))

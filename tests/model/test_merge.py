@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 import torch
 from torch import nn
@@ -111,6 +113,41 @@ def test_each_way_to_lose_gradient_has_its_cause(cut, cause):
     with autograd_inspector.inspect() as inspection:
         (cut(w * 3.3) * w).sum().backward()
     assert cause in {e.cause for e in inspection.report.graph.severed if e.live}
+
+
+def test_a_number_for_the_log_is_no_cut():
+    """A value that left torch and never came back lost nobody's gradient: the edge to it carries data."""
+    w = torch.ones(2, requires_grad=True)
+    with autograd_inspector.inspect() as inspection:
+        loss = (w * 3).sum()
+        loss.backward()
+        print(loss.item(), loss.detach().numpy())
+    graph = inspection.report.graph
+    assert {edge.cause for edge in graph.severed} == {"detached"}
+    assert [edge.kind for edge in edges_into(graph, "item").values()] == ["data"]
+
+
+def test_a_number_that_may_have_come_back_is_a_cut():
+    """Where it was taken out is where gradient was lost: when it was used again, and when the program then failed."""
+
+    def used(loss):
+        return loss * loss.item()
+
+    def rewrapped(loss):
+        return loss + torch.tensor(loss.item() * 2)
+
+    def failed(loss):
+        return 2 * float(loss)
+
+    for way in (used, rewrapped, failed):
+        w = torch.ones(2, requires_grad=True)
+        inspection = autograd_inspector.inspect()
+        with contextlib.suppress(AttributeError), inspection:
+            way((w * 3.3).sum()).backward()
+        graph = inspection.report.graph
+        assert ("left torch", "__float__" if way is failed else "item") in {
+            (edge.cause, graph.nodes[edge.target].name) for edge in graph.severed
+        }, way.__name__
 
 
 def test_inference_mode_is_a_cause_of_its_own():
