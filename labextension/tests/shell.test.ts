@@ -106,6 +106,23 @@ test("tools act on the picture", () => {
   expect(fake.view.path).toHaveBeenLastCalledWith(3);
 });
 
+test("the button that hides the filters in a sidebar tells how many are in force", () => {
+  const fake = show("broken");
+  const opener = named(fake.el, "Filters");
+  expect(opener.getAttribute("aria-expanded")).toBe("false");
+  opener.click();
+  expect(opener.getAttribute("aria-expanded")).toBe("true");
+  named(fake.el, "Only the problem").click();
+  named(fake.el, "Parameters").click();
+  expect(opener.textContent).toBe("Filters (2)");
+  opener.click();
+  expect(opener.getAttribute("aria-expanded")).toBe("false");
+  expect(opener.textContent).toBe("Filters (2)");
+  named(fake.el, "Only the problem").click();
+  named(fake.el, "Parameters").click();
+  expect(opener.textContent).toBe("Filters");
+});
+
 test("search finds nodes by name, line and rule; Enter goes from one to the next", () => {
   const fake = show("broken");
   const input = named(fake.el, "Search the graph") as HTMLInputElement;

@@ -81,6 +81,23 @@ def test_a_click_shows_the_same_widget(panel, spoiled):
         expect(there.locator(pressed)).to_have_attribute("data-node", number)
 
 
+def test_the_tools_leave_the_picture_room(panel, spoiled):
+    """In a sidebar the tools take two rows: the filters lie behind a button that counts those in force."""
+    spoiled.click()
+    panel.widget.wait_for()
+    tools = panel.widget.get_by_role("toolbar", name="Graph")
+    problem = tools.get_by_role("button", name="Only the problem")
+    assert tools.bounding_box()["height"] < 80
+    expect(problem).to_be_hidden()
+    opener = tools.get_by_role("button", name="Filters")
+    opener.click()
+    problem.click()
+    opener.click()
+    expect(problem).to_be_hidden()
+    expect(opener).to_have_text("Filters (1)")
+    assert panel.widget.locator("[data-node]").count() > 1
+
+
 def test_rename_and_back(panel, trained):
     """A name of the user's own stands first, with the cell behind; an empty one gives the cell's again."""
     panel.choose(trained, "Rename")

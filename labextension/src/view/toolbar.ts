@@ -7,10 +7,34 @@ import { type Context, label } from "./context";
 import { button, el, toggle } from "./dom";
 
 export function toolbar(context: Context, view: GraphView, more: HTMLElement): HTMLElement {
-  const filter: Filter = {};
   const depths = [1, 2, 3].map((depth) =>
-    button(depth, () => view.expandTo(depth), { "aria-label": `Expand to depth ${depth}` }),
+    button(depth, () => view.expandTo(depth), {
+      "aria-label": `Expand to depth ${depth}`,
+      title: `Expand to depth ${depth}`,
+    }),
   );
+  const group = filters(context, view);
+  return el(
+    "div",
+    { class: "ai-toolbar", role: "toolbar", "aria-label": "Graph" },
+    ...search(context, view),
+    toggle("Outline", (on) => view.outline(on)),
+    el(
+      "span",
+      { class: "ai-depths" },
+      el("span", { class: "ai-quiet" }, "Depth"),
+      ...depths,
+      button("All", () => view.expandAll(), { "aria-label": "Expand all" }),
+    ),
+    unfolding(group),
+    group,
+    more,
+  );
+}
+
+function filters(context: Context, view: GraphView): HTMLElement {
+  const filter: Filter = {};
+  const change = (wanted: Filter) => view.filter(Object.assign(filter, wanted));
   const way = toggle("Gradient path", (on) =>
     view.path(on ? (context.selection.ids[0] ?? null) : null),
   );
@@ -18,19 +42,30 @@ export function toolbar(context: Context, view: GraphView, more: HTMLElement): H
     if (way.getAttribute("aria-pressed") === "true") view.path(ids[0] ?? null);
   });
   return el(
-    "div",
-    { class: "ai-toolbar", role: "toolbar", "aria-label": "Graph" },
-    ...search(context, view),
-    toggle("Outline", (on) => view.outline(on)),
-    el("span", { class: "ai-depths" }, el("span", { class: "ai-quiet" }, "Depth"), ...depths),
-    button("All", () => view.expandAll(), { "aria-label": "Expand all" }),
-    toggle("Only the problem", (on) => view.filter(Object.assign(filter, { problems: on }))),
-    toggle("Parameters", (on) => view.filter(Object.assign(filter, { parameters: on }))),
-    choice(context, "device", (device) => view.filter(Object.assign(filter, { device }))),
-    choice(context, "dtype", (dtype) => view.filter(Object.assign(filter, { dtype }))),
+    "span",
+    { class: "ai-filters" },
+    toggle("Only the problem", (on) => change({ problems: on })),
+    toggle("Parameters", (on) => change({ parameters: on })),
+    choice(context, "device", (device) => change({ device })),
+    choice(context, "dtype", (dtype) => change({ dtype })),
     way,
-    more,
   );
+}
+
+/** Where there is no room for the filters (a sidebar), they lie behind a button that tells how many are in force. */
+function unfolding(group: HTMLElement): HTMLButtonElement {
+  const opener = button(
+    "Filters",
+    () => opener.setAttribute("aria-expanded", String(group.classList.toggle("ai-open"))),
+    { class: "ai-filters-opener", "aria-expanded": "false" },
+  );
+  const tell = () => {
+    const pressed = group.querySelectorAll('[aria-pressed="true"]').length;
+    const chosen = [...group.querySelectorAll("select")].filter((select) => select.value).length;
+    opener.textContent = pressed + chosen ? `Filters (${pressed + chosen})` : "Filters";
+  };
+  for (const event of ["click", "change"]) group.addEventListener(event, tell);
+  return opener;
 }
 
 function search(context: Context, view: GraphView): HTMLElement[] {
