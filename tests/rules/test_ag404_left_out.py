@@ -234,6 +234,7 @@ def test_bare_parameter_that_nobody_steps():
             if by_hand:
                 with torch.no_grad():
                     temperature -= 0.1 * temperature.grad
+                temperature.grad = None
 
     diagnosed(
         lambda: program(own=False), "AG404", "torch.optim.SGD([", "temperature", severity="warning", where=program
