@@ -95,10 +95,15 @@ class Regions:
         traits = self.tape.traits
         api = "backward" if traits & int(Trait.BACKWARD) else "C++ code"
         api = "custom Function" if traits & int(Trait.INNER) else api
-        known = self._switched.get((mode, api))
+        wrapper = _wrapper_above(sys._getframe(1), mode) if api == "C++ code" else None
+        key = api if wrapper is None else f"{id(_under(wrapper))}"
+        known = self._switched.get((mode, key))
         if known is None:
-            self._begin(mode, api, None, "" if api == "C++ code" else "torch.autograd")
-            self._switched[mode, api] = self.tape.region
+            if wrapper is not None:  # A decorated optimizer step, unrecorded, called the program back: its closure.
+                self._begin(mode, f"torch.{_kind(*mode)}()", wrapper, site=self.tape.stacks.at(wrapper))
+            else:
+                self._begin(mode, api, None, "" if api == "C++ code" else "torch.autograd")
+            self._switched[mode, key] = self.tape.region
         else:
             self.tape.region, self.mode = known, mode
 
@@ -115,10 +120,12 @@ class Regions:
                 self.tape.region, self.mode = region, mode
                 del self._stack[depth:]
 
-    def _begin(self, mode: tuple[bool, bool], api: str, frame: FrameType | None, library: str = "") -> None:
+    def _begin(
+        self, mode: tuple[bool, bool], api: str, frame: FrameType | None, library: str = "", site: int = -1
+    ) -> None:
         tape = self.tape
         decorated = _decorated(frame)
-        site = tape.stacks.here(2)
+        site = site if site >= 0 else tape.stacks.here(2)
         self.mode = mode
         tape.region = len(tape.regions)
         tape.regions.append(
@@ -158,11 +165,28 @@ def _decorated(frame: FrameType | None) -> CodeType | None:
     for _ in range(6):
         if frame is None:
             return None
-        # By its file and what it closes over, for its name is that of the decorator from torch 2.14 on.
-        if frame.f_code.co_filename == _WRAPPERS and "func" in frame.f_code.co_freevars:
-            # A frame of torch's own wrapper, never the user's: reading its locals keeps nothing of the program alive.
-            func: Any = frame.f_locals.get("func")
-            return getattr(inspect.unwrap(func), "__code__", None) if callable(func) else None
+        if _wraps(frame):
+            return _under(frame)
+        frame = frame.f_back
+    return None
+
+
+def _wraps(frame: FrameType) -> bool:
+    """By its file and what it closes over, for its name is that of the decorator from torch 2.14 on."""
+    return frame.f_code.co_filename == _WRAPPERS and "func" in frame.f_code.co_freevars
+
+
+def _under(wrapper: FrameType) -> CodeType | None:
+    # A frame of torch's own wrapper, never the user's: reading its locals keeps nothing of the program alive.
+    func: Any = wrapper.f_locals.get("func")
+    return getattr(inspect.unwrap(func), "__code__", None) if callable(func) else None
+
+
+def _wrapper_above(frame: FrameType | None, mode: tuple[bool, bool]) -> FrameType | None:
+    """The innermost running ``@torch.no_grad()`` wrapper of a function of the user's, where that mode is off."""
+    while frame is not None and _kind(*mode) != "enabled":
+        if _wraps(frame):
+            return frame if _is_users(_under(frame)) else None
         frame = frame.f_back
     return None
 

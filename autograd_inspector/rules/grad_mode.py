@@ -79,7 +79,7 @@ def _switch(facts: Facts, cut: Severed, region: Region) -> tuple[str, str, tuple
         fix = "Call torch.set_grad_enabled(True) first, and switch it off with `with torch.no_grad():` only."
         return f"{mode} when the capture began", fix, ()
     if region.decorated:
-        return _decorated(facts, region, api)
+        return _decorated(facts, region, api, facts.capture.site(cut.ops[0].site))
     first = facts.chain(region.site, "inference mode entered here" if inference else "grad mode switched off here")
     fix = f"Move the computation out of the `{api}` block."
     place = facts.capture.place(region.site)
@@ -120,7 +120,9 @@ def _short(function: str) -> str:
     return function.rsplit("<locals>.", 1)[-1]
 
 
-def _decorated(facts: Facts, region: Region, api: str) -> tuple[str, str, tuple[Location, ...]]:
+def _decorated(
+    facts: Facts, region: Region, api: str, frames: tuple[Location, ...]
+) -> tuple[str, str, tuple[Location, ...]]:
     function = _short(region.decorated)
     called = facts.chain(region.site, "called here")
     definition = facts.capture.site(region.definition)
@@ -135,4 +137,6 @@ def _decorated(facts: Facts, region: Region, api: str) -> tuple[str, str, tuple[
         fix = f"Call `{function}` itself, unwrapped, where gradient has to flow."
         return f"`{function}` was wrapped in {api}", fix, (*where, *called)
     fix = f"Take the decorator off `{function}`, or do not call it where gradient has to flow."
+    if any("closure(" in frame.source and frame.function == region.decorated for frame in frames):
+        fix = f"Let `{function}` call its closure under `with torch.enable_grad():`, as the steps of torch.optim do."
     return f"`{function}` is decorated with {api}", fix, (*facts.chain(region.definition, "decorator"), *called)

@@ -27,6 +27,17 @@ class Leaves:
             found |= self._leaves(source, back=back)
         return tuple(tensor for tensor, bit in self._bits.items() if found >> bit & 1)
 
+    def of(self, tensor: int, before: int) -> tuple[int, ...]:
+        """The leaves that gradient arrives at from a tensor, as it was before that op; the tensor itself, if it is one."""
+        record = self.capture.tensors[tensor]
+        if record.leaf and record.requires_grad:
+            return (tensor,)
+        found = 0
+        for producer in self.flow.producers(tensor, before):
+            if not is_cut(self.capture, self.capture.ops[producer], tensor):
+                found |= self._leaves(producer, back=False)
+        return tuple(leaf for leaf, bit in self._bits.items() if found >> bit & 1)
+
     def _leaves(self, start: int, *, back: bool) -> int:
         """The leaves above an op, its own inputs included; iterative, for a chain may be as long as the program."""
         ops, known = self.capture.ops, self._above

@@ -11,6 +11,7 @@ from autograd_inspector.model.dataflow import DataFlow
 from autograd_inspector.model.op import Op, Trait, Write
 from autograd_inspector.model.placement import OptimizerRecord
 from autograd_inspector.rules.cutting import DETACHING, REWRAPPING
+from autograd_inspector.rules.leading import leading
 
 WritesTo = Callable[[int, int, int, int], Iterable[tuple[Op, Write]]]
 
@@ -43,6 +44,10 @@ def loose_of(capture: Capture, writes_to: WritesTo, flow: DataFlow) -> Loose | N
     reached = _reached(capture, start)
     trainable = {t for group in optimizer.parameters for t in group if capture.tensors[t].requires_grad}
     orphans = tuple(t for t in sorted(trainable - reached) if not _owned(capture, t, start))
+    if orphans:  # What the loss was computed from, cut off or not, is the program's still.
+        runs = [run for run in capture.backwards if run.api == "backward" and not run.error and run.start > start]
+        led = leading(capture, flow, runs, start)
+        orphans = tuple(t for t in orphans if t not in led)
     found = [
         t
         for t in sorted(reached - held)

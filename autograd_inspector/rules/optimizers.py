@@ -9,6 +9,7 @@ from autograd_inspector.model.location import Location
 from autograd_inspector.model.placement import OptimizerRecord
 from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
 from autograd_inspector.rules.given_nothing import given_nothing
+from autograd_inspector.rules.idle import bare, held_by, is_idle
 from autograd_inspector.rules.loose import Loose
 from autograd_inspector.rules.origins import birthplace, born_after
 from autograd_inspector.rules.pasted import group_added, remade
@@ -45,6 +46,8 @@ def not_in_optimizer(facts: Facts) -> Iterator[Finding]:
     yield from given_nothing(facts)
     loose = facts.loose
     if loose is None or _replaced(facts, loose) or facts.unwanted or set(loose.parameters) <= facts.unregistered:
+        return
+    if _cut_off(facts, loose.optimizer) or _wants_grad(facts, loose.optimizer):
         return
     late = [t for t in loose.parameters if born_after(facts, t, loose.optimizer)]
     early = [t for t in loose.parameters if t not in late]
@@ -131,6 +134,18 @@ def _given_inputs(facts: Facts, optimizer: OptimizerRecord) -> bool:
     """Whether it steps bare tensors alone, and backward reaches them: an image, a prompt, a perturbation is learnt."""
     held = {t for group in optimizer.parameters for t in group}
     return held <= facts.reached and not any(facts.capture.tensors[t].names for t in held)
+
+
+def _cut_off(facts: Facts, optimizer: OptimizerRecord) -> bool:
+    """Whether a cut explains why nothing that it holds gets a gradient: it holds the right parameters, then."""
+    told = {tensor for cut in facts.severed for tensor in cut.parameters}
+    held = {t for group in optimizer.parameters for t in group if facts.capture.tensors[t].requires_grad}
+    return bool(held) and held <= told
+
+
+def _wants_grad(facts: Facts, optimizer: OptimizerRecord) -> bool:
+    """Whether it was given an image, a prompt, that does not require grad: AG106 says so."""
+    return bare(facts, held_by(optimizer)) and is_idle(facts, optimizer)
 
 
 def _lost(count: int, *, bare: bool) -> str:

@@ -116,7 +116,17 @@ def _intended(capture: Capture, cut: Severed) -> bool:
     place = capture.place(first.site)
     if place is not None and "deepcopy" in place.source:
         return True
+    if all(op.name in DETACHING and _only_loaded(capture, op) for op in cut.ops):
+        return True  # state_dict() of one model, loaded into another.
     return all(op.writes and all(capture.tensors[w.tensor].kind in _STATE for w in op.writes) for op in cut.ops)
+
+
+def _only_loaded(capture: Capture, op: Op) -> bool:
+    """Whether all that an op returned was copied into the state of modules."""
+    readers = [capture.ops[at] for tensor in op.outputs for at in capture.readers.get(tensor, ()) if at > op.index]
+    return bool(readers) and all(
+        reader.writes and all(capture.tensors[w.tensor].kind in _STATE for w in reader.writes) for reader in readers
+    )
 
 
 def _behind_failure(capture: Capture, flow: DataFlow, run: Backward, meant: frozenset[int]) -> Iterator[Severed]:

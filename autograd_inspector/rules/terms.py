@@ -17,7 +17,7 @@ from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.rules.cutting import Cause, Severed, differentiable, is_cut
 from autograd_inspector.rules.leaves import Leaves
 from autograd_inspector.rules.numbers import numbers_in
-from autograd_inspector.rules.severed import gathered, place_of
+from autograd_inspector.rules.severed import gathered, place_of, stepped_with
 
 _SUMS = {"add", "add_", "sub", "sub_", "rsub", "__radd__", "__rsub__", "__iadd__", "__isub__", "stack", "cat"}
 _SCALES = {"mul", "mul_", "__rmul__", "div", "div_", "true_divide", "neg", "to", "float", "squeeze", "view", "reshape"}
@@ -35,7 +35,7 @@ def constant_terms(capture: Capture, flow: DataFlow, meant: frozenset[int]) -> t
     terms: list[list[Term]] = []
     since = [0, *(run.end for run in runs)]
     for run, start in zip(runs, since, strict=False):
-        terms.append(list(_terms(capture, flow, run, start)))
+        terms.append(list(_terms(capture, leaves, run, start, meant)))
     # What was computed once, and is added in every step, is a constant by intention.
     uses = Counter(tensor for found in terms for tensor in {tensor for _, tensor in found})
     told: dict[tuple[Cause, str, int], Severed] = {}
@@ -71,10 +71,12 @@ def _as_tensors(
     terms: list[Term],
     meant: frozenset[int],
 ) -> Iterator[Severed]:
+    # A penalty on samples of a generator is the critic's alone: of what is stepped by others nobody expects it.
+    own = {tensor for held in stepped_with(capture, run) for tensor in held} or meant
     cuts = {}
     for above, through in flow.upstream([(tensor, op.index) for op, tensor in terms]):
         if above.index >= since and is_cut(capture, above, through):
-            lost = tuple(t for t in leaves.above(above) if t in meant)
+            lost = tuple(t for t in leaves.above(above) if t in meant and t in own)
             if lost:
                 cuts[above, through] = lost
     for cut in gathered(capture, cuts, run, fatal=False):
@@ -87,8 +89,17 @@ def _leads(flow: DataFlow, op: Op, tensor: int, cut: Severed) -> bool:
     return any(above.index in members for above, _ in flow.upstream([(tensor, op.index)]))
 
 
-def _terms(capture: Capture, flow: DataFlow, run: Backward, since: int) -> Iterator[Term]:
+def _terms(capture: Capture, leaves: Leaves, run: Backward, since: int, meant: frozenset[int]) -> Iterator[Term]:
     """Walk down the sums of one-element tensors that end in the loss."""
+    flow = leaves.flow
+
+    def constant(tensor: int, at: int) -> bool:
+        """For what is meant to learn: a residual may still follow the coordinates that it is taken at."""
+        if not capture.tensors[tensor].requires_grad:
+            return True
+        found = leaves.of(tensor, at)
+        return found != () and all(t not in meant and capture.tensors[t].kind != "parameter" for t in found)
+
     todo = [(root, run.start) for root in run.roots]
     seen: set[int] = set()
     while todo:
@@ -101,7 +112,7 @@ def _terms(capture: Capture, flow: DataFlow, run: Backward, since: int) -> Itera
             read = [t for t in op.inputs if differentiable(capture.tensors[t].dtype)]
             todo += [(t, index) for t in read if capture.tensors[t].requires_grad and _goes_on(capture, flow, t, index)]
             if op.name in _SUMS:
-                yield from ((op, t) for t in read if not capture.tensors[t].requires_grad and _single(capture, t))
+                yield from ((op, t) for t in read if _single(capture, t) and constant(t, index))
                 if len(op.inputs) == 1 and op.name not in _JOINS:
                     yield op, -1
 

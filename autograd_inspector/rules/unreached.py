@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.model.finding import Finding
-from autograd_inspector.rules.catalogue import Facts, folded, joined, rule
+from autograd_inspector.rules.catalogue import Facts, folded, joined, rule, unique
 from autograd_inspector.rules.cut_findings import caused_by, cut_finding, described
 from autograd_inspector.rules.cutting import DETACHING, SAMPLING, Severed, bypassed, copied_in
 from autograd_inspector.rules.flat import DRAWS, flattened
+from autograd_inspector.rules.sampled import half_hidden
 
 
 @rule("AG101", "detached")
@@ -82,10 +83,7 @@ def non_differentiable(facts: Facts) -> Iterator[Finding]:
             "`soft + (hard - soft).detach()`), and keep the hard value for reporting."
         )
         if drawn or op.name in _DRAWING:
-            fix = (
-                "Use rsample() where the distribution has it (Normal, Gumbel, RelaxedOneHotCategorical, ...), or train "
-                "through log_prob(sample)."
-            )
+            fix = _RSAMPLE
         yield cut_finding(
             facts,
             "AG104",
@@ -93,6 +91,25 @@ def non_differentiable(facts: Facts) -> Iterator[Finding]:
             f"{what} has no derivative: it cuts {described(facts, op)} from the graph",
             fix,
             facts.chain(op.site, "drawn here" if drawn else "no derivative here"),
+        )
+    for draw in half_hidden(facts):
+        names = [facts.name(t) for t in draw.parameters]
+        yield Finding(
+            "AG104",
+            "non-differentiable-op",
+            "warning",
+            f"sample() of a distribution (`{draw.op.name}`) lets no gradient through: {folded(names)} "
+            f"{'learn' if len(names) > 1 else 'learns'} nothing from what is computed of the sample, only from the other "
+            "terms of the loss",
+            _RSAMPLE,
+            unique(
+                [
+                    *facts.chain(draw.op.site, "drawn here"),
+                    *facts.chain(draw.backward.site, "backward called here"),
+                ]
+            ),
+            tuple(dict.fromkeys(names)),
+            ops=(draw.op.index,),
         )
     for op, parameters in flattened(facts, DRAWS):
         names = [facts.name(t) for t in parameters]
@@ -118,7 +135,9 @@ def _cutting(facts: Facts, cut: Severed) -> tuple[str, str, str]:
         target = joined((facts.name(write.tensor) for write in op.writes), 3)
         return what, f"gives {target} the values of a computed tensor without their history", _FUNCTIONAL
     if op.name == "grad":
-        result = joined(map(facts.name, op.outputs), 3)
+        tensors = facts.capture.tensors
+        named = [t for t in op.outputs if tensors[t].names or tensors[t].variable]
+        result = joined(map(facts.name, named), 3) or "a gradient"
         fix = "Write torch.autograd.grad(..., create_graph=True) where its result takes part in the loss."
         return what, f"returns {result} without a graph, for create_graph is False", fix
     if bypassed(facts.capture, op, cut.through[0]):
@@ -136,6 +155,10 @@ def _cutting(facts: Facts, cut: Severed) -> tuple[str, str, str]:
     return what, f"cuts {described(facts, op)} from the graph", fix
 
 
+_RSAMPLE = (
+    "Use rsample() where the distribution has it (Normal, Gumbel, RelaxedOneHotCategorical, ...), or train through "
+    "log_prob(sample)."
+)
 _FUNCTIONAL = (
     "Use the computed tensor itself in the forward; torch.func.functional_call(module, {name: tensor}, args) lets a "
     "module compute with it."

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.rules.catalogue import Facts, folded, joined, rule, unique
 from autograd_inspector.rules.cutting import Severed, differentiable
+from autograd_inspector.rules.idle import asked, idle_optimizers, why_frozen
 from autograd_inspector.rules.saving import CHECKPOINT
 from autograd_inspector.rules.severed import NO_GRAD_ERROR
 
@@ -49,8 +52,10 @@ def no_trainable_input(facts: Facts) -> Iterator[Finding]:
             yield _not_asked(facts, [t for t in run.reached if not facts.capture.tensors[t].requires_grad], run.site)
     yield from _idle_checkpoints(facts)
     yield from _never_computed(facts)
+    yield from idle_optimizers(facts)
 
 
+_CALLED = re.compile(r"([\w.]+)\.backward\(")
 NOT_ASKED_ERROR = "One of the differentiated Tensors does not require grad"
 
 
@@ -112,12 +117,17 @@ def _all_frozen(facts: Facts, run: Backward) -> Finding:
     inputs = dict.fromkeys(t for op, _ in above for t in op.inputs if capture.tensors[t].kind == "parameter")
     frozen = [t for t in inputs if not capture.tensors[t].requires_grad]
     changes = [c for c in capture.leaf_changes if c.tensor in inputs and not c.requires_grad and c.at <= run.start]
+    led = dict.fromkeys(t for op, _ in above for t in op.inputs)
+    learnt = tuple(t for t in led if t in capture.optimized and not facts.requires_grad_at(t, run.start))
+    frozen = [*learnt, *(t for t in frozen if t not in learnt)]
     names = [facts.name(t) for t in frozen]
-    roots = joined(map(facts.name, run.roots), 2)
+    roots = joined((_root(facts, run, t) for t in run.roots), 2)
     given = list(dict.fromkeys(t for op, _ in above for t in op.inputs if _given(facts, t)))
     sources = [capture.tensors[t].variable for t in given]
     made_at = [op for op in map(facts.flow.birth, given) if op is not None and not names]
     since = f"{folded(names)} {'are' if len(names) > 1 else 'is'} frozen" if names else "no parameter took part"
+    if 0 < len(learnt) < len(names):
+        since += f"; the optimizer was given {folded(names[: len(learnt)])} to learn"
     if sources and not names:
         since += f", only {joined(sources, 4)}"
     made = facts.chain(above[0][0].site, "computed here") if above else ()
@@ -126,11 +136,15 @@ def _all_frozen(facts: Facts, run: Backward) -> Finding:
         "no-trainable-input",
         "error",
         f"nothing that {roots} is computed from requires grad: {since}",
-        "Call requires_grad_(True) before the forward on what should learn, or on the input whose gradient you want."
+        asked(facts, learnt)
+        if learnt
+        else "Call requires_grad_(True) before the forward on what should learn, or on the input whose gradient you want."
         if names
         else "Compute the loss from the output of what should learn: a parameter, or a tensor with requires_grad=True.",
         unique(
             [
+                *(why_frozen(facts, learnt) if learnt else ()),
+                *_given_to(facts, learnt),
                 *(place for change in changes[-1:] for place in facts.chain(change.site, "frozen here")),
                 *made,
                 *(place for op in made_at[:3] for place in facts.chain(op.site, "made here, without requires_grad")),
@@ -139,6 +153,20 @@ def _all_frozen(facts: Facts, run: Backward) -> Finding:
         ),
         tuple(names) or (roots,),
     )
+
+
+def _root(facts: Facts, run: Backward, root: int) -> str:
+    """The name of what backward was called on; of one that has none what the call reads: ``out.loss``."""
+    record, place = facts.capture.tensors[root], facts.capture.place(run.site)
+    called = _CALLED.search(place.source) if place is not None and len(run.roots) == 1 else None
+    known = record.names or record.variable or called is None
+    return facts.name(root) if known or called is None else called[1]
+
+
+def _given_to(facts: Facts, tensors: tuple[int, ...]) -> list[Location]:
+    optimizers = facts.capture.placement.optimizers
+    holders = [o for o in optimizers if any(t in group for group in o.parameters for t in tensors)]
+    return [place for o in holders for place in facts.chain(o.site, "given to the optimizer here")]
 
 
 def _given(facts: Facts, tensor: int) -> bool:

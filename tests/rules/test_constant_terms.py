@@ -68,10 +68,17 @@ def entropy_by_numpy(net):
     return F.cross_entropy(logits, Y) - 0.1 * (weights * weights.log()).sum()
 
 
+def residual(net):
+    x = X.clone().requires_grad_()
+    (slope,) = torch.autograd.grad(net(x)[:, 0].sum(), x, retain_graph=True)
+    return F.cross_entropy(net(X), Y) + (slope - torch.cos(x)).pow(2).mean()
+
+
 @pytest.mark.parametrize(
     ("loss_of", "code", "culprit"),
     [
         (gradient_penalty, "AG101", "torch.autograd.grad("),
+        (residual, "AG101", "torch.autograd.grad("),
         (penalty_of_data, "AG101", "p.data"),
         (penalty_in_place, "AG101", "detach()"),
         (penalty_without_grad, "AG102", "torch.no_grad()"),
@@ -97,6 +104,23 @@ def test_terms_that_bring_gradient():
         return F.cross_entropy(net(X), Y) + 0.1 * sum(p.pow(2).sum() for p in net.parameters())
 
     silent(training(with_graph), training(with_decay))
+
+
+def test_a_penalty_on_samples_of_a_generator():
+    """What only another optimizer steps is detached by intention: the penalty's own cut is named, and no other."""
+
+    def program():
+        critic, generator = nn.Linear(4, 1), nn.Linear(4, 4)
+        right, left = torch.optim.Adam(critic.parameters()), torch.optim.Adam(generator.parameters())
+        for _ in range(2):
+            fake = generator(X).detach()
+            x = (0.5 * X + 0.5 * fake).requires_grad_()
+            (slope,) = torch.autograd.grad(critic(x).tanh().sum(), x)
+            penalty = (slope.norm(dim=1) - 1).pow(2).mean()
+            trained(right, critic(fake).mean() - critic(X).mean() + 10 * penalty)
+            trained(left, -critic(generator(X)).mean())
+
+    diagnosed(program, "AG101", "torch.autograd.grad(", "critic.weight", severity="warning")
 
 
 def test_detached_by_intention():
