@@ -152,7 +152,22 @@ def _cutting(facts: Facts, cut: Severed) -> tuple[str, str, str]:
     if op.name not in DETACHING:
         return what, f"makes a new leaf of the result of `{op.name}`, without its history", _FUNCTIONAL
     fix = f"Use the tensor itself instead of {what} where gradient has to flow; keep {what} for logging."
+    if _serves_again(facts, cut):
+        fix = (
+            "Compute it anew for each backward(), with the parameters as they are then: its graph would serve the first "
+            f"backward only. Keep the {what} copy for what is compared with it."
+        )
     return what, f"cuts {described(facts, op)} from the graph", fix
+
+
+def _serves_again(facts: Facts, cut: Severed) -> bool:
+    """Whether several backwards start from what was computed of one and the same cut result."""
+    first = cut.ops[0]
+    runs = [r for r in facts.capture.backwards if r.api == "backward" and not r.error and r.start > first.index][:2]
+    return len(runs) == 2 and all(
+        any(op.index == first.index for op, _ in facts.flow.upstream([(root, run.start) for root in run.roots]))
+        for run in runs
+    )
 
 
 _RSAMPLE = (

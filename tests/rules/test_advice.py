@@ -306,3 +306,25 @@ def test_an_edit_that_autograd_refused_is_not_silent():
 
     found = diagnosed(program, "AG201", "self.heat.mul_(0.5)", "heat", severity="error", where=Annealed)
     assert line_of(Annealed, "self.linear(x) * self.heat") in [place.lineno for place in found.locations]
+
+
+def test_a_detached_value_that_several_backwards_use():
+    """Its graph would serve one backward only: it is to be computed anew, not to be used undetached."""
+
+    def program(anew):
+        body, head = nn.Linear(4, 4), nn.Linear(4, 2)
+        optimizer = torch.optim.SGD([*body.parameters(), *head.parameters()], lr=0.1)
+        features = body(X).detach()
+        for _ in range(2):
+            trained(optimizer, F.cross_entropy(head(body(X) if anew else features), Y))
+
+    def once():
+        body, head = nn.Linear(4, 4), nn.Linear(4, 2)
+        optimizer = torch.optim.SGD([*body.parameters(), *head.parameters()], lr=0.1)
+        trained(optimizer, F.cross_entropy(head(body(X).detach()), Y))
+
+    found = diagnosed(lambda: program(anew=False), "AG101", ".detach()", severity="warning", where=program)
+    assert found.fix.startswith("Compute it anew for each backward()")
+    calm(lambda: program(anew=True))
+    found = diagnosed(once, "AG101", ".detach()", severity="warning")
+    assert found.fix.startswith("Use the tensor itself")
