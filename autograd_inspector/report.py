@@ -57,7 +57,8 @@ class Report(Struct, frozen=True, dict=True):
     def to_text(self, *, width: int = 100, color: bool = False, order: Literal["model", "bytes"] = "model") -> str:
         """Everything, as text; ``color`` for a terminal that shows ANSI colours.
 
-        ``order`` of the placement table: as in the model, or the largest first.
+        ``width`` in columns, at least 20; ``order`` of the placement table: as in the model, or the largest first.
+        Raises ValueError for anything else.
         """
         from autograd_inspector.views.text import to_text
 
@@ -76,6 +77,7 @@ class Report(Struct, frozen=True, dict=True):
         """The collapsed graph in the DOT language, in at most about that many boxes.
 
         ``color_by``, the colour of a box: by what gradient does there, or "device": by where its tensors live.
+        Raises ValueError for anything else, and for fewer than one box.
         """
         from autograd_inspector.views.dot import to_dot
 

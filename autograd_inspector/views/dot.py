@@ -8,6 +8,7 @@ from autograd_inspector.report import Report
 from autograd_inspector.views import palette
 from autograd_inspector.views.boxes import Box, Link, picture
 from autograd_inspector.views.markup import LINE_BREAK, Markup, element, escaped, together
+from autograd_inspector.views.options import at_least, one_of
 from autograd_inspector.views.painting import ColorBy, devices_of, painted
 from autograd_inspector.views.palette import Paint
 from autograd_inspector.views.shown import shown
@@ -20,6 +21,8 @@ def to_dot(report: Report, *, boxes: int = 40, color_by: ColorBy = "gradient") -
 
     ``color_by``, the colour of the boxes: by what gradient does there, or by the device that their tensors live on.
     """
+    at_least("boxes", boxes, 1)
+    one_of("color_by", color_by, ColorBy)
     drawn = picture(report, limit=boxes)
     paints = painted(drawn.boxes, color_by)
     graph = Digraph("autograd")

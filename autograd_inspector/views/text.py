@@ -17,6 +17,7 @@ from autograd_inspector.model.history import history_of
 from autograd_inspector.model.location import Location
 from autograd_inspector.report import Report
 from autograd_inspector.views.checkpoint_text import checkpoint_section
+from autograd_inspector.views.options import at_least, one_of
 from autograd_inspector.views.shown import counted, shown, size
 from autograd_inspector.views.sparkline import sparkline
 from autograd_inspector.views.steps import steps_of
@@ -34,6 +35,8 @@ _CHANGES = 12
 
 def to_text(report: Report, *, width: int = 100, color: bool = False, order: Order = "model") -> str:
     """Findings first, then the graph folded by module, the placement table, what happened to it, notes."""
+    at_least("width", width, 20)
+    one_of("order", order, Order)
     parts = (
         *_findings(report),
         *checkpoint_section(report),
