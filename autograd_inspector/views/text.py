@@ -14,10 +14,10 @@ from rich.tree import Tree
 
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.history import history_of
-from autograd_inspector.model.location import Location
 from autograd_inspector.report import Report
 from autograd_inspector.views.checkpoint_text import checkpoint_section
 from autograd_inspector.views.options import at_least, one_of
+from autograd_inspector.views.places_text import Places
 from autograd_inspector.views.shown import counted, shown, size
 from autograd_inspector.views.sparkline import sparkline
 from autograd_inspector.views.steps import steps_of
@@ -81,7 +81,7 @@ def finding_block(finding: Finding) -> RenderableType:
     """Everything about one finding."""
     parts: list[RenderableType] = [Text(shown(finding.message, 4000))]
     if finding.locations:
-        parts.append(_places(finding.locations))
+        parts.append(Places(finding.locations))
     parts += [Text(f"· {shown(detail, 1000)}") for detail in finding.details]
     if finding.subjects:
         names = ", ".join(shown(name, 80) for name in finding.subjects[:_NAMES])
@@ -95,26 +95,6 @@ def finding_block(finding: Finding) -> RenderableType:
         (finding.severity, STYLES[finding.severity]), f"  {shown(finding.rule)} ", (shown(finding.name), "bold")
     )
     return Group(title, Padding(Group(*parts), (0, 0, 0, 2)))
-
-
-def _places(locations: tuple[Location, ...]) -> Table:
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(style="magenta", no_wrap=True)
-    grid.add_column(style="cyan", no_wrap=True)
-    grid.add_column(overflow="fold")
-    for location in locations:
-        grid.add_row(shown(location.role or "at", 40), shown(location.place, 60), source_text(location))
-    return grid
-
-
-def source_text(location: Location) -> Text:
-    """The line, with the expression that ran underlined."""
-    text = Text(shown(location.source or f"(in {location.function})"))
-    if 0 < len(location.expression) < len(location.source):
-        start = text.plain.find(shown(location.expression))
-        if start >= 0:
-            text.stylize("underline", start, start + len(location.expression))
-    return text
 
 
 def _graph(report: Report) -> Iterator[RenderableType]:

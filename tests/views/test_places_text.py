@@ -1,0 +1,38 @@
+"""The lines of a finding, in whatever room there is."""
+
+from __future__ import annotations
+
+import pytest
+
+from autograd_inspector.model.location import Location
+from autograd_inspector.views.places_text import Places
+from autograd_inspector.views.text import rendered
+
+SOURCE = "loss = F.cross_entropy(model(inputs), labels)"
+
+
+def lines(width, *names):
+    places = tuple(Location(f"/src/{name}", 7, source=SOURCE, role="computed here") for name in names)
+    return rendered([Places(places)], width=width, color=False).splitlines()
+
+
+def test_role_place_and_source_stand_beside_each_other():
+    """One line each, in columns, where the source has room."""
+    first, second = lines(100, "train.py", "evaluate.py")
+    assert first == f"computed here  train.py:7     {SOURCE}"
+    assert second.index(SOURCE) == first.index(SOURCE)
+
+
+def test_long_names_push_the_source_below():
+    """The source stays in one piece under a long file name, for all lines of the finding alike."""
+    found = lines(100, "train_the_variational_autoencoder_on_all_of_the_data.py", "train.py")
+    assert found[1::2] == [f"    {SOURCE}"] * 2
+    assert found[2] == "computed here  train.py:7"
+
+
+@pytest.mark.parametrize("width", [20, 40, 60])
+def test_nothing_is_lost_in_a_narrow_terminal(width):
+    """Every character is there, in lines that are no longer than the terminal is wide."""
+    found = lines(width, "train.py")
+    assert max(map(len, found)) <= width
+    assert SOURCE.replace(" ", "") in "".join(found).replace(" ", "")
