@@ -91,18 +91,20 @@ def _replaced(facts: Facts) -> Iterator[Finding]:
     """Between backward and step, ``.grad`` was assigned something that no gradient went into."""
     capture = facts.capture
     found: dict[int, list[tuple[int, Op, int]]] = {}
-    for write in capture.grad_writes:
-        before = [
-            r for r in capture.backwards if r.end <= write.at and write.tensor in r.reached and r.api == "backward"
-        ]
-        after = [s for s in capture.steps if s.at >= write.at and any(p.tensor == write.tensor for p in s.parameters)]
-        if write.gradient < 0 or not before or not after or before[-1].error:
+    writes = [write for write in capture.grad_writes if write.gradient >= 0]
+    runs = [(run, set(run.reached)) for run in capture.backwards if writes and run.api == "backward"]
+    steps = [(step, {p.tensor for p in step.parameters}) for step in capture.steps if writes]
+    gradients = _gradients(facts) if writes else frozenset()
+    for write in writes:
+        before = [run for run, reached in runs if run.end <= write.at and write.tensor in reached]
+        after = [step for step, stepped in steps if step.at >= write.at and write.tensor in stepped]
+        if not before or not after or before[-1].error:
             continue
         if any(r.start >= write.at and r.end <= after[0].at for r in capture.backwards):
             continue
         made = facts.flow.birth(write.gradient)
         # Where it comes from is not known: nothing can be said against it.
-        if made is not None and not _from_gradients(facts, write.gradient, write.at):
+        if made is not None and not _from_gradients(facts, gradients, write):
             found.setdefault(write.site, []).append((write.tensor, made, after[0].site))
     for site, members in found.items():
         names = [facts.name(tensor) for tensor, _, _ in members]
@@ -118,15 +120,19 @@ def _replaced(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def _from_gradients(facts: Facts, tensor: int, at: int) -> bool:
-    """Whether a gradient went into the tensor: one read off .grad, returned by autograd.grad, or met by a hook."""
-    gradients = {r.gradient for r in facts.capture.grad_reads if r.gradient >= 0}
-    above = [op for op, _ in facts.flow.upstream([(tensor, at)], lambda o, t: True)]
-    met = {tensor, *(t for op in above for t in op.inputs)}
+def _gradients(facts: Facts) -> frozenset[int]:
+    """The tensors read off .grad, and those in memory that a hook adds to while backward runs."""
+    capture = facts.capture
+    kept = {write.storage for op in capture.ops if op.has(Trait.BACKWARD) for write in op.writes} - {-1}
+    read = {r.gradient for r in capture.grad_reads if r.gradient >= 0}
+    return frozenset(read.union(record.id for record in capture.tensors if record.storage in kept))
+
+
+def _from_gradients(facts: Facts, gradients: frozenset[int], write: GradWrite) -> bool:
+    """Whether a gradient went into the new one: read off .grad, returned by autograd.grad, or met by a hook."""
+    above = [op for op, _ in facts.flow.upstream([(write.gradient, write.at)], lambda o, t: True)]
+    met = {write.gradient, *(t for op in above for t in op.inputs)}
     births = (facts.flow.birth(t) for t in met)
-    kept = {write.storage for op in facts.capture.ops if op.has(Trait.BACKWARD) for write in op.writes}
-    if any(facts.capture.tensors[t].storage in kept for t in met):
-        return True  # A sum that a hook adds to while backward runs.
-    return bool(gradients & met) or any(
+    return not gradients.isdisjoint(met) or any(
         op is not None and (op.name == "grad" or op.has(Trait.BACKWARD)) for op in (*above, *births)
     )
