@@ -194,6 +194,18 @@ class Facts:
         return self.storage_name(record.storage) or record.name
 
     @cached_property
+    def gradients(self) -> dict[int, frozenset[int]]:
+        """Tensor -> the tensors that were seen as its ``.grad``."""
+        found: dict[int, set[int]] = {}
+        pairs = [(read.tensor, read.gradient) for read in self.capture.grad_reads]
+        pairs += [(write.tensor, write.gradient) for write in self.capture.grad_writes]
+        pairs += [(p.tensor, p.gradient) for step in self.capture.steps for p in step.parameters]
+        for tensor, gradient in pairs:
+            if gradient >= 0:
+                found.setdefault(tensor, set()).add(gradient)
+        return {tensor: frozenset(gradients) for tensor, gradients in found.items()}
+
+    @cached_property
     def stored(self) -> frozenset[int]:
         """The memory of parameters, which an alias (`.data`) writes as well as they do."""
         return frozenset(r.storage for r in self.capture.tensors if r.kind == "parameter" and r.storage >= 0)

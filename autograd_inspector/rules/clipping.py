@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.model.autograd import Backward
-from autograd_inspector.model.event import GradRead
+from autograd_inspector.model.event import GradRead, Step
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.rules.catalogue import Facts, folded, unique
 from autograd_inspector.rules.clearing import clears
@@ -27,18 +27,19 @@ def clipping_sites(facts: Facts) -> dict[int, tuple[str, int]]:
 def misplaced_clipping(facts: Facts) -> Iterator[Finding]:
     """Clipping after step(), before backward(), of what no backward reaches, or of a generator that is used up."""
     runs = [r for r in facts.capture.backwards if r.api == "backward" and not r.error]
+    told: set[tuple[str, int]] = set()
     sites, failed = clipping_sites(facts), _raised_at(facts)
     reads_of: dict[tuple[str, int], list[GradRead]] = {}
     for read in facts.capture.grad_reads:
         if read.site in sites:
             reads_of.setdefault(sites[read.site], []).append(read)
-    told: set[tuple[str, int]] = set()
+    order = _Order(facts, runs) if reads_of else None
     for site, line in sites.items():
         raised = line == failed
         if line in told or not (runs or raised):
             continue
         reads = reads_of.get(line, [])
-        verdicts = [_verdict(facts, read, runs) for read in reads]
+        verdicts = [order.verdict(read) for read in reads] if order is not None else []
         what, other = (
             verdicts[-1] if verdicts else ("nothing" if raised or _clips_nothing(facts, site, runs) else "", -1)
         )
@@ -60,22 +61,35 @@ def _clips_nothing(facts: Facts, site: int, runs: list[Backward]) -> bool:
     return any(op.site == site and op.name == "tensor" and op.index >= runs[0].end for op in facts.capture.ops)
 
 
-def _verdict(facts: Facts, read: GradRead, runs: list[Backward]) -> tuple[str, int]:
-    """("late" / "early" / "" for right, the site of the step or of the clearing before it)."""
-    capture = facts.capture
-    computed = max((r.end for r in runs if r.end <= read.at and read.tensor in r.reached), default=-1)
-    cleared = [c for c in capture.changes if computed <= c.at <= read.at and clears(facts, c, [read.tensor])]
-    if read.gradient < 0:
-        return "early", cleared[-1].site if cleared else -1
-    if computed < 0:
-        return "", -1
-    stepped = [
-        s for s in capture.steps if computed <= s.at < read.at and any(p.tensor == read.tensor for p in s.parameters)
-    ]
-    if stepped:
-        return "late", stepped[-1].site
-    zeroed = zeroed_in_place(facts, gradients_of(facts, [read.tensor]), computed, read.at)
-    return ("", -1) if zeroed is None else ("early", zeroed.site)
+class _Order:
+    """When backward reached each parameter, and when it was stepped: clipping reads the gradient of every one."""
+
+    def __init__(self, facts: Facts, runs: list[Backward]) -> None:
+        self._facts = facts
+        self._computed: dict[int, list[int]] = {}
+        self._stepped: dict[int, list[Step]] = {}
+        for run in runs:
+            for tensor in run.reached:
+                self._computed.setdefault(tensor, []).append(run.end)
+        for step in facts.capture.steps:
+            for parameter in step.parameters:
+                self._stepped.setdefault(parameter.tensor, []).append(step)
+
+    def verdict(self, read: GradRead) -> tuple[str, int]:
+        """("late" / "early" / "" for right, the site of the step or of the clearing before it)."""
+        facts = self._facts
+        computed = max((end for end in self._computed.get(read.tensor, ()) if end <= read.at), default=-1)
+        if read.gradient < 0:
+            between = (c for c in facts.capture.changes if computed <= c.at <= read.at)
+            cleared = [c for c in between if clears(facts, c, [read.tensor])]
+            return "early", cleared[-1].site if cleared else -1
+        if computed < 0:
+            return "", -1
+        stepped = [step for step in self._stepped.get(read.tensor, ()) if computed <= step.at < read.at]
+        if stepped:
+            return "late", stepped[-1].site
+        zeroed = zeroed_in_place(facts, gradients_of(facts, [read.tensor]), computed, read.at)
+        return ("", -1) if zeroed is None else ("early", zeroed.site)
 
 
 _TEXTS = {

@@ -13,11 +13,7 @@ _ZEROING = {"zero_", "_foreach_zero_"}
 
 def gradients_of(facts: Facts, tensors: Iterable[int]) -> frozenset[int]:
     """The tensors that were seen as the ``.grad`` of those."""
-    wanted, capture = set(tensors), facts.capture
-    found = {r.gradient for r in capture.grad_reads if r.tensor in wanted}
-    found |= {w.gradient for w in capture.grad_writes if w.tensor in wanted}
-    found |= {p.gradient for s in capture.steps for p in s.parameters if p.tensor in wanted}
-    return frozenset(found - {-1})
+    return frozenset().union(*(facts.gradients.get(tensor, ()) for tensor in tensors))
 
 
 def writes_into(facts: Facts, gradient: int, start: int, end: int) -> Iterator[tuple[Op, Write]]:
