@@ -11,9 +11,10 @@ import autograd_inspector
 
 from .clock import Timing, interleaved, seconds
 from .display import Aim, Row, Section, milliseconds, progress
-from .workloads import Subject, chain, training_step
+from .workloads import Subject, chain, clipped_training, training_step
 
 GPT2_AIM, CHAIN_AIM, BYTES_AIM = 0.1, 2.0, 1_000
+GROWTH_AIM = 3
 
 
 class Ended(NamedTuple):
@@ -44,6 +45,7 @@ def measure(subject: Subject, *, quick: bool) -> Section:
     rows = _rows(subject.name, step, GPT2_AIM, rounds, first)
     progress(f"from block end to report: {long.name}")
     rows += _rows(long.name, long.forward_backward, CHAIN_AIM * length / 100_000, rounds)
+    rows.append(_growth(100 if quick else 400, rounds))
     progress(f"size of the report of {long.name}")
     rows += _sizes(long)
     return Section("From block end to report", "the plain block", tuple(rows))
@@ -72,6 +74,18 @@ def _rows(name: str, work: Callable[[], object], aim: float, rounds: int, first:
         Row(f"{name}: its graph, on demand", graph.times(plain), graph.typical(plain), milliseconds(graph.best))
     )
     return rows
+
+
+def _growth(layers: int, rounds: int) -> Row:
+    """Rules look at every parameter of every step: of twice as many, in twice the time."""
+    progress(f"from block end to report: {2 * layers:,} layers beside {layers:,}")
+    works = {"one": clipped_training(layers), "two": clipped_training(2 * layers)}
+    timings = interleaved({name: lambda work=work: ended(work).end for name, work in works.items()}, rounds)
+    growth = timings["two"].best / timings["one"].best
+    figure = f"{milliseconds(timings['two'].best)}, {growth:.1f} times that of {layers:,} layers"
+    return Row(
+        f"{2 * layers:,} layers, clipped", None, None, figure, Aim(f"under {GROWTH_AIM} times", growth < GROWTH_AIM)
+    )
 
 
 def _sizes(subject: Subject) -> list[Row]:

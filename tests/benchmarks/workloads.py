@@ -54,6 +54,22 @@ class Subject(NamedTuple):
         self.forward().backward()
 
 
+def clipped_training(layers: int, steps: int = 6) -> Callable[[], None]:
+    """Steps of many small parameters, whose gradients are measured, clipped and stepped one by one."""
+    module = nn.Sequential(*(nn.Linear(8, 8) for _ in range(layers)))
+    optimizer, example = torch.optim.AdamW(module.parameters()), torch.ones(4, 8)
+
+    def train() -> None:
+        for _ in range(steps):
+            module(example).pow(2).mean().backward()
+            sum(p.grad.pow(2).sum() for p in module.parameters()).sqrt().item()
+            nn.utils.clip_grad_norm_(module.parameters(), 1.0)
+            optimizer.step()
+            optimizer.zero_grad()
+
+    return train
+
+
 def chain(length: int) -> Subject:
     return Subject(f"a chain of {length:,} tiny ops", Chain(length), torch.ones(4, requires_grad=True), length)
 
