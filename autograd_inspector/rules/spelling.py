@@ -59,7 +59,8 @@ def path_in(place: Location | None, last: str) -> str:
             continue
         found = {
             ast.unparse(node)
-            for node in ast.walk(tree)
+            for part in tree.body
+            for node in ast.walk(part.value if isinstance(part, ast.Assign) else part)
             if (isinstance(node, ast.Attribute) and node.attr == last and _is_path(node))
             or (isinstance(node, ast.Name) and node.id == last)
         }
