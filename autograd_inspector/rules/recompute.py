@@ -8,6 +8,7 @@ from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op, Trait, Write
 from autograd_inspector.rules.assigned_data import assigns, effective
 from autograd_inspector.rules.catalogue import Facts, joined, unique
+from autograd_inspector.rules.restored import COPYING, restored
 
 Key = tuple[str, int, str, int]
 
@@ -43,7 +44,9 @@ def recompute_edits(facts: Facts) -> Iterator[Finding]:
 def _changed(facts: Facts, tensor: int, earlier: list[Op], op: Op) -> list[tuple[Op, Write]]:
     """What changed the tensor since the forward that is recomputed."""
     edits = _edits(facts, tensor, earlier[-1], op)
-    if all(assigns(edit) for edit, _ in edits) and any(not _edits(facts, tensor, o, op) for o in earlier[:-1]):
+    evaluated = earlier[-1].first_seq == earlier[-1].last_seq and not earlier[-1].has(Trait.INNER)
+    back = all(assigns(edit) or (evaluated and edit.name in COPYING) for edit, _ in edits)
+    if back and any(not _edits(facts, tensor, o, op) for o in earlier[:-1]):
         return []  # Weights that an evaluation had swapped in were put back: the forward read what is there again.
     return edits
 
@@ -51,7 +54,9 @@ def _changed(facts: Facts, tensor: int, earlier: list[Op], op: Op) -> list[tuple
 def _edits(facts: Facts, tensor: int, before: Op, op: Op) -> list[tuple[Op, Write]]:
     """What changed the tensor between two ops that read it."""
     record = facts.capture.tensors[tensor]
-    writes = facts.writes_to(record.storage, tensor, before.index + 1, op.index)
+    writes = list(facts.writes_to(record.storage, tensor, before.index + 1, op.index))
+    if restored(facts, writes, before.index + 1):
+        return []
     return [
         (edit, write)
         for edit, write in effective(facts, tensor, writes)

@@ -55,7 +55,7 @@ def test_rows_that_a_loop_hands_out():
 
     class Looping:
         def __call__(self, feats, weights):
-            for row, weight in zip(feats, weights):
+            for row, weight in zip(feats, weights, strict=True):
                 row.mul_(weight)
 
     def over_arguments():
