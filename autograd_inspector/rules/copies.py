@@ -7,7 +7,7 @@ import ast
 from autograd_inspector.model.op import Op
 from autograd_inspector.rules.catalogue import Facts, line_of
 from autograd_inspector.rules.receivers import receiver
-from autograd_inspector.rules.spelling import is_path, path_in, shape_of
+from autograd_inspector.rules.spelling import is_path, path_in
 
 _RESULTS = {"result", "output", "out", "result0", "result1"}
 """What an op saves of its own result: no copy of what it reads helps against an edit of that."""
@@ -24,7 +24,7 @@ def spelled(facts: Facts, edit: Op, name: str) -> str:
     found = receiver(facts.capture.place(edit.site), edit.name)
     if found:
         return found
-    registered = any(name in record.names or name == shape_of(record) for record in facts.capture.tensors)
+    registered = any(name in record.names and name != record.variable for record in facts.capture.tensors)
     return name if is_path(name) and not registered else ""
 
 

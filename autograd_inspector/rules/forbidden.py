@@ -10,7 +10,7 @@ from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.rules.catalogue import Facts, rule, unique
 from autograd_inspector.rules.receivers import receiver
-from autograd_inspector.rules.spelling import is_path
+from autograd_inspector.rules.spelling import called, is_path
 from autograd_inspector.rules.views_of import SEVERAL, leaf_behind, lost_in_a_copy, maker, several_fix
 
 _FORBIDDEN = (
@@ -28,7 +28,7 @@ _FORBIDDEN = (
     (
         "more than one element of the written-to tensor refers to a single memory location",
         "is an expanded view: several of its elements are one memory location",
-        "Write `{name} = {name} + ...` (out of place), or call `.contiguous()` / `.clone()` after the expand.",
+        "Use an out-of-place form (`{name} = {name} + ...`), or call `.contiguous()` / `.clone()` after the expand.",
     ),
     (
         "some elements of the input tensor and the written-to tensor refer to a single memory location",
@@ -90,11 +90,11 @@ def _finding(facts: Facts, op: Op, what: str, fix: str) -> Finding:
     target = op.inputs[-1 if "out=" in what else 0]
     record = facts.capture.tensors[target]
     place = facts.capture.place(op.site)
-    name = record.names[0] if record.names else receiver(place, op.name) or facts.name(target)
+    name = record.names[0] if record.names else receiver(place, op.name) or called(facts, target)
     if place is not None and "." not in name and "[" in name:
         name = _assigned(place.source) or name
     made = maker(facts, target) if record.kind != "parameter" else None
-    by = f" (made by `{made.name}`)" if made is not None else ""
+    by = f" (made by `{made.name}`)" if made is not None and not name.startswith("the result of ") else ""
     return Finding(
         "AG203",
         "forbidden-inplace",
@@ -138,9 +138,9 @@ def _in_step(facts: Facts, op: Op, what: str, fix: str) -> Finding:
 
 def _in_code(fix: str, name: str) -> str:
     """The advice with the name in it; what is no expression of the program's stays out of the code."""
-    return (
-        fix.replace("{name}", name) if is_path(name) else fix.replace("`{name}.clone()`", "a copy (`.clone()`) of it")
-    )
+    if is_path(name):
+        return fix.replace("{name}", name)
+    return fix.replace("`{name}.clone()`", "a copy (`.clone()`) of it").replace(" (`{name} = {name} + ...`)", "")
 
 
 def _called(place: Location | None) -> str:

@@ -9,6 +9,7 @@ from autograd_inspector.model.op import Op, Trait, Write
 from autograd_inspector.rules.assigned_data import assigns, effective
 from autograd_inspector.rules.catalogue import Facts, joined, unique
 from autograd_inspector.rules.restored import COPYING, restored
+from autograd_inspector.rules.spelling import copy_of
 
 Key = tuple[str, int, str, int]
 
@@ -87,10 +88,11 @@ def _finding(facts: Facts, members: list[tuple[Op, int, list[tuple[Op, Write]]]]
     op, _, edits = members[0]
     names = list(dict.fromkeys(facts.name(tensor) for _, tensor, _ in members))
     edit = edits[0][0]
+    copy = copy_of(facts, names[0])
     fix = (
         "Call optimizer.step() only after the last backward()."
         if edit.has(Trait.STEP)
-        else f"Do not modify {names[0]} between forward and backward: edit `{names[0]}.clone()`, or edit it afterwards."
+        else f"Do not modify {names[0]} between forward and backward: edit {copy}, or edit it afterwards."
     )
     return Finding(
         "AG202",

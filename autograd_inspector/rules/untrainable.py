@@ -11,6 +11,7 @@ from autograd_inspector.rules.catalogue import Facts, folded, joined, rule, uniq
 from autograd_inspector.rules.cutting import Severed, differentiable
 from autograd_inspector.rules.saving import CHECKPOINT
 from autograd_inspector.rules.severed import NO_GRAD_ERROR
+from autograd_inspector.rules.spelling import method_on
 
 
 @rule("AG106", "no-trainable-input")
@@ -169,7 +170,7 @@ def _not_asked(facts: Facts, tensors: list[int], site: int) -> Finding:
         "error",
         f"the gradient of {joined(names, 3)} was asked for, but {'they do' if len(names) > 1 else 'it does'} not "
         "require grad",
-        f"Call {names[0] if names else 'the tensor'}.requires_grad_() before the forward that uses it.",
+        f"Call {method_on(names[0] if names else 'the tensor', 'requires_grad_()')} before the forward that uses it.",
         unique(
             [
                 *facts.chain(site, "gradient asked for here"),
