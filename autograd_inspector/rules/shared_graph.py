@@ -74,6 +74,8 @@ def _twice(
 
 
 def _fix(facts: Facts, run: Backward, first: Backward) -> str:
+    if first.api == "grad":
+        return "Pass retain_graph=True to the first call: it asks for a gradient, and the second one needs the graph again."
     roots = [*first.roots, *run.roots]
     named = all(assignable(facts.name(t), facts, t) for t in roots) and len({facts.name(t) for t in roots}) == 2
     total = f": `({' + '.join(facts.name(t) for t in roots)}).backward()`" if named and len(roots) == 2 else ""

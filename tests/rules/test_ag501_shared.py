@@ -130,3 +130,20 @@ def test_part_of_a_learned_table_that_is_kept():
     )  # fmt: skip
     assert "again in each round instead of keeping it" in finding.fix
     calm(lambda: program(keep=False))
+
+
+def test_gradient_asked_for_before_the_other_loss():
+    """What asks for a gradient cannot be summed with a loss: it has to keep the graph."""
+
+    def program(*, retain):
+        out = (weight := nn.Linear(4, 2)).weight.tanh().exp()
+        penalty, loss = out.pow(2).mean(), out.abs().mean()
+        (gradient,) = torch.autograd.grad(penalty, weight.weight, retain_graph=retain)
+        loss.backward()
+        return gradient
+
+    finding = diagnosed(
+        lambda: program(retain=False), "AG501", "loss.backward()", "penalty", severity="error", where=program
+    )
+    assert finding.fix.startswith("Pass retain_graph=True to the first call")
+    calm(lambda: program(retain=True))
