@@ -11,7 +11,7 @@ from autograd_inspector.rules.catalogue import Facts, folded, joined, rule, uniq
 from autograd_inspector.rules.cutting import Severed, differentiable
 from autograd_inspector.rules.saving import CHECKPOINT
 from autograd_inspector.rules.severed import NO_GRAD_ERROR
-from autograd_inspector.rules.spelling import method_on
+from autograd_inspector.rules.spelling import called, method_on
 
 
 @rule("AG106", "no-trainable-input")
@@ -114,7 +114,7 @@ def _all_frozen(facts: Facts, run: Backward) -> Finding:
     frozen = [t for t in inputs if not capture.tensors[t].requires_grad]
     changes = [c for c in capture.leaf_changes if c.tensor in inputs and not c.requires_grad and c.at <= run.start]
     names = [facts.name(t) for t in frozen]
-    roots = joined(map(facts.name, run.roots), 2)
+    roots = joined((called(facts, t) for t in run.roots), 2)
     given = list(dict.fromkeys(t for op, _ in above for t in op.inputs if _given(facts, t)))
     sources = [capture.tensors[t].variable for t in given]
     made_at = [op for op in map(facts.flow.birth, given) if op is not None and not names]
@@ -138,7 +138,7 @@ def _all_frozen(facts: Facts, run: Backward) -> Finding:
                 *facts.chain(run.site, "backward called here"),
             ]
         ),
-        tuple(names) or (roots,),
+        tuple(names) or tuple(dict.fromkeys(map(facts.name, run.roots))),
     )
 
 
@@ -162,7 +162,7 @@ def _never_computed(facts: Facts) -> Iterator[Finding]:
 
 
 def _not_asked(facts: Facts, tensors: list[int], site: int) -> Finding:
-    names = [facts.name(tensor) for tensor in tensors]
+    names = [called(facts, tensor) for tensor in tensors]
     made = [op for op in map(facts.flow.birth, tensors) if op is not None]
     return Finding(
         "AG106",
@@ -177,5 +177,5 @@ def _not_asked(facts: Facts, tensors: list[int], site: int) -> Finding:
                 *(place for op in made[:1] for place in facts.chain(op.site, "made here")),
             ]
         ),
-        tuple(dict.fromkeys(names)),
+        tuple(dict.fromkeys(map(facts.name, tensors))),
     )

@@ -56,7 +56,11 @@ def test_nameless_tensors_stay_out_of_code():
             kept.append(out.exp() * 2)
         return kept
 
-    for program in (carried, modified, expanded, remembered):
+    def asked():
+        net, images = nn.Linear(3, 3), list(X.split(2))
+        torch.autograd.grad(net(images[0]).sum(), images[0] * 1)
+
+    for program in (carried, modified, expanded, remembered, asked):
         found = alarms(inspected(program))
         assert found, program.__name__
         for finding in found:
