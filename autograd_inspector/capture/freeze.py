@@ -78,6 +78,7 @@ def freeze(tape: Tape, modules: Modules, history: History, *, seconds: float, er
         history=history,
         error=error,
         error_site=tape.error_site,
+        error_tensor=tape.error_tensor,
         nonfinite=tape.nonfinite,
         values_read=bool(tape.values),
         notes=tuple(tape.notes),

@@ -20,7 +20,9 @@ _HELD = 512
 class Kept:
     """Looks, whenever a backward begins, which results of earlier backwards' graphs are still alive.
 
-    A variable that the loop assigns anew has let go of the older ones by then; a list has not.
+    A variable that the loop assigns anew has let go of the older ones by then; a list has not. The backwards of one
+    ``optimizer.step(closure)`` are one round, however often it calls the closure: the variable still holds what the
+    step before returned, and the optimizer what the first call did.
     """
 
     def __init__(self) -> None:
@@ -29,13 +31,22 @@ class Kept:
         self._held: dict[int, int] = {}
         self._steps = 0
         self._start = 0
+        self._in_step = False
+        self._looked = False
 
     def tensors(self) -> set[int]:
         """All that it knows of."""
         return {*self._held, *(tensor for tensor, _ in self.most)}
 
+    def in_step(self, *, opened: bool) -> None:
+        """An optimizer step begins, or is over."""
+        self._in_step, self._looked = opened, False
+
     def step(self, registry: Registry) -> None:
         """A backward begins."""
+        if self._looked:
+            self._steps -= 1  # The closure was called again.
+        self._looked = self._in_step
         entries = registry.entries
         fresh = {number: self._steps for number, entry in entries.items(self._start) if entry.requires_grad}
         self._start = len(entries)

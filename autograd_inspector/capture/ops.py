@@ -43,6 +43,7 @@ _all_disabled = torch._C._is_torch_function_all_disabled
 _excluded = torch._C._dispatch_tls_is_dispatch_key_excluded
 _AUTOGRAD = torch._C.DispatchKey.AutogradFunctionality
 _AOT = "_aot_autograd"
+_OF_A_LEAF = "a view of a leaf Variable that requires grad"
 CUT, AUTOCAST, BACKWARD = int(Trait.CUT), int(Trait.AUTOCAST), int(Trait.BACKWARD)
 _PLAIN = frozenset({int, float, bool, str, type(None), torch.dtype, torch.device, torch.Size, slice})
 _UNDERIVED = frozenset({(Tensor,), (Parameter,), (Tensor, Parameter), (Parameter, Tensor)})
@@ -265,12 +266,15 @@ class Recorder(TorchFunctionMode):
         try:
             tape = self.tape
             after = [version_of(tensor) for tensor in inputs]
+            text = text_of(error)
+            if _OF_A_LEAF in text:
+                tape.adopt([t._base for t in inputs[:1] if t._base is not None])  # A model may never have run.
             tape.append(
                 name,
                 tuple(e.tensor for e in entries),
                 writes=_writes(inputs, entries, versions, after),
                 traits=traits,
-                error=text_of(error),
+                error=text,
                 versions=tuple(versions),
             )
         except Exception as failure:

@@ -99,6 +99,7 @@ class Survivors:
             named = (*exchange.replaced, *exchange.gone, *exchange.added, *exchange.altered)
             found.update(t for name in named for t in name[1:] if isinstance(t, int))
         found.update(tape.kept.tensors())
+        found.add(tape.error_tensor)
         found.update(tape.exports.tensors(len(tape.backwards)))
 
     def _held(self) -> None:

@@ -16,6 +16,7 @@ from autograd_inspector.capture.exports import Exports
 from autograd_inspector.capture.kept import Kept
 from autograd_inspector.capture.local_names import names_of
 from autograd_inspector.capture.reach import Reach
+from autograd_inspector.capture.refused import refused
 from autograd_inspector.capture.registry import Registry
 from autograd_inspector.capture.stacks import Stacks
 from autograd_inspector.capture.values import Values
@@ -91,6 +92,8 @@ class Tape:
     """(site, text) of the exception that left an optimizer step, inside which nothing is recorded."""
     error_site: int = -1
     """Where the exception that ended the capture was raised."""
+    error_tensor: int = -1
+    """The tensor that it is about."""
     nonfinite: tuple[int, str] = (-1, "")
     """(site, number) of the first NaN or Inf that the program took out of torch itself."""
     closed: bool = False
@@ -150,6 +153,8 @@ class Tape:
     def ended_by(self, error: BaseException, text: str) -> None:
         """The capture ends with an exception: one that left a running step says where in the step it was raised."""
         self.error_site = self.stacks.of_exception(error.__traceback__)
+        sent = refused(error.__traceback__)
+        self.error_tensor = -1 if sent is None else self.id_of(sent)
         if self._suspender is not None:
             self.raised = (self.stacks.of_traceback(error.__traceback__, self._suspender), text)
 

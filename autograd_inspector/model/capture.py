@@ -76,6 +76,8 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     error: str = ""
     error_site: int = -1
     """Where the program raised it; -1: outside of the user's own code, or it did not."""
+    error_tensor: int = -1
+    """The tensor that torch refused to send to another process; -1: no such error, or it was raised elsewhere."""
     nonfinite: tuple[int, str] = (-1, "")
     """(site, number) of the first NaN or Inf that left torch as a plain number (``loss.item()``)."""
     values_read: bool = False

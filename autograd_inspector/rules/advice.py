@@ -6,10 +6,10 @@ import re
 
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.rules.catalogue import Facts
+from autograd_inspector.rules.copies import kept_apart, saves_its_result, spelled
 from autograd_inspector.rules.saving import CHECKPOINT, around
 
 _AUGMENTED = re.compile(r"^(?P<target>[\w.\[\]'\"]+)\s*(?P<op>[-+*/@]|\*\*|//)=\s*(?P<value>.+?)(\s*#.*)?$")
-_RESULTS = {"result", "output", "out", "result0", "result1"}
 _FACTORS = {"self", "other", "mat1", "mat2", "weight", "input", "tensor1", "tensor2", "batch1", "batch2"}
 
 
@@ -20,7 +20,7 @@ _ALONE = {"zero_", "fill_", "normal_", "uniform_", "bernoulli_", "exponential_",
 def needs_because(saved: str) -> str:
     """Why a node keeps a tensor, by the name that its derivative formula gives it."""
     base = saved.split("[", maxsplit=1)[0]
-    if base in _RESULTS:
+    if saves_its_result(saved):
         return "its derivative is computed from its own result"
     if base in _FACTORS:
         return f"the derivative needs its operand `{base}`"
@@ -29,12 +29,13 @@ def needs_because(saved: str) -> str:
     return f"the derivative needs `{base}`"
 
 
-def repair(facts: Facts, edits: list[Op], name: str) -> str:  # noqa: C901, PLR0911 - one line of advice a kind of edit
-    """The fix for the first modifying op."""
-    copy = f"`{name}.clone()`" if " " not in name else "a copy (`.clone()`)"
+def repair(facts: Facts, edits: list[Op], name: str, saver: Op | None = None) -> str:  # noqa: C901, PLR0911 - a line a kind
+    """The fix for the first modifying op; ``saver`` saved what it read."""
     if not edits:
-        return f"Give whoever modifies {name} a copy: {copy}."
+        return f"Give whoever modifies {name} a copy (`.clone()`)."
     op = edits[0]
+    code = spelled(facts, op, name)
+    copy = f"`{code}.clone()`" if code else "a copy (`.clone()`)"
     place = facts.capture.place(op.site)
     source = place.source if place is not None else ""
     augmented = _AUGMENTED.match(source)
@@ -53,12 +54,15 @@ def repair(facts: Facts, edits: list[Op], name: str) -> str:  # noqa: C901, PLR0
     if augmented is not None and ".data" not in source:
         target, operator, value = augmented["target"], augmented["op"], augmented["value"]
         return f"Write `{target} = {target} {operator} {value}` instead of `{target} {operator}= {value}`."
+    apart = kept_apart(facts, op, name, saver)
+    if apart:
+        return apart
     if any(facts.capture.tensors[w.tensor].kind == "parameter" or w.storage in facts.stored for w in op.writes):
         return "Modify parameters only after backward() (and after optimizer.step())."
     if op.name == "copy_":
         return f"Do not refill {name} before backward(): give each forward its own tensor, or call backward() first."
     if op.name == "__setitem__":
-        into = f"`{name} = {name}.clone()`" if " " not in name else "take `.clone()`"
+        into = f"`{code} = {code}.clone()`" if code else "take `.clone()`"
         return f"Assign into a copy: {into} before the assignment, or use torch.where."
     if op.name.endswith("_") and not op.name.startswith("_") and op.name not in _ALONE:
         return f"Use the out-of-place `{op.name.rstrip('_')}` instead of `{op.name}`, or modify {copy}."

@@ -12,6 +12,7 @@ from autograd_inspector.rules.catalogue import Facts, unique
 from autograd_inspector.rules.recompute import key_of
 from autograd_inspector.rules.saving import Saved, made_at, saved_name, saver_name
 from autograd_inspector.rules.slices import inside_slices
+from autograd_inspector.rules.spelling import copied_array
 
 
 def numpy_edits(facts: Facts, run: Backward, seen: set[int]) -> Iterator[Finding]:
@@ -33,7 +34,7 @@ def numpy_edits(facts: Facts, run: Backward, seen: set[int]) -> Iterator[Finding
             f"(`{alias.how}`): no version counter moves, so the gradients are likely wrong",
             "Copy the array: `torch.tensor(array)`, or fill a new array for each batch."
             if inward
-            else f"Work on a copy: `{name}.detach().numpy().copy()`, or an out-of-place NumPy call.",
+            else f"Work on a copy: {copied_array(name)}, or an out-of-place NumPy call.",
             unique(
                 [
                     *facts.chain(alias.site, "written through NumPy here"),

@@ -23,6 +23,9 @@ from autograd_inspector.rules.terms import constant_terms
 
 Check = Callable[["Facts"], Iterable[Finding]]
 
+CALLER = "called from"
+"""The role of a line that called the one that plays a part."""
+
 
 class Rule(Struct, frozen=True):
     """One rule: its stable code, its name, and the function whose docstring is its page."""
@@ -225,11 +228,17 @@ class Facts:
                 found[record.storage] = record.names[0]
         return found
 
-    def chain(self, site: int, role: str, *, callers: str = "called from") -> tuple[Location, ...]:
+    def chain(self, site: int, role: str, *, callers: str = CALLER) -> tuple[Location, ...]:
         """The user's frames of a site, innermost first: the first plays ``role``, the others called it."""
         frames = self.capture.site(site)
         own = [frame for frame in frames if not frame.library] or list(frames[:1])
         return tuple(with_role(frame, role if i == 0 else callers) for i, frame in enumerate(own))
+
+
+def line_of(facts: Facts, site: int) -> tuple[str, int] | None:
+    """(file, line) of the user's own frame of a site."""
+    place = facts.capture.place(site)
+    return None if place is None else (place.filename, place.lineno)
 
 
 def joined(names: Iterable[str], limit: int = 6) -> str:
@@ -253,8 +262,11 @@ def folded(names: Iterable[str], limit: int = 4) -> str:
 
 
 def unique(locations: Iterable[Location]) -> tuple[Location, ...]:
-    """Each line once, in its first role."""
+    """Each line once, in its first role; having called another line is none, where it has one of its own as well."""
     seen: dict[tuple[str, int], Location] = {}
     for location in locations:
-        seen.setdefault((location.filename, location.lineno), location)
+        line = location.filename, location.lineno
+        known = seen.setdefault(line, location)
+        if known.role == CALLER != location.role:
+            seen[line] = location
     return tuple(seen.values())

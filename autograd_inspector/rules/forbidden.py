@@ -10,23 +10,25 @@ from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.rules.catalogue import Facts, rule, unique
 from autograd_inspector.rules.receivers import receiver
-from autograd_inspector.rules.saving import VIEWS
+from autograd_inspector.rules.spelling import called, is_path
+from autograd_inspector.rules.views_of import SEVERAL, leaf_behind, lost_in_a_copy, maker, several_fix
 
 _FORBIDDEN = (
+    (
+        "a view of a leaf Variable that requires grad",
+        "is a view of {base} that requires grad",
+        "Wrap the update in `with torch.no_grad():`; where gradient has to flow through it, compute a new tensor out of "
+        "place instead.",
+    ),
     (
         "a leaf Variable that requires grad",
         "is a leaf that requires grad",
         "Wrap the update in `with torch.no_grad():`, or work on `{name}.clone()`.",
     ),
     (
-        "a view of a leaf Variable that requires grad",
-        "is a view of a leaf that requires grad",
-        "Wrap the update in `with torch.no_grad():`, or work on `{name}.clone()`.",
-    ),
-    (
         "more than one element of the written-to tensor refers to a single memory location",
         "is an expanded view: several of its elements are one memory location",
-        "Write `{name} = {name} + ...` (out of place), or call `.contiguous()` / `.clone()` after the expand.",
+        "Use an out-of-place form (`{name} = {name} + ...`), or call `.contiguous()` / `.clone()` after the expand.",
     ),
     (
         "some elements of the input tensor and the written-to tensor refer to a single memory location",
@@ -36,7 +38,7 @@ _FORBIDDEN = (
     (
         "is a view and is being modified inplace",
         "is a view that must not be modified in place",
-        "Use the out-of-place form of the operation, or modify `{name}.clone()`.",
+        "Use the out-of-place form of the operation{lost}.",
     ),
     (
         "functions with out=... arguments don't support automatic differentiation",
@@ -46,7 +48,7 @@ _FORBIDDEN = (
     (
         "A view was created in no_grad mode and is being modified inplace with grad mode enabled",
         "is a view made under no_grad and modified with grad mode on",
-        "Make the view where gradient is recorded, or modify `{name}.clone()`.",
+        "Make the view where gradient is recorded, outside of torch.no_grad(){lost}.",
     ),
 )
 
@@ -88,19 +90,19 @@ def _finding(facts: Facts, op: Op, what: str, fix: str) -> Finding:
     target = op.inputs[-1 if "out=" in what else 0]
     record = facts.capture.tensors[target]
     place = facts.capture.place(op.site)
-    name = record.names[0] if record.names else receiver(place, op.name) or facts.name(target)
+    name = record.names[0] if record.names else receiver(place, op.name) or called(facts, target)
     if place is not None and "." not in name and "[" in name:
         name = _assigned(place.source) or name
-    made = _made(facts, target) if record.kind != "parameter" else None
-    by = f" (made by `{made.name}`)" if made is not None else ""
+    made = maker(facts, target) if record.kind != "parameter" else None
+    by = f" (made by `{made.name}`)" if made is not None and not name.startswith("the result of ") else ""
     return Finding(
         "AG203",
         "forbidden-inplace",
         "error" if facts.capture.error else "info",  # The program caught it and went on.
-        f"`{op.name}` cannot modify {name} in place: {name}{by} {what}",
-        f"Use the out-of-place form of the operation, or modify a copy of what `{made.name}` returned (`.clone()`)."
-        if made is not None and made.name in _SEVERAL
-        else fix.replace("{name}", name),
+        f"`{op.name}` cannot modify {name} in place: {name}{by} {what}".replace("{base}", leaf_behind(facts, target)),
+        several_fix(facts, made, name)
+        if made is not None and made.name in SEVERAL
+        else _in_code(fix, receiver(place, op.name) or name).replace("{lost}", lost_in_a_copy(facts, made, name)),
         unique(
             [
                 *facts.chain(op.site, "modified in place here"),
@@ -121,8 +123,8 @@ def _in_step(facts: Facts, op: Op, what: str, fix: str) -> Finding:
         "AG203",
         "forbidden-inplace",
         "error" if facts.capture.error else "info",
-        f"`{op.name}` cannot modify {name} in place: {name} {what}",
-        f"Decorate step() with `@torch.no_grad()`, as torch's own optimizers do. {fix}".replace("{name}", name),
+        f"`{op.name}` cannot modify {name} in place: {name} {what}".replace("{base}", "a leaf"),
+        f"Decorate step() with `@torch.no_grad()`, as torch's own optimizers do. {_in_code(fix, name)}",
         unique(
             [
                 *facts.chain(op.site, "modified in place here"),
@@ -134,6 +136,13 @@ def _in_step(facts: Facts, op: Op, what: str, fix: str) -> Finding:
     )
 
 
+def _in_code(fix: str, name: str) -> str:
+    """The advice with the name in it; what is no expression of the program's stays out of the code."""
+    if is_path(name):
+        return fix.replace("{name}", name)
+    return fix.replace("`{name}.clone()`", "a copy (`.clone()`) of it").replace(" (`{name} = {name} + ...`)", "")
+
+
 def _called(place: Location | None) -> str:
     """The name of the function that an expression calls."""
     found = _CALL.match(place.expression) if place is not None else None
@@ -141,20 +150,6 @@ def _called(place: Location | None) -> str:
 
 
 _CALL = re.compile(r"(?:[\w.\[\]'\"]+\.)?(?P<name>\w+)\(")
-
-
-def _made(facts: Facts, target: int) -> Op | None:
-    """The op that made it; of a view of one of several results (`q[..., 0]` of a chunk), the op that returned those."""
-    made = op = facts.flow.birth(target)
-    while op is not None and op.name in VIEWS and op.inputs:
-        if op.name in _SEVERAL:
-            return op
-        op = facts.flow.birth(op.inputs[0])
-    return made
-
-
-_SEVERAL = frozenset({"chunk", "split", "tensor_split", "unbind", "hsplit", "vsplit", "dsplit", "split_with_sizes"})
-"""Views of what these return may not be modified in place."""
 
 
 def _assigned(source: str) -> str:

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Finding
-from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
-from autograd_inspector.rules.carried import carry_fix
-from autograd_inspector.rules.catalogue import Facts, joined, rule, unique
+from autograd_inspector.rules.carried import carried_name, carry_fix
+from autograd_inspector.rules.catalogue import Facts, rule, unique
 from autograd_inspector.rules.older import older_graph
 from autograd_inspector.rules.saving import VIEWS
+from autograd_inspector.rules.shared_graph import backwards, part_of_one_round, shared, stepped_between
 
 FREED = "backward through the graph a second time"
 
@@ -54,18 +54,21 @@ def graph_freed(facts: Facts) -> Iterator[Finding]:
 def _freed(facts: Facts, run: Backward, earlier: list[Backward]) -> Finding:
     carried = _carried(facts, run, earlier[-1])
     if carried is None:
-        return _shared(facts, run, earlier)
+        return shared(facts, run, earlier)
     reader, tensor, freed_by = carried
     made = facts.flow.birth(tensor)
-    name = facts.name(tensor)
-    unstepped = _unstepped(facts, freed_by, run)
+    whole = part_of_one_round(facts, run, earlier, made)
+    if whole is not None:
+        return whole
+    name = carried_name(facts, reader, tensor)
+    unstepped = not stepped_between(facts, freed_by, run)
     return Finding(
         "AG501",
         "graph-freed",
         "error",
         f"{name} carries into `{reader.name}` a graph that an earlier backward has already freed: backward runs through "
         "it a second time",
-        carry_fix(facts, (reader, tensor, freed_by), unstepped=unstepped),
+        carry_fix(facts, (reader, tensor, freed_by), run, unstepped=unstepped),
         unique(
             [
                 # What asks for a gradient and then goes on with the graph has to keep it.
@@ -73,53 +76,11 @@ def _freed(facts: Facts, run: Backward, earlier: list[Backward]) -> Finding:
                 *(facts.chain(made.site, "carried over from here") if made is not None else ()),
                 *(place for op in _viewed(facts, made) for place in facts.chain(op.site, "computed here")),
                 *facts.chain(reader.site, "used again here"),
-                *facts.chain(freed_by.site, "graph freed here"),
-                *facts.chain(run.site, "second backward here"),
+                *backwards(facts, freed_by, run),
             ]
         ),
         (name,),
         ops=(reader.index,),
-    )
-
-
-def _shared(facts: Facts, run: Backward, earlier: list[Backward]) -> Finding:
-    """Two losses over one graph, or one loss twice."""
-    roots = joined(map(facts.name, run.roots), 2)
-    above = {op.index for op, _ in facts.flow.upstream((t, run.start) for t in run.roots)}
-    for other in reversed(earlier):
-        if set(other.roots) & set(run.roots):
-            return _twice(
-                facts, run, other, f"backward was called twice on {roots}: the first call freed its graph", ()
-            )
-        met = [op for op, _ in facts.flow.upstream((t, other.start) for t in other.roots) if op.index in above]
-        common = [op for op in met if op.last_seq > op.first_seq and op.outputs]
-        if common and not other.retain_graph:
-            last = max(common, key=lambda op: op.index)
-            name = facts.name(last.outputs[0])
-            first = joined(map(facts.name, other.roots), 2)
-            text = f"{first} and {roots} share the graph of {name}, which the first backward() has freed"
-            return _twice(facts, run, other, text, (name,), facts.chain(last.site, "shared graph ends here"))
-    return _twice(facts, run, earlier[-1], f"an earlier backward has freed the graph of {roots}", ())
-
-
-def _twice(
-    facts: Facts, run: Backward, first: Backward, text: str, names: tuple[str, ...], where: tuple[Location, ...] = ()
-) -> Finding:
-    return Finding(
-        "AG501",
-        "graph-freed",
-        "error",
-        text,
-        "Sum the losses and call backward() once, pass retain_graph=True to the first call, or detach() what the first "
-        "loss does not have to train.",
-        unique(
-            [
-                *facts.chain(run.site, "second backward here"),
-                *facts.chain(first.site, "graph freed here"),
-                *where,
-            ]
-        ),
-        tuple(dict.fromkeys([*names, *(facts.name(t) for t in run.roots)])),
     )
 
 
@@ -129,11 +90,6 @@ def _viewed(facts: Facts, made: Op | None) -> list[Op]:
     while base is not None and base.name in VIEWS and base.inputs:
         base = facts.flow.birth(base.inputs[0])
     return [] if base is None or base is made else [base]
-
-
-def _unstepped(facts: Facts, first: Backward, second: Backward) -> bool:
-    """Whether no optimizer step lies between two backwards: then the first may keep its graph for the second."""
-    return not any(first.end <= step.at <= second.start for step in facts.capture.steps)
 
 
 def _freer(facts: Facts, made: Op, run: Backward) -> Backward | None:

@@ -10,6 +10,7 @@ from autograd_inspector.model.op import Op
 from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
 from autograd_inspector.rules.quoting import in_place
 from autograd_inspector.rules.receivers import read_of
+from autograd_inspector.rules.spelling import method_on
 
 _NON_LEAF = "can't optimize a non-leaf Tensor"
 _CONVERSIONS = {
@@ -69,7 +70,7 @@ def _finding(facts: Facts, reads: list[GradRead]) -> Finding:
     name = _called(facts, first, reads)
     made = facts.flow.birth(first)
     by = f"the result of `{made.name}`" if made is not None else "the result of an expression"
-    fix = f"Call {name}.retain_grad() before backward() to keep the gradient of this intermediate tensor."
+    fix = f"Call {method_on(name, 'retain_grad()')} before backward() to keep the gradient of this intermediate tensor."
     if made is not None and _was_leaf(facts, first):
         fix = (
             f"Make {name} with its final dtype and device and call requires_grad_() last; update it in place under "
@@ -97,7 +98,7 @@ def _finding(facts: Facts, reads: list[GradRead]) -> Finding:
 
 def _in_place(facts: Facts, made: Op, name: str) -> str:
     place = facts.capture.place(made.site)
-    return (in_place(place.source) if place is not None else "") or f"{name}.mul_(...)"
+    return (in_place(place.source) if place is not None else "") or method_on(name, "mul_(...)")
 
 
 def _called(facts: Facts, tensor: int, reads: list[GradRead]) -> str:

@@ -10,6 +10,7 @@ from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait, Write
 from autograd_inspector.rules.advice import needs_because, repair
 from autograd_inspector.rules.catalogue import Facts, joined, rule, unique
+from autograd_inspector.rules.copies import saves_its_result
 from autograd_inspector.rules.older import edited_before, recompute_advice
 from autograd_inspector.rules.saving import (
     VIEWS,
@@ -129,12 +130,17 @@ def _modified(facts: Facts, run: Backward, members: list[tuple[Saved, list[tuple
         f"{name} was saved for backward by {saver} at version {then} and then modified in place {spelled}"
         f"{next(filter(None, aliases), '')}: "
         f"it is at version {now}, expected version {then}",
-        recompute_advice(facts, run, name) if before else repair(facts, edits, name),
+        recompute_advice(facts, run, name) if before else repair(facts, edits, name, _reader(facts, node, saved)),
         shown,
         tuple(dict.fromkeys([name, *others, *(edit_name(facts, op) for op in edits[:4])])),
         tuple(details),
         tuple(dict.fromkeys([*(op.index for op in edits[:64]), *([node.op] if node.op >= 0 else [])])),
     )
+
+
+def _reader(facts: Facts, node: Node, saved: SavedTensor) -> Op | None:
+    """The op that saved what it read, to which a copy can be given."""
+    return facts.capture.ops[node.op] if node.op >= 0 and not saves_its_result(saved.name) else None
 
 
 def _severity(facts: Facts, run: Backward, kept: list[SavedTensor]) -> Severity:

@@ -11,6 +11,7 @@ from autograd_inspector.model.location import Location
 from autograd_inspector.rules.catalogue import CATALOGUE, Facts, unique
 from autograd_inspector.rules.clearing import clears
 from autograd_inspector.rules.numbers import assigned
+from autograd_inspector.rules.spelling import method_on
 
 Reason = tuple[str, str, tuple[Location, ...]]
 """What happened, what to write instead, where."""
@@ -95,7 +96,7 @@ def _aside(facts: Facts, read: GradRead) -> Reason:
     if late and any(read.tensor in op.inputs for op in capture.ops[: late[-1].at]):
         return (
             "it was used before it required grad",
-            f"Call {facts.name(read.tensor)}.requires_grad_() before the forward that uses it.",
+            f"Call {method_on(facts.name(read.tensor), 'requires_grad_()')} before the forward that uses it.",
             facts.chain(late[-1].site, "requires grad from here on"),
         )
     used = next((op for op in capture.ops if op.last_seq > op.first_seq and read.tensor in op.inputs), None)

@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from autograd_inspector.model.autograd import Backward, Node, SavedTensor
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op, Write
+from autograd_inspector.rules.carried import carried_name
 from autograd_inspector.rules.catalogue import Facts, joined, unique
+from autograd_inspector.rules.spelling import assignable, called
 
 
 def older_graph(facts: Facts, run: Backward, earlier: list[Backward]) -> Finding | None:
@@ -18,9 +20,10 @@ def older_graph(facts: Facts, run: Backward, earlier: list[Backward]) -> Finding
     by = _freed_by(run, gone, earlier)
     entered = _entries(facts, run, gone)
     if entered:
-        names = list(dict.fromkeys(facts.name(tensor) for _, tensor in entered))
+        names = list(dict.fromkeys(carried_name(facts, op, tensor) for op, tensor in entered))
+        code = assignable(names[0], facts, entered[0][1])
     else:
-        names = [facts.name(root) for root in run.roots]
+        names, code = [called(facts, root) for root in run.roots], False
     name = joined(names, 3)
     return Finding(
         "AG501",
@@ -30,7 +33,7 @@ def older_graph(facts: Facts, run: Backward, earlier: list[Backward]) -> Finding
         if by is None
         else f"the graph of {name}, recorded before this capture, was freed by an earlier backward: this one runs through "
         "it a second time",
-        _fix(names[0], alone=not entered),
+        _fix(names[0], alone=not entered, code=code),
         unique(
             [
                 *(place for op, _ in entered for place in facts.chain(op.site, "used again here")),
@@ -47,14 +50,15 @@ def older_graph(facts: Facts, run: Backward, earlier: list[Backward]) -> Finding
     )
 
 
-def _fix(name: str, *, alone: bool) -> str:
+def _fix(name: str, *, alone: bool, code: bool) -> str:
     if alone:
         return (
             f"Compute {name} again before its backward (run the cell with the forward again), or pass retain_graph=True "
             "to the earlier backward."
         )
+    cut = f"`{name}.detach()`" if code else "detach() it there"
     return (
-        f"Compute {name} again for each backward, or cut it off where it is carried over: `{name}.detach()`. If both "
+        f"Compute {name} again for each backward, or cut it off where it is carried over: {cut}. If both "
         "backwards are meant to go through it, pass retain_graph=True to the earlier one."
     )
 

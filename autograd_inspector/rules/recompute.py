@@ -8,6 +8,8 @@ from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op, Trait, Write
 from autograd_inspector.rules.assigned_data import assigns, effective
 from autograd_inspector.rules.catalogue import Facts, joined, unique
+from autograd_inspector.rules.restored import COPYING, restored
+from autograd_inspector.rules.spelling import copy_of
 
 Key = tuple[str, int, str, int]
 
@@ -43,7 +45,9 @@ def recompute_edits(facts: Facts) -> Iterator[Finding]:
 def _changed(facts: Facts, tensor: int, earlier: list[Op], op: Op) -> list[tuple[Op, Write]]:
     """What changed the tensor since the forward that is recomputed."""
     edits = _edits(facts, tensor, earlier[-1], op)
-    if all(assigns(edit) for edit, _ in edits) and any(not _edits(facts, tensor, o, op) for o in earlier[:-1]):
+    evaluated = earlier[-1].first_seq == earlier[-1].last_seq and not earlier[-1].has(Trait.INNER)
+    back = all(assigns(edit) or (evaluated and edit.name in COPYING) for edit, _ in edits)
+    if back and any(not _edits(facts, tensor, o, op) for o in earlier[:-1]):
         return []  # Weights that an evaluation had swapped in were put back: the forward read what is there again.
     return edits
 
@@ -51,7 +55,9 @@ def _changed(facts: Facts, tensor: int, earlier: list[Op], op: Op) -> list[tuple
 def _edits(facts: Facts, tensor: int, before: Op, op: Op) -> list[tuple[Op, Write]]:
     """What changed the tensor between two ops that read it."""
     record = facts.capture.tensors[tensor]
-    writes = facts.writes_to(record.storage, tensor, before.index + 1, op.index)
+    writes = list(facts.writes_to(record.storage, tensor, before.index + 1, op.index))
+    if restored(facts, writes, before.index + 1):
+        return []
     return [
         (edit, write)
         for edit, write in effective(facts, tensor, writes)
@@ -82,10 +88,11 @@ def _finding(facts: Facts, members: list[tuple[Op, int, list[tuple[Op, Write]]]]
     op, _, edits = members[0]
     names = list(dict.fromkeys(facts.name(tensor) for _, tensor, _ in members))
     edit = edits[0][0]
+    copy = copy_of(facts, names[0])
     fix = (
         "Call optimizer.step() only after the last backward()."
         if edit.has(Trait.STEP)
-        else f"Do not modify {names[0]} between forward and backward: edit `{names[0]}.clone()`, or edit it afterwards."
+        else f"Do not modify {names[0]} between forward and backward: edit {copy}, or edit it afterwards."
     )
     return Finding(
         "AG202",

@@ -10,6 +10,7 @@ from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op, Trait, Write
 from autograd_inspector.rules.advice import repair
 from autograd_inspector.rules.catalogue import Facts, joined, unique
+from autograd_inspector.rules.spelling import assignable
 
 _ERROR = re.compile(
     r"\[torch\.(?:\w+\.)?\w+ \[(?P<shape>[\d, ]*)\]\].*?is at version (?P<now>\d+); expected version (?P<then>\d+)"
@@ -86,6 +87,7 @@ def _finding(
     checkpointed = packed and not (saver.has(Trait.FUNCTION) and saver.name != "_NoopSaveInputs.apply")
     by = "checkpoint(use_reentrant=False), for recomputation," if checkpointed else f"`{saver.name}`"
     spelled = joined(f"`{op.name}`" for op in ops)
+    copy = f"`{name} = {name}.clone()`" if assignable(name, facts, tensor) else f"`.clone()` {name}"
     place = facts.capture.place(ops[0].site)
     return Finding(
         "AG201",
@@ -93,7 +95,7 @@ def _finding(
         "error",
         f"{name} was saved by {by} at version {then} and then modified in place by {spelled}: it is at version {now}, "
         f"expected version {then}",
-        f"Work on a copy inside the checkpointed function: `{name} = {name}.clone()` before `{ops[0].name}`."
+        f"Work on a copy inside the checkpointed function: {copy} before `{ops[0].name}`."
         if checkpointed
         else repair(facts, ops, name),
         unique(

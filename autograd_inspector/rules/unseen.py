@@ -17,6 +17,7 @@ from autograd_inspector.rules.ctx import ctx_edits, on_ctx
 from autograd_inspector.rules.packed import packed_edits
 from autograd_inspector.rules.recompute import recompute_edits
 from autograd_inspector.rules.recompute_twice import edited_twice
+from autograd_inspector.rules.restored import restored
 from autograd_inspector.rules.saving import Saved, counter_of, made_at, place_of, saved_name, saver_name
 from autograd_inspector.rules.slices import inside_slices
 
@@ -75,7 +76,9 @@ def _unseen_writes(facts: Facts, run: Backward, node: Node, saved: SavedTensor) 
     counter = counter_of(facts, saved)
     # The op that saved it may have modified it as well: in `x *= x.data` the saved alias changes unseen.
     start = node.op if node.op >= 0 else made_at(node)
-    writes = facts.writes_to(saved.storage, saved.tensor, start, run.start)
+    writes = list(facts.writes_to(saved.storage, saved.tensor, start, run.start))
+    if restored(facts, writes, start):
+        return
     for op, write in effective(facts, saved.tensor, writes):
         target = tensors[write.tensor]
         apart = target.counter != counter or (write.unseen and op.index != node.op)

@@ -14,6 +14,7 @@ from autograd_inspector.rules.cutting import Severed, differentiable
 from autograd_inspector.rules.idle import asked, idle_optimizers, why_frozen
 from autograd_inspector.rules.saving import CHECKPOINT
 from autograd_inspector.rules.severed import NO_GRAD_ERROR
+from autograd_inspector.rules.spelling import called, method_on
 
 
 @rule("AG106", "no-trainable-input")
@@ -151,16 +152,15 @@ def _all_frozen(facts: Facts, run: Backward) -> Finding:
                 *facts.chain(run.site, "backward called here"),
             ]
         ),
-        tuple(names) or (roots,),
+        tuple(names) or tuple(dict.fromkeys(map(facts.name, run.roots))),
     )
 
 
 def _root(facts: Facts, run: Backward, root: int) -> str:
     """The name of what backward was called on; of one that has none what the call reads: ``out.loss``."""
     record, place = facts.capture.tensors[root], facts.capture.place(run.site)
-    called = _CALLED.search(place.source) if place is not None and len(run.roots) == 1 else None
-    known = record.names or record.variable or called is None
-    return facts.name(root) if known or called is None else called[1]
+    found = _CALLED.search(place.source) if place is not None and len(run.roots) == 1 else None
+    return called(facts, root) if record.names or record.variable or found is None else found[1]
 
 
 def _given_to(facts: Facts, tensors: tuple[int, ...]) -> list[Location]:
@@ -189,7 +189,7 @@ def _never_computed(facts: Facts) -> Iterator[Finding]:
 
 
 def _not_asked(facts: Facts, tensors: list[int], site: int) -> Finding:
-    names = [facts.name(tensor) for tensor in tensors]
+    names = [called(facts, tensor) for tensor in tensors]
     made = [op for op in map(facts.flow.birth, tensors) if op is not None]
     return Finding(
         "AG106",
@@ -197,12 +197,12 @@ def _not_asked(facts: Facts, tensors: list[int], site: int) -> Finding:
         "error",
         f"the gradient of {joined(names, 3)} was asked for, but {'they do' if len(names) > 1 else 'it does'} not "
         "require grad",
-        f"Call {names[0] if names else 'the tensor'}.requires_grad_() before the forward that uses it.",
+        f"Call {method_on(names[0] if names else 'the tensor', 'requires_grad_()')} before the forward that uses it.",
         unique(
             [
                 *facts.chain(site, "gradient asked for here"),
                 *(place for op in made[:1] for place in facts.chain(op.site, "made here")),
             ]
         ),
-        tuple(dict.fromkeys(names)),
+        tuple(dict.fromkeys(map(facts.name, tensors))),
     )

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-from .programs import diagnosed, silent, trained
+from .programs import alarms, diagnosed, inspected, silent, summary, trained
 
 X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
 
@@ -94,3 +94,47 @@ def test_weight_itself_exchanged():
     diagnosed(
         lambda: stepped(exchanged), "AG202", "p.data = p.data * 0.5", "norm.weight", severity="error", where=exchanged
     )
+
+
+def lent(net, *, keep=torch.clone, after=lambda p, k: None, back=True):
+    """Other values in the same memory, for an evaluation, and the old ones copied in again."""
+    kept = [keep(p.data) for p in net.parameters()]
+    for p in net.parameters():
+        p.data.copy_(0.5 * p.detach())
+    with torch.no_grad():
+        net(X)
+    for p, k in zip(net.parameters(), kept, strict=True):
+        after(p, k)
+        if back:
+            p.data.copy_(k)
+
+
+def test_values_copied_in_and_out_again():
+    """Averaged weights that were copied in are gone again: bit by bit, backward reads what the forward read."""
+
+    def together(net):
+        data = [p.data for p in net.parameters()]
+        kept = [d.detach().clone() for d in data]
+        torch._foreach_copy_(data, [torch.zeros_like(d) for d in data])
+        torch._foreach_copy_(data, kept)
+
+    silent(lambda: stepped(lent), lambda: stepped(lent, recompute=True), lambda: stepped(together))
+
+
+def test_values_that_only_look_as_if_they_were_put_back():
+    """A copy that was taken too late, rounded, edited, or of which nothing was copied back, restores nothing."""
+    sick = (
+        lambda net: lent(net, back=False),
+        lambda net: lent(net, keep=lambda data: data.half()),
+        lambda net: lent(net, after=lambda p, k: k.mul_(0.9)),
+        lambda net: lent(net, after=lambda p, k: k.copy_(p.detach())),
+        lambda net: (exchange(net), lent(net)),
+    )
+    for between in sick:
+        report = inspected(lambda between=between: stepped(between))
+        assert {finding.rule for finding in alarms(report)} == {"AG202"}, summary(report)
+
+
+def exchange(net):
+    for p in net.parameters():
+        p.data.copy_(torch.zeros_like(p))

@@ -199,3 +199,54 @@ def test_dataset_of_attached_features():
         where=program,
     )
     calm(lambda: program(torch.Tensor.detach))
+
+
+def test_remembered_features_of_a_model_that_is_copied():
+    """Parameters are leaves and not to blame, and training has to go on with what is remembered."""
+
+    class Remembering(nn.Module):
+        def __init__(self, keep):
+            super().__init__()
+            self.body, self.head, self.keep, self.last = nn.Linear(4, 3), nn.Linear(3, 1), keep, None
+
+        def forward(self, x):
+            if self.keep:
+                self.last = self.body(x).relu()
+                return self.head(self.last)
+            features = self.body(x).relu()
+            self.last = features.detach()
+            return self.head(features)
+
+    def program(keep):
+        net, optimizer = pair(Remembering(keep))
+        trained(optimizer, F.mse_loss(net(X), Y))
+        copy.deepcopy(net)
+
+    finding = diagnosed(
+        lambda: program(keep=True), "AG503", "self.last = self.body(x).relu()", "self.last", "deep-copied",
+        severity="error", where=Remembering.forward,
+    )  # fmt: skip
+    assert finding.subjects == ("self.last",)
+    assert "Store a detached copy in self.last" in finding.fix
+    calm(lambda: program(keep=False))
+
+
+def test_sent_through_a_pipe():
+    """The one tensor that torch refused is named, and the line that sent it."""
+
+    def program(ready):
+        receiver, sender = torch.multiprocessing.Pipe()
+        net = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 3))
+        logits, value = net(X).split([2, 1], dim=-1)
+        sender.send({"probabilities": logits.detach(), "value": ready(value)})
+        receiver.close()
+        return logits
+
+    finding = diagnosed(
+        lambda: program(lambda t: t), "AG503", "logits, value = net(X)", "value", "another process", severity="error",
+        where=program,
+    )  # fmt: skip
+    assert finding.subjects == ("value",)
+    assert any(place.role == "serialized here" and "sender.send" in place.source for place in finding.locations)
+    assert "`value.detach()`" in finding.fix
+    calm(lambda: program(torch.Tensor.detach))
