@@ -18,7 +18,7 @@ from autograd_inspector.capture.option_lines import option_changes
 from autograd_inspector.capture.placing import placement_of
 from autograd_inspector.capture.sources import definition_of, resolve
 from autograd_inspector.capture.spread import rank_here
-from autograd_inspector.capture.state_lines import state_changes
+from autograd_inspector.capture.state_changes import state_changes
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import Return

@@ -18,7 +18,7 @@ from autograd_inspector.capture.loading import Loads
 from autograd_inspector.capture.patches import observed
 from autograd_inspector.capture.placement import rows_of, settings_of
 from autograd_inspector.capture.spread import making_share
-from autograd_inspector.capture.state_lines import codes_of
+from autograd_inspector.capture.state_changes import codes_of
 from autograd_inspector.capture.steps import Steps
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.model.event import Change

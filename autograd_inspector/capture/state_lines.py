@@ -1,28 +1,15 @@
-"""Where the source assigns or drops optimizer state: in a hand-written optimizer's class, and in the program around it.
-
-State is a plain dictionary: nothing shows when somebody writes to it.
-"""
+"""Which lines of a function assign or drop optimizer state, as its text has them."""
 
 from __future__ import annotations
 
 import ast
-import inspect
-import re
 from collections.abc import Iterator
-from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
-from autograd_inspector.capture.cells import lines_of
-from autograd_inspector.capture.sources import compiled, tree_of
-from autograd_inspector.capture.stacks import USER, classify
-from autograd_inspector.capture.tape import Tape
-from autograd_inspector.model.event import Change
-
-_STATE = re.compile(r"\.state\b")
 _ENTRY_OF = {"pop", "get", "setdefault"}
 """Methods of ``optimizer.state`` that return the state of one parameter."""
 _WRAPPERS = {"list", "tuple", "enumerate"}
-_SELF = "self"
+_EMPTY = {"dict", "defaultdict"}
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
 
@@ -36,61 +23,6 @@ class StateLine(NamedTuple):
     keys: tuple[str, ...]
 
 
-def codes_of(kind: type) -> tuple[CodeType, ...]:
-    """The methods that the user wrote of an optimizer's class."""
-    methods = (inspect.unwrap(m) for base in kind.__mro__ for m in vars(base).values() if isinstance(m, FunctionType))
-    return tuple(m.__code__ for m in methods if classify(m.__code__.co_filename) == USER)
-
-
-def state_changes(tape: Tape) -> Iterator[Change]:
-    """The lines of the classes of the capture's optimizers, then those of the functions that it saw run."""
-    own: set[CodeType] = set()
-    for record in tape.optimizers.values():
-        codes = tape.steppers.get((record.module, record.type), ())
-        own.update(codes)
-        for code in codes:
-            for found in _lines(code, code.co_firstlineno):
-                if found.receiver == _SELF:
-                    yield _change(tape, code, found, record.type, record.id)
-    if not tape.optimizers:
-        return
-    seen: set[CodeType] = set()
-    for code, lasti, library in [entry for chain in tape.stacks.chains for entry in chain]:
-        if not library and code not in own and code not in seen:
-            seen.add(code)
-            for found in _lines(code, compiled(code, lasti, library=False).lineno) if _mentions(code) else ():
-                if found.receiver != _SELF:
-                    yield _change(tape, code, found, found.receiver, -1)
-
-
-def _change(tape: Tape, code: CodeType, found: StateLine, api: str, optimizer: int) -> Change:
-    site = tape.stacks.of_code(code, found.line)
-    return Change(len(tape.ops), "state_line", api, site, (), optimizer, (found.what, found.receiver, *found.keys))
-
-
-def _mentions(code: CodeType) -> bool:
-    return any(map(_STATE.search, lines_of(code.co_filename)))
-
-
-def _lines(code: CodeType, line: int) -> Iterator[StateLine]:
-    tree = tree_of(code.co_filename)
-    if tree is None:
-        return
-    scope: Function = tree
-    if code.co_name != "<module>":
-        inside = [
-            node
-            for node in ast.walk(tree)
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-            and node.name == code.co_name
-            and min([node.lineno, *(d.lineno for d in node.decorator_list)]) <= line <= (node.end_lineno or 0)
-        ]
-        if not inside:
-            return
-        scope = inside[-1]
-    yield from state_lines(scope)
-
-
 def state_lines(scope: Function) -> list[StateLine]:
     """Those of one function, in the order of its lines; functions that it defines are not looked into."""
     nodes = list(_walk(scope))
@@ -102,10 +34,12 @@ def state_lines(scope: Function) -> list[StateLine]:
 
 
 def _walk(scope: ast.AST) -> Iterator[ast.AST]:
-    for node in ast.iter_child_nodes(scope):
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            yield node
-            yield from _walk(node)
+    todo = [scope]
+    while todo:
+        for node in ast.iter_child_nodes(todo.pop()):
+            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+                yield node
+                todo.append(node)
 
 
 class _Names:
@@ -167,11 +101,11 @@ class _Names:
         elif isinstance(target, ast.Subscript):
             whole, entry = _whole(target.value), self._entry(target.value)
             if whole:
-                yield StateLine(target.lineno, what, whole, _keys(value))
+                yield StateLine(target.lineno, "removed" if _is_empty(value) else what, whole, _keys(value))
             elif entry:
                 yield StateLine(target.lineno, what, entry, _constants(target.slice))
         elif _whole(target):
-            yield StateLine(target.lineno, what, _whole(target), ())
+            yield StateLine(target.lineno, "removed" if _is_empty(value) else what, _whole(target), ())
 
     def _called(self, node: ast.Call, func: ast.Attribute) -> Iterator[StateLine]:
         whole, entry = _whole(func.value), self._entry(func.value)
@@ -205,3 +139,13 @@ def _keys(node: ast.expr | None) -> tuple[str, ...]:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict":
         return tuple(keyword.arg for keyword in node.keywords if keyword.arg)
     return ()
+
+
+def _is_empty(node: ast.expr | None) -> bool:
+    """``{}``, ``dict()``, ``defaultdict(dict)``: state starts anew."""
+    if isinstance(node, ast.Dict):
+        return not node.keys
+    if not isinstance(node, ast.Call):
+        return False
+    called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    return called in _EMPTY and not node.keywords and len(node.args) == (called == "defaultdict")

@@ -10,7 +10,7 @@ from autograd_inspector.rules.catalogue import Facts, folded, joined, rule
 from autograd_inspector.rules.checkpoint import before_loading
 from autograd_inspector.rules.cutting import differentiable
 from autograd_inspector.rules.misplaced import Misplaced, entries, misplaced, refuses, rows_of
-from autograd_inspector.rules.pasted import stepper, variable
+from autograd_inspector.rules.pasted import TARGET, stepper, variable
 
 
 @rule("AG402", "state-dtype")
@@ -102,7 +102,8 @@ def _uncast(facts: Facts, optimizer: OptimizerRecord, rows: list[ParameterRow], 
     """torch's own optimizers compute with state of their parameters' dtype alone; others may know better."""
     if refuses(optimizer) and differentiable(before):
         models = {facts.capture.owners.get(row.tensor, -1) for row in rows}
-        known = facts.capture.models[models.pop()] if len(models) == 1 and -1 not in models else "model"
+        known = facts.capture.models[models.pop()] if len(models) == 1 and -1 not in models else ""
+        known = known if TARGET.fullmatch(known) else "model"
         return (
             f"Keep the parameters in the dtype that the state was made for: `{known}.to(torch.{before})` before the optimizer "
             "is built and loaded; compute in the lower precision under torch.autocast. "

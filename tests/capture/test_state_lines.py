@@ -31,6 +31,8 @@ def lines_of(text):
         ("opt.state.pop(p)", "removed", ()),
         ('opt.state[p].pop("m")', "removed", ("m",)),
         ("opt.state.clear()", "removed", ()),
+        ("opt.state[p] = {}", "removed", ()),
+        ("opt.state = collections.defaultdict(dict)", "removed", ()),
     ],
 )
 def test_a_statement(statement, what, keys):
