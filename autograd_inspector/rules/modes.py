@@ -18,7 +18,8 @@ def optimizer_mode(facts: Facts) -> Iterator[Finding]:
 
     Why it matters
         Schedule-free optimizers keep two sets of weights and swap them in `train()` and `eval()`. In the wrong mode
-        step() raises, and evaluation or a checkpoint uses weights that were never meant for it.
+        step() raises, and evaluation or a checkpoint uses weights that were never meant for it. `load_state_dict` brings
+        the mode that the checkpoint was saved in, so `train()` has to come after it.
 
     Example
         ::

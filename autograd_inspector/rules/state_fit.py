@@ -32,7 +32,8 @@ def state_shape(facts: Facts) -> Iterator[Finding]:
 
     Why it matters
         `load_state_dict` matches state by position and checks no shapes. The step then fails with "the size of tensor
-        a must match the size of tensor b", which names neither parameter nor state.
+        a must match the size of tensor b", which names neither parameter nor state. Where the shapes agree, one parameter
+        goes on with another's state, and only names in the groups (`named_parameters()`) can tell.
 
     Example
         ::

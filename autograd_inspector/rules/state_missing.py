@@ -21,7 +21,8 @@ def state_missing(facts: Facts) -> Iterator[Finding]:
 
     Why it matters
         After a resume, parameters without state start again with zero moments while the rest continue. When a group
-        has more parameters than the checkpoint's, nothing is loaded at all.
+        has more parameters than the checkpoint's, nothing is loaded at all. An optimizer that makes its state when it is
+        built has none for what is unfrozen later.
 
     Example
         ::
