@@ -18,6 +18,7 @@ from autograd_inspector.capture.option_lines import option_changes
 from autograd_inspector.capture.placing import placement_of
 from autograd_inspector.capture.sources import definition_of, resolve
 from autograd_inspector.capture.spread import rank_here
+from autograd_inspector.capture.state_changes import state_changes
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import Return
@@ -30,7 +31,7 @@ def freeze(tape: Tape, modules: Modules, history: History, *, seconds: float, er
     """All records of a finished capture; ``history`` tells of the steps that are no longer in it."""
     tape.ledger.update(tape)
     writes = tuple(alias_writes(tape))
-    changes = (*tape.changes, *option_changes(tape, error))
+    changes = (*tape.changes, *option_changes(tape, error), *state_changes(tape))
     backwards = {name: code for name, code in tape.functions.items() if code is not None}
     functions = {name: _returning(tape, code) for name, code in backwards.items()}
     blind = {name: asked_at(code) for name, code in backwards.items() if ignores_gradients(code)}

@@ -9,9 +9,10 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from autograd_inspector.capture.graph_walk import short
+from autograd_inspector.capture.param_names import misnamed, names_of, parameters_of
 from autograd_inspector.capture.spread import elsewhere, state_of
 from autograd_inspector.capture.tape import Tape
-from autograd_inspector.model.event import Change, ChangeKind
+from autograd_inspector.model.event import BY_NAME, LEFT_TRAINING, Change, ChangeKind
 
 if TYPE_CHECKING:
     from autograd_inspector.capture.optimizers import Optimizers
@@ -20,16 +21,19 @@ if TYPE_CHECKING:
 class _Load:
     """A state_dict on its way into an optimizer: its dtypes, group sizes, and the exception being handled then.
 
-    ``owners`` are, for each position, the parameters that the saved state is the living state of, where it is any's.
+    ``owners`` are, for each position, the parameters that the saved state is the living state of, where it is any's,
+    and ``owner_names`` what their optimizer calls these. ``names`` and ``training`` are what the groups of the
+    optimizer that loads say before.
     """
 
-    def __init__(
-        self, dtypes: dict[str, str], sizes: list[int], owners: dict[int, int], handled: BaseException | None
-    ) -> None:
-        self.dtypes = dtypes
-        self.sizes = sizes
-        self.owners = owners
+    def __init__(self, optimizer: Optimizer, given: Any, handled: BaseException | None) -> None:
+        self.dtypes = _dtypes(given.get("state", {}))
+        self.sizes = [len(group.get("params", ())) for group in given.get("param_groups", ())]
         self.handled = handled
+        self.owners: dict[int, int] = {}
+        self.owner_names: dict[int, str] = {}
+        self.names = names_of(optimizer)
+        self.training = _training(optimizer)
 
 
 class Loads:
@@ -42,27 +46,25 @@ class Loads:
     def begin(self, optimizer: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Load:
         """What is about to be loaded."""
         given = args[1] if len(args) > 1 else kwargs.get("state_dict", {})
-        sizes = [len(group.get("params", ())) for group in given.get("param_groups", ())]
-        return _Load(_dtypes(given.get("state", {})), sizes, self._owners(given), sys.exc_info()[1])
+        load = _Load(optimizer, given, sys.exc_info()[1])
+        self._own(load, given)
+        return load
 
-    def _owners(self, given: Any) -> dict[int, int]:
-        """Position -> parameter, of state that is still some optimizer's own."""
-        living = {
-            id(value): self.tape.id_of(parameter)
-            for _, optimizer in self._optimizers.alive()
-            for parameter, state in state_of(optimizer).items()
-            if isinstance(state, dict)
-            for value in state.values()
-            if isinstance(value, Tensor)
-        }
+    def _own(self, load: _Load, given: Any) -> None:
+        """Note whose the state is that is still some optimizer's own."""
+        living: dict[int, tuple[int, str]] = {}
+        for _, optimizer in self._optimizers.alive():
+            called = {id(p): name for p, name in zip(parameters_of(optimizer), names_of(optimizer), strict=False)}
+            for parameter, state in state_of(optimizer).items():
+                for value in state.values() if isinstance(state, dict) else ():
+                    if isinstance(value, Tensor):
+                        living[id(value)] = self.tape.id_of(parameter), called.get(id(parameter), "")
         order = [key for group in given.get("param_groups", ()) for key in group.get("params", ())]
-        found = {}
         for position, key in enumerate(order):
             entries = given.get("state", {}).get(key)
             for value in entries.values() if isinstance(entries, dict) else ():
                 if id(value) in living:
-                    found[position] = living[id(value)]
-        return found
+                    load.owners[position], load.owner_names[position] = living[id(value)]
 
     def end(self, optimizer: Optimizer, _args: Any, _kwargs: Any, load: _Load | None) -> None:
         """It is loaded, or was refused."""
@@ -87,6 +89,8 @@ class Loads:
             for name, dtype in (load.dtypes if load is not None else {}).items()
             if name in after and after[name] != dtype and name != "step"
         )
+        if load is not None and load.training and not _training(optimizer):
+            cast = (*cast, LEFT_TRAINING)
         ids = tuple(t for group in tape.optimizers[number].parameters for t in group)
         tape.changes.append(
             Change(
@@ -100,25 +104,37 @@ class Loads:
             )
         )
         self._optimizers.snapshot(optimizer, number)
-        self._mismatched(optimizer, number, ids, load.owners if load is not None else {})
+        if load is not None:
+            self._mismatched(optimizer, number, ids, load)
 
-    def _mismatched(self, optimizer: Optimizer, number: int, ids: tuple[int, ...], owners: dict[int, int]) -> None:
+    def _mismatched(self, optimizer: Optimizer, number: int, ids: tuple[int, ...], load: _Load) -> None:
         """Note state that went to another parameter than it came from, and parameters that got none."""
         tape = self.tape
         swapped = [
-            (ids[at], owner) for at, owner in owners.items() if at < len(ids) and ids[at] != owner and owner in ids
+            (ids[at], owner) for at, owner in load.owners.items() if at < len(ids) and ids[at] != owner and owner in ids
         ]
-        flat = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+        by_name = (
+            []
+            if swapped
+            else [(ids[at], ids[other]) for at, other in misnamed(optimizer, load.names, load.owner_names)]
+        )
+        flat = parameters_of(optimizer)
         state, others = state_of(optimizer), elsewhere(optimizer)
         absent = [p for p in flat if p.requires_grad and not state.get(p) and id(p) not in others]
         noted: tuple[tuple[ChangeKind, tuple[int, ...]], ...] = (
-            ("state_swapped", tuple(t for pair in swapped for t in pair)),
+            ("state_swapped", tuple(t for pair in swapped or by_name for t in pair)),
             ("state_absent", tuple(map(tape.id_of, absent)) if len(absent) < len(flat) - len(others) else ()),
         )
         for kind, tensors in noted:
             if tensors:
                 api = f"{type(optimizer).__name__}.load_state_dict()"
-                tape.changes.append(Change(len(tape.ops), kind, api, tape.stacks.here(0), tensors, number))
+                detail = (BY_NAME,) if by_name and kind == "state_swapped" else ()
+                tape.changes.append(Change(len(tape.ops), kind, api, tape.stacks.here(0), tensors, number, detail))
+
+
+def _training(optimizer: Optimizer) -> bool:
+    """Whether a schedule-free optimizer is in train mode: its groups say so."""
+    return any(bool(group.get("train_mode", False)) for group in optimizer.param_groups)
 
 
 def _dtypes(state: Any) -> dict[str, str]:

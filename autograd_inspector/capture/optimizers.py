@@ -18,6 +18,7 @@ from autograd_inspector.capture.loading import Loads
 from autograd_inspector.capture.patches import observed
 from autograd_inspector.capture.placement import rows_of, settings_of
 from autograd_inspector.capture.spread import making_share
+from autograd_inspector.capture.state_changes import codes_of
 from autograd_inspector.capture.steps import Steps
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.model.event import Change
@@ -72,6 +73,7 @@ class Optimizers:
         self._known[id(optimizer)] = (weakref.ref(optimizer), number)
         kind = type(optimizer)
         self.tape.optimizers[number] = OptimizerRecord(number, kind.__name__, kind.__module__)
+        self.tape.steppers.setdefault((kind.__module__, kind.__name__), codes_of(kind))
         self._dirty.add(number)
         self._refresh(optimizer, number)
         self.adopt([p for group in optimizer.param_groups for p in group["params"]])

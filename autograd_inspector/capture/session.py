@@ -36,6 +36,7 @@ from autograd_inspector.capture.ops import Recorder
 from autograd_inspector.capture.optimizers import Optimizers
 from autograd_inspector.capture.plain import note_plain_attributes
 from autograd_inspector.capture.regions import Regions
+from autograd_inspector.capture.swaps import Swaps
 from autograd_inspector.capture.tape import new_tape
 from autograd_inspector.capture.tracebacks import without_own_frames
 from autograd_inspector.capture.warned import Warned
@@ -112,6 +113,7 @@ class Session:
             stack.callback(observers.remove)
             stack.enter_context(Compiled(guard, observers).installed())
             stack.enter_context(Warned().installed())
+            stack.enter_context(Swaps(tape, guard).installed())
             self._stack = stack.pop_all()
 
     def finish(self, error: BaseException | None = None) -> Capture:

@@ -61,6 +61,8 @@ class Tape:
     notes: list[str] = field(default_factory=list)
     functions: dict[str, CodeType | None] = field(default_factory=dict)
     """Custom autograd.Function -> the code of its backward."""
+    steppers: dict[tuple[str, str], tuple[CodeType, ...]] = field(default_factory=dict)
+    """(module, name) of an optimizer's class -> the methods that the user wrote of it."""
     alive: tuple[int, ...] = ()
     """Tensors with a graph that a program which raised still held at the end."""
     returns: list[tuple[int, int]] = field(default_factory=list)

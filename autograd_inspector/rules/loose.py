@@ -53,9 +53,19 @@ def loose_of(capture: Capture, writes_to: WritesTo, flow: DataFlow) -> Loose | N
         for t in sorted(reached - held)
         if _counts(capture, t, orphans, flow) and not _updated_by_hand(capture, t, held, writes_to, flow)
     ]
-    handed = _handed_over(capture, held, flow)
+    handed = _handed_over(capture, held, flow) | _given_up(capture, held)
     found = [t for t in found if t not in handed]
     return Loose(optimizer, tuple(found), orphans) if found else None
+
+
+def _given_up(capture: Capture, held: set[int]) -> set[int]:
+    """Parameters that were stepped once, that the program took out of the groups, and that the last backward misses.
+
+    Others have taken their place: points are added to a cloud, tokens to a table.
+    """
+    last = next((run for run in reversed(capture.backwards) if run.api == "backward"), None)
+    stepped = {p.tensor for step in capture.steps for p in step.parameters}
+    return stepped - held - set(last.reached if last is not None else ())
 
 
 def _handed_over(capture: Capture, held: set[int], flow: DataFlow) -> set[int]:

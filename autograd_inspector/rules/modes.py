@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_inspector.model.event import Step
+from autograd_inspector.model.event import LEFT_TRAINING, Change, Step
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.placement import OptimizerRecord
 from autograd_inspector.rules.catalogue import Facts, rule, unique
+from autograd_inspector.rules.pasted import variable
 
 
 @rule("AG410", "optimizer-mode")
@@ -17,7 +18,8 @@ def optimizer_mode(facts: Facts) -> Iterator[Finding]:
 
     Why it matters
         Schedule-free optimizers keep two sets of weights and swap them in `train()` and `eval()`. In the wrong mode
-        step() raises, and evaluation or a checkpoint uses weights that were never meant for it.
+        step() raises, and evaluation or a checkpoint uses weights that were never meant for it. `load_state_dict` brings
+        the mode that the checkpoint was saved in, so `train()` has to come after it.
 
     Example
         ::
@@ -49,15 +51,26 @@ def optimizer_mode(facts: Facts) -> Iterator[Finding]:
 
 def _step_in_eval_mode(facts: Facts, optimizer: OptimizerRecord, step: Step) -> Finding:
     switches = [op for op in _swaps(facts, optimizer) if op.index < step.at]
+    name = variable(facts, optimizer)
+    back = _loaded_in_eval_mode(facts, optimizer, step)
+    if back is not None and switches and switches[-1].index >= back.at:
+        back = None
+    if back is not None:
+        switches = []
+        why = f"{back.api} put it back into the mode that it was saved in (train_mode is in its param_groups)"
+        fix = f"Call {name}.train() after {name}.load_state_dict(...); saving in eval mode is right."
+    else:
+        why = f"{name}.train() " + (f"did not follow {name}.eval()" if switches else "was never called")
+        fix = f"Call {name}.train() before training (beside model.train()) and {name}.eval() before evaluation."
     return Finding(
         "AG410",
         "optimizer-mode",
         "error",
-        f"{optimizer.type}.step() was called in eval mode: "
-        + ("optimizer.train() did not follow optimizer.eval()" if switches else "optimizer.train() was never called"),
-        "Call optimizer.train() before training (beside model.train()) and optimizer.eval() before evaluation.",
+        f"{optimizer.type}.step() was called in eval mode: {why}",
+        fix,
         unique(
             [
+                *(facts.chain(back.site, "loaded, with its mode, here") if back is not None else ()),
                 *(facts.chain(switches[-1].site, "switched to eval mode here") if switches else ()),
                 *facts.chain(optimizer.site, "optimizer made here"),
                 *facts.chain(step.site, "step() called here"),
@@ -66,6 +79,16 @@ def _step_in_eval_mode(facts: Facts, optimizer: OptimizerRecord, step: Step) -> 
         (optimizer.type, "train()"),
         ops=(step.op,),
     )
+
+
+def _loaded_in_eval_mode(facts: Facts, optimizer: OptimizerRecord, step: Step) -> Change | None:
+    """The last load before a step, where it ended the train mode."""
+    loads = [
+        c
+        for c in facts.capture.changes
+        if c.kind == "optimizer_load_state_dict" and c.optimizer == optimizer.id and c.at <= step.at
+    ]
+    return loads[-1] if loads and LEFT_TRAINING in loads[-1].detail else None
 
 
 def _swaps(facts: Facts, optimizer: OptimizerRecord) -> list[Op]:

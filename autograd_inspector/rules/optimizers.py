@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.placement import OptimizerRecord
-from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
+from autograd_inspector.rules.catalogue import Facts, folded, joined, rule, unique
 from autograd_inspector.rules.given_nothing import given_nothing
 from autograd_inspector.rules.idle import bare, held_by, is_idle
 from autograd_inspector.rules.loose import Loose
@@ -55,6 +55,7 @@ def not_in_optimizer(facts: Facts) -> Iterator[Finding]:
     made = facts.chain(loose.optimizer.site, "optimizer made without them here")
     born = [place for t in late for place in birthplace(facts, t, loose.optimizer, "made after the optimizer here")]
     thawed = _thawed(facts, loose.parameters, loose.optimizer)
+    empty = [i for i, group in enumerate(loose.optimizer.parameters) if not group] if early else []
     foreign = not set(facts.meant) & facts.reached
     of = " (it holds other parameters, which no backward reached)" if foreign else ""
     yield Finding(
@@ -62,8 +63,8 @@ def not_in_optimizer(facts: Facts) -> Iterator[Finding]:
         "not-in-optimizer",
         "info" if _given_inputs(facts, loose.optimizer) else "warning",
         f"{folded(names)} {'get' if len(names) > 1 else 'gets'} gradients but {'are' if len(names) > 1 else 'is'} in no "
-        f"optimizer: {loose.optimizer.type} does not hold {'them' if len(names) > 1 else 'it'}{of}",
-        "Build the optimizer from the parameters of the model that is trained, after it has all its layers, or call "
+        f"optimizer: {loose.optimizer.type} does not hold {'them' if len(names) > 1 else 'it'}{of}{_without(empty)}",
+        f"{_WALKED if empty else ''}Build the optimizer from the parameters of the model that is trained, after it has all its layers, or call "
         f"add_param_group for the new ones{_as(group_added(facts, loose.optimizer, loose.parameters))}; freeze with "
         "requires_grad_(False) what is not meant to learn.",
         unique([*thawed, *(born if not early else ()), *made, *born]) or _first_use(facts, loose.parameters[0]),
@@ -116,7 +117,7 @@ def orphan_in_optimizer(facts: Facts) -> Iterator[Finding]:
         "AG405",
         "orphan-in-optimizer",
         "error" if any(step.error for step in facts.capture.steps) else "warning",
-        f"{loose.optimizer.type} holds {_lost(len(loose.orphans), bare=bare)}: {folded(names)} "
+        f"{loose.optimizer.type} holds {_lost(len(loose.orphans), bare=bare)}{_called(old, names)} {folded(names)} "
         f"{'get' if len(names) > 1 else 'gets'} the gradients and {'are' if len(names) > 1 else 'is'} in no optimizer, so "
         f"step() does not move {'them' if len(names) > 1 else 'it'}{at_entry}",
         "Build the optimizer after that, or keep the tensor that it holds and give it new values: `w.data = ...`, or "
@@ -128,6 +129,17 @@ def orphan_in_optimizer(facts: Facts) -> Iterator[Finding]:
         unique([*where, *made]) or _first_use(facts, loose.parameters[0]),
         tuple(dict.fromkeys([*names, *old])),
     )
+
+
+_WALKED = "parameters() and its like are generators and can be walked once: keep a list, or call it again. "
+
+
+def _without(empty: list[int]) -> str:
+    """What an empty group tells: torch accepts it without a word."""
+    if not empty:
+        return ""
+    which = f"groups {joined(map(str, empty))} are" if len(empty) > 1 else f"group {empty[0]} is"
+    return f"; its {which} empty: a generator that was used up before, or a filter that matched nothing"
 
 
 def _given_inputs(facts: Facts, optimizer: OptimizerRecord) -> bool:
@@ -152,6 +164,11 @@ def _lost(count: int, *, bare: bool) -> str:
     what = "tensor" if bare else "parameter"
     counted = f"1 {what} that is" if count == 1 else f"{count:,} {what}s that are"
     return f"{counted} no longer the {'program' if bare else 'model'}'s"
+
+
+def _called(old: list[str], new: list[str]) -> str:
+    """The names of what is held, where they are not those of what took its place."""
+    return ":" if set(old) & set(new) else f" ({folded(old)});"
 
 
 def _as(statement: str) -> str:

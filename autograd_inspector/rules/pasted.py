@@ -5,23 +5,31 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from autograd_inspector.model.location import Location
 from autograd_inspector.model.placement import OptimizerRecord, ParameterRow
 from autograd_inspector.rules.catalogue import Facts
 
-_TARGET = re.compile(r"[A-Za-z_][\w.]*")
+TARGET = re.compile(r"[A-Za-z_][\w.]*")
 _SETTINGS = ("lr", "momentum", "betas", "weight_decay", "nesterov", "amsgrad")
 """Settings of a group that torch's constructors take under the same name; what is off needs no saying."""
 _LISTED = 4
 """More parameters than these are not listed one by one."""
 _OFF = {"False", "0", "0.0", "None"}
-_HOMES = {"torch.optim": "torch.optim.", "schedulefree": "schedulefree."}
+HOMES = {"torch.optim": "torch.optim.", "schedulefree": "schedulefree."}
 
 
 def variable(facts: Facts, optimizer: OptimizerRecord) -> str:
     """What the program calls the optimizer, as far as the statement that made it tells."""
-    place = facts.capture.place(optimizer.site)
-    target = place.target if place is not None else ""
-    return target if _TARGET.fullmatch(target) else "optimizer"
+    frames = [frame for frame in facts.capture.site(optimizer.site) if not frame.library]
+    made = next((frame for frame in frames if not _passes_on(frame)), None)
+    target = made.target if made is not None else ""
+    return target if TARGET.fullmatch(target) else "optimizer"
+
+
+def _passes_on(frame: Location) -> bool:
+    """Whether the statement that holds the object is further out: a class that extends torch's, or a factory."""
+    returned = frame.source.partition("#")[0].strip() == f"return {frame.expression}"
+    return frame.expression.startswith("super().__init__") or (bool(frame.expression) and returned)
 
 
 def stepper(facts: Facts, optimizer: OptimizerRecord) -> str:
@@ -51,11 +59,11 @@ def group_added(facts: Facts, optimizer: OptimizerRecord, parameters: Iterable[i
 def remade(facts: Facts, optimizer: OptimizerRecord, parameters: Iterable[int]) -> str:
     """The optimizer made anew over the model of these parameters; "" where it has groups, or settings of its own."""
     owners = {facts.capture.owners.get(tensor, -1) for tensor in parameters}
-    home = next((prefix for module, prefix in _HOMES.items() if optimizer.module.startswith(module)), "")
+    home = next((prefix for module, prefix in HOMES.items() if optimizer.module.startswith(module)), "")
     if len(owners) != 1 or -1 in owners or len(optimizer.groups) != 1 or not home:
         return ""
     model = facts.capture.models[owners.pop()]
-    if not _TARGET.fullmatch(model):
+    if not TARGET.fullmatch(model):
         return ""
     group = optimizer.groups[0]
     # A scheduler has moved the rate since: a new one would start from here and move it again.
@@ -79,7 +87,7 @@ def _source(facts: Facts, parameters: list[int]) -> str:
         return ""
     owner = owners.pop()
     model = capture.models[owner]
-    if not _TARGET.fullmatch(model):
+    if not TARGET.fullmatch(model):
         return ""
     names = {tensor: _local(name, model) for tensor in parameters for name in capture.tensors[tensor].names[:1]}
     if len(names) != len(parameters):
@@ -103,7 +111,7 @@ def _left_out(facts: Facts, optimizer: OptimizerRecord, parameters: set[int]) ->
     model = capture.models[owner] if owner >= 0 else ""
     own = {t for t, root in capture.owners.items() if root == owner}
     held = {t for group in optimizer.parameters for t in group}
-    if not _TARGET.fullmatch(model) or {t for t in own - held if capture.tensors[t].requires_grad} != parameters:
+    if not TARGET.fullmatch(model) or {t for t in own - held if capture.tensors[t].requires_grad} != parameters:
         return ""
     if own == parameters:
         return f"{model}.parameters()"

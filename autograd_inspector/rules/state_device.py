@@ -8,7 +8,7 @@ from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.placement import OptimizerRecord
 from autograd_inspector.rules.catalogue import Facts, folded, joined, rule
 from autograd_inspector.rules.checkpoint import before_loading
-from autograd_inspector.rules.misplaced import Misplaced, entries, misplaced
+from autograd_inspector.rules.misplaced import Misplaced, entries, made_by_own_step, misplaced
 from autograd_inspector.rules.pasted import state_moved
 
 
@@ -49,9 +49,12 @@ def _device_text(facts: Facts, optimizer: OptimizerRecord, wrong: list[Misplaced
     kinds = joined(dict.fromkeys(e.name for _, e in wrong), 4)
     names = folded(r.name for r, _ in wrong)
     moved = state_moved(facts, optimizer, [r for r, _ in wrong])
+    own = made_by_own_step(facts, optimizer, wrong)
     return (
         f"{kinds} of {names} {'is' if len(wrong) == 1 else 'are'} on {entry.device} while the parameters are on "
         f"{row.device}",
-        "Move the model first, then build the optimizer and load its state. "
+        "Make the state of each parameter like the parameter: `torch.zeros_like(p)`, or with `device=p.device`."
+        if own
+        else "Move the model first, then build the optimizer and load its state. "
         + (f"For the state that is there now: `{moved}`." if moved else "State on meta has no data: load it again."),
     )

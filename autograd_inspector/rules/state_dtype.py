@@ -9,8 +9,8 @@ from autograd_inspector.model.placement import OptimizerRecord, ParameterRow, St
 from autograd_inspector.rules.catalogue import Facts, folded, joined, rule
 from autograd_inspector.rules.checkpoint import before_loading
 from autograd_inspector.rules.cutting import differentiable
-from autograd_inspector.rules.misplaced import Misplaced, entries, misplaced, rows_of
-from autograd_inspector.rules.pasted import stepper
+from autograd_inspector.rules.misplaced import Misplaced, entries, misplaced, refuses, rows_of
+from autograd_inspector.rules.pasted import TARGET, stepper, variable
 
 
 @rule("AG402", "state-dtype")
@@ -70,25 +70,47 @@ def _cast_by_loading(facts: Facts, optimizer: OptimizerRecord) -> Iterator[Findi
     for change in facts.capture.changes:
         if change.kind != "optimizer_load_state_dict" or change.optimizer != optimizer.id:
             continue
-        for cast in change.detail:
-            name, _, dtypes = cast.partition(": ")
-            before, _, after = dtypes.partition(" -> ")
-            rows = [r for r in rows_of(facts, optimizer) for e in r.state if e.name == name and e.dtype == after]
-            widened = differentiable(before) and _bits(after) >= _bits(before)
-            if not rows or widened:
-                continue
+        casts = [cast for text in change.detail if (cast := _lowered(facts, optimizer, text)) is not None]
+        for before, after in dict.fromkeys(cast[1:] for cast in casts):
+            kinds = [name for name, *dtypes in casts if (before, after) == tuple(dtypes)]
+            rows = [
+                row for row in rows_of(facts, optimizer) if any(e.name in kinds and e.dtype == after for e in row.state)
+            ]
             raised = any(step.error and step.optimizer == optimizer.id for step in facts.capture.steps)
             yield Finding(
                 "AG402",
                 "state-dtype",
                 "error" if raised else "warning",
-                f"{change.api} cast `{name}` of {joined(r.name for r in rows)} from {before} to {after}: it casts all "
-                "state but `step` to the parameters' dtype",
-                f"Restore the dtype after loading (`state['{name}'] = state['{name}'].to(torch.{before})` for each "
-                "state), or override load_state_dict in the optimizer.",
+                f"{change.api} cast {joined((f'`{name}`' for name in kinds), 4)} of {folded(r.name for r in rows)} from "
+                f"{before} to {after}: it casts all state but `step` to the parameters' dtype",
+                _uncast(facts, optimizer, rows, kinds, before),
                 facts.chain(change.site, "state loaded and cast here"),
-                tuple(dict.fromkeys([name, *(row.name for row in rows)])),
+                tuple(dict.fromkeys([*kinds, *(row.name for row in rows)])),
             )
+
+
+def _lowered(facts: Facts, optimizer: OptimizerRecord, text: str) -> tuple[str, str, str] | None:
+    """(entry, dtype before, dtype after) of a cast by loading that the state still shows and that loses something."""
+    name, _, dtypes = text.partition(": ")
+    before, _, after = dtypes.partition(" -> ")
+    widened = differentiable(before) and _bits(after) >= _bits(before)
+    there = any(e.name == name and e.dtype == after for row in rows_of(facts, optimizer) for e in row.state)
+    return (name, before, after) if there and not widened else None
+
+
+def _uncast(facts: Facts, optimizer: OptimizerRecord, rows: list[ParameterRow], kinds: list[str], before: str) -> str:
+    """torch's own optimizers compute with state of their parameters' dtype alone; others may know better."""
+    if refuses(optimizer) and differentiable(before):
+        models = {facts.capture.owners.get(row.tensor, -1) for row in rows}
+        known = facts.capture.models[models.pop()] if len(models) == 1 and -1 not in models else ""
+        known = known if TARGET.fullmatch(known) else "model"
+        return (
+            f"Keep the parameters in the dtype that the state was made for: `{known}.to(torch.{before})` before the optimizer "
+            "is built and loaded; compute in the lower precision under torch.autocast. "
+            f"{optimizer.type} cannot step with state of another dtype than its parameters."
+        )
+    each = f"for s in {variable(facts, optimizer)}.state.values(): s.update({{k: s[k].to(torch.{before}) for k in {kinds}}})"
+    return f"Restore the dtype after loading (`{each}`), or override load_state_dict in the optimizer."
 
 
 def _bits(dtype: str) -> int:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_inspector.model.event import Change
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.placement import Held, OptimizerRecord, ParameterRow, StateEntry
 from autograd_inspector.rules.catalogue import Facts, folded, joined, rule, unique
 from autograd_inspector.rules.checkpoint import before_loading
+from autograd_inspector.rules.pasted import variable
 from autograd_inspector.rules.state_kinds import ELEMENTWISE
+from autograd_inspector.rules.state_lines import assigned_by_program
 from autograd_inspector.rules.state_resized import reshaping, resized
+from autograd_inspector.rules.state_swapped import state_swapped
 
 _SIZE_ERRORS = ("doesn't match the size of optimizer's group", "different number of parameter groups")
 _OWN_STATE = {
@@ -30,7 +32,8 @@ def state_shape(facts: Facts) -> Iterator[Finding]:
 
     Why it matters
         `load_state_dict` matches state by position and checks no shapes. The step then fails with "the size of tensor
-        a must match the size of tensor b", which names neither parameter nor state.
+        a must match the size of tensor b", which names neither parameter nor state. Where the shapes agree, one parameter
+        goes on with another's state, and only names in the groups (`named_parameters()`) can tell.
 
     Example
         ::
@@ -57,7 +60,7 @@ def state_shape(facts: Facts) -> Iterator[Finding]:
     for change in facts.capture.changes:
         if change.kind == "state_swapped":
             swapped.add(change.optimizer)
-            yield _swapped(facts, change)
+            yield state_swapped(facts, change)
         elif change.kind == "optimizer_load_failed" and not any(is_refusal(text) for text in change.detail):
             yield _foreign(
                 facts, change.api, change.detail[-1].partition(": ")[2], facts.chain(change.site, "loaded here")
@@ -90,15 +93,18 @@ def _unfit(facts: Facts, optimizer: OptimizerRecord) -> Iterator[Finding]:
         yield resized(facts, optimizer, [(r, e) for r, e, _ in changed], [op for *_, op in changed])
         return
     raised = any(step.error and step.optimizer == optimizer.id for step in facts.capture.steps)
+    assigned = assigned_by_program(facts, optimizer)
+    written = any("assigned" in place.role for place in assigned)
     yield Finding(
         "AG403",
         "state-shape",
         "error" if raised else "warning",
         f"{optimizer.type}: {kinds} of {folded(names)} {'has' if len(wrong) == 1 else 'have'} another shape than the "
         f"parameter ({entry.name} {list(entry.shape)}, {row.name} {list(row.shape)})",
-        "Pad or cut the loaded state to the new shape, or start these parameters with fresh state: "
-        "`optimizer.state.pop(parameter)`.",
-        unique([*loads, *facts.chain(optimizer.site, "optimizer made here")]),
+        f"Pad or cut the {'loaded ' if loads else ''}state to the new shape"
+        f"{f' too (`{entry.name}` as well as what is assigned)' if written and not loads else ''}, or start these parameters "
+        f"with fresh state: `{variable(facts, optimizer)}.state.pop(parameter)`.",
+        unique([*loads, *(assigned if written else ()), *facts.chain(optimizer.site, "optimizer made here")]),
         tuple(dict.fromkeys([*names, *(e.name for _, e in wrong)])),
     )
 
@@ -134,30 +140,6 @@ def _unsharded(facts: Facts, optimizer: OptimizerRecord, wrong: list[tuple[Param
 
 def _spread(held: Held) -> str:
     return "is no DTensor" if held.sharding is None else f"is {', '.join(held.sharding.placements)}"
-
-
-def _swapped(facts: Facts, change: Change) -> Finding:
-    """State matched by position that was another parameter's of the same optimizer."""
-    pairs = list(zip(change.tensors[::2], change.tensors[1::2], strict=True))
-    names = [facts.name(t) for pair in pairs for t in pair]
-    new, old = pairs[0]
-    raised = any(step.error and step.optimizer == change.optimizer for step in facts.capture.steps)
-    return Finding(
-        "AG403",
-        "state-shape",
-        "error" if raised else "warning",
-        f"{change.api} matched state by position, and the parameters are in another order than when it was saved: "
-        f"{facts.name(new)} got the state (exp_avg, momentum, ...) of {facts.name(old)}"
-        + (f", and {len(pairs) - 1} more" if len(pairs) > 1 else ""),
-        "Build the optimizer from the same parameters in the same order and groups as the one that was saved.",
-        unique(
-            [
-                *facts.chain(change.site, "state loaded here"),
-                *facts.chain(facts.capture.placement.optimizers[change.optimizer].site, "optimizer made here"),
-            ]
-        ),
-        tuple(dict.fromkeys(names)),
-    )
 
 
 def _foreign(facts: Facts, api: str, state: str, where: tuple[Location, ...]) -> Finding:

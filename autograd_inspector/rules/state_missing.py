@@ -9,8 +9,10 @@ from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.placement import OptimizerRecord
 from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
 from autograd_inspector.rules.checkpoint import before_loading
+from autograd_inspector.rules.regrouped import other_groups, regrouped
 from autograd_inspector.rules.state_fit import is_refusal, loads_of
 from autograd_inspector.rules.state_key import state_key
+from autograd_inspector.rules.state_lines import assigned_by_program
 
 
 @rule("AG409", "state-missing")
@@ -19,7 +21,8 @@ def state_missing(facts: Facts) -> Iterator[Finding]:
 
     Why it matters
         After a resume, parameters without state start again with zero moments while the rest continue. When a group
-        has more parameters than the checkpoint's, nothing is loaded at all.
+        has more parameters than the checkpoint's, nothing is loaded at all. An optimizer that makes its state when it is
+        built has none for what is unfrozen later.
 
     Example
         ::
@@ -42,7 +45,7 @@ def state_missing(facts: Facts) -> Iterator[Finding]:
     yield from state_key(facts)
     for change in facts.capture.changes:
         if change.kind == "optimizer_load_failed" and any(is_refusal(text) for text in change.detail):
-            yield _refused(facts, change)
+            yield from _refused(facts, change)
         elif change.kind == "state_absent":
             stepped = {
                 p.tensor
@@ -58,7 +61,7 @@ def state_missing(facts: Facts) -> Iterator[Finding]:
                 )
 
 
-def _refused(facts: Facts, change: Change) -> Finding:
+def _refused(facts: Facts, change: Change) -> Iterator[Finding]:
     """The saved groups have other sizes: name what was unfrozen or added since."""
     capture = facts.capture
     thawed = [c for c in capture.leaf_changes if c.requires_grad and c.tensor in change.tensors and c.at <= change.at]
@@ -68,7 +71,11 @@ def _refused(facts: Facts, change: Change) -> Finding:
     sizes = " and ".join(text for text in change.detail if "groups" in text)
     what = "began to require grad since" if thawed else "came to the model since"
     what = f"; {folded(names)} {what}" if thawed or added else f"; the optimizer holds {folded(names)}"
-    return Finding(
+    optimizer = capture.placement.optimizers[change.optimizer]
+    if not thawed and not added and regrouped(change):
+        yield other_groups(facts, change, optimizer, names)
+        return
+    yield Finding(
         "AG409",
         "state-missing",
         "error",
@@ -101,6 +108,12 @@ def _missing(facts: Facts, optimizer: OptimizerRecord, names: list[str]) -> Find
         f"{optimizer.type}: {folded(names)} {'has' if len(names) == 1 else 'have'} no state after loading while the other "
         "parameters do: their moments start from zero",
         "Check that the checkpoint was written with the same parameters in the same order.",
-        unique([*loads_of(facts, optimizer), *facts.chain(optimizer.site, "optimizer made here")]),
+        unique(
+            [
+                *loads_of(facts, optimizer),
+                *assigned_by_program(facts, optimizer),
+                *facts.chain(optimizer.site, "optimizer made here"),
+            ]
+        ),
         tuple(dict.fromkeys(names)),
     )

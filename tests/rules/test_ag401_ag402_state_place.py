@@ -196,3 +196,46 @@ def test_wide_moments_lowered_by_a_load():
         resumed.zero_grad()
 
     diagnosed(sick, "AG402", "resumed.load_state_dict", "mean", "bfloat16", severity="warning")
+
+
+def test_wide_moments_loaded_into_a_narrow_model():
+    """torch's own optimizers cannot step with wider state: one finding for all of it, and a fix that works."""
+
+    def program(*, narrow=True, back=False):
+        net, checkpoint = saved(torch.optim.AdamW)
+        dtype = torch.bfloat16 if narrow else torch.float32
+        net.to(dtype)
+        if back:
+            net.to(torch.float32)
+        optimizer = torch.optim.AdamW(net.parameters())
+        optimizer.load_state_dict(checkpoint)
+        with torch.autocast("cpu", torch.bfloat16, enabled=back):
+            loss = net(X if back else X.to(dtype)).float().pow(2).mean()
+        trained(optimizer, loss)
+
+    finding = diagnosed(
+        program, "AG402", "optimizer.load_state_dict", "exp_avg", "exp_avg_sq", "bfloat16", severity="warning"
+    )
+    assert "net.to(torch.float32)" in finding.fix
+    assert "Restore the dtype" not in finding.fix
+    calm(lambda: program(narrow=False), lambda: program(back=True))
+
+
+def test_momentum_that_may_stay_wide():
+    """SGD does step with wider momentum: the statement of the fix brings it back."""
+
+    def program(*, restored):
+        net, checkpoint = saved(torch.optim.SGD, lr=0.1, momentum=0.9)
+        net.bfloat16()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9, foreach=False)
+        optimizer.load_state_dict(checkpoint)
+        if restored:
+            for s in optimizer.state.values():
+                s.update({k: s[k].to(torch.float32) for k in ["momentum_buffer"]})
+        one_step(net, optimizer, torch.bfloat16)
+
+    finding = diagnosed(
+        lambda: program(restored=False), "AG402", "optimizer.load_state_dict", severity="warning", where=program
+    )
+    assert "s.update({k: s[k].to(torch.float32) for k in ['momentum_buffer']})" in finding.fix
+    program(restored=True)

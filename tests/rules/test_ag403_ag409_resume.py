@@ -141,6 +141,36 @@ def test_group_count():
     diagnosed(sick, "AG409", "optimizer.load_state_dict", "group", severity="error")
 
 
+def test_parameters_that_were_only_regrouped():
+    """No parameter is new: the state is handed over from an optimizer with the saved groups, as the fix says."""
+
+    def program(*, handed):
+        net = network()
+        checkpoint = checkpoint_of(net)
+        groups = [{"params": net[0].parameters()}, {"params": net[2].parameters(), "lr": 0.1}]
+        optimizer = torch.optim.Adam(groups)
+        if handed:
+            old = torch.optim.Adam(net.parameters())
+            old.load_state_dict(checkpoint)
+            optimizer.state.update(old.state)
+        else:
+            optimizer.load_state_dict(checkpoint)
+        one_step(net, optimizer)
+
+    finding = diagnosed(
+        lambda: program(handed=False), "AG409", "optimizer.load_state_dict", "[4]", "[2, 2]", severity="error",
+        where=program,
+    )  # fmt: skip
+    for statement in (
+        "`old = torch.optim.Adam(net.parameters())`",
+        "`old.load_state_dict(checkpoint)`",
+        "`optimizer.state.update(old.state)`",
+    ):
+        assert statement in finding.fix
+    assert "new ones" not in finding.fix
+    calm(lambda: program(handed=True))
+
+
 def test_state_of_some_parameters():
     """A checkpoint in which some parameters never had a gradient leaves them without state; that is worth a look."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from .programs import diagnosed, trained
+from .programs import diagnosed, inspected, summary, trained
 from .twins import calm
 
 KEPT = torch.tensor([0, 2, 3])
@@ -105,3 +105,57 @@ def test_state_that_follows_the_shape():
         lambda: pruned(chosen, after=cut_as_well),
         lambda: pruned(chosen, kind=torch.optim.SGD),
     )
+
+
+class Cloud:
+    """Points that training adds to, each group of the optimizer with one parameter."""
+
+    def __init__(self):
+        self.xyz = nn.Parameter(torch.ones(4, 3))
+        self.alpha = nn.Parameter(torch.ones(4, 1))
+        groups = [{"params": [self.xyz], "name": "xyz"}, {"params": [self.alpha], "name": "alpha"}]
+        self.optimizer = torch.optim.Adam(groups, lr=0.1)
+
+    def loss(self):
+        return (self.xyz.pow(2).sum(1, keepdim=True) * self.alpha).sum()
+
+    def grow(self, kinds):
+        for group in self.optimizer.param_groups:
+            old = group["params"][0]
+            state = self.optimizer.state.pop(old)
+            for kind in kinds:
+                state[kind] = torch.cat([state[kind], torch.zeros(2, old.shape[1])])
+            group["params"][0] = nn.Parameter(torch.cat([old.detach(), torch.ones(2, old.shape[1])]))
+            self.optimizer.state[group["params"][0]] = state
+            setattr(self, group["name"], group["params"][0])
+
+
+def densified(*kinds):
+    cloud = Cloud()
+    for step in range(4):
+        cloud.loss().backward()
+        if step == 2:
+            cloud.grow(kinds)
+            continue
+        cloud.optimizer.step()
+        cloud.optimizer.zero_grad()
+
+
+def test_points_added_without_all_of_their_state():
+    """The program put the state where it is: its lines are told, nothing was loaded, and nothing is in no optimizer."""
+    finding = diagnosed(
+        lambda: densified("exp_avg"), "AG403", "state[kind] = torch.cat", "exp_avg_sq", "xyz",
+        severity="error", where=Cloud.grow,
+    )  # fmt: skip
+    assert "loaded" not in finding.fix
+    assert "self.optimizer.state.pop(parameter)" in finding.fix
+    assert any("self.optimizer.state[group" in place.source for place in finding.locations)
+    report = inspected(lambda: densified("exp_avg"))
+    assert [f.rule for f in report.findings] == ["AG403"], summary(report)
+
+
+def test_points_added_with_their_state():
+    """State that grows with the parameter fits."""
+    calm(lambda: densified("exp_avg", "exp_avg_sq"))
+    report = inspected(lambda: densified("exp_avg", "exp_avg_sq"))
+    assert not report.findings, summary(report)

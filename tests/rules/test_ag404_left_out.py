@@ -271,3 +271,61 @@ def test_weight_untied_after_the_optimizer_was_made():
     report = inspected(lambda: program(late=True))
     assert [(f.rule, "head.weight" in f.message) for f in report.findings] == [("AG404", True)]
     calm(lambda: program(late=False))
+
+
+def test_group_that_was_given_a_used_up_generator():
+    """torch takes an empty group without a word: that the group is empty gives the cause away."""
+
+    def program(*, kept):
+        body, head = nn.Linear(4, 4), nn.Linear(4, 2)
+        parameters = (p for p in body.parameters() if p.requires_grad)
+        if kept:
+            parameters = list(parameters)
+        count = sum(p.numel() for p in parameters)
+        optimizer = torch.optim.SGD([{"params": parameters}, {"params": head.parameters()}], lr=0.1)
+        for _ in range(2):
+            trained(optimizer, F.cross_entropy(head(body(X).relu()), Y))
+        return count
+
+    finding = diagnosed(
+        lambda: program(kept=False), "AG404", "torch.optim.SGD([", "group 0 is empty", "body.weight",
+        severity="warning", where=program,
+    )  # fmt: skip
+    assert "generator" in finding.fix
+    calm(lambda: program(kept=True))
+
+
+def test_empty_group_that_explains_nothing():
+    """A group that waits for parameters is not the reason why a layer that came later is left out."""
+
+    def program():
+        net = network()
+        optimizer = torch.optim.SGD([{"params": net.parameters()}, {"params": []}], lr=0.1)
+        net.append(nn.Linear(2, 2))
+        steps(net, optimizer)
+
+    finding = diagnosed(program, "AG404", "net.append(", "3.weight", severity="warning")
+    assert "empty" not in finding.message
+
+
+def test_parameters_taken_out_of_their_group():
+    """What the program took out of the groups and uses no more is left alone; what it goes on using is told."""
+
+    def program(*, used):
+        first, second = nn.Parameter(torch.ones(4, 2)), nn.Parameter(torch.ones(4, 2))
+        optimizer = torch.optim.SGD([first, second], lr=0.1)
+        for step in range(3):
+            weights = [first] if step == 0 else [second, first] if used or step == 1 else [second]
+            loss = sum(F.cross_entropy(X @ w, Y) for w in weights)
+            loss.backward()
+            if step == 1:
+                optimizer.param_groups[0]["params"].remove(first)
+                optimizer.state.pop(first, None)
+                continue
+            optimizer.step()
+            optimizer.zero_grad()
+
+    report = inspected(lambda: program(used=False))
+    assert not [f for f in report.findings if f.rule == "AG404"]
+    report = inspected(lambda: program(used=True))
+    assert [f for f in report.findings if f.rule == "AG404"]

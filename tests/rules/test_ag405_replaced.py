@@ -293,3 +293,18 @@ def test_wrapping_a_model_puts_nothing_into_it():
         steps(Wrapper(net), optimizer)
 
     calm(program)
+
+
+def test_parameters_that_changed_their_names():
+    """Fewer are held than took their place: both are called by their names."""
+
+    def program():
+        net = network()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        nn.utils.parametrizations.weight_norm(net[0])
+        steps(net, optimizer)
+
+    finding = diagnosed(
+        program, "AG405", "weight_norm(net[0])", "original0", severity="warning",
+    )  # fmt: skip
+    assert "holds 1 parameter that is no longer the model's (0.weight); 0.parametrizations" in finding.message

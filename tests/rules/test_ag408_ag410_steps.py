@@ -123,6 +123,43 @@ def test_step_before_train():
     calm(healthy)
 
 
+def test_load_after_train():
+    """load_state_dict brings the mode that the checkpoint was saved in: train() has to come after it."""
+
+    def program(*, late):
+        net, optimizer = free(schedulefree.RAdamScheduleFree)
+        optimizer.train()
+        trained(optimizer, loss_of(net))
+        optimizer.eval()
+        checkpoint = copy.deepcopy(optimizer.state_dict())
+        resumed = schedulefree.RAdamScheduleFree(net.parameters(), lr=0.01)
+        if not late:
+            resumed.train()
+        resumed.load_state_dict(checkpoint)
+        if late:
+            resumed.train()
+        trained(resumed, loss_of(net))
+
+    def validated_later():
+        net, optimizer = free()
+        optimizer.train()
+        trained(optimizer, loss_of(net))
+        optimizer.eval()
+        optimizer.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+        optimizer.train()
+        trained(optimizer, loss_of(net))
+        optimizer.eval()  # without a word
+        trained(optimizer, loss_of(net))
+
+    finding = diagnosed(
+        lambda: program(late=False), "AG410", "resumed.load_state_dict", "train_mode", severity="error", where=program
+    )
+    assert "never called" not in finding.message
+    later = diagnosed(validated_later, "AG410", "optimizer.eval()  # without a word", "train()", severity="error")
+    assert "did not follow" in later.message
+    calm(lambda: program(late=True))
+
+
 def test_validation_in_train_mode():
     """Evaluating without optimizer.eval() looks at weights that were not meant for it."""
 

@@ -27,6 +27,8 @@ PATCHED = (
     (Optimizer, ("__init__", "add_param_group", "load_state_dict", "zero_grad")),
     (torch.inference_mode, ("__enter__", "__exit__")),
     (torch, ("from_numpy", "compile")),
+    (torch.utils, ("swap_tensors", "weakref")),
+    (torch._C, ("_swap_tensor_impl",)),
     (dist, ("all_reduce", "broadcast", "all_gather")),
     (threading.Thread, ("start", "run", "_bootstrap_inner")),
     (warnings, ("showwarning", "_showwarnmsg", "warn")),
