@@ -119,6 +119,11 @@ class Step(Struct, frozen=True, omit_defaults=True):
     rates: tuple[float, ...] = ()
     closure: bool = False
 
+    @property
+    def computed(self) -> bool:
+        """Whether it ran a closure that computes something: Lightning hands an empty one to each manual step."""
+        return self.closure and 0 <= self.start < self.at
+
 
 class Exchange(Struct, frozen=True, omit_defaults=True):
     """A model no longer has the parameters that it had at the last look.

@@ -20,6 +20,7 @@ from autograd_inspector.rules.cutting import Severed
 from autograd_inspector.rules.loose import Loose, copies_of, loose_of
 from autograd_inspector.rules.severed import severed
 from autograd_inspector.rules.terms import constant_terms
+from autograd_inspector.rules.waiting import forgetful
 
 Check = Callable[["Facts"], Iterable[Finding]]
 
@@ -152,7 +153,12 @@ class Facts:
     @cached_property
     def severed(self) -> tuple[Severed, ...]:
         """The cuts that matter."""
-        return severed(self.capture, self.flow, self.meant, self.starved)
+        return severed(self.capture, self.flow, self.meant, self.starved - self.forgotten.keys())
+
+    @cached_property
+    def forgotten(self) -> dict[int, Op]:
+        """Parameters whose own loss backward() was never called on -> the op that made that loss."""
+        return forgetful(self.capture)
 
     @cached_property
     def constant_terms(self) -> tuple[Severed, ...]:

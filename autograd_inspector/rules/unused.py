@@ -39,7 +39,7 @@ def no_gradient(facts: Facts) -> Iterator[Finding]:
     runs = [run for run in facts.capture.backwards if run.api == "backward" and not run.error]
     if not runs or not facts.capture.steps:
         return
-    explained = {tensor for cut in facts.severed for tensor in cut.parameters}
+    explained = {tensor for cut in facts.severed for tensor in cut.parameters} | facts.forgotten.keys()
     left = sorted(facts.starved - explained - facts.emptied)
     used = [t for t in left if facts.used(t)]
     never = [t for t in left if t not in used]
