@@ -9,11 +9,12 @@ from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.rules.by_hand import added_up, without_effect
 from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
-from autograd_inspector.rules.clearing import cleared_before, renewed, wasted
+from autograd_inspector.rules.clearing import cleared_before, renewed
 from autograd_inspector.rules.clipping import misplaced_clipping
 from autograd_inspector.rules.never_called import never_called
 from autograd_inspector.rules.none_read import too_early_or_late
 from autograd_inspector.rules.scaled import scaled_gradients
+from autograd_inspector.rules.wasted import wasted
 
 
 @rule("AG305", "gradient-protocol")
