@@ -76,11 +76,16 @@ class Facts:
 
     @cached_property
     def meant(self) -> frozenset[int]:
-        """Parameters meant to learn: they require grad and sit in an optimizer that the program steps."""
+        """Parameters meant to learn: they sit in an optimizer that the program steps, and require grad when it does.
+
+        What is frozen in training may well be thawed at the end, to be saved or for the next stage.
+        """
         optimizers = self.capture.placement.optimizers
         stepped = [o for o in optimizers if o.steps] or list(optimizers)
         held = {t for o in stepped for group in o.parameters for t in group}
-        return frozenset(t for t in held if self.capture.tensors[t].requires_grad)
+        last = {p.tensor: step.at for step in self.capture.steps for p in step.parameters}
+        end = len(self.capture.ops)
+        return frozenset(t for t in held if self.requires_grad_at(t, last.get(t, end)))
 
     @cached_property
     def starved(self) -> frozenset[int]:
