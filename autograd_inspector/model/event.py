@@ -63,6 +63,7 @@ ChangeKind = Literal[
     "optimizer_created",
     "optimizer_refused",
     "plain_attribute",
+    "compared",
     "module_hook",
     "state_swapped",
     "state_absent",
@@ -74,6 +75,7 @@ ChangeKind = Literal[
 class Change(Struct, frozen=True, omit_defaults=True):
     """A whole-module or whole-optimizer change: who did it, to what, and which tensors it concerned.
 
+    "compared": a statement compares an attribute with ``detail`` (``p.requires_grad == True``) and drops the result.
     "option_set": the source sets an option of an optimizer that it steps; that is read off the text.
     "registered": a module got a parameter; "attached": it got a module that has these, and ``detail`` names its place
     in a model that was met before. "wrapped": ``nn.Parameter(t)`` made a new leaf of a tensor with a history.

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.model.event import LeafChange
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.rules.catalogue import Facts, folded, joined, rule, unique
+from autograd_inspector.rules.set_aside import compared_only, frozen_groups
 from autograd_inspector.rules.still_moving import still_moving
 
 _IN_TWO_GROUPS = "appear in more than one parameter group"
@@ -42,6 +43,9 @@ def frozen_in_optimizer(facts: Facts) -> Iterator[Finding]:
     yield from _frozen_with_its_twin(facts)
     yield from _unfrozen_again(facts)
     yield from _never_frozen(facts)
+    compared = list(compared_only(facts))
+    yield from compared
+    yield from frozen_groups(facts, {name for finding in compared for name in finding.subjects})
 
 
 def _frozen_with_its_twin(facts: Facts) -> Iterator[Finding]:
