@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 
 from msgspec import Struct
@@ -126,11 +126,15 @@ class Facts:
     def requires_grad_at(self, tensor: int, at: int) -> bool:
         """``requires_grad`` of a leaf when the op of that index ran."""
         wanted = self.capture.tensors[tensor].requires_grad
-        for change in reversed(self._leaf_changes.get(tensor, [])):
+        for change in reversed(self.leaf_changes_of(tensor)):
             if change.at <= at:
                 return change.requires_grad
             wanted = not change.requires_grad
         return wanted
+
+    def leaf_changes_of(self, tensor: int) -> Sequence[LeafChange]:
+        """When ``requires_grad`` of a leaf was set, in program order."""
+        return self._leaf_changes.get(tensor, ())
 
     @cached_property
     def _leaf_changes(self) -> dict[int, list[LeafChange]]:

@@ -24,7 +24,7 @@ def compared_only(facts: Facts) -> Iterator[Finding]:
 
 def _left(facts: Facts, tensor: int, at: int, *, thaw: bool) -> bool:
     """Whether it was not as the statement would have it, and never became so."""
-    changed = any(c.tensor == tensor and c.at >= at and c.requires_grad == thaw for c in facts.capture.leaf_changes)
+    changed = any(change.at >= at and change.requires_grad == thaw for change in facts.leaf_changes_of(tensor))
     return facts.requires_grad_at(tensor, at) != thaw and not changed
 
 
@@ -32,7 +32,7 @@ def _finding_of(facts: Facts, site: int, wanted: str, tensors: list[int]) -> Fin
     names = [facts.name(t) for t in tensors]
     many = len(names) > 1
     stays = "still frozen" if wanted == "True" else "not frozen"
-    changes = [c for c in facts.capture.leaf_changes if c.tensor in tensors and not c.requires_grad]
+    changes = [change for t in tensors for change in facts.leaf_changes_of(t) if not change.requires_grad]
     return Finding(
         "AG406",
         "frozen-in-optimizer",
@@ -61,7 +61,7 @@ def frozen_groups(facts: Facts, told: Collection[str]) -> Iterator[Finding]:
         if not steps or not tensors or len(idle) == len(groups):
             continue
         names = [facts.name(t) for t in tensors]
-        changes = [c for c in capture.leaf_changes if c.tensor in tensors]
+        changes = [change for t in tensors for change in facts.leaf_changes_of(t)]
         yield Finding(
             "AG406",
             "frozen-in-optimizer",
@@ -84,5 +84,5 @@ def frozen_groups(facts: Facts, told: Collection[str]) -> Iterator[Finding]:
 
 def _rests(facts: Facts, tensor: int, steps: list[int]) -> bool:
     """Whether it was frozen at each of those steps, was never seen to be thawed, and got no gradient."""
-    thawed = any(change.tensor == tensor and change.requires_grad for change in facts.capture.leaf_changes)
+    thawed = any(change.requires_grad for change in facts.leaf_changes_of(tensor))
     return not thawed and tensor not in facts.reached and not any(facts.requires_grad_at(tensor, at) for at in steps)

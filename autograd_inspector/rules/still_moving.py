@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
@@ -29,9 +29,23 @@ class Moved(Struct, frozen=True):
 def still_moving(facts: Facts) -> Iterator[Finding]:
     """One finding about those with a gradient of zeros, one about those that kept an old gradient."""
     found: dict[int, Moved] = {}
+    ends: dict[int, list[int]] = {}
+    for run in facts.capture.backwards:
+        for tensor in run.reached:
+            ends.setdefault(tensor, []).append(run.end)
+    groups = {
+        (optimizer.id, tensor): number
+        for optimizer in facts.capture.placement.optimizers
+        for number, held in enumerate(optimizer.parameters)
+        for tensor in held
+    }
     for step in facts.capture.steps:
         for p in step.parameters:
-            moved = None if p.tensor in found else _moved(facts, step, p)
+            moved = (
+                None
+                if p.tensor in found
+                else _moved(facts, step, p, groups.get((step.optimizer, p.tensor), -1), ends.get(p.tensor, ()))
+            )
             if moved is not None:
                 found[p.tensor] = moved
     zeros = [moved for moved in found.values() if moved.zeroed is not None]
@@ -41,16 +55,14 @@ def still_moving(facts: Facts) -> Iterator[Finding]:
             yield _finding(facts, alike)
 
 
-def _moved(facts: Facts, step: Step, p: ParameterStep) -> Moved | None:
+def _moved(facts: Facts, step: Step, p: ParameterStep, number: int, ends: Sequence[int]) -> Moved | None:
     if p.gradient < 0 or p.version_after <= p.version_before or not facts.capture.tensors[p.tensor].leaf:
         return None
     if facts.requires_grad_at(p.tensor, step.at):
         return None
-    runs = facts.capture.backwards
-    since = max((run.end for run in runs if run.end <= step.at and p.tensor in run.reached), default=0)
+    since = max((end for end in ends if end <= step.at), default=0)
     zeroed = zeroed_in_place(facts, [p.gradient], since, step.at)
     optimizer = facts.capture.placement.optimizers[step.optimizer]
-    number = next((i for i, held in enumerate(optimizer.parameters) if p.tensor in held), -1)
     drives = _drives(optimizer.groups[number]) if 0 <= number < len(optimizer.groups) else ()
     still = 0 <= number < len(step.rates) and step.rates[number] == 0
     rests = still or (zeroed is not None and not drives and optimizer.module.startswith(_KNOWN))
