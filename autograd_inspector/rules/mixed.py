@@ -45,11 +45,12 @@ def mixed(facts: Facts) -> Iterator[Mixed]:
     rounds: dict[int, list[Mixed | None]] = {}
     for number, step in enumerate(capture.steps):
         before = [s.at for s in capture.steps[:number] if s.optimizer == step.optimizer]
-        if before or not capture.history.folded:
-            rounds.setdefault(step.optimizer, []).append(_round(facts, step, before[-1] if before else -1))
-    for found in rounds.values():
-        whole = [each for each in found if each is not None]
-        if len(whole) == len(found) > 1 and all(_discarded(facts, *pair) for pair in pairwise(whole)):
+        found = _round(facts, step, before[-1] if before else -1)
+        if before or found is not None or not capture.history.folded:  # Else half of it may be folded away.
+            rounds.setdefault(step.optimizer, []).append(found)
+    for each in rounds.values():
+        whole = [found for found in each if found is not None]
+        if len(whole) == len(each) > 1 and all(_discarded(facts, *pair) for pair in pairwise(whole)):
             yield whole[0]
 
 

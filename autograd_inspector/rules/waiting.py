@@ -65,9 +65,19 @@ def forgotten(capture: Capture, step: Step) -> Op | None:
 
 
 def forgetful(capture: Capture) -> dict[int, Op]:
-    """Parameters of optimizers for none of whose steps a backward ran -> the loss that waited for one."""
+    """Parameters of optimizers for none of whose steps a backward ran -> the loss that waited for one.
+
+    Where one ran for a step that is folded away it was no more than left out this time.
+    """
+    once = set(capture.history.reached).difference(t for run in capture.backwards for t in run.reached)
     found: dict[int, list[Op | None]] = {}
     for step in capture.steps:
         found.setdefault(step.optimizer, []).append(forgotten(capture, step))
     lost = {optimizer: ops[0] for optimizer, ops in found.items() if all(ops)}
-    return {p.tensor: op for step in capture.steps if (op := lost.get(step.optimizer)) for p in step.parameters}
+    return {
+        p.tensor: op
+        for step in capture.steps
+        if (op := lost.get(step.optimizer)) is not None
+        for p in step.parameters
+        if p.tensor not in once
+    }

@@ -46,10 +46,21 @@ def _too_often(facts: Facts, losses: Losses, members: list[Lost], tensors: froze
     spans = list(windows(facts, tensors))
     lossy = [any(start < lost.run.start <= end for lost in members) for start, end in spans]
     alike = len(spans) > 1 or any(run.site == members[0].run.site for run in served)
-    return (
-        len(members) > 1 and bool(served) and alike and bool(lossy) and lossy[0]
-        and sum(lossy) >= _NEARLY_EVERY * len(lossy)
-    )  # fmt: skip
+    if len(members) < 2 or not served or not alike:
+        return False
+    return _nearly_every(lossy) if not facts.capture.history.folded else any(lossy) and _always_so_many(facts)
+
+
+def _nearly_every(lossy: list[bool]) -> bool:
+    return bool(lossy) and lossy[0] and sum(lossy) >= _NEARLY_EVERY * len(lossy)
+
+
+def _always_so_many(facts: Facts) -> bool:
+    """Whether the steps that are folded away had as many backwards as those that are left."""
+    history = facts.capture.history
+    counts = list(history.backwards)[: history.steps]
+    usual = min(counts[history.folded :], default=0)
+    return usual > 1 and _nearly_every([count >= usual for count in counts])
 
 
 def _cleared_too_often(facts: Facts, losses: Losses, members: list[Lost], optimizers: tuple[int, ...]) -> Finding:

@@ -15,10 +15,10 @@ Y = torch.rand(8, 1, generator=torch.Generator().manual_seed(2))
 SGD = torch.optim.SGD
 
 
-def adversaries(*, detached=False, between=False, to_none=True, split=False, critics=1):
+def adversaries(*, detached=False, between=False, to_none=True, split=False, critics=1, rounds=3):
     generator, critic = nn.Linear(4, 4), nn.Linear(4, 1)
     own, other = SGD(generator.parameters(), lr=0.1), SGD(critic.parameters(), lr=0.1)
-    for _ in range(3):
+    for _ in range(rounds):
         own.zero_grad(set_to_none=to_none)
         for _ in range(critics):
             other.zero_grad(set_to_none=to_none)
@@ -35,7 +35,7 @@ def adversaries(*, detached=False, between=False, to_none=True, split=False, cri
         own.step()
 
 
-@pytest.mark.parametrize("how", [{}, {"to_none": False}, {"split": True}, {"critics": 2}])
+@pytest.mark.parametrize("how", [{}, {"to_none": False}, {"split": True}, {"critics": 2}, {"rounds": 40}])
 def test_discriminator_loss_left_in_the_generator(how):
     """Both are cleared at the top of the round, and the discriminator's loss is not detached: the generator sums."""
     finding = diagnosed(

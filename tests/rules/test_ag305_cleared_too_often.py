@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .programs import diagnosed, line_of
+from .programs import alarms, diagnosed, inspected, line_of, summary
 from .twins import calm
 
 X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
@@ -119,13 +119,14 @@ def test_through_another_optimizers_network():
     calm(lambda: adversaries(to_none=True), lambda: adversaries(to_none=False))
 
 
+@pytest.mark.parametrize("rounds", [4, 60])
 @pytest.mark.parametrize("to_none", [True, False])
-def test_rounds_that_end_early(*, to_none):
-    """An epoch that breaks off after backward, before the step, loses what it computed by intention."""
+def test_rounds_that_end_early(*, to_none, rounds):
+    """A round that breaks off after backward loses what it computed by intention, in long runs too."""
 
-    def program():
+    def stopped():
         net, optimizer = pair()
-        for _ in range(4):
+        for _ in range(rounds):
             for epoch in range(3):
                 optimizer.zero_grad(set_to_none=to_none)
                 F.mse_loss(net(X), Y).backward()
@@ -133,12 +134,33 @@ def test_rounds_that_end_early(*, to_none):
                     break
                 optimizer.step()
 
+    def left_over():
+        net, optimizer = pair()
+        for _ in range(rounds):
+            optimizer.zero_grad(set_to_none=to_none)
+            for batch in range(5):
+                F.mse_loss(net(X), Y).backward()
+                if batch == 3:
+                    optimizer.step()
+                    optimizer.zero_grad(set_to_none=to_none)
+
     def skipped():
         net, optimizer = pair()
-        for step in range(9):
+        for step in range(3 * rounds):
             optimizer.zero_grad(set_to_none=to_none)
             F.mse_loss(net(X), Y).backward()
             if step % 3:
                 optimizer.step()
 
-    calm(program, skipped)
+    def each_time():
+        net, optimizer = pair()
+        for step in range(3 * rounds):
+            optimizer.zero_grad(set_to_none=to_none)
+            F.mse_loss(net(X), Y).backward()
+            if step % 3 == 2:
+                optimizer.step()
+
+    for program in (stopped, left_over, skipped):
+        report = inspected(program)
+        assert not alarms(report), summary(report)
+    diagnosed(each_time, "AG305", "optimizer.zero_grad(set_to_none=to_none)", severity="warning")

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .programs import diagnosed, line_of
+from .programs import alarms, diagnosed, inspected, line_of, summary
 from .twins import calm
 
 X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
@@ -103,6 +103,26 @@ def test_numbers_for_the_log():
             print(end=str(entropy.item())[:0])
 
     calm(adversarial, delayed, together)
+
+
+def test_backward_long_ago():
+    """A loss whose backward ran in steps that are folded away is left out now and then."""
+
+    def program(*, every):
+        generator, critic, own, other = adversaries()
+        for step in range(40):
+            other.zero_grad()
+            (critic(generator(X).detach()).mean() - critic(X).mean()).backward()
+            other.step()
+            own.zero_grad()
+            loss = critic(generator(X)).neg().mean()
+            if every and step % every == 0:
+                loss.backward()
+            own.step()
+
+    report = inspected(lambda: program(every=10))
+    assert not alarms(report), summary(report)
+    diagnosed(lambda: program(every=0), "AG305", "own.step()", "generator.weight", severity="warning", where=program)
 
 
 def test_closure_without_backward():
