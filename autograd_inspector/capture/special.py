@@ -16,7 +16,7 @@ from autograd_inspector.capture.regions import outside
 from autograd_inspector.capture.registry import shape_of, version_of
 from autograd_inspector.capture.stacks import SKIP, classify
 from autograd_inspector.capture.tape import Tape
-from autograd_inspector.model.event import GradRead, GradWrite, LeafChange
+from autograd_inspector.model.event import Change, GradRead, GradWrite, LeafChange
 from autograd_inspector.model.op import Trait, Write
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Handler = Callable[["Recorder", Any, tuple[Any, ...], dict[str, Any]], Any]
 
-_TENSOR_ATTRIBUTES = {"data", "grad", "T", "mT", "H", "mH", "real", "imag", "_backward_hooks"}
+_TENSOR_ATTRIBUTES = {"data", "grad", "requires_grad", "T", "mT", "H", "mH", "real", "imag", "_backward_hooks"}
 _SET_ATTRIBUTES = {"data", "grad", "requires_grad", "_backward_hooks"}
 _QUESTIONS = [
     "size",
@@ -215,6 +215,16 @@ def _data_written(tape: Tape, tensor: Tensor, source: Tensor, shape: Any) -> Non
     )
 
 
+def _read_requires_grad(recorder: Recorder, args: tuple[Any, ...], _: Any) -> None:
+    tape, frame = recorder.tape, outside(sys._getframe(1))
+    wanted = None if frame is None else tape.compared.wanted(frame)
+    if frame is not None and wanted is not None and args[0].is_leaf:
+        tensor = tape.id_of(args[0])
+        if tape.compared.first(frame, tensor):
+            site, text = tape.stacks.here(), (str(wanted),)
+            tape.changes.append(Change(len(tape.ops), "compared", "requires_grad", site, (tensor,), detail=text))
+
+
 def _set_requires_grad(recorder: Recorder, args: tuple[Any, ...], _: Any) -> None:
     tape, tensor = recorder.tape, args[0]
     entry = tape.registry.enter(tensor, -1, len(tape.ops))
@@ -284,6 +294,7 @@ def _specials() -> dict[Any, Handler]:
         members["grad"].__set__: _after(_write_grad),
         members["data"].__get__: _read_data,
         members["data"].__set__: _write_data,
+        members["requires_grad"].__get__: _after(_read_requires_grad),
         members["requires_grad"].__set__: _after(_set_requires_grad),
         members["_backward_hooks"].__get__: pickling.read_hooks,
         members["_backward_hooks"].__set__: pickling.set_hooks,

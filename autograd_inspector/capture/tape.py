@@ -12,6 +12,7 @@ from typing import Any
 from torch import Tensor
 from torch.overrides import _get_current_function_mode_stack
 
+from autograd_inspector.capture.compared import Compared
 from autograd_inspector.capture.exports import Exports
 from autograd_inspector.capture.kept import Kept
 from autograd_inspector.capture.local_names import names_of
@@ -75,6 +76,7 @@ class Tape:
     exchanges: list[Exchange] = field(default_factory=list)
     named: set[int] = field(default_factory=set)
     """Tensors that have a name in some module."""
+    compared: Compared = field(default_factory=Compared)
     variables: dict[int, str] = field(default_factory=dict)
     """Leaf -> the variable that held it when an optimizer or a backward met it, "" when none did."""
     recording: bool = True
@@ -189,7 +191,7 @@ class Tape:
         self.stacks.close()
         self.registry.close()
         self.ops.clear()
-        self.ledger, self.reach = Ledger(), Reach()
+        self.ledger, self.reach, self.compared = Ledger(), Reach(), Compared()
         self.on_left = self.on_step = self.mode = None
         self.adopt = lambda _: None
 

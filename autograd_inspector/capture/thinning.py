@@ -21,7 +21,8 @@ def thin_changes(tape: Tape, cut: int, living: Collection[int]) -> int:
     before = len(tape.changes)
 
     def alike(change: Change) -> Hashable:
-        return change.kind, change.api, change.site, change.optimizer if change.optimizer in living else -1
+        each = change.tensors if change.kind == "compared" else ()  # One a tensor, by a loop as a rule.
+        return change.kind, change.api, change.site, change.optimizer if change.optimizer in living else -1, each
 
     tape.changes[:] = _thinned(tape.changes, cut, lambda c: c.at, alike)
     tape.exchanges[:] = _thinned(tape.exchanges, cut, lambda e: e.at, lambda e: (e.model, e.api, e.site))

@@ -63,6 +63,7 @@ ChangeKind = Literal[
     "optimizer_created",
     "optimizer_refused",
     "plain_attribute",
+    "compared",
     "module_hook",
     "state_swapped",
     "state_absent",
@@ -81,6 +82,7 @@ LEFT_TRAINING = "train_mode: True -> False"
 class Change(Struct, frozen=True, omit_defaults=True):
     """A whole-module or whole-optimizer change: who did it, to what, and which tensors it concerned.
 
+    "compared": a statement compares an attribute with ``detail`` (``p.requires_grad == True``) and drops the result.
     "option_set": the source sets an option of an optimizer that it steps; that is read off the text.
     "state_line": the source assigns or removes optimizer state, read off the text too; ``optimizer`` is the one whose
     class does it, -1: the program around it does. ``detail`` is "assigned" or "removed", the expression that has the
@@ -128,6 +130,11 @@ class Step(Struct, frozen=True, omit_defaults=True):
     start: int = -1
     rates: tuple[float, ...] = ()
     closure: bool = False
+
+    @property
+    def computed(self) -> bool:
+        """Whether it ran a closure that computes something: Lightning hands an empty one to each manual step."""
+        return self.closure and 0 <= self.start < self.at
 
 
 class Exchange(Struct, frozen=True, omit_defaults=True):

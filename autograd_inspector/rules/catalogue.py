@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 
 from msgspec import Struct
@@ -20,6 +20,7 @@ from autograd_inspector.rules.cutting import Severed
 from autograd_inspector.rules.loose import Loose, copies_of, loose_of
 from autograd_inspector.rules.severed import severed
 from autograd_inspector.rules.terms import constant_terms
+from autograd_inspector.rules.waiting import forgetful
 
 Check = Callable[["Facts"], Iterable[Finding]]
 
@@ -78,11 +79,16 @@ class Facts:
 
     @cached_property
     def meant(self) -> frozenset[int]:
-        """Parameters meant to learn: they require grad and sit in an optimizer that the program steps."""
+        """Parameters meant to learn: they sit in an optimizer that the program steps, and require grad when it does.
+
+        What is frozen in training may well be thawed at the end, to be saved or for the next stage.
+        """
         optimizers = self.capture.placement.optimizers
         stepped = [o for o in optimizers if o.steps] or list(optimizers)
         held = {t for o in stepped for group in o.parameters for t in group}
-        return frozenset(t for t in held if self.capture.tensors[t].requires_grad)
+        last = {p.tensor: step.at for step in self.capture.steps for p in step.parameters}
+        end = len(self.capture.ops)
+        return frozenset(t for t in held if self.requires_grad_at(t, last.get(t, end)))
 
     @cached_property
     def starved(self) -> frozenset[int]:
@@ -123,11 +129,15 @@ class Facts:
     def requires_grad_at(self, tensor: int, at: int) -> bool:
         """``requires_grad`` of a leaf when the op of that index ran."""
         wanted = self.capture.tensors[tensor].requires_grad
-        for change in reversed(self._leaf_changes.get(tensor, [])):
+        for change in reversed(self.leaf_changes_of(tensor)):
             if change.at <= at:
                 return change.requires_grad
             wanted = not change.requires_grad
         return wanted
+
+    def leaf_changes_of(self, tensor: int) -> Sequence[LeafChange]:
+        """When ``requires_grad`` of a leaf was set, in program order."""
+        return self._leaf_changes.get(tensor, ())
 
     @cached_property
     def _leaf_changes(self) -> dict[int, list[LeafChange]]:
@@ -155,7 +165,12 @@ class Facts:
     @cached_property
     def severed(self) -> tuple[Severed, ...]:
         """The cuts that matter."""
-        return severed(self.capture, self.flow, self.meant, self.starved)
+        return severed(self.capture, self.flow, self.meant, self.starved - self.forgotten.keys())
+
+    @cached_property
+    def forgotten(self) -> dict[int, Op]:
+        """Parameters whose own loss backward() was never called on -> the op that made that loss."""
+        return forgetful(self.capture)
 
     @cached_property
     def constant_terms(self) -> tuple[Severed, ...]:

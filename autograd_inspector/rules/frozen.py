@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from autograd_inspector.model.event import LeafChange
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.rules.catalogue import Facts, folded, joined, rule, unique
+from autograd_inspector.rules.set_aside import compared_only, frozen_groups
+from autograd_inspector.rules.still_moving import still_moving
 
 _IN_TWO_GROUPS = "appear in more than one parameter group"
 
@@ -37,35 +39,13 @@ def frozen_in_optimizer(facts: Facts) -> Iterator[Finding]:
     References
         torch.nn.Module.requires_grad_; torch.optim.Optimizer.zero_grad (set_to_none).
     """
-    yield from _still_moving(facts)
+    yield from still_moving(facts)
     yield from _frozen_with_its_twin(facts)
     yield from _unfrozen_again(facts)
     yield from _never_frozen(facts)
-
-
-def _still_moving(facts: Facts) -> Iterator[Finding]:
-    tensors = facts.capture.tensors
-    moved: dict[int, int] = {}
-    for step in facts.capture.steps:
-        for p in step.parameters:
-            frozen = not facts.requires_grad_at(p.tensor, step.at)
-            if frozen and p.gradient >= 0 and p.version_after > p.version_before and tensors[p.tensor].leaf:
-                moved.setdefault(p.tensor, step.site)
-    if not moved:
-        return
-    names = [facts.name(t) for t in moved]
-    changes = [c for c in facts.capture.leaf_changes if c.tensor in moved and not c.requires_grad]
-    frozen_at = [place for c in changes[-1:] for place in facts.chain(c.site, "frozen here")]
-    yield Finding(
-        "AG406",
-        "frozen-in-optimizer",
-        "warning",
-        f"{folded(names)} {'do' if len(names) > 1 else 'does'} not require grad, yet step() moved "
-        f"{'them' if len(names) > 1 else 'it'}: a gradient from before is still there, and momentum and weight decay apply",
-        "Set the .grad of what you freeze to None (module.zero_grad(set_to_none=True)), or take it out of the optimizer.",
-        unique([*frozen_at, *facts.chain(next(iter(moved.values())), "step() moves it here")]),
-        tuple(dict.fromkeys(names)),
-    )
+    compared = list(compared_only(facts))
+    yield from compared
+    yield from frozen_groups(facts, {name for finding in compared for name in finding.subjects})
 
 
 def _frozen_with_its_twin(facts: Facts) -> Iterator[Finding]:

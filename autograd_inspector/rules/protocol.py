@@ -9,11 +9,12 @@ from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.rules.by_hand import added_up, without_effect
 from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
-from autograd_inspector.rules.clearing import cleared_before, renewed, wasted
+from autograd_inspector.rules.clearing import cleared_before, renewed
 from autograd_inspector.rules.clipping import misplaced_clipping
+from autograd_inspector.rules.never_called import never_called
 from autograd_inspector.rules.none_read import too_early_or_late
 from autograd_inspector.rules.scaled import scaled_gradients
-from autograd_inspector.rules.waiting import waits
+from autograd_inspector.rules.wasted import wasted
 
 
 @rule("AG305", "gradient-protocol")
@@ -57,7 +58,11 @@ def gradient_protocol(facts: Facts) -> Iterator[Finding]:
 
 def _judged(facts: Facts, number: int, step: Step) -> Iterator[tuple[str, Finding]]:
     previous = [s.at for s in facts.capture.steps[:number] if s.optimizer == step.optimizer]
-    if facts.capture.history.folded and not previous:
+    if (
+        facts.capture.history.folded
+        and not previous
+        and facts.forgotten.keys().isdisjoint(p.tensor for p in step.parameters)
+    ):
         return  # What came between its last step and this one is folded away.
     since = previous[-1] if previous else -1
     runs = [
@@ -68,6 +73,10 @@ def _judged(facts: Facts, number: int, step: Step) -> Iterator[tuple[str, Findin
     trainable = {p.tensor for p in step.parameters if facts.requires_grad_at(p.tensor, step.at)}
     if not trainable:
         return
+    missing = None if step.error or _closure(facts, step) else never_called(facts, step, since, runs, trainable)
+    if missing is not None:
+        yield "missing", missing
+        return
     reached = {t for run in runs for t in run.reached if t not in run.empty} & trainable
     if reached and not step.error and not _closure(facts, step):
         site = cleared_before(facts, step, reached, runs[-1])
@@ -75,8 +84,6 @@ def _judged(facts: Facts, number: int, step: Step) -> Iterator[tuple[str, Findin
             yield "cleared", _cleared(facts, step, site, runs[-1])
             return
     if all(p.gradient < 0 for p in step.parameters) and not step.error and not _closure(facts, step):
-        if not reached and (not facts.capture.backwards or _waited(facts, trainable)):
-            yield "missing", _no_backward(facts, step)
         return
     first = {t: run for run in reversed(runs) for t in run.reached if t in reached}
     for run in runs:
@@ -86,12 +93,6 @@ def _judged(facts: Facts, number: int, step: Step) -> Iterator[tuple[str, Findin
         if stale and not renewed(facts, stale, since, last):
             yield "stale", _accumulated(facts, step, stale, run, first=not previous)
             return
-
-
-def _waited(facts: Facts, tensors: set[int]) -> bool:
-    """Whether a loss was computed with these parameters, no backward ever ran from it, and no cut explains that."""
-    explained = {tensor for cut in facts.severed for tensor in cut.parameters}
-    return not tensors & (facts.reached | explained | facts.emptied) and waits(facts, tensors)
 
 
 def _closure(facts: Facts, step: Step) -> bool:
@@ -135,24 +136,6 @@ def _comes_later(facts: Facts, one: int, other: int) -> bool:
     a, b = facts.capture.place(one), facts.capture.place(other)
     return (
         a is not None and b is not None and (a.filename, a.function) == (b.filename, b.function) and a.lineno > b.lineno
-    )
-
-
-def _no_backward(facts: Facts, step: Step) -> Finding:
-    names = [facts.name(p.tensor) for p in step.parameters]
-    why = "step() ran without a backward()"
-    if facts.capture.backwards:
-        why = f"backward() was never called on what {folded(names)} {'were' if len(names) > 1 else 'was'} used for"
-    return Finding(
-        "AG305",
-        "gradient-protocol",
-        "warning",
-        f"{why}: {folded(names)} {'have' if len(names) > 1 else 'has'} no gradient and "
-        f"{'do' if len(names) > 1 else 'does'} not move",
-        "Call loss.backward() before optimizer.step().",
-        facts.chain(step.site, "step() without gradients"),
-        tuple(dict.fromkeys(names)),
-        ops=(step.op,),
     )
 
 

@@ -9,6 +9,18 @@ from autograd_inspector.model.location import Location
 from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
 from autograd_inspector.rules.none_read import never_there
 from autograd_inspector.rules.origins import forwards_without, made_here
+from autograd_inspector.rules.unrecorded import readings, unrecorded
+
+_USE = "Use what should learn in the forward (recompute cached features with grad), or leave it out of the optimizer."
+_ADD = "Add what is computed from it to the loss that backward() is called on, or leave it out of the optimizer."
+_FROZEN = (
+    "in forwards while requires_grad was False, and set to require grad too late for them",
+    "Call requires_grad_(True) before the forward, or leave it out of the optimizer.",
+)
+_UNRECORDED = (
+    "in forwards of which autograd recorded nothing (no_grad, or a checkpoint that was given nothing to backpropagate)",
+    "Call it where grad mode is on and add the result to the loss, or leave it out of the optimizer.",
+)
 
 
 @rule("AG301", "no-gradient")
@@ -39,10 +51,16 @@ def no_gradient(facts: Facts) -> Iterator[Finding]:
     runs = [run for run in facts.capture.backwards if run.api == "backward" and not run.error]
     if not runs or not facts.capture.steps:
         return
-    explained = {tensor for cut in facts.severed for tensor in cut.parameters}
+    explained = {tensor for cut in facts.severed for tensor in cut.parameters} | facts.forgotten.keys()
     left = sorted(facts.starved - explained - facts.emptied)
-    used = [t for t in left if facts.used(t)]
-    never = [t for t in left if t not in used]
+    aside = {t: ops for t in left if (ops := unrecorded(facts, t))}
+    used = [t for t in left if facts.used(t) and t not in aside]
+    never = [t for t in left if t not in used and t not in aside]
+    frozen = [t for t, ops in aside.items() if not any(facts.requires_grad_at(t, op.index) for op in ops)]
+    for mine, (how, fix) in ((frozen, _FROZEN), ([t for t in aside if t not in frozen], _UNRECORDED)):
+        if mine:
+            were = "were" if len(mine) > 1 else "was"
+            yield _finding(facts, mine, f"{were} used {how}", (), readings(facts, mine), fix=fix)
     if never:
         many = len(never) > 1
         extra = (*made_here(facts, never), *forwards_without(facts, never), *_entrances(facts))
@@ -54,7 +72,13 @@ def no_gradient(facts: Facts) -> Iterator[Finding]:
 
 
 def _finding(
-    facts: Facts, tensors: list[int], why: str, extra: tuple[Location, ...], uses: tuple[Location, ...] = ()
+    facts: Facts,
+    tensors: list[int],
+    why: str,
+    extra: tuple[Location, ...],
+    uses: tuple[Location, ...] = (),
+    *,
+    fix: str = "",
 ) -> Finding:
     names = [facts.name(t) for t in tensors]
     many = len(tensors) > 1
@@ -66,9 +90,7 @@ def _finding(
         "no-gradient",
         "warning",
         f"{folded(names)} {'are' if many else 'is'} in an optimizer but got no gradient: {'they' if many else 'it'} {why}",
-        "Add what is computed from it to the loss that backward() is called on, or leave it out of the optimizer."
-        if uses
-        else "Use what should learn in the forward (recompute cached features with grad), or leave it out of the optimizer.",
+        fix or (_ADD if uses else _USE),
         unique([*uses, *made, *extra, *facts.chain(runs[-1].site, "backward called here")]),
         tuple(dict.fromkeys(names)),
     )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from functools import partial
 
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
 from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
+from autograd_inspector.rules.mixed import Mixed, entrance, mixed
 from autograd_inspector.rules.overwritten import overwritten
 
 
@@ -39,6 +41,7 @@ def unwanted_gradient(facts: Facts) -> Iterator[Finding]:
         torch.no_grad; Mnih et al., "Human-level control through deep reinforcement learning", 2015 (target networks).
     """
     yield from _stepped(facts)
+    yield from map(partial(_summed, facts), mixed(facts))
     copies = facts.unwanted
     if not copies:
         return
@@ -80,6 +83,31 @@ def _stepped(facts: Facts) -> Iterator[Finding]:
         "Call it under torch.no_grad() or detach() its output, freeze it with requires_grad_(False), and give the "
         f"optimizer only what is to learn by gradient ({sources}).",
         unique([*_places(facts, copies), *facts.chain(facts.capture.ops[last].site, "overwritten here")]),
+        tuple(dict.fromkeys(names)),
+    )
+
+
+def _summed(facts: Facts, found: Mixed) -> Finding:
+    """A generator that steps with the gradients of the discriminator's loss and of its own."""
+    names, others = [facts.name(t) for t in found.tensors], folded(facts.name(t) for t in sorted(found.others))
+    many = len(names) > 1
+    return Finding(
+        "AG109",
+        "unwanted-gradient",
+        "warning",
+        f"{folded(names)} {'step' if many else 'steps'} with gradients of two losses: the loss that {others} stepped "
+        f"with reaches {'them' if many else 'it'} as well, and nothing clears what it leaves before the backward() of "
+        f"{'their' if many else 'its'} own loss",
+        f"detach() what is computed with {folded(names)} where it goes into the loss of {others}, or clear the gradients "
+        "(zero_grad()) right before the second backward().",
+        unique(
+            [
+                *entrance(facts, found),
+                *facts.chain(found.foreign.site, "leaves gradients here"),
+                *facts.chain(found.own.site, "adds to them here"),
+                *facts.chain(found.step.site, "step() uses the sum here"),
+            ]
+        ),
         tuple(dict.fromkeys(names)),
     )
 

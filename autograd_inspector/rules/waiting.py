@@ -2,24 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Iterator
 
+from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.event import Step
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.rules.catalogue import Facts
+
+_COPIES = {"clone"}
+"""A logger clones what it is given and detaches the copy: that is still only reading."""
 
 
-def waits(facts: Facts, tensors: Iterable[int]) -> bool:
-    """Whether an op made such a result of those tensors; what was copied into another one has gone on."""
-    live, capture = set(tensors), facts.capture
-    for op in capture.ops:
+def waiting(capture: Capture, tensors: Iterable[int], start: int = 0, end: int | None = None) -> Iterator[Op]:
+    """The ops from ``start`` to ``end`` that made such a result of those tensors.
+
+    What was copied into another one has gone on, and what an engine run began at has had its backward.
+    """
+    live = set(tensors)
+    begun = {root for run in capture.backwards if run.api != "alive" for root in run.roots}
+    for op in capture.ops[start:end]:
         if op.last_seq > op.first_seq and not live.isdisjoint(op.inputs):
             live.update(op.outputs)
-            readers = (capture.ops[at] for t in op.outputs for at in capture.readers.get(t, ()) if at > op.index)
-            if op.outputs and not any(map(_goes_on, readers)):
-                return True
-    return False
+            if op.outputs and begun.isdisjoint(op.outputs) and op.name not in _COPIES and not _went_on(capture, op):
+                yield op
 
 
-def _goes_on(reader: Op) -> bool:
+def _went_on(capture: Capture, op: Op) -> bool:
+    readers = {at for tensor in op.outputs for at in capture.readers.get(tensor, ()) if at > op.index}
+    return any(_goes_on(capture, capture.ops[at]) for at in readers)
+
+
+def _goes_on(capture: Capture, reader: Op) -> bool:
     """Reading a number for the log, or cutting a copy off, is none of it."""
+    if reader.name in _COPIES and not reader.writes:
+        return _went_on(capture, reader)
     return bool(reader.writes) or not (reader.has(Trait.EXPORT) or reader.has(Trait.CUT))
+
+
+def losses(capture: Capture, tensors: Iterable[int], start: int, end: int) -> Iterator[Op]:
+    """Those of these results that are one number, as a loss is."""
+    for op in waiting(capture, tensors, start, end):
+        if any(math.prod(capture.tensors[tensor].shape) == 1 for tensor in op.outputs):
+            yield op
+
+
+def forgotten(capture: Capture, step: Step) -> Op | None:
+    """The loss that was made for a step and that no backward ran from.
+
+    Another optimizer has stepped, and has used what was backpropagated until then; since that step a loss was computed
+    with these parameters, and no backward ran. A `detach()` for the sake of the other one's loss does not explain what
+    is missing here.
+    """
+    before = [other for other in capture.steps if other.at < step.at]
+    since = max((other.at for other in before if other.optimizer == step.optimizer), default=-1)
+    others = [other.at for other in before if other.at > since]
+    if not others or step.computed:
+        return None
+    if any(run.api == "backward" and others[-1] < run.start <= step.at for run in capture.backwards):
+        return None
+    found = losses(capture, (p.tensor for p in step.parameters), since + 1, step.at)
+    return next((op for op in found if op.index > others[-1]), None)
+
+
+def forgetful(capture: Capture) -> dict[int, Op]:
+    """Parameters of optimizers for none of whose steps a backward ran -> the loss that waited for one.
+
+    Where one ran for a step that is folded away it was no more than left out this time.
+    """
+    once = set(capture.history.reached).difference(t for run in capture.backwards for t in run.reached)
+    found: dict[int, list[Op | None]] = {}
+    for step in capture.steps:
+        found.setdefault(step.optimizer, []).append(forgotten(capture, step))
+    lost = {optimizer: ops[0] for optimizer, ops in found.items() if all(ops)}
+    return {
+        p.tensor: op
+        for step in capture.steps
+        if (op := lost.get(step.optimizer)) is not None
+        for p in step.parameters
+        if p.tensor not in once
+    }

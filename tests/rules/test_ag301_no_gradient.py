@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -209,3 +210,59 @@ def test_a_bare_parameter_that_a_forward_of_calls_alone_forgot():
     assert lines_of(found, "made here") == [line_of(Untaught, "self.offset = ")]
     assert lines_of(found, "forward without it") == [line_of(Untaught, "return self.body(x)")]
     calm(lambda: program(True))
+
+
+def test_frozen_while_it_trained():
+    """What was frozen at every step was not meant to learn, whatever requires grad at the end."""
+
+    def probing():
+        net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
+        net[0].requires_grad_(False)
+        optimizer = torch.optim.AdamW(net.parameters(), lr=0.01)
+        for _ in range(3):
+            trained(optimizer, F.cross_entropy(net(X), Y))
+        net.requires_grad_(True)
+
+    def exported():
+        net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
+        unused = nn.Linear(4, 2)
+        optimizer = torch.optim.AdamW([*net.parameters(), *unused.parameters()], lr=0.01)
+        for _ in range(3):
+            trained(optimizer, F.cross_entropy(net(X), Y))
+        net.requires_grad_(False)
+        unused.requires_grad_(False)
+
+    calm(probing)
+    diagnosed(exported, "AG301", "optimizer = torch.optim.AdamW", "unused.weight", severity="warning", where=exported)
+
+
+@pytest.mark.parametrize("layer", [0, 2])
+def test_thawed_after_the_forward(layer):
+    """A layer that is frozen in the forward and thawed for the step took part, frozen: not "in no forward"."""
+
+    def program():
+        net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            net[layer].requires_grad_(False)
+            loss = F.cross_entropy(net(X), Y)
+            net[layer].requires_grad_(True)
+            trained(optimizer, loss)
+
+    finding = diagnosed(program, "AG301", "net[layer].requires_grad_(True)", f"{layer}.weight", severity="warning")
+    assert "used in forwards while requires_grad was False" in finding.message
+
+
+def test_called_under_no_grad_only():
+    """A layer that is only called where grad mode is off, and not for the loss, is not "in no forward"."""
+
+    def program():
+        net, watched = nn.Linear(4, 2), nn.Linear(4, 2)
+        optimizer = torch.optim.SGD([*net.parameters(), *watched.parameters()], lr=0.1)
+        for _ in range(3):
+            trained(optimizer, F.cross_entropy(net(X), Y))
+            with torch.no_grad():
+                watched(X)
+
+    finding = diagnosed(program, "AG301", "            watched(X)", "watched.weight", severity="warning")
+    assert "autograd recorded nothing" in finding.message

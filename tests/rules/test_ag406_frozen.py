@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .programs import diagnosed, trained
+from .programs import diagnosed, line_of, trained
 from .twins import calm
 
 X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
@@ -44,8 +44,51 @@ def test_frozen_with_a_gradient_left():
         for _ in range(2):
             trained(optimizer, loss_of(net))
 
-    diagnosed(sick, "AG406", "p.requires_grad = False", "0.weight", severity="warning")
+    finding = diagnosed(sick, "AG406", "p.requires_grad = False", "0.weight", severity="warning")
+    assert "set_to_none=False" in finding.message
+    assert "momentum and weight decay apply" in finding.message
+    assert line_of(sick, "optimizer.zero_grad(set_to_none=False)") in [place.lineno for place in finding.locations]
     calm(healthy)
+
+
+def test_frozen_with_an_old_gradient():
+    """Plain SGD applies the stale gradient itself; of momentum and weight decay it has none."""
+
+    def program(**settings):
+        net = network()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.01, **settings)
+        trained(optimizer, loss_of(net))
+        net[0].requires_grad_(False)
+        for _ in range(2):
+            net[2].zero_grad()
+            loss_of(net).backward()
+            optimizer.step()
+
+    culprit = "net[0].requires_grad_(False)"
+    finding = diagnosed(program, "AG406", culprit, "0.weight", severity="warning")
+    assert "step() applies it again" in finding.message
+    assert "momentum" not in finding.message
+    assert "decay" not in finding.message
+    finding = diagnosed(lambda: program(momentum=0.9), "AG406", culprit, severity="warning", where=program)
+    assert finding.message.endswith("; momentum applies as well")
+
+
+def test_zeros_that_move_nothing():
+    """Plain SGD, and a rate of zero, leave alone what has a gradient of zeros."""
+
+    def program(kind, **settings):
+        net = network()
+        optimizer = kind(net.parameters(), **settings)
+        trained(optimizer, loss_of(net))
+        net[0].requires_grad_(False)
+        before = net[0].weight.detach().clone()
+        for _ in range(2):
+            optimizer.zero_grad(set_to_none=False)
+            loss_of(net).backward()
+            optimizer.step()
+        assert torch.equal(before, net[0].weight)
+
+    calm(lambda: program(torch.optim.SGD, lr=0.1), lambda: program(torch.optim.RMSprop, lr=0.1))
 
 
 def test_frozen_parameters_listed_in_the_optimizer():

@@ -1,0 +1,166 @@
+"""AG305: gradients of a backward that are cleared before any step or reader has seen them."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from .programs import alarms, diagnosed, inspected, line_of, summary
+from .twins import calm
+
+X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
+Y = torch.rand(8, 1, generator=torch.Generator().manual_seed(2))
+
+
+def pair(lr=0.05, kind=torch.optim.SGD):
+    net = nn.Linear(4, 1)
+    return net, kind(net.parameters(), lr=lr)
+
+
+@pytest.mark.parametrize("to_none", [True, False])
+def test_cleared_in_each_task(*, to_none):
+    """Clearing before each of several losses leaves the step the last one: whether to None or with zeros."""
+
+    def program(*, once):
+        trunk, heads = nn.Linear(4, 6), nn.ModuleList([nn.Linear(6, 1), nn.Linear(6, 1)])
+        optimizer = torch.optim.SGD([*trunk.parameters(), *heads.parameters()], lr=0.1)
+        for _ in range(2):
+            if once:
+                optimizer.zero_grad(set_to_none=to_none)
+            for head in heads:
+                if not once:
+                    optimizer.zero_grad(set_to_none=to_none)  # Too often.
+                loss = F.mse_loss(head(trunk(X)), Y)
+                loss.backward()
+            optimizer.step()
+
+    finding = diagnosed(
+        lambda: program(once=False), "AG305", "Too often", "zero_grad", "trunk.weight", "0.weight",
+        severity="warning", where=program,
+    )  # fmt: skip
+    assert "only the last counts for trunk.bias, trunk.weight, and none counts for" in finding.message
+    calm(lambda: program(once=True))
+
+
+def test_cleared_between_two_losses():
+    """Two losses with a backward line each, the gradients of the first one thrown away before the second."""
+
+    def sick():
+        net, optimizer = pair()
+        for _ in range(3):
+            optimizer.zero_grad()
+            F.mse_loss(net(X), Y).backward()
+            optimizer.zero_grad()  # In between.
+            F.l1_loss(net(X), Y).backward()
+            optimizer.step()
+
+    finding = diagnosed(sick, "AG305", "In between", "zero_grad", "weight", severity="warning")
+    assert line_of(sick, "F.mse_loss(net(X), Y).backward()") in [place.lineno for place in finding.locations]
+
+    def checked_once():
+        net, optimizer = pair()
+        F.mse_loss(net(X), Y).backward()
+        optimizer.zero_grad()
+        for _ in range(3):
+            optimizer.zero_grad()
+            F.l1_loss(net(X), Y).backward()
+            optimizer.step()
+
+    def measured():
+        net, optimizer = pair()
+        norms = []
+        for _ in range(3):
+            optimizer.zero_grad()
+            F.mse_loss(net(X), Y).backward()
+            norms.append(net.weight.grad.norm())
+            optimizer.zero_grad()
+            F.l1_loss(net(X), Y).backward()
+            optimizer.step()
+
+    def attacked():
+        net, optimizer = pair()
+        for _ in range(3):
+            shift = torch.zeros_like(X, requires_grad=True)
+            F.mse_loss(net(X + shift), Y).backward()
+            optimizer.zero_grad()
+            F.mse_loss(net(X + 0.1 * shift.grad.sign()), Y).backward()
+            optimizer.step()
+
+    def observed():
+        net, optimizer = pair()
+        seen = []
+        net.weight.register_hook(lambda gradient: seen.append(gradient.norm()))
+        for _ in range(3):
+            optimizer.zero_grad()
+            F.mse_loss(net(X), Y).backward()
+            optimizer.zero_grad()
+            F.l1_loss(net(X), Y).backward()
+            optimizer.step()
+
+    calm(checked_once, measured, attacked, observed)
+
+
+def test_through_another_optimizers_network():
+    """Gradients that a loss leaves in another optimizer's parameters are cleared by right, every time."""
+
+    def adversaries(*, to_none):
+        generator, critic = nn.Linear(4, 4), nn.Linear(4, 1)
+        own, other = torch.optim.Adam(generator.parameters()), torch.optim.Adam(critic.parameters())
+        for _ in range(3):
+            other.zero_grad(set_to_none=to_none)
+            (critic(generator(X)).mean() - critic(X).mean()).backward()
+            other.step()
+            own.zero_grad(set_to_none=to_none)
+            critic(generator(X)).neg().mean().backward()
+            own.step()
+
+    calm(lambda: adversaries(to_none=True), lambda: adversaries(to_none=False))
+
+
+@pytest.mark.parametrize("rounds", [4, 60])
+@pytest.mark.parametrize("to_none", [True, False])
+def test_rounds_that_end_early(*, to_none, rounds):
+    """A round that breaks off after backward loses what it computed by intention, in long runs too."""
+
+    def stopped():
+        net, optimizer = pair()
+        for _ in range(rounds):
+            for epoch in range(3):
+                optimizer.zero_grad(set_to_none=to_none)
+                F.mse_loss(net(X), Y).backward()
+                if epoch == 1:
+                    break
+                optimizer.step()
+
+    def left_over():
+        net, optimizer = pair()
+        for _ in range(rounds):
+            optimizer.zero_grad(set_to_none=to_none)
+            for batch in range(5):
+                F.mse_loss(net(X), Y).backward()
+                if batch == 3:
+                    optimizer.step()
+                    optimizer.zero_grad(set_to_none=to_none)
+
+    def skipped():
+        net, optimizer = pair()
+        for step in range(3 * rounds):
+            optimizer.zero_grad(set_to_none=to_none)
+            F.mse_loss(net(X), Y).backward()
+            if step % 3:
+                optimizer.step()
+
+    def each_time():
+        net, optimizer = pair()
+        for step in range(3 * rounds):
+            optimizer.zero_grad(set_to_none=to_none)
+            F.mse_loss(net(X), Y).backward()
+            if step % 3 == 2:
+                optimizer.step()
+
+    for program in (stopped, left_over, skipped):
+        report = inspected(program)
+        assert not alarms(report), summary(report)
+    diagnosed(each_time, "AG305", "optimizer.zero_grad(set_to_none=to_none)", severity="warning")
