@@ -73,18 +73,16 @@ def _aliased(facts: Facts) -> Iterator[Finding]:
 
 
 def _harmful(facts: Facts, write: GradWrite, owner: int) -> bool:
-    """Whether sharing matters: both are stepped, or the one tensor is accumulated into or written afterwards.
+    """Whether sharing matters: both are stepped from then on, or the target gets gradients of its own as well.
 
-    A worker that hands its gradients to a shared model and then drops its own does no harm.
+    Handing the gradients of a worker, or of a clone that has served, to a model that backward never reaches is no
+    mistake: only one of the two makes gradients, and only the other is stepped with them.
     """
-    capture, pair = facts.capture, {write.tensor, owner}
-    if pair <= capture.optimized:
-        return True
-    if any(run.start >= write.at and pair & set(run.stale) for run in capture.backwards):
-        return True
-    return any(
-        w.tensor == write.gradient for op in capture.ops[write.at :] for w in op.writes if not op.has(Trait.STEP)
-    )
+    capture = facts.capture
+    steps = [{p.tensor for p in step.parameters} for step in capture.steps if step.at >= write.at]
+    runs = [set(r.reached) for r in capture.backwards if r.start >= write.at and r.api == "backward" and not r.error]
+    stepped, reached = set[int]().union(*steps), set[int]().union(*runs)
+    return {write.tensor, owner} <= stepped or (write.tensor in reached and owner in stepped | reached)
 
 
 def _replaced(facts: Facts) -> Iterator[Finding]:

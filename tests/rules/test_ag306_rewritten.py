@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -85,6 +87,56 @@ def test_gradients_that_share_memory():
         severity="warning", where=program,
     )  # fmt: skip
     calm(lambda: program(torch.clone))
+
+
+def test_gradients_handed_over():
+    """A model that is stepped with another one's gradients, on purpose: a worker's, a clone's."""
+
+    def shared_with_a_worker():
+        worker, shared = nn.Linear(4, 1), nn.Linear(4, 1)
+        optimizer = torch.optim.Adam(shared.parameters(), lr=0.1)
+        for _ in range(3):
+            worker.load_state_dict(shared.state_dict())
+            optimizer.zero_grad(set_to_none=False)
+            F.mse_loss(worker(X), Y).backward()
+            nn.utils.clip_grad_norm_(worker.parameters(), 1.0)
+            for mine, theirs in zip(worker.parameters(), shared.parameters(), strict=True):
+                if theirs.grad is None:
+                    theirs.grad = mine.grad
+            optimizer.step()
+
+    def first_order_meta_learning():
+        meta = nn.Linear(4, 1)
+        outer = torch.optim.SGD(meta.parameters(), lr=0.1)
+        for _ in range(2):
+            outer.zero_grad()
+            for scale in (0.5, 1.0):
+                fast = copy.deepcopy(meta)
+                inner = torch.optim.SGD(fast.parameters(), lr=0.1)
+                trained(inner, F.mse_loss(fast(X), scale * Y))
+                fast.zero_grad()
+                F.mse_loss(fast(X), scale * Y).backward()
+                for p, q in zip(meta.parameters(), fast.parameters(), strict=True):
+                    if p.grad is None:
+                        p.grad = q.grad
+                    else:
+                        p.grad += q.grad
+            outer.step()
+
+    def both_learn():
+        first, second = nn.Linear(4, 1), nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(first.parameters(), lr=0.1)
+        F.mse_loss(first(X), Y).backward()
+        for a, b in zip(first.parameters(), second.parameters(), strict=True):
+            b.grad = a.grad
+        F.mse_loss(second(X), Y).backward()
+        optimizer.step()
+
+    calm(shared_with_a_worker, first_order_meta_learning)
+    diagnosed(
+        both_learn, "AG306", "b.grad = a.grad", "first.weight", "second.weight",
+        severity="warning", besides=("AG305", "AG404"),
+    )  # fmt: skip
 
 
 def test_gradient_surgery():
