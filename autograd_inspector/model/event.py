@@ -27,6 +27,28 @@ class GradWrite(Struct, frozen=True, omit_defaults=True):
     site: int
 
 
+class Lines(Struct, frozen=True, gc=False):
+    """Lines of a source file, both ends included."""
+
+    filename: str
+    first: int
+    last: int
+
+
+class GradientKept(Struct, frozen=True, omit_defaults=True):
+    """The source keeps the ``.grad`` read at a site, by reference, as the variable or in the container ``name``.
+
+    Read off the source text. ``growing``: the loop in which the container gets one gradient after the other. ``uses``:
+    statements that read the variable; ``renamed``: those that read it under another name, which it is given later.
+    """
+
+    site: int
+    name: str
+    growing: tuple[Lines, ...] = ()
+    uses: tuple[Lines, ...] = ()
+    renamed: tuple[Lines, ...] = ()
+
+
 class TensorHook(Struct, frozen=True, omit_defaults=True):
     """The program registered a hook on a tensor's gradient.
 

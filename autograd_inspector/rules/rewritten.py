@@ -9,6 +9,7 @@ from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
 from autograd_inspector.rules.hooks import edited_in_hook, zeroed_by_hook, zeroed_by_module_hook
+from autograd_inspector.rules.kept import overwritten
 from autograd_inspector.rules.post_hooks import emptied_by_hook
 
 
@@ -39,6 +40,7 @@ def gradient_rewritten(facts: Facts) -> Iterator[Finding]:
     """
     yield from _aliased(facts)
     yield from _replaced(facts)
+    yield from overwritten(facts)
     yield from edited_in_hook(facts)
     yield from zeroed_by_hook(facts)
     yield from zeroed_by_module_hook(facts)
