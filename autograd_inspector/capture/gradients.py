@@ -107,7 +107,7 @@ class Engine:
         )
         tape.running.append(number)
         if tape.values is not None:
-            self._hooks[number] = tape.values.watch(number, walk.live)
+            self._hooks[number] = tape.values.watch(number, graph, walk.live)
         return number
 
     def _failed(self, number: int, outputs: Any, error: BaseException) -> None:

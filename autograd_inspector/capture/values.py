@@ -14,6 +14,10 @@ from autograd_inspector.model.values import GradientFault, LeafValues, Range, Va
 
 if TYPE_CHECKING:
     from autograd_inspector.capture.registry import Entry
+    from autograd_inspector.model.autograd import AutogradGraph, Node
+
+Edge = tuple[int, int]
+"""A node, and which of the gradients that it is given."""
 
 _KEPT = 256
 
@@ -74,9 +78,19 @@ class Values:
         self._nan &= tensors
         self._seen &= tensors
 
-    def watch(self, run: int, nodes: Iterable[tuple[int, Any]]) -> list[Any]:
+    def watch(self, run: int, graph: AutogradGraph, nodes: Iterable[tuple[int, Any]]) -> list[Any]:
         """Hooks on the nodes of a graph; remove them when the engine is done."""
-        return [node.register_hook(_Observer(self, run, number)) for number, node in nodes]
+        arrived: set[Edge] = set()
+        return [
+            node.register_hook(_Observer(self, run, number, arrived, _edges(graph.nodes[number], node)))
+            for number, node in nodes
+        ]
+
+    def hooked(self, run: int, node: int, given: Any, arrived: set[Edge]) -> None:
+        """A node was given nothing but zeros although others had passed on something: a hook came in between."""
+        zero = [slot for slot, g in enumerate(given) if isinstance(g, Tensor) and not _any_nonzero(g)]
+        if len(self.gradient_faults) < _KEPT and any((node, slot) in arrived for slot in zero):
+            self.gradient_faults.append(GradientFault(run, node, "hooked"))
 
     def passed(self, run: int, node: int, given: Any, passed_on: Any) -> None:
         """A node turned one gradient into others."""
@@ -101,14 +115,26 @@ class Values:
 class _Observer:
     """A node's hook: looks, and changes nothing (it returns None)."""
 
-    def __init__(self, values: Values, run: int, node: int) -> None:
+    def __init__(self, values: Values, run: int, node: int, arrived: set[Edge], edges: tuple[Edge | None, ...]) -> None:
         self.values = values
         self.run = run
         self.node = node
+        self.arrived = arrived
+        self.edges = edges
 
     def __call__(self, passed_on: Any, given: Any) -> None:
         with torch._C.DisableTorchFunction(), torch.no_grad():
+            self.values.hooked(self.run, self.node, given, self.arrived)
             self.values.passed(self.run, self.node, given, passed_on)
+            for edge, gradient in zip(self.edges, passed_on, strict=False):
+                if edge is not None and isinstance(gradient, Tensor) and _sound(gradient) and _any_nonzero(gradient):
+                    self.arrived.add(edge)
+
+
+def _edges(record: Node, node: Any) -> tuple[Edge | None, ...]:
+    """The edges of a node as its gradients are ordered: None where the input needs none. An unopened one has none."""
+    edges = iter(record.edges)
+    return tuple(None if child is None else next(edges) for child, _ in node.next_functions) if record.edges else ()
 
 
 def _readable(tensor: Tensor) -> bool:

@@ -36,11 +36,14 @@ class ValueFault(Struct, frozen=True, omit_defaults=True):
 
 
 class GradientFault(Struct, frozen=True, omit_defaults=True, gc=False):
-    """A node that was given a sound gradient and passed on a bad one: not finite, or nothing but zeros."""
+    """A node that was given a sound gradient and passed on a bad one: not finite, or nothing but zeros.
+
+    "hooked": it was given zeros where other nodes had passed on something else.
+    """
 
     backward: int
     node: int
-    kind: Literal["nonfinite", "zero"]
+    kind: Literal["nonfinite", "zero", "hooked"]
 
 
 class LeafValues(Struct, frozen=True, omit_defaults=True, gc=False):

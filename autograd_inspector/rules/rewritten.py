@@ -8,7 +8,7 @@ from autograd_inspector.model.event import GradWrite
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
-from autograd_inspector.rules.hooks import edited_in_hook, zeroed_by_hook, zeroed_by_module_hook
+from autograd_inspector.rules.hooks import edited_in_hook, zeroed_by_hook, zeroed_by_module_hook, zeroed_on_the_way
 from autograd_inspector.rules.kept import overwritten
 from autograd_inspector.rules.post_hooks import emptied_by_hook
 
@@ -44,6 +44,7 @@ def gradient_rewritten(facts: Facts) -> Iterator[Finding]:
     yield from edited_in_hook(facts)
     yield from zeroed_by_hook(facts)
     yield from zeroed_by_module_hook(facts)
+    yield from zeroed_on_the_way(facts)
     yield from emptied_by_hook(facts)
 
 

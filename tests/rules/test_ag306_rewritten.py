@@ -232,6 +232,51 @@ def test_evolution_strategy():
     calm(program)
 
 
+def test_hook_on_an_activation():
+    """A hook that turns an activation's gradient into zeros stops what lies before it, however it does so."""
+
+    def reversed_by(strengths, own_loss=0.0):
+        encoder, domain = nn.Linear(4, 3), nn.Linear(3, 1)
+        optimizer = torch.optim.SGD([*encoder.parameters(), *domain.parameters()], lr=0.1)
+        for strength in strengths:
+            h = encoder(X).tanh()
+            h.register_hook(lambda g, strength=strength: -strength * g)
+            trained(optimizer, F.mse_loss(domain(h), Y) + own_loss * encoder(X).pow(2).mean())
+
+    diagnosed(
+        lambda: reversed_by([0.0, 0.0]), "AG306", "h.register_hook(", "tanh", "encoder.weight", "lambda",
+        severity="warning", where=reversed_by, values=True,
+    )  # fmt: skip
+    calm(
+        lambda: reversed_by([0.0, 0.5]),
+        lambda: reversed_by([0.0, 0.0], own_loss=1.0),
+        lambda: reversed_by([1.0, 1.0]),
+    )
+
+
+def test_module_pre_hooks():
+    """A full backward pre-hook that returns zeros stops its module and what lies before it."""
+
+    def program(hook):
+        net = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 1))
+        net[1].register_full_backward_pre_hook(hook)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            trained(optimizer, F.mse_loss(net(X), Y))
+
+    def blocking(module, grad_output):
+        return tuple(torch.zeros_like(g) for g in grad_output)
+
+    def halving(module, grad_output):
+        return tuple(g / 2 for g in grad_output)
+
+    diagnosed(
+        lambda: program(blocking), "AG306", "register_full_backward_pre_hook", "blocking", "0.weight",
+        severity="warning", where=program, values=True,
+    )  # fmt: skip
+    calm(lambda: program(halving), lambda: program(lambda module, grad_output: None))
+
+
 def test_module_hooks():
     """A full backward hook that looks, and one that replaces grad_input with zeros."""
 
