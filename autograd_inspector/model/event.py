@@ -53,7 +53,8 @@ class TensorHook(Struct, frozen=True, omit_defaults=True):
     """The program registered a hook on a tensor's gradient.
 
     ``post``: one that is given the tensor after its ``.grad`` was accumulated. ``older``: it was there before the
-    capture began, and ``site`` is where the hook is defined.
+    capture began, and ``site`` is where the hook is defined. ``again``: so many times the tensor had the same hook
+    already when it was registered.
     """
 
     at: int
@@ -62,6 +63,7 @@ class TensorHook(Struct, frozen=True, omit_defaults=True):
     name: str = ""
     post: bool = False
     older: bool = False
+    again: int = 0
 
 
 class LeafChange(Struct, frozen=True, omit_defaults=True):

@@ -10,6 +10,7 @@ from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
 from autograd_inspector.rules.hooks import edited_in_hook, zeroed_by_hook, zeroed_by_module_hook, zeroed_on_the_way
 from autograd_inspector.rules.kept import overwritten
+from autograd_inspector.rules.piled_hooks import piled_up
 from autograd_inspector.rules.post_hooks import emptied_by_hook
 
 
@@ -46,6 +47,7 @@ def gradient_rewritten(facts: Facts) -> Iterator[Finding]:
     yield from zeroed_by_module_hook(facts)
     yield from zeroed_on_the_way(facts)
     yield from emptied_by_hook(facts)
+    yield from piled_up(facts)
 
 
 def _aliased(facts: Facts) -> Iterator[Finding]:
