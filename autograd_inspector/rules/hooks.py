@@ -29,9 +29,10 @@ def edited_in_hook(facts: Facts) -> Iterator[Finding]:
                 "AG306",
                 "gradient-rewritten",
                 "warning",
-                f"`{op.name}` modifies a gradient in place inside a hook{' of ' + folded(hooked) if hooked else ''}: other "
+                f"`{op.name}` modifies a gradient in place inside a hook{' of ' + folded(hooked) if hooked else ''}: what "
+                "backward computed is lost, for it goes on with the modified values whatever the hook returns, and other "
                 "paths of backward may share that tensor",
-                "Return a new tensor from the hook instead of modifying its argument.",
+                _out_of_place(op),
                 unique(
                     [
                         *facts.chain(op.site, "gradient modified here"),
@@ -41,6 +42,18 @@ def edited_in_hook(facts: Facts) -> Iterator[Finding]:
                 tuple(dict.fromkeys([*hooked, op.name])),
                 ops=(op.index,),
             )
+
+
+def _out_of_place(op: Op) -> str:
+    name = op.name.strip("_")
+    if op.name.endswith("_") and not op.name.startswith("_") and name not in _ONLY_IN_PLACE:
+        instead = f"Call `{name}` instead of `{op.name}`: it makes a new tensor"
+    else:
+        instead = "Work on a copy (`grad.clone()`)"
+    return f"{instead}. Return the result only if the gradient is meant to change; a hook that looks returns nothing."
+
+
+_ONLY_IN_PLACE = {"zero", "copy", "fill", "normal", "uniform", "random", "requires_grad", "detach"}
 
 
 def _given(facts: Facts) -> list[TensorHook]:

@@ -54,7 +54,9 @@ def test_hook_that_edits_in_place():
         left.register_hook(in_place)
         trained(optimizer, (head(left) + skip(right)).pow(2).mean())
 
-    diagnosed(sick, "AG306", "grad.mul_(0.1)", "mul_", severity="warning", where=in_place)
+    found = diagnosed(sick, "AG306", "grad.mul_(0.1)", "mul_", severity="warning", where=in_place)
+    assert "goes on with the modified values" in found.message
+    assert "Call `mul` instead of `mul_`" in found.fix
 
 
 def test_clamp_that_forgot_to_return():
