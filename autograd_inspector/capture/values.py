@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from autograd_inspector.capture.registry import version_of
-from autograd_inspector.model.values import GradientFault, LeafValues, Range, ValueFault
+from autograd_inspector.model.values import SATURATING, GradientFault, LeafValues, Range, ValueFault
 
 if TYPE_CHECKING:
     from autograd_inspector.capture.registry import Entry
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
 Edge = tuple[int, int]
 """A node, and which of the gradients that it is given."""
+TensorsOf = Callable[[int], Iterable[tuple[int, Tensor]]]
 
 _KEPT = 256
 
@@ -33,8 +36,12 @@ class Values:
         self._nan: set[int] = set()
         """Those of the bad that hold a NaN: an infinity may be meant, as in a mask, and make the NaN later."""
         self._seen: set[int] = set()
+        self._extreme: dict[int, tuple[Range, ...]] = {}
+        """Op that may saturate -> what it was given and made, where all its results are at the ends of their range."""
 
-    def op(self, index: int, inputs: list[Tensor], entries: list[Entry], results: Iterable[tuple[int, Tensor]]) -> None:
+    def op(
+        self, index: int, inputs: list[Tensor], entries: list[Entry], results: Iterable[tuple[int, Tensor]], name: str
+    ) -> None:
         """Look at what an op returned and wrote."""
         given = {entry.tensor for entry in entries}
         for entry, tensor in zip(entries, inputs, strict=True):
@@ -42,7 +49,14 @@ class Values:
                 self.arrived(entry.tensor, tensor, index)
         self._seen |= given
         after = {e.tensor: t for e, t in zip(entries, inputs, strict=True)}  # An op may write its inputs.
-        after |= dict(results)
+        made = dict(results)
+        if name in SATURATING:
+            ends = all(map(_whole, made.values()))
+            before = (
+                [(entry.tensor, t) for entry, t in zip(entries, inputs, strict=True) if _readable(t)] if ends else []
+            )
+            self._extreme[index] = tuple(starmap(range_of, (*before, *made.items()))) if ends else ()
+        after |= made
         tainted, poisoned = bool(self.bad & given), bool(self._nan & given)
         found = []
         for number, tensor in after.items():
@@ -77,14 +91,28 @@ class Values:
         self.bad &= tensors
         self._nan &= tensors
         self._seen &= tensors
+        self._extreme = dict([*self._extreme.items()][-_KEPT:])
 
-    def watch(self, run: int, graph: AutogradGraph, nodes: Iterable[tuple[int, Any]]) -> list[Any]:
-        """Hooks on the nodes of a graph; remove them when the engine is done."""
+    def watch(
+        self, run: int, graph: AutogradGraph, nodes: Iterable[tuple[int, Any]], tensors_of: TensorsOf
+    ) -> list[Any]:
+        """Hooks on the nodes of a graph; remove them when the engine is done.
+
+        ``tensors_of`` tells of an op's tensors which the program, or the graph, still holds.
+        """
         arrived: set[Edge] = set()
-        return [
-            node.register_hook(_Observer(self, run, number, arrived, _edges(graph.nodes[number], node)))
-            for number, node in nodes
-        ]
+        found = []
+        for number, node in nodes:
+            record = graph.nodes[number]
+            look = partial(self._ranges, record.op, tensors_of)
+            found.append(node.register_hook(_Observer(self, run, number, arrived, _edges(record, node), look)))
+        return found
+
+    def _ranges(self, op: int, tensors_of: TensorsOf) -> tuple[Range, ...]:
+        """The values that an op was given and made, as far as they can be read."""
+        if op < 0 or op in self._extreme:
+            return self._extreme.get(op, ())
+        return tuple(range_of(number, t) for number, t in tensors_of(op) if _readable(t) and t.numel())
 
     def hooked(self, run: int, node: int, given: Any, arrived: set[Edge]) -> None:
         """A node was given nothing but zeros although others had passed on something: a hook came in between."""
@@ -92,7 +120,7 @@ class Values:
         if len(self.gradient_faults) < _KEPT and any((node, slot) in arrived for slot in zero):
             self.gradient_faults.append(GradientFault(run, node, "hooked"))
 
-    def passed(self, run: int, node: int, given: Any, passed_on: Any) -> None:
+    def passed(self, run: int, node: int, given: Any, passed_on: Any, look: Callable[[], tuple[Range, ...]]) -> None:
         """A node turned one gradient into others."""
         if len(self.gradient_faults) >= _KEPT:
             return
@@ -103,7 +131,7 @@ class Values:
         if all(map(_sound, came)) and not all(map(_sound, went)):
             self.gradient_faults.append(GradientFault(run, node, "nonfinite"))
         elif any(_any_nonzero(g) for g in came) and any(not _any_nonzero(g) for g in went):
-            self.gradient_faults.append(GradientFault(run, node, "zero"))
+            self.gradient_faults.append(GradientFault(run, node, "zero", look()))
 
     def leaf(self, run: int, number: int, gradient: Tensor) -> None:
         """A leaf's gradient when the engine is done."""
@@ -115,8 +143,17 @@ class Values:
 class _Observer:
     """A node's hook: looks, and changes nothing (it returns None)."""
 
-    def __init__(self, values: Values, run: int, node: int, arrived: set[Edge], edges: tuple[Edge | None, ...]) -> None:
+    def __init__(
+        self,
+        values: Values,
+        run: int,
+        node: int,
+        arrived: set[Edge],
+        edges: tuple[Edge | None, ...],
+        look: Callable[[], tuple[Range, ...]],
+    ) -> None:
         self.values = values
+        self.look = look
         self.run = run
         self.node = node
         self.arrived = arrived
@@ -125,7 +162,7 @@ class _Observer:
     def __call__(self, passed_on: Any, given: Any) -> None:
         with torch._C.DisableTorchFunction(), torch.no_grad():
             self.values.hooked(self.run, self.node, given, self.arrived)
-            self.values.passed(self.run, self.node, given, passed_on)
+            self.values.passed(self.run, self.node, given, passed_on, self.look)
             for edge, gradient in zip(self.edges, passed_on, strict=False):
                 if edge is not None and isinstance(gradient, Tensor) and _sound(gradient) and _any_nonzero(gradient):
                     self.arrived.add(edge)
@@ -153,6 +190,12 @@ def _sound(tensor: Tensor) -> bool:
 def _has_nan(tensor: Tensor) -> bool:
     with torch.no_grad():
         return bool(torch.isnan(tensor.detach()).any())
+
+
+def _whole(tensor: Tensor) -> bool:
+    """Whether it holds nothing but whole numbers, as a sigmoid or a ReLU does where its derivative is zero."""
+    with torch.no_grad():
+        return _readable(tensor) and tensor.numel() > 0 and bool(torch.equal(tensor, tensor.round()))
 
 
 def _any_nonzero(tensor: Tensor) -> bool:
