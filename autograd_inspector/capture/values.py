@@ -72,7 +72,9 @@ class Values:
             if nan:
                 self._nan.add(number)
         if found and len(self.faults) < _KEPT:
-            ranges = tuple(range_of(e.tensor, t) for e, t in zip(entries, inputs, strict=True) if _readable(t))
+            ranges = tuple(
+                range_of(e.tensor, t) for e, t in zip(entries, inputs, strict=True) if _readable(t) or _counts(t)
+            )
             self.faults.append(ValueFault(index, tuple(range_of(n, t) for n, t in found), ranges))
 
     def arrived(self, number: int, tensor: Tensor, index: int) -> None:
@@ -178,6 +180,12 @@ def _readable(tensor: Tensor) -> bool:
     if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
         return False  # Inside vmap there is no value to branch on, and asking for one raises.
     return tensor.is_floating_point() and tensor.device.type != "meta" and tensor.layout == torch.strided
+
+
+def _counts(tensor: Tensor) -> bool:
+    """Whether it holds whole numbers, as targets and indices do, that can be read."""
+    plain = type(tensor) is Tensor and tensor.device.type != "meta" and tensor.layout == torch.strided
+    return plain and tensor.dtype in {torch.int64, torch.int32} and tensor.numel() > 0
 
 
 def _sound(tensor: Tensor) -> bool:
