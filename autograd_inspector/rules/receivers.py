@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 
+from autograd_inspector.model.event import GradRead
 from autograd_inspector.model.location import Location
+from autograd_inspector.rules.catalogue import Facts
 
 
 def receiver(place: Location | None, op: str) -> str:
@@ -33,6 +35,13 @@ def read_of(place: Location | None) -> str:
     if not isinstance(found, ast.Attribute) or any(isinstance(node, ast.Call) for node in ast.walk(found)):
         return ""
     return ast.unparse(found.value)
+
+
+def called(facts: Facts, read: GradRead) -> str:
+    """The name of what ``.grad`` was read of; where it has none, what the source says at that place."""
+    record, name = facts.capture.tensors[read.tensor], facts.name(read.tensor)
+    described = name == f"{record.dtype}{list(record.shape)}"
+    return (read_of(facts.capture.place(read.site)) or name) if described else name
 
 
 def _modified(node: ast.expr, op: str) -> ast.expr | None:

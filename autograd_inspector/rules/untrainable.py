@@ -9,6 +9,7 @@ from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.rules.catalogue import Facts, folded, joined, rule, unique
 from autograd_inspector.rules.cutting import Severed, differentiable
+from autograd_inspector.rules.receivers import called
 from autograd_inspector.rules.saving import CHECKPOINT
 from autograd_inspector.rules.severed import NO_GRAD_ERROR
 
@@ -157,19 +158,21 @@ def _never_computed(facts: Facts) -> Iterator[Finding]:
     read = reads[-1]
     record = facts.capture.tensors[read.tensor]
     if read.gradient < 0 and not record.requires_grad and record.kind in {"input", "activation"}:
-        yield _not_asked(facts, [read.tensor], read.site)
+        yield _not_asked(facts, [read.tensor], read.site, called(facts, read))
 
 
-def _not_asked(facts: Facts, tensors: list[int], site: int) -> Finding:
-    names = [facts.name(tensor) for tensor in tensors]
+def _not_asked(facts: Facts, tensors: list[int], site: int, said: str = "") -> Finding:
+    names = [said] if said else [facts.name(tensor) for tensor in tensors]
     made = [op for op in map(facts.flow.birth, tensors) if op is not None]
+    records = [facts.capture.tensors[tensor] for tensor in tensors[:1]]
+    described = names[:1] == [f"{record.dtype}{list(record.shape)}" for record in records]  # That is no code.
     return Finding(
         "AG106",
         "no-trainable-input",
         "error",
         f"the gradient of {joined(names, 3)} was asked for, but {'they do' if len(names) > 1 else 'it does'} not "
         "require grad",
-        f"Call {names[0] if names else 'the tensor'}.requires_grad_() before the forward that uses it.",
+        f"Call {'requires_grad_() on it' if described else f'{names[0]}.requires_grad_()'} before the forward that uses it.",
         unique(
             [
                 *facts.chain(site, "gradient asked for here"),
