@@ -119,12 +119,12 @@ def _stored(site: int, filename: str, tree: ast.Module, value: ast.AST, parents:
     return None
 
 
-def _growth(node: ast.AST, container: ast.expr, key: ast.expr | None, parents: Parents) -> ast.AST | None:
+def _growth(node: ast.AST, container: ast.expr, key: ast.expr | None, parents: Parents) -> ast.stmt | None:
     """The outermost loop in which the container only grows: it is made, emptied and shortened outside of it.
 
     Of an attribute other functions may do that.
     """
-    best = None
+    best: ast.stmt | None = None
     name = container.id if isinstance(container, ast.Name) else ""
     while name and not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module, ast.Lambda)):
         if isinstance(node, (ast.For, ast.While)):
@@ -154,22 +154,29 @@ def _resets(node: ast.AST, name: str) -> bool:
 
 
 def _named(
-    site: int, filename: str, tree: ast.Module, target: ast.expr, growing: ast.AST | None = None
+    site: int, filename: str, tree: ast.Module, target: ast.expr, growing: ast.stmt | None = None
 ) -> GradientKept:
-    """Kept as a variable; and under the other names that the variable is given (``previous = current``)."""
+    """Kept as a variable; and under the other names that the variable is given (``previous = current`` at the end)."""
     scope = scope_of(tree, target.lineno) if isinstance(target, ast.Name) else tree
     name = ast.unparse(target)
     later = {
-        ast.unparse(node.targets[0])
+        ast.unparse(node.targets[0]): node.lineno
         for node in ast.walk(scope)
         if isinstance(node, ast.Assign) and ast.unparse(node.value) == name
     }
-    uses, renamed = (tuple(_lines(filename, node) for node in _mentions(scope, names)) for names in ({name}, later))
+    uses = tuple(_lines(filename, node) for node in _mentions(scope, name))
+    # A name that is given before it is used is one more for the same round: `direction = gradient`.
+    renamed = tuple(
+        _lines(filename, node)
+        for other, line in later.items()
+        for node in _mentions(scope, other)
+        if (node.end_lineno or line) < line
+    )
     loops = () if growing is None else (_lines(filename, growing),)
     return GradientKept(site, name, loops, uses, renamed)
 
 
-def _mentions(scope: ast.AST, names: set[str]) -> Iterator[ast.AST]:
+def _mentions(scope: ast.AST, name: str) -> Iterator[ast.stmt]:
     """Statements that read a variable; a loop over it as a whole."""
     for node in ast.walk(scope):
         if isinstance(node, ast.For):
@@ -184,13 +191,12 @@ def _mentions(scope: ast.AST, names: set[str]) -> Iterator[ast.AST]:
             for inner in ast.walk(part)
             if isinstance(inner, (ast.Name, ast.Attribute)) and isinstance(inner.ctx, ast.Load)
         }
-        if read & names:
+        if name in read:
             yield node
 
 
-def _lines(filename: str, node: ast.AST) -> Lines:
+def _lines(filename: str, node: ast.stmt) -> Lines:
     """The lines of a statement, as the editor's gutter numbers them."""
-    first: int = node.lineno  # type: ignore[attr-defined]
-    last: int = node.end_lineno or first  # type: ignore[attr-defined]
+    first, last = node.lineno, node.end_lineno or node.lineno
     cell = cell_at(filename)
     return Lines(filename, first, last) if cell is None else Lines(filename, cell.gutter(first), cell.gutter(last))

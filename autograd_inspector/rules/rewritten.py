@@ -20,7 +20,8 @@ def gradient_rewritten(facts: Facts) -> Iterator[Finding]:
 
     Why it matters
         The optimizer steps with something else than what backward computed. Two parameters that share one gradient
-        tensor accumulate into each other.
+        tensor accumulate into each other. A `.grad` that is kept without a copy changes with the next backward, where
+        that adds to it: `[p.grad for p in net.parameters()]` is no record of what it was.
 
     Example
         ::

@@ -153,10 +153,23 @@ def test_gradients_used_in_their_own_round():
         named = {n: p.grad for n, p in net.named_parameters()}
         return {n: g / g.norm() - 0.1 * g.sign() for n, g in named.items()}
 
+    def descended(net):
+        for g in gradients(net):
+            direction = g
+            (g * direction).sum()
+
+    def line_search(net):
+        for p in net.parameters():
+            gradient = p.grad
+            direction = gradient
+            slope = (gradient * direction).sum()
+            p.data.sub_(0.01 * slope.sign() * direction)
+
     def logged(net):
         history.append({n: p.grad.norm().item() for n, p in net.named_parameters()})
 
     history = []
+    uses = (squares, clipped, norm, gram, normalised, descended, line_search, logged)
 
     def all_in_one():
         net, optimizer = made()
@@ -171,7 +184,7 @@ def test_gradients_used_in_their_own_round():
             sum((a - b.view_as(a)).norm() for a, b in zip(grads, views, strict=True))
             optimizer.step()
 
-    calm(*(lambda use=use: loop(use) for use in (squares, clipped, norm, gram, normalised, logged)), all_in_one)
+    calm(*(lambda use=use: loop(use) for use in uses), all_in_one)
 
 
 def test_references_meant_to_follow_the_gradient():
