@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
@@ -11,9 +10,9 @@ from msgspec import Struct
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import GradRead, Lines
 from autograd_inspector.model.finding import Finding
-from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.rules.catalogue import Facts, folded, unique
+from autograd_inspector.rules.operands import told_apart
 
 _ASIDE = Trait.STEP | Trait.BACKWARD | Trait.EXPORT
 _COMPARING = {"equal", "allclose", "isclose", "eq", "is_same_size"}
@@ -142,7 +141,7 @@ def _against_itself(facts: Facts, reads: list[GradRead]) -> Overwritten | None:
                 if read.at > run.start or read.site not in kept or not fresh:
                     continue
                 uses = kept[read.site].renamed if read.site in fresh else kept[read.site].uses
-                if _inside(facts, op.site, uses) and _told_apart(facts, op):
+                if _inside(facts, op.site, uses) and told_apart(facts, op):
                     return Overwritten(read, run, op)
     return None
 
@@ -173,43 +172,3 @@ def _paired(facts: Facts, op: Op, gradient: int) -> bool:
         from_it = made is not None and _encloses(facts, op, made) and _reads(facts, made, gradient)
         count += _same(facts, tensor, gradient) or (from_it and facts.capture.tensors[tensor].shape == shape)
     return count >= 2
-
-
-def _told_apart(facts: Facts, op: Op) -> bool:
-    """Whether the source names the two differently wherever it hands them on: ``g * g`` and ``dot(g, g)`` do not."""
-    own = [frame for frame in facts.capture.site(op.site) if not frame.library]
-    return bool(own) and _differ(own[0], first=True) and all(_differ(frame, first=False) for frame in own[1:])
-
-
-def _differ(frame: Location, *, first: bool) -> bool:
-    try:
-        tree = ast.parse(frame.expression, mode="eval").body
-    except (SyntaxError, ValueError):
-        return not first
-    match tree:
-        case ast.BinOp(left=left, right=right):
-            given = [left, right]
-        case ast.Call(func=ast.Attribute(value=owner), args=args) if not _is_module(owner):
-            given = [owner, *args]
-        case ast.Call(args=args):
-            given = list(args)
-        case _:
-            return not first
-    names = [_references(part) for part in given]
-    return all(not (a & b) for i, a in enumerate(names) for b in names[i + 1 :]) and (len(names) > 1 or not first)
-
-
-def _is_module(node: ast.expr) -> bool:
-    return ast.unparse(node) in {"torch", "F", "nn.functional", "torch.nn.functional", "torch.linalg"}
-
-
-def _references(node: ast.AST) -> set[str]:
-    """The variables that an expression reads, as they are written out: `self.old`, `p.grad`."""
-    match node:
-        case ast.Call(func=ast.Attribute(value=owner), args=args):
-            return set().union(*(_references(part) for part in [owner, *args]))
-        case ast.Call(args=args):
-            return set().union(*(_references(part) for part in args))
-        case ast.Name() | ast.Attribute() | ast.Subscript():
-            return {ast.unparse(node)}
-    return set().union(*(_references(part) for part in ast.iter_child_nodes(node)))
