@@ -91,7 +91,7 @@ def _collected(facts: Facts, reads: list[GradRead]) -> Overwritten | None:
     loops = {k.site: k.growing[0] for k in capture.gradients_kept if k.growing}
     mine = [r for r in reads if r.site in loops]
     for before, after in pairwise(mine):
-        between = [run for run in _changes(facts, before) if before.at <= run.start and run.end <= after.at]
+        between = [run for run in _changes(facts, before) if before.at < run.start and run.end <= after.at]
         loop = loops[before.site]
         if before.site != after.site or not between or not _within_one(facts, loop, before, after):
             continue
@@ -138,7 +138,7 @@ def _against_itself(facts: Facts, reads: list[GradRead]) -> Overwritten | None:
                 continue
             fresh = {r.site for r in reads if run.end <= r.at <= op.index}
             for read in reads:
-                if read.at > run.start or read.site not in kept or not fresh:
+                if read.at >= run.start or read.site not in kept or not fresh:
                     continue
                 uses = kept[read.site].renamed if read.site in fresh else kept[read.site].uses
                 if _inside(facts, op.site, uses) and told_apart(facts, op):

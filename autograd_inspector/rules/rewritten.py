@@ -8,6 +8,7 @@ from autograd_inspector.model.event import GradWrite
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
+from autograd_inspector.rules.gradient_memory import zeroed_in_place
 from autograd_inspector.rules.hooks import edited_in_hook, zeroed_by_hook, zeroed_by_module_hook, zeroed_on_the_way
 from autograd_inspector.rules.kept import overwritten
 from autograd_inspector.rules.piled_hooks import piled_up
@@ -81,14 +82,30 @@ def _aliased(facts: Facts) -> Iterator[Finding]:
 def _harmful(facts: Facts, write: GradWrite, owner: int) -> bool:
     """Whether sharing matters: both are stepped from then on, or the target gets gradients of its own as well.
 
+    Or the tensor is cleared before the target is stepped with it.
     Handing the gradients of a worker, or of a clone that has served, to a model that backward never reaches is no
     mistake: only one of the two makes gradients, and only the other is stepped with them.
     """
     capture = facts.capture
     steps = [{p.tensor for p in step.parameters} for step in capture.steps if step.at >= write.at]
-    runs = [set(r.reached) for r in capture.backwards if r.start >= write.at and r.api == "backward" and not r.error]
+    runs = [set(r.reached) for r in capture.backwards if r.start > write.at and r.api == "backward" and not r.error]
     stepped, reached = set[int]().union(*steps), set[int]().union(*runs)
-    return {write.tensor, owner} <= stepped or (write.tensor in reached and owner in stepped | reached)
+    both = {write.tensor, owner} <= stepped or (write.tensor in reached and owner in stepped | reached)
+    return both or _wiped(facts, write, owner)
+
+
+def _wiped(facts: Facts, write: GradWrite, owner: int) -> bool:
+    """Whether a step found zeros in it, for the owner's gradient was cleared in place after it was handed over."""
+    for step in facts.capture.steps:
+        if step.at < write.at or not any(
+            p.gradient == write.gradient and p.tensor == write.tensor for p in step.parameters
+        ):
+            continue
+        op = zeroed_in_place(facts, [write.gradient], write.at, step.at)
+        refilled = (r for r in facts.capture.backwards if op is not None and op.index < r.start and r.end <= step.at)
+        if op is not None and not any(owner in run.reached for run in refilled):
+            return True
+    return False
 
 
 def _replaced(facts: Facts) -> Iterator[Finding]:

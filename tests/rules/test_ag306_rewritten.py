@@ -134,7 +134,19 @@ def test_gradients_handed_over():
         F.mse_loss(second(X), Y).backward()
         optimizer.step()
 
+    def cleared_too_early():
+        worker, shared = nn.Linear(4, 1), nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(shared.parameters(), lr=0.1)
+        for _ in range(2):
+            worker.load_state_dict(shared.state_dict())
+            F.mse_loss(worker(X), Y).backward()
+            for mine, theirs in zip(worker.parameters(), shared.parameters(), strict=True):
+                theirs.grad = mine.grad
+            worker.zero_grad(set_to_none=False)
+            optimizer.step()
+
     calm(shared_with_a_worker, first_order_meta_learning)
+    diagnosed(cleared_too_early, "AG306", "theirs.grad = mine.grad", "shared", "worker", severity="warning")
     diagnosed(
         both_learn, "AG306", "b.grad = a.grad", "first.weight", "second.weight",
         severity="warning", besides=("AG305", "AG404"),
