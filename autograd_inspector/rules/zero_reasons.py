@@ -30,7 +30,8 @@ def reason(facts: Facts, op: Op, ranges: Mapping[int, Range]) -> Reason:
         return (
             "it runs over a dimension of size 1, where its result is the same whatever goes in",
             "With a single output use a sigmoid (F.binary_cross_entropy_with_logits on the output itself); softmax and "
-            "cross_entropy need one output for each class, in the dimension that they run over.",
+            "cross_entropy need one output for each class, in the dimension that they run over; with one position attention "
+            "has nothing to weigh.",
             (),
         )
     given = ranges.get(op.inputs[0]) if op.inputs and not op.writes else None
