@@ -12,6 +12,7 @@ from autograd_inspector.capture.aliases import alias_writes
 from autograd_inspector.capture.blind import asked_at, ignores_gradients
 from autograd_inspector.capture.graph_walk import short
 from autograd_inspector.capture.kept import kept_records
+from autograd_inspector.capture.kept_gradients import kept_gradients
 from autograd_inspector.capture.modules import Modules
 from autograd_inspector.capture.naming import model_names, tensor_names, variable_names
 from autograd_inspector.capture.option_lines import option_changes
@@ -37,6 +38,7 @@ def freeze(tape: Tape, modules: Modules, history: History, *, seconds: float, er
     blind = {name: asked_at(code) for name, code in backwards.items() if ignores_gradients(code)}
     functions |= {name: tape.stacks.of_code(backwards[name], line) for name, line in blind.items() if line is not None}
     kept = kept_records(tape)
+    gradients_kept = tuple(kept_gradients(tape))
     sites = resolve(tape.stacks)
     calls = tuple(tape.calls)
     models = model_names(modules, calls, sites)
@@ -56,6 +58,7 @@ def freeze(tape: Tape, modules: Modules, history: History, *, seconds: float, er
         steps=tuple(tape.steps),
         grad_reads=tuple(tape.grad_reads),
         grad_writes=tuple(tape.grad_writes),
+        gradients_kept=gradients_kept,
         tensor_hooks=tuple(tape.tensor_hooks),
         leaf_changes=tuple(tape.leaf_changes),
         changes=changes,

@@ -107,8 +107,12 @@ class Engine:
         )
         tape.running.append(number)
         if tape.values is not None:
-            self._hooks[number] = tape.values.watch(number, walk.live)
+            self._hooks[number] = tape.values.watch(number, graph, walk.live, self._tensors_of)
         return number
+
+    def _tensors_of(self, op: int) -> Iterator[tuple[int, Tensor]]:
+        record = self.tape.ops[op]
+        return self.tape.registry.alive(dict.fromkeys((*record[1], *record[3])))
 
     def _failed(self, number: int, outputs: Any, error: BaseException) -> None:
         """Look at the saved tensors again: recomputation inside backward may have modified them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
@@ -26,8 +27,13 @@ def registered_post(recorder: Recorder, args: tuple[Any, ...], _: Any) -> None:
 
 
 def _registered(tape: Tape, args: tuple[Any, ...], *, post: bool) -> None:
-    name = _name(args[1]) if len(args) > 1 else ""
-    tape.tensor_hooks.append(TensorHook(len(tape.ops), tape.id_of(args[0]), tape.stacks.here(1), name, post))
+    name, again = "", 0
+    if len(args) > 1:
+        attribute = "_post_accumulate_grad_hooks" if post else "_backward_hooks"
+        there = list((getattr(args[0], attribute, None) or {}).values())
+        name, again = _name(args[1]), sum(_alike(hook, args[1]) for hook in there) - 1
+    number = tape.id_of(args[0])
+    tape.tensor_hooks.append(TensorHook(len(tape.ops), number, tape.stacks.here(1), name, post, again=max(again, 0)))
 
 
 def older_hooks(tape: Tape, leaves: Iterable[tuple[int, Tensor]]) -> None:
@@ -46,3 +52,29 @@ def older_hooks(tape: Tape, leaves: Iterable[tuple[int, Tensor]]) -> None:
 
 def _name(hook: Any) -> str:
     return str(getattr(hook, "__qualname__", type(hook).__name__))
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Whether two hooks do the same: one function, or two made at one place of the same values."""
+    if isinstance(one, MethodType) or isinstance(other, MethodType):
+        return type(one) is type(other) and bool(one == other)
+    code = getattr(one, "__code__", None)
+    if code is None or code is not getattr(other, "__code__", None):
+        return one is other
+    return all(map(_equal, _held(one), _held(other)))
+
+
+def _held(function: FunctionType) -> list[Any]:
+    """What a function was given when it was made: its defaults, and the variables around it."""
+    try:
+        cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    except ValueError:  # One that is assigned later.
+        cells = []
+    return [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values(), *cells]
+
+
+def _equal(one: Any, other: Any) -> bool:
+    return one is other or (type(one) is type(other) and isinstance(one, _PLAIN) and one == other)
+
+
+_PLAIN = (bool, int, float, str)

@@ -228,7 +228,7 @@ class Recorder(TorchFunctionMode):
                 traits |= AUTOCAST
             if tape.values is not None:
                 results = [result] if type(result) is Tensor else found
-                tape.values.op(now, inputs, entries, zip(outputs, results, strict=True))
+                tape.values.op(now, inputs, entries, zip(outputs, results, strict=True), name)
             if tape.traits and _ident() != tape.thread:
                 first = last = -1  # A backward thread of another device: its sequence numbers are its own.
             tape.ops.append(

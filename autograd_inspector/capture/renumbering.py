@@ -69,7 +69,7 @@ FIELDS: dict[type[Struct], dict[str, str]] = {
     },
     Range: {"tensor": "tensor"},
     ValueFault: {"op": "op", "outputs": "records", "inputs": "records", "met_by": "op"},
-    GradientFault: {"backward": "backward"},
+    GradientFault: {"backward": "backward", "ranges": "records"},
     LeafValues: {"backward": "backward", "tensor": "tensor"},
     StateEntry: {"tensor": "tensor"},
     ParameterRow: {"tensor": "tensor", "optimizer": "optimizer", "state": "records"},

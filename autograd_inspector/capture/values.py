@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
+from autograd_inspector.capture.reading import any_nonzero, counts, has_nan, norm, range_of, readable, sound, whole
 from autograd_inspector.capture.registry import version_of
-from autograd_inspector.model.values import GradientFault, LeafValues, Range, ValueFault
+from autograd_inspector.model.values import SATURATING, GradientFault, LeafValues, Range, ValueFault
 
 if TYPE_CHECKING:
     from autograd_inspector.capture.registry import Entry
+    from autograd_inspector.model.autograd import AutogradGraph, Node
+
+Edge = tuple[int, int]
+"""A node, and which of the gradients that it is given."""
+TensorsOf = Callable[[int], Iterable[tuple[int, Tensor]]]
 
 _KEPT = 256
 
@@ -29,8 +36,12 @@ class Values:
         self._nan: set[int] = set()
         """Those of the bad that hold a NaN: an infinity may be meant, as in a mask, and make the NaN later."""
         self._seen: set[int] = set()
+        self._extreme: dict[int, tuple[Range, ...]] = {}
+        """Op that may saturate -> what it was given and made, where all its results are at the ends of their range."""
 
-    def op(self, index: int, inputs: list[Tensor], entries: list[Entry], results: Iterable[tuple[int, Tensor]]) -> None:
+    def op(
+        self, index: int, inputs: list[Tensor], entries: list[Entry], results: Iterable[tuple[int, Tensor]], name: str
+    ) -> None:
         """Look at what an op returned and wrote."""
         given = {entry.tensor for entry in entries}
         for entry, tensor in zip(entries, inputs, strict=True):
@@ -38,30 +49,39 @@ class Values:
                 self.arrived(entry.tensor, tensor, index)
         self._seen |= given
         after = {e.tensor: t for e, t in zip(entries, inputs, strict=True)}  # An op may write its inputs.
-        after |= dict(results)
+        made = dict(results)
+        if name in SATURATING:
+            ends = all(map(whole, made.values()))
+            before = (
+                [(entry.tensor, t) for entry, t in zip(entries, inputs, strict=True) if readable(t)] if ends else []
+            )
+            self._extreme[index] = tuple(starmap(range_of, (*before, *made.items()))) if ends else ()
+        after |= made
         tainted, poisoned = bool(self.bad & given), bool(self._nan & given)
         found = []
         for number, tensor in after.items():
             self._seen.add(number)
-            if _sound(tensor):
+            if sound(tensor):
                 self.bad.discard(number)
                 self._nan.discard(number)
                 continue
-            nan = _has_nan(tensor)
+            nan = has_nan(tensor)
             if number not in self._nan and not poisoned and (nan or (number not in self.bad and not tainted)):
                 found.append((number, tensor))
             self.bad.add(number)
             if nan:
                 self._nan.add(number)
         if found and len(self.faults) < _KEPT:
-            ranges = tuple(range_of(e.tensor, t) for e, t in zip(entries, inputs, strict=True) if _readable(t))
+            ranges = tuple(
+                range_of(e.tensor, t) for e, t in zip(entries, inputs, strict=True) if readable(t) or counts(t)
+            )
             self.faults.append(ValueFault(index, tuple(range_of(n, t) for n, t in found), ranges))
 
     def arrived(self, number: int, tensor: Tensor, index: int) -> None:
         """A tensor that no op of the capture made, met by the op of that index."""
-        if not _sound(tensor):
+        if not sound(tensor):
             self.bad.add(number)
-            if _has_nan(tensor):
+            if has_nan(tensor):
                 self._nan.add(number)
             if len(self.faults) < _KEPT:
                 self.faults.append(ValueFault(-1, (range_of(number, tensor),), met_by=index))
@@ -73,12 +93,36 @@ class Values:
         self.bad &= tensors
         self._nan &= tensors
         self._seen &= tensors
+        self._extreme = dict([*self._extreme.items()][-_KEPT:])
 
-    def watch(self, run: int, nodes: Iterable[tuple[int, Any]]) -> list[Any]:
-        """Hooks on the nodes of a graph; remove them when the engine is done."""
-        return [node.register_hook(_Observer(self, run, number)) for number, node in nodes]
+    def watch(
+        self, run: int, graph: AutogradGraph, nodes: Iterable[tuple[int, Any]], tensors_of: TensorsOf
+    ) -> list[Any]:
+        """Hooks on the nodes of a graph; remove them when the engine is done.
 
-    def passed(self, run: int, node: int, given: Any, passed_on: Any) -> None:
+        ``tensors_of`` tells of an op's tensors which the program, or the graph, still holds.
+        """
+        arrived: set[Edge] = set()
+        found = []
+        for number, node in nodes:
+            record = graph.nodes[number]
+            look = partial(self._ranges, record.op, tensors_of)
+            found.append(node.register_hook(_Observer(self, run, number, arrived, _edges(record, node), look)))
+        return found
+
+    def _ranges(self, op: int, tensors_of: TensorsOf) -> tuple[Range, ...]:
+        """The values that an op was given and made, as far as they can be read."""
+        if op < 0 or op in self._extreme:
+            return self._extreme.get(op, ())
+        return tuple(range_of(number, t) for number, t in tensors_of(op) if readable(t) and t.numel())
+
+    def hooked(self, run: int, node: int, given: Any, arrived: set[Edge]) -> None:
+        """A node was given nothing but zeros although others had passed on something: a hook came in between."""
+        zero = [slot for slot, g in enumerate(given) if isinstance(g, Tensor) and not any_nonzero(g)]
+        if len(self.gradient_faults) < _KEPT and any((node, slot) in arrived for slot in zero):
+            self.gradient_faults.append(GradientFault(run, node, "hooked"))
+
+    def passed(self, run: int, node: int, given: Any, passed_on: Any, look: Callable[[], tuple[Range, ...]]) -> None:
         """A node turned one gradient into others."""
         if len(self.gradient_faults) >= _KEPT:
             return
@@ -86,71 +130,48 @@ class Values:
         went = [g for g in passed_on if isinstance(g, Tensor)]
         if not came or not went:
             return
-        if all(map(_sound, came)) and not all(map(_sound, went)):
+        if all(map(sound, came)) and not all(map(sound, went)):
             self.gradient_faults.append(GradientFault(run, node, "nonfinite"))
-        elif any(_any_nonzero(g) for g in came) and any(not _any_nonzero(g) for g in went):
-            self.gradient_faults.append(GradientFault(run, node, "zero"))
+        elif any(any_nonzero(g) for g in came) and any(not any_nonzero(g) for g in went):
+            self.gradient_faults.append(GradientFault(run, node, "zero", look()))
 
     def leaf(self, run: int, number: int, gradient: Tensor) -> None:
         """A leaf's gradient when the engine is done."""
-        sound = _sound(gradient)
-        norm = _norm(gradient) if sound else -1.0
-        self.leaves.append(LeafValues(run, number, not _any_nonzero(gradient), not sound, norm))
+        finite = sound(gradient)
+        self.leaves.append(
+            LeafValues(run, number, not any_nonzero(gradient), not finite, norm(gradient) if finite else -1.0)
+        )
 
 
 class _Observer:
     """A node's hook: looks, and changes nothing (it returns None)."""
 
-    def __init__(self, values: Values, run: int, node: int) -> None:
+    def __init__(
+        self,
+        values: Values,
+        run: int,
+        node: int,
+        arrived: set[Edge],
+        edges: tuple[Edge | None, ...],
+        look: Callable[[], tuple[Range, ...]],
+    ) -> None:
         self.values = values
+        self.look = look
         self.run = run
         self.node = node
+        self.arrived = arrived
+        self.edges = edges
 
     def __call__(self, passed_on: Any, given: Any) -> None:
         with torch._C.DisableTorchFunction(), torch.no_grad():
-            self.values.passed(self.run, self.node, given, passed_on)
+            self.values.hooked(self.run, self.node, given, self.arrived)
+            self.values.passed(self.run, self.node, given, passed_on, self.look)
+            for edge, gradient in zip(self.edges, passed_on, strict=False):
+                if edge is not None and isinstance(gradient, Tensor) and sound(gradient) and any_nonzero(gradient):
+                    self.arrived.add(edge)
 
 
-def _readable(tensor: Tensor) -> bool:
-    if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
-        return False  # Inside vmap there is no value to branch on, and asking for one raises.
-    return tensor.is_floating_point() and tensor.device.type != "meta" and tensor.layout == torch.strided
-
-
-def _sound(tensor: Tensor) -> bool:
-    if not _readable(tensor):
-        return True
-    with torch.no_grad():
-        return bool(torch.isfinite(tensor.detach()).all())
-
-
-def _has_nan(tensor: Tensor) -> bool:
-    with torch.no_grad():
-        return bool(torch.isnan(tensor.detach()).any())
-
-
-def _any_nonzero(tensor: Tensor) -> bool:
-    if not _readable(tensor) or tensor.numel() == 0:
-        return True
-    with torch.no_grad():
-        return bool(tensor.detach().any())
-
-
-def _norm(tensor: Tensor) -> float:
-    """The 2-norm; -1 where there are no values. float16 would overflow at 256 elements of 16."""
-    if not _readable(tensor):
-        return -1.0
-    with torch.no_grad():
-        norm = float(torch.linalg.vector_norm(tensor.detach(), dtype=torch.promote_types(tensor.dtype, torch.float32)))
-    return norm if math.isfinite(norm) else -1.0
-
-
-def range_of(number: int, tensor: Tensor) -> Range:
-    """The values of a floating tensor, read with a device sync."""
-    with torch.no_grad():
-        data = tensor.detach()
-        nan = int(torch.isnan(data).sum())
-        inf = int(torch.isinf(data).sum())
-        finite = data[torch.isfinite(data)]
-        low, high = (float(finite.min()), float(finite.max())) if finite.numel() else (float("nan"), float("nan"))
-        return Range(number, low, high, nan, inf)
+def _edges(record: Node, node: Any) -> tuple[Edge | None, ...]:
+    """The edges of a node as its gradients are ordered: None where the input needs none. An unopened one has none."""
+    edges = iter(record.edges)
+    return tuple(None if child is None else next(edges) for child, _ in node.next_functions) if record.edges else ()

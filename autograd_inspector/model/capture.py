@@ -14,6 +14,7 @@ from autograd_inspector.model.event import (
     Change,
     Exchange,
     Gap,
+    GradientKept,
     GradRead,
     GradWrite,
     Kept,
@@ -42,6 +43,7 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     steps: tuple[Step, ...] = ()
     grad_reads: tuple[GradRead, ...] = ()
     grad_writes: tuple[GradWrite, ...] = ()
+    gradients_kept: tuple[GradientKept, ...] = ()
     tensor_hooks: tuple[TensorHook, ...] = ()
     leaf_changes: tuple[LeafChange, ...] = ()
     changes: tuple[Change, ...] = ()

@@ -27,11 +27,34 @@ class GradWrite(Struct, frozen=True, omit_defaults=True):
     site: int
 
 
+class Lines(Struct, frozen=True, gc=False):
+    """Lines of a source file, both ends included."""
+
+    filename: str
+    first: int
+    last: int
+
+
+class GradientKept(Struct, frozen=True, omit_defaults=True):
+    """The source keeps the ``.grad`` read at a site, by reference, as the variable or in the container ``name``.
+
+    Read off the source text. ``growing``: the loop in which the container gets one gradient after the other. ``uses``:
+    statements that read the variable; ``renamed``: those that read it under another name, which it is given later.
+    """
+
+    site: int
+    name: str
+    growing: tuple[Lines, ...] = ()
+    uses: tuple[Lines, ...] = ()
+    renamed: tuple[Lines, ...] = ()
+
+
 class TensorHook(Struct, frozen=True, omit_defaults=True):
     """The program registered a hook on a tensor's gradient.
 
     ``post``: one that is given the tensor after its ``.grad`` was accumulated. ``older``: it was there before the
-    capture began, and ``site`` is where the hook is defined.
+    capture began, and ``site`` is where the hook is defined. ``again``: so many times the tensor had the same hook
+    already when it was registered.
     """
 
     at: int
@@ -40,6 +63,7 @@ class TensorHook(Struct, frozen=True, omit_defaults=True):
     name: str = ""
     post: bool = False
     older: bool = False
+    again: int = 0
 
 
 class LeafChange(Struct, frozen=True, omit_defaults=True):

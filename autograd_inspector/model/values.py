@@ -6,6 +6,14 @@ from typing import Literal
 
 from msgspec import Struct
 
+SATURATING = frozenset(
+    {
+        "relu", "relu_", "clamp", "clamp_", "hardtanh", "relu6", "sigmoid", "tanh", "softmax", "log_softmax",
+        "hardsigmoid", "clip", "erf", "threshold", "maximum", "minimum",
+    }
+)  # fmt: skip
+"""Ops whose derivative is zero in places only: what goes in has the blame."""
+
 
 class Range(Struct, frozen=True, omit_defaults=True, gc=False):
     """Values of one tensor: smallest and largest finite one, how many NaN and infinite."""
@@ -36,11 +44,16 @@ class ValueFault(Struct, frozen=True, omit_defaults=True):
 
 
 class GradientFault(Struct, frozen=True, omit_defaults=True, gc=False):
-    """A node that was given a sound gradient and passed on a bad one: not finite, or nothing but zeros."""
+    """A node that was given a sound gradient and passed on a bad one: not finite, or nothing but zeros.
+
+    "hooked": it was given zeros where other nodes had passed on something else. ``ranges``: the values of its op's
+    tensors, as far as they could be read, where it passed on zeros.
+    """
 
     backward: int
     node: int
-    kind: Literal["nonfinite", "zero"]
+    kind: Literal["nonfinite", "zero", "hooked"]
+    ranges: tuple[Range, ...] = ()
 
 
 class LeafValues(Struct, frozen=True, omit_defaults=True, gc=False):

@@ -8,7 +8,7 @@ from autograd_inspector.model.event import GradRead
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op
 from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
-from autograd_inspector.rules.quoting import in_place
+from autograd_inspector.rules.quoting import ending_in, in_place
 from autograd_inspector.rules.receivers import read_of
 from autograd_inspector.rules.spelling import method_on
 
@@ -76,8 +76,16 @@ def _finding(facts: Facts, reads: list[GradRead]) -> Finding:
             f"Make {name} with its final dtype and device and call requires_grad_() last; update it in place under "
             "torch.no_grad() instead of assigning an expression to it."
             if made.name in _CONVERSIONS
-            else f"Update {name} in place under torch.no_grad() (`{_in_place(facts, made, name)}`), so that it stays the "
+            else _made_last(facts, made)
+            or f"Update {name} in place under torch.no_grad() (`{_in_place(facts, made, name)}`), so that it stays the "
             "leaf that backward and the optimizer know."
+        )
+    elif made is not None and _reassigned(facts, first, made):
+        place = facts.capture.place(made.site)
+        again = ending_in(place.source, ".detach().requires_grad_()") if place is not None else ""
+        fix = (
+            f"Make each new {name} a leaf of its own: `{again or f'{name} = {name}.detach().requires_grad_()'}`, which "
+            "backward then fills anew in each round."
         )
     return Finding(
         "AG302",
@@ -94,6 +102,30 @@ def _finding(facts: Facts, reads: list[GradRead]) -> Finding:
         tuple(dict.fromkeys(_called(facts, t, reads) for t in tensors)),
         ops=(made.index,) if made is not None else (),
     )
+
+
+def _made_last(facts: Facts, made: Op) -> str:
+    """Where one line makes the leaf and computes with it: the line as it should be."""
+    place = facts.capture.place(made.site)
+    births = [facts.flow.birth(t) for t in made.inputs if facts.capture.tensors[t].leaf]
+    places = [facts.capture.place(op.site) for op in births if op is not None]
+    if place is None or not any(
+        p is not None and (p.filename, p.lineno) == (place.filename, place.lineno) for p in places
+    ):
+        return ""
+    whole = ending_in(place.source, ".requires_grad_()", without="requires_grad")
+    return f"Call requires_grad_() last, on what the whole line computes: `{whole}`." if whole else ""
+
+
+def _reassigned(facts: Facts, tensor: int, made: Op) -> bool:
+    """Whether a leaf that no optimizer holds had the same name before: ``x = f(x)`` in a loop."""
+    capture, name = facts.capture, facts.name(tensor)
+    if not capture.tensors[tensor].variable or capture.tensors[tensor].names:
+        return False
+    above = facts.flow.upstream([(tensor, made.index + 1)], lambda op, t: capture.tensors[t].requires_grad)
+    given = dict.fromkeys(t for op, _ in above for t in op.inputs if t != tensor)
+    leaves = [t for t in given if capture.tensors[t].leaf and capture.tensors[t].requires_grad]
+    return any(capture.tensors[t].variable == name and t not in capture.optimized for t in leaves)
 
 
 def _in_place(facts: Facts, made: Op, name: str) -> str:

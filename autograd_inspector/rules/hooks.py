@@ -29,9 +29,10 @@ def edited_in_hook(facts: Facts) -> Iterator[Finding]:
                 "AG306",
                 "gradient-rewritten",
                 "warning",
-                f"`{op.name}` modifies a gradient in place inside a hook{' of ' + folded(hooked) if hooked else ''}: other "
+                f"`{op.name}` modifies a gradient in place inside a hook{' of ' + folded(hooked) if hooked else ''}: what "
+                "backward computed is lost, for it goes on with the modified values whatever the hook returns, and other "
                 "paths of backward may share that tensor",
-                "Return a new tensor from the hook instead of modifying its argument.",
+                _out_of_place(op),
                 unique(
                     [
                         *facts.chain(op.site, "gradient modified here"),
@@ -41,6 +42,18 @@ def edited_in_hook(facts: Facts) -> Iterator[Finding]:
                 tuple(dict.fromkeys([*hooked, op.name])),
                 ops=(op.index,),
             )
+
+
+def _out_of_place(op: Op) -> str:
+    name = op.name.strip("_")
+    if op.name.endswith("_") and not op.name.startswith("_") and name not in _ONLY_IN_PLACE:
+        instead = f"Call `{name}` instead of `{op.name}`: it makes a new tensor"
+    else:
+        instead = "Work on a copy (`grad.clone()`)"
+    return f"{instead}. Return the result only if the gradient is meant to change; a hook that looks returns nothing."
+
+
+_ONLY_IN_PLACE = {"zero", "copy", "fill", "normal", "uniform", "random", "requires_grad", "detach"}
 
 
 def _given(facts: Facts) -> list[TensorHook]:
@@ -100,7 +113,8 @@ def zeroed_by_module_hook(facts: Facts) -> Iterator[Finding]:
         node = capture.backwards[fault.backward].graph.nodes[fault.node]
         op = capture.ops[node.op] if node.op >= 0 else None
         behind = _below(facts, fault.backward, fault.node) - alive
-        if fault.kind == "zero" and op is not None and op.name.startswith(MODULE_HOOK) and behind:
+        zero = fault.kind in {"zero", "hooked"}
+        if zero and op is not None and op.name.startswith(MODULE_HOOK) and behind:
             of_module = (capture.calls[op.call].root, capture.calls[op.call].path) if op.call >= 0 else (-1, "")
             told.setdefault(of_module, (op, set()))[1].update(behind)
     for op, behind in told.values():
@@ -123,6 +137,34 @@ def zeroed_by_module_hook(facts: Facts) -> Iterator[Finding]:
                 ]
             ),
             (*dict.fromkeys(names), hook),
+            ops=(op.index,),
+        )
+
+
+def zeroed_on_the_way(facts: Facts) -> Iterator[Finding]:
+    """A hook on an activation turned its gradient into zeros in each backward. Needs values."""
+    capture = facts.capture
+    alive = {v.tensor for v in capture.leaf_values if not v.zero}
+    told: dict[int, tuple[TensorHook, Op, set[int]]] = {}
+    for fault in capture.gradient_faults:
+        node = capture.backwards[fault.backward].graph.nodes[fault.node]
+        op = capture.ops[node.op] if fault.kind == "hooked" and node.op >= 0 else None
+        hooks = [h for h in _given(facts) if op is not None and h.tensor in op.outputs]
+        behind = _below(facts, fault.backward, fault.node) - alive
+        if op is not None and hooks and behind:
+            told.setdefault(hooks[-1].site, (hooks[-1], op, set()))[2].update(behind)
+    for hook, op, behind in told.values():
+        names, name = [facts.name(t) for t in sorted(behind)], short_name(hook.name)
+        yield Finding(
+            "AG306",
+            "gradient-rewritten",
+            "warning",
+            f"the hook {name} on the result of `{op.name}` turns its gradient into zeros: {folded(names)} "
+            f"{'never move' if len(names) > 1 else 'never moves'}",
+            "Return something else than zeros from the hook (look at the factor that it multiplies by), None to leave the "
+            "gradient as it is, or remove the hook.",
+            unique([*facts.chain(hook.site, role_of(hook)), *facts.chain(op.site, "the hooked tensor is made here")]),
+            (*dict.fromkeys(names), name),
             ops=(op.index,),
         )
 

@@ -9,6 +9,7 @@ from autograd_inspector.model.op import Op, Region
 from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
 from autograd_inspector.rules.cut_findings import caused_by
 from autograd_inspector.rules.grad_mode import region_finding
+from autograd_inspector.rules.receivers import receiver
 
 _INFERENCE = "torch.inference_mode"
 INFERENCE_ERRORS = ("Inference tensors cannot be saved for backward", "Inplace update to inference tensor")
@@ -107,12 +108,22 @@ def _inference_tensor(facts: Facts, op: Op) -> Finding:
     origin = facts.chain(made.site, "made under inference mode") if made is not None else ()
     switch = facts.chain(region.site, "inference mode entered here") if region is not None and region.api else ()
     since = "in torch.inference_mode()" if made is not None else "in inference mode before the capture began"
+    if INFERENCE_ERRORS[1] in op.error:
+        if "[" in name:  # It has no name of its own.
+            name = receiver(capture.place(op.site), op.name) or name
+        what = (
+            f"`{op.name}` modifies {name} in place, but {name} was made {since}, and torch allows that only within it"
+        )
+        instead = f"put {name}.clone() in its place before it is updated outside of it"
+    else:
+        what = f"`{op.name}` needs {name} for backward, but {name} was made {since} and can never be saved"
+        instead = f"use {name}.clone() outside of it"
     return Finding(
         "AG103",
         "inference-mode",
         "error",
-        f"`{op.name}` needs {name} for backward, but {name} was made {since} and can never be saved",
-        f"Make {name} under torch.no_grad() instead of inference mode, or use {name}.clone() outside of it "
+        what,
+        f"Make {name} under torch.no_grad() instead of inference mode, or {instead} "
         "(with Lightning: Trainer(inference_mode=False)).",
         unique([*origin, *switch, *facts.chain(op.site, "used here")]),
         (name,),

@@ -11,6 +11,7 @@ from autograd_inspector.model.location import Location
 from autograd_inspector.rules.catalogue import CATALOGUE, Facts, unique
 from autograd_inspector.rules.clearing import clears
 from autograd_inspector.rules.numbers import assigned
+from autograd_inspector.rules.receivers import read_name
 from autograd_inspector.rules.spelling import method_on
 
 Reason = tuple[str, str, tuple[Location, ...]]
@@ -96,7 +97,7 @@ def _aside(facts: Facts, read: GradRead) -> Reason:
     if late and any(read.tensor in op.inputs for op in capture.ops[: late[-1].at]):
         return (
             "it was used before it required grad",
-            f"Call {method_on(facts.name(read.tensor), 'requires_grad_()')} before the forward that uses it.",
+            f"Call {method_on(read_name(facts, read), 'requires_grad_()')} before the forward that uses it.",
             facts.chain(late[-1].site, "requires grad from here on"),
         )
     used = next((op for op in capture.ops if op.last_seq > op.first_seq and read.tensor in op.inputs), None)
@@ -112,7 +113,7 @@ def _aside(facts: Facts, read: GradRead) -> Reason:
 
 def _finding(facts: Facts, code: str, read: GradRead, reason: Reason) -> Finding:
     why, fix, places = reason
-    name = facts.name(read.tensor)
+    name = read_name(facts, read)
     reading = facts.chain(read.site, ".grad read here")
     return Finding(
         code,

@@ -32,3 +32,26 @@ def in_place(source: str) -> str:
         ) in _AUGMENTED and ast.unparse(target) == ast.unparse(left):
             return f"{ast.unparse(target)} {_AUGMENTED[type(op)]} {ast.unparse(right)}"
     return ""
+
+
+def ending_in(source: str, call: str, without: str = "") -> str:
+    """``w = (torch.randn(3) * 0.1).requires_grad_()`` of an assignment: its value with a call at the end.
+
+    ``without``: a keyword argument that is left out; "" where the line is no assignment to one variable, or has none.
+    """
+    try:
+        body = ast.parse(uncommented(source)).body
+    except (SyntaxError, ValueError):
+        return ""
+    match body:
+        case [ast.Assign(targets=[ast.Name() | ast.Attribute() as target], value=value)]:
+            given = [node for node in ast.walk(value) if isinstance(node, ast.Call)]
+            found = [k for node in given for k in node.keywords if k.arg == without]
+            for node in given:
+                node.keywords = [k for k in node.keywords if k.arg != without]
+            if without and not found:
+                return ""
+            text = ast.unparse(value)
+            whole = isinstance(value, (ast.Call, ast.Name, ast.Attribute, ast.Subscript))
+            return f"{ast.unparse(target)} = {text if whole else f'({text})'}{call}"
+    return ""

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 
+from autograd_inspector.model.event import GradRead
 from autograd_inspector.model.location import Location
+from autograd_inspector.rules.catalogue import Facts
+from autograd_inspector.rules.spelling import called, shape_of
 
 
 def receiver(place: Location | None, op: str) -> str:
@@ -33,6 +36,14 @@ def read_of(place: Location | None) -> str:
     if not isinstance(found, ast.Attribute) or any(isinstance(node, ast.Call) for node in ast.walk(found)):
         return ""
     return ast.unparse(found.value)
+
+
+def read_name(facts: Facts, read: GradRead) -> str:
+    """The name of what ``.grad`` was read of; where it has none, what the source says at that place, or words."""
+    record = facts.capture.tensors[read.tensor]
+    nameless = facts.name(read.tensor) == shape_of(record)
+    said = read_of(facts.capture.place(read.site)) if nameless else ""
+    return said or called(facts, read.tensor)
 
 
 def _modified(node: ast.expr, op: str) -> ast.expr | None:

@@ -8,7 +8,10 @@ from autograd_inspector.model.event import GradWrite
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
-from autograd_inspector.rules.hooks import edited_in_hook, zeroed_by_hook, zeroed_by_module_hook
+from autograd_inspector.rules.gradient_memory import zeroed_in_place
+from autograd_inspector.rules.hooks import edited_in_hook, zeroed_by_hook, zeroed_by_module_hook, zeroed_on_the_way
+from autograd_inspector.rules.kept import overwritten
+from autograd_inspector.rules.piled_hooks import piled_up
 from autograd_inspector.rules.post_hooks import emptied_by_hook
 
 
@@ -18,7 +21,8 @@ def gradient_rewritten(facts: Facts) -> Iterator[Finding]:
 
     Why it matters
         The optimizer steps with something else than what backward computed. Two parameters that share one gradient
-        tensor accumulate into each other.
+        tensor accumulate into each other. A `.grad` that is kept without a copy changes with the next backward, where
+        that adds to it: `[p.grad for p in net.parameters()]` is no record of what it was.
 
     Example
         ::
@@ -39,10 +43,13 @@ def gradient_rewritten(facts: Facts) -> Iterator[Finding]:
     """
     yield from _aliased(facts)
     yield from _replaced(facts)
+    yield from overwritten(facts)
     yield from edited_in_hook(facts)
     yield from zeroed_by_hook(facts)
     yield from zeroed_by_module_hook(facts)
+    yield from zeroed_on_the_way(facts)
     yield from emptied_by_hook(facts)
+    yield from piled_up(facts)
 
 
 def _aliased(facts: Facts) -> Iterator[Finding]:
@@ -73,18 +80,32 @@ def _aliased(facts: Facts) -> Iterator[Finding]:
 
 
 def _harmful(facts: Facts, write: GradWrite, owner: int) -> bool:
-    """Whether sharing matters: both are stepped, or the one tensor is accumulated into or written afterwards.
+    """Whether sharing matters: both are stepped from then on, or the target gets gradients of its own as well.
 
-    A worker that hands its gradients to a shared model and then drops its own does no harm.
+    Or the tensor is cleared before the target is stepped with it.
+    Handing the gradients of a worker, or of a clone that has served, to a model that backward never reaches is no
+    mistake: only one of the two makes gradients, and only the other is stepped with them.
     """
-    capture, pair = facts.capture, {write.tensor, owner}
-    if pair <= capture.optimized:
-        return True
-    if any(run.start >= write.at and pair & set(run.stale) for run in capture.backwards):
-        return True
-    return any(
-        w.tensor == write.gradient for op in capture.ops[write.at :] for w in op.writes if not op.has(Trait.STEP)
-    )
+    capture = facts.capture
+    steps = [{p.tensor for p in step.parameters} for step in capture.steps if step.at >= write.at]
+    runs = [set(r.reached) for r in capture.backwards if r.start > write.at and r.api == "backward" and not r.error]
+    stepped, reached = set[int]().union(*steps), set[int]().union(*runs)
+    both = {write.tensor, owner} <= stepped or (write.tensor in reached and owner in stepped | reached)
+    return both or _wiped(facts, write, owner)
+
+
+def _wiped(facts: Facts, write: GradWrite, owner: int) -> bool:
+    """Whether a step found zeros in it, for the owner's gradient was cleared in place after it was handed over."""
+    for step in facts.capture.steps:
+        if step.at < write.at or not any(
+            p.gradient == write.gradient and p.tensor == write.tensor for p in step.parameters
+        ):
+            continue
+        op = zeroed_in_place(facts, [write.gradient], write.at, step.at)
+        refilled = (r for r in facts.capture.backwards if op is not None and op.index < r.start and r.end <= step.at)
+        if op is not None and not any(owner in run.reached for run in refilled):
+            return True
+    return False
 
 
 def _replaced(facts: Facts) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.rules.catalogue import Facts, folded, joined, rule, unique
 from autograd_inspector.rules.cutting import Severed, differentiable
 from autograd_inspector.rules.idle import asked, idle_optimizers, why_frozen
+from autograd_inspector.rules.receivers import read_name
 from autograd_inspector.rules.saving import CHECKPOINT
 from autograd_inspector.rules.severed import NO_GRAD_ERROR
 from autograd_inspector.rules.spelling import called, method_on
@@ -185,11 +186,11 @@ def _never_computed(facts: Facts) -> Iterator[Finding]:
     read = reads[-1]
     record = facts.capture.tensors[read.tensor]
     if read.gradient < 0 and not record.requires_grad and record.kind in {"input", "activation"}:
-        yield _not_asked(facts, [read.tensor], read.site)
+        yield _not_asked(facts, [read.tensor], read.site, read_name(facts, read))
 
 
-def _not_asked(facts: Facts, tensors: list[int], site: int) -> Finding:
-    names = [called(facts, tensor) for tensor in tensors]
+def _not_asked(facts: Facts, tensors: list[int], site: int, said: str = "") -> Finding:
+    names = [said] if said else [called(facts, tensor) for tensor in tensors]
     made = [op for op in map(facts.flow.birth, tensors) if op is not None]
     return Finding(
         "AG106",

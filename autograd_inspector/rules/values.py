@@ -10,6 +10,7 @@ from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.values import ValueFault
 from autograd_inspector.rules.catalogue import Facts, folded, joined, rule, unique
+from autograd_inspector.rules.value_cures import all_ignored, cure, overflow_cure
 
 
 @rule("AG304", "nan-or-inf")
@@ -49,6 +50,24 @@ def nan_or_inf(facts: Facts) -> Iterator[Finding]:
         if nodes:
             yield _in_backward(facts, run, run.graph.nodes[nodes[0]])
             return
+    yield from _swallowed(facts)
+
+
+def _swallowed(facts: Facts) -> Iterator[Finding]:
+    """An Inf that a later op made finite again (``x / inf``), where parameters above it get nothing but zeros."""
+    capture = facts.capture
+    moving = {v.tensor for v in capture.leaf_values if not v.zero}
+    for run in capture.backwards:
+        still = {v.tensor for v in capture.leaf_values if v.backward == run.index} - moving
+        still &= capture.optimized or still
+        fault = _forward_fault(facts, run) if still else None
+        if fault is None or fault.op < 0 or _meant(facts, fault) or not all(r.finite for r in fault.inputs):
+            continue
+        starts = [(r.tensor, fault.op + 1) for r in fault.outputs]
+        above = {t for op, _ in facts.flow.upstream(starts, lambda o, t: True) for t in op.inputs}
+        if still & above:
+            yield _produced(facts, fault, run, tuple(facts.name(t) for t in sorted(still & above)))
+            return
 
 
 def _holds_bad(facts: Facts, tensor: int) -> bool:
@@ -79,7 +98,7 @@ def _meant(facts: Facts, fault: ValueFault) -> bool:
     return fault.op < 0 or facts.capture.ops[fault.op].name in _MEANT
 
 
-def _produced(facts: Facts, fault: ValueFault, run: Backward) -> Finding:
+def _produced(facts: Facts, fault: ValueFault, run: Backward, dead: tuple[str, ...] = ()) -> Finding:
     what = "NaN" if any(r.nan for r in fault.outputs) else "Inf"
     names = joined(facts.name(r.tensor) for r in fault.outputs)
     ends = facts.chain(run.site, "backward called here")
@@ -100,17 +119,32 @@ def _produced(facts: Facts, fault: ValueFault, run: Backward) -> Finding:
     into = f"in {names}" if "[" not in names else f"in its result ({names})"
     sound = all(r.finite for r in fault.inputs)
     grown = _grown(facts, fault, op) if sound else ()
+    target = all_ignored(facts, fault, op)
     given = [f"{facts.name(r.tensor)}: {r}" for r in fault.inputs]
+    why, fix = "", overflow_cure(facts, op) if sound and what == "Inf" else cure(op)
+    if grown:
+        why = ": the values have grown from step to step"
+        fix = "Lower the learning rate, or clip the gradients: torch.nn.utils.clip_grad_norm_."
+    elif target:
+        why = f": every target is {target}, which is ignored, and the mean is taken over nothing"
+        fix = (
+            f"Leave out a batch without any target (`(labels != {target}).any()`), and see that truncation keeps some; or "
+            "divide reduction='sum' by the number of targets, at least 1."
+        )
+    if dead:
+        why = (
+            f"; the loss is finite again, but nothing comes back through {what}: {folded(dead)} "
+            f"{'never move' if len(dead) > 1 else 'never moves'}"
+        )
     return Finding(
         "AG304",
         "nan-or-inf",
         "error",
-        f"`{op.name}` makes the first {what}, {into}, out of {'finite' if sound else 'infinite'} values"
-        + (": the values have grown from step to step" if grown else ""),
-        "Lower the learning rate, or clip the gradients: torch.nn.utils.clip_grad_norm_." if grown else _cure(op),
+        f"`{op.name}` makes the first {what}, {into}, out of {'finite' if sound else 'infinite'} values{why}",
+        fix,
         unique([*facts.chain(op.site, f"first {what} here"), *grown, *ends]),
-        (names, op.name),
-        tuple(f"It was given {text}." for text in given),
+        tuple(dict.fromkeys([*dead, names, op.name])),
+        tuple(f"It was given {text}." for text in dict.fromkeys(given)),
         (op.index,),
     )
 
@@ -143,7 +177,7 @@ def _in_backward(facts: Facts, run: Backward, node: Node) -> Finding:
         "error",
         f"the loss is finite, but {short} makes the first NaN or Inf of the backward pass: the derivative of {name} is not "
         f"finite there, and {folded(names)} {'get' if len(names) > 1 else 'gets'} it",
-        _cure(op),
+        cure(op),
         unique(
             [
                 *(facts.chain(op.site, "derivative is not finite here") if op is not None else ()),
@@ -153,29 +187,3 @@ def _in_backward(facts: Facts, run: Backward, node: Node) -> Finding:
         tuple(dict.fromkeys([*made, *names])),
         ops=(op.index,) if op is not None else (),
     )
-
-
-_CURES = {
-    "sqrt": "Keep it away from 0: `torch.sqrt(x + eps)`, or torch.linalg.vector_norm, whose derivative at 0 is 0.",
-    "div": "Divide by something that is never 0: `x / torch.where(y == 0, 1, y)`; masking the result afterwards is too late.",
-    "exp": "Bound its argument in the branch that is not used as well: `torch.exp(x.clamp(max=...))`.",
-    "log": "Keep its argument away from 0: `torch.log(x.clamp(min=eps))`, or log_softmax / log1p.",
-    "std": "The std of one value is 0 / 0, and the derivative of std at 0 is infinite: take it over more than one value, "
-    "with an eps below the root: `torch.sqrt(x.var(dim, correction=0) + eps)`.",
-    "var": "The var of one value is 0 / 0: take it over more than one, or pass correction=0.",
-    "softmax": "A row that is -inf throughout, or holds +inf, has no softmax: leave one position of each row unmasked, or mask with a "
-    "finite number: `masked_fill(mask, torch.finfo(x.dtype).min)`.",
-    "pow": "Keep the base away from 0 for exponents below 1: `(x + eps).pow(p)`.",
-}
-
-
-_SAME = {
-    "true_divide": "div", "__rdiv__": "div", "__rtruediv__": "div", "rsqrt": "sqrt", "norm": "sqrt", "std_mean": "std",
-    "var_mean": "var", "log_softmax": "softmax",
-}  # fmt: skip
-
-
-def _cure(op: Op | None) -> str:
-    name = op.name.strip("_") if op is not None else ""
-    name = _SAME.get(name, name)
-    return _CURES.get(name, "Bound the inputs of this op, or compute in a wider dtype.")

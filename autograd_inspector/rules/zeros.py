@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.values import SATURATING, Range
 from autograd_inspector.rules.catalogue import Facts, folded, joined, rule, unique
 from autograd_inspector.rules.flat import ROUNDS, flattened
+from autograd_inspector.rules.zero_reasons import reason
 
 
 @rule("AG303", "zero-gradient")
@@ -43,6 +45,7 @@ def zero_gradient(facts: Facts) -> Iterator[Finding]:
     spoiled = {v.backward for v in capture.leaf_values if v.nonfinite}
     spoiled |= {run.index for run in capture.backwards if capture.bad_tensors.intersection(run.roots)}
     told: dict[int, set[int]] = {}
+    ranges: dict[int, Range] = {}
     for fault in capture.gradient_faults:
         run = capture.backwards[fault.backward]
         node = run.graph.nodes[fault.node]
@@ -52,17 +55,18 @@ def zero_gradient(facts: Facts) -> Iterator[Finding]:
         behind = facts.leaves_below(run, node) & dead
         if behind and not _by_design(facts, op, alive):
             told.setdefault(op.index, set()).update(behind)
+            ranges.update((values.tensor, values) for values in fault.ranges)
     places: dict[int, tuple[Op, set[int]]] = {}
     for index, leaves in told.items():
         op = capture.ops[index]
         known = places.setdefault(op.site, (op, set()))
         known[1].update(leaves)
-        if op.name in _SATURATING:  # What it feeds gets no gradient either, for its input is zero: a consequence.
+        if op.name in SATURATING:  # What it feeds gets no gradient either, for its input is zero: a consequence.
             places[op.site] = (op, known[1])
     for op, parameters in flattened(facts, ROUNDS):  # These are zero by definition: no value needs to be read.
         places.setdefault(op.site, (op, set(parameters)))
     for op, leaves in places.values():
-        yield _zero(facts, op, sorted(leaves))
+        yield _zero(facts, op, sorted(leaves), ranges)
 
 
 MODULE_HOOK = "BackwardHookFunction"
@@ -89,28 +93,23 @@ def _factors(op: Op) -> tuple[int, ...]:
 
 
 _WITH_BIAS = {"linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "bilinear", "add", "sub"}
-_SATURATING = {
-    "relu", "relu_", "clamp", "clamp_", "hardtanh", "relu6", "sigmoid", "tanh", "softmax", "hardsigmoid", "clip", "erf",
-    "threshold", "maximum", "minimum",
-}  # fmt: skip
-"""Ops whose derivative is zero in places only: what goes in has the blame."""
 
 
-def _zero(facts: Facts, op: Op, leaves: list[int]) -> Finding:
+def _zero(facts: Facts, op: Op, leaves: list[int], ranges: dict[int, Range]) -> Finding:
     names = [facts.name(t) for t in leaves]
     call = facts.capture.calls[op.call] if op.call >= 0 else None
     of = f" of '{call.path}' (nn.{call.type})" if call is not None and call.path else ""
     here = facts.chain(op.site, "gradient becomes zero here")
     given = _set_by_hand(facts, op)
+    why, fix, made = reason(facts, op, ranges)
     return Finding(
         "AG303",
         "zero-gradient",
         "warning",
-        f"`{op.name}`{of} passes back a gradient that is exactly zero: {folded(names)} "
+        f"`{op.name}`{of} passes back a gradient that is exactly zero{f', for {why}' if why else ''}: {folded(names)} "
         f"{'never move' if len(names) > 1 else 'never moves'}",
-        "Look at what goes into it: a ReLU or clamp outside its range, sign and round have derivative zero (use a "
-        "straight-through estimator: `soft + (hard - soft).detach()`), two factors that are both zero stay so.",
-        unique([*given, *here] if op.name in _SATURATING or _own_weights(facts, op) else [*here, *given]),
+        fix,
+        unique([*given, *here, *made] if op.name in SATURATING or _own_weights(facts, op) else [*here, *made, *given]),
         tuple(dict.fromkeys([*names, *([call.path, call.type] if call is not None and call.path else [])])),
         ops=(op.index,),
     )

@@ -178,7 +178,7 @@ COUNTS = {
     "version", "versions", "before", "after", "storage", "offset", "extent", "nbytes", "allocated", "version_before",
     "version_after", "gradient_before", "gradient_after", "seq", "hooks", "saved_version", "current_version", "nth",
     "group", "stepped_by", "steps", "folded", "untold", "more", "nan", "inf", "shape", "traits",
-    "first_seq", "last_seq",
+    "first_seq", "last_seq", "again",
 }  # fmt: skip
 """Fields whose numbers are no references at all."""
 WITHIN = {Node: {"index", "edges"}, AutogradGraph: {"roots"}, GradientFault: {"node"}}

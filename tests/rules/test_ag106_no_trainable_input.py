@@ -126,6 +126,25 @@ def test_gradient_of_a_batch_read_but_never_computed():
     silent(lambda: attack(lambda x: x.requires_grad_()))
 
 
+def test_gradient_of_a_batch_of_a_loader():
+    """A loop's variable is assigned by no line: the batch is called what the source calls it where it is read."""
+
+    def attack(batches, learn):
+        net = nn.Linear(4, 2)
+        for data, target in batches:
+            data.requires_grad_(learn)
+            F.cross_entropy(net(data), target).backward()
+            adversarial = data + 0.1 * data.grad.sign()
+        return adversarial
+
+    finding = diagnosed(
+        lambda: attack([(torch.rand(8, 4), Y)], learn=False), "AG106", "data.grad.sign()", "data",
+        severity="error", where=attack,
+    )  # fmt: skip
+    assert "Call data.requires_grad_()" in finding.fix
+    silent(lambda: attack([(torch.rand(8, 4), Y)], learn=True))
+
+
 def test_frozen_discriminator_not_thawed():
     """A GAN that freezes its discriminator for the generator's step has to thaw it for the next one."""
 

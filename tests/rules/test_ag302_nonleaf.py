@@ -47,8 +47,33 @@ def test_weight_scaled_at_creation():
             w1 -= 0.1 * w1.grad
             w2 -= 0.1 * w2.grad
 
-    diagnosed(sick, "AG302", "requires_grad=True) * 0.01", "w1", severity="error")
+    finding = diagnosed(sick, "AG302", "requires_grad=True) * 0.01", "w1", severity="error")
+    assert "`w1 = (torch.randn(3, 4) * 0.01).requires_grad_()`" in finding.fix
     calm(healthy)
+
+
+def test_input_replaced_in_each_round():
+    """An attack that assigns each new perturbation to the same name has to cut it off and make it a leaf again."""
+
+    def attack(leaf):
+        net = nn.Linear(3, 1)
+        delta = torch.zeros_like(X, requires_grad=True)
+        for _ in range(3):
+            net(X + delta).pow(2).mean().backward()
+            step = 0.1 * delta.grad.sign()
+            delta = leaf((delta + step).clamp(-0.2, 0.2))
+
+    def kept():
+        net = nn.Linear(3, 1)
+        delta = torch.zeros_like(X, requires_grad=True)
+        for _ in range(3):
+            net(X + delta).pow(2).mean().backward()
+            step = 0.1 * delta.grad.sign()
+            delta = (delta + step).clamp(-0.2, 0.2)
+
+    finding = diagnosed(kept, "AG302", "delta = (delta + step)", "delta", severity="error")
+    assert "`delta = (delta + step).clamp(-0.2, 0.2).detach().requires_grad_()`" in finding.fix
+    calm(lambda: attack(lambda new: new.detach().requires_grad_()))
 
 
 def test_weight_replaced_by_its_update():

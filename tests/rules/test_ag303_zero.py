@@ -118,6 +118,70 @@ def test_clamp_out_of_range():
     calm(healthy)
 
 
+def test_saturated_tanh():
+    """A tanh of huge input is said to be saturated, with the range of what goes in."""
+
+    def program(scale):
+        net = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 1))
+        net[2].requires_grad_(False)
+        optimizer = torch.optim.SGD(net[0].parameters(), lr=0.1)
+        for _ in range(2):
+            trained(optimizer, net(scale * X.sign()).mean())
+
+    finding = diagnosed(
+        lambda: program(1e5), "AG303", "net(scale * X.sign())", "Tanh", "0.weight", "saturated", "e+05 to",
+        severity="warning", where=program, values=True,
+    )  # fmt: skip
+    assert "normalise" in finding.fix
+    calm(lambda: program(1.0))
+
+
+def test_one_class():
+    """softmax and cross_entropy of a single output are constants; of two they are not, whatever else has size 1."""
+
+    def softmaxed(net):
+        return F.binary_cross_entropy(torch.softmax(net(X), dim=1)[:, :1], (Y > 0.5).float())
+
+    def classified(net):
+        return F.cross_entropy(net(X), torch.zeros(8, dtype=torch.long))
+
+    def fitted(classes, loss):
+        net = nn.Linear(4, classes)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            trained(optimizer, loss(net))
+
+    def along(net):
+        return torch.softmax(net(X), dim=0)[0].mean()
+
+    for loss, text in ((softmaxed, "torch.softmax"), (classified, "F.cross_entropy")):
+        finding = diagnosed(
+            lambda loss=loss: fitted(1, loss), "AG303", text, "weight", "dimension of size 1",
+            severity="warning", where=loss, values=True,
+        )  # fmt: skip
+        assert "sigmoid" in finding.fix
+        calm(lambda loss=loss: fitted(2, loss))
+    calm(lambda: fitted(1, along))
+
+
+def test_mask_that_selects_nothing():
+    """Of a product with a mask of zeros the mask is named, and where it was made."""
+
+    def program(kept):
+        net = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            mask = (kept > Y).float()
+            trained(optimizer, ((net(X) - Y).pow(2) * mask).sum() / mask.sum().clamp(min=1))
+
+    finding = diagnosed(
+        lambda: program(-1.0), "AG303", "* mask).sum()", "weight", "mask is zero throughout",
+        severity="warning", where=program, values=True,
+    )  # fmt: skip
+    assert [place.role for place in finding.locations if "mask = " in place.source] == ["all zeros from here"]
+    calm(lambda: program(0.5))
+
+
 class LoRA(nn.Module):
     def __init__(self, init):
         super().__init__()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from .programs import diagnosed, trained
@@ -52,3 +53,78 @@ def test_row_that_is_masked_throughout():
         )  # fmt: skip
         assert "unmasked" in finding.fix
     calm(lambda: one_step(lambda net: attend(net, torch.finfo(torch.float32).min, "softmax")))
+
+
+def test_no_target_left():
+    """The mean over targets that are all ignored is 0 / 0: the target is named, and clamping is no advice."""
+
+    def classified(net, target):
+        return F.cross_entropy(net(X).flatten(0, 1), target)
+
+    ignored = torch.full((6,), -100)
+    finding = diagnosed(
+        lambda: one_step(lambda net: classified(net, ignored)), "AG304", "F.cross_entropy", "every target is -100",
+        severity="error", where=classified, values=True,
+    )  # fmt: skip
+    assert "(labels != -100).any()" in finding.fix
+    calm(lambda: one_step(lambda net: classified(net, torch.where(torch.arange(6) > 0, ignored, 1))))
+
+
+def test_angle_of_a_perfect_match():
+    """acos and asin have an infinite derivative at their ends: the argument has to stay strictly inside."""
+
+    def angle(net, bound, kind):
+        out = net(X)
+        cosine = out - out.detach() + bound
+        return getattr(torch, kind)(cosine).mean()
+
+    for kind in ("acos", "asin"):
+        finding = diagnosed(
+            lambda kind=kind: one_step(lambda net: angle(net, 1.0, kind)), "AG304", "return getattr", kind,
+            severity="error", where=angle, values=True,
+        )  # fmt: skip
+        assert "strictly inside" in finding.fix
+    calm(lambda: one_step(lambda net: angle(net, 1 - 1e-6, "acos")))
+
+
+def test_root_of_a_negative_number():
+    """A negative base is clamped; a small number added to it would leave it negative."""
+
+    def toned(net, bound):
+        return net(X).clamp(min=bound).pow(1 / 2.2).mean()
+
+    finding = diagnosed(
+        lambda: one_step(lambda net: toned(net, -9.0)), "AG304", "pow(1 / 2.2)", "pow",
+        severity="error", where=toned, values=True,
+    )  # fmt: skip
+    assert "clamp(min=eps)" in finding.fix
+    assert "+ eps" not in finding.fix
+    calm(lambda: one_step(lambda net: toned(net, 1e-3)))
+
+
+def test_infinity_that_a_division_hides():
+    """z / inf is 0 and so is its gradient: the op that overflowed is told, not the one where it shows."""
+
+    def normed(net, dtype):
+        z = (300 * net(X) + 3000).to(dtype)
+        norm = (z * z).sum(-1, keepdim=True).sqrt()
+        return ((z / norm).float() - 1).pow(2).mean()
+
+    finding = diagnosed(
+        lambda: one_step(lambda net: normed(net, torch.float16)), "AG304", "norm = (z * z)", "weight", "float16 ends",
+        severity="error", where=normed, values=True,
+    )  # fmt: skip
+    assert "loss is finite again" in finding.message
+    calm(lambda: one_step(lambda net: normed(net, torch.float32)))
+
+
+def test_infinity_on_purpose():
+    """An infinity that takes no part in the loss says nothing against parameters that move."""
+
+    def inverse(net):
+        distance = net(X).relu()
+        weight = torch.where(distance > 0, distance, 1.0)
+        nearest = (1 / distance.detach()).isinf().sum()
+        return weight.log().mean() + nearest
+
+    calm(lambda: one_step(inverse))

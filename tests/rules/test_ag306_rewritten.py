@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -52,7 +54,9 @@ def test_hook_that_edits_in_place():
         left.register_hook(in_place)
         trained(optimizer, (head(left) + skip(right)).pow(2).mean())
 
-    diagnosed(sick, "AG306", "grad.mul_(0.1)", "mul_", severity="warning", where=in_place)
+    found = diagnosed(sick, "AG306", "grad.mul_(0.1)", "mul_", severity="warning", where=in_place)
+    assert "goes on with the modified values" in found.message
+    assert "Call `mul` instead of `mul_`" in found.fix
 
 
 def test_clamp_that_forgot_to_return():
@@ -85,6 +89,68 @@ def test_gradients_that_share_memory():
         severity="warning", where=program,
     )  # fmt: skip
     calm(lambda: program(torch.clone))
+
+
+def test_gradients_handed_over():
+    """A model that is stepped with another one's gradients, on purpose: a worker's, a clone's."""
+
+    def shared_with_a_worker():
+        worker, shared = nn.Linear(4, 1), nn.Linear(4, 1)
+        optimizer = torch.optim.Adam(shared.parameters(), lr=0.1)
+        for _ in range(3):
+            worker.load_state_dict(shared.state_dict())
+            optimizer.zero_grad(set_to_none=False)
+            F.mse_loss(worker(X), Y).backward()
+            nn.utils.clip_grad_norm_(worker.parameters(), 1.0)
+            for mine, theirs in zip(worker.parameters(), shared.parameters(), strict=True):
+                if theirs.grad is None:
+                    theirs.grad = mine.grad
+            optimizer.step()
+
+    def first_order_meta_learning():
+        meta = nn.Linear(4, 1)
+        outer = torch.optim.SGD(meta.parameters(), lr=0.1)
+        for _ in range(2):
+            outer.zero_grad()
+            for scale in (0.5, 1.0):
+                fast = copy.deepcopy(meta)
+                inner = torch.optim.SGD(fast.parameters(), lr=0.1)
+                trained(inner, F.mse_loss(fast(X), scale * Y))
+                fast.zero_grad()
+                F.mse_loss(fast(X), scale * Y).backward()
+                for p, q in zip(meta.parameters(), fast.parameters(), strict=True):
+                    if p.grad is None:
+                        p.grad = q.grad
+                    else:
+                        p.grad += q.grad
+            outer.step()
+
+    def both_learn():
+        first, second = nn.Linear(4, 1), nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(first.parameters(), lr=0.1)
+        F.mse_loss(first(X), Y).backward()
+        for a, b in zip(first.parameters(), second.parameters(), strict=True):
+            b.grad = a.grad
+        F.mse_loss(second(X), Y).backward()
+        optimizer.step()
+
+    def cleared_too_early():
+        worker, shared = nn.Linear(4, 1), nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(shared.parameters(), lr=0.1)
+        for _ in range(2):
+            worker.load_state_dict(shared.state_dict())
+            F.mse_loss(worker(X), Y).backward()
+            for mine, theirs in zip(worker.parameters(), shared.parameters(), strict=True):
+                theirs.grad = mine.grad
+            worker.zero_grad(set_to_none=False)
+            optimizer.step()
+
+    calm(shared_with_a_worker, first_order_meta_learning)
+    diagnosed(cleared_too_early, "AG306", "theirs.grad = mine.grad", "shared", "worker", severity="warning")
+    diagnosed(
+        both_learn, "AG306", "b.grad = a.grad", "first.weight", "second.weight",
+        severity="warning", besides=("AG305", "AG404"),
+    )  # fmt: skip
 
 
 def test_gradient_surgery():
@@ -178,6 +244,51 @@ def test_evolution_strategy():
             optimizer.step()
 
     calm(program)
+
+
+def test_hook_on_an_activation():
+    """A hook that turns an activation's gradient into zeros stops what lies before it, however it does so."""
+
+    def reversed_by(strengths, own_loss=0.0):
+        encoder, domain = nn.Linear(4, 3), nn.Linear(3, 1)
+        optimizer = torch.optim.SGD([*encoder.parameters(), *domain.parameters()], lr=0.1)
+        for strength in strengths:
+            h = encoder(X).tanh()
+            h.register_hook(lambda g, strength=strength: -strength * g)
+            trained(optimizer, F.mse_loss(domain(h), Y) + own_loss * encoder(X).pow(2).mean())
+
+    diagnosed(
+        lambda: reversed_by([0.0, 0.0]), "AG306", "h.register_hook(", "tanh", "encoder.weight", "lambda",
+        severity="warning", where=reversed_by, values=True,
+    )  # fmt: skip
+    calm(
+        lambda: reversed_by([0.0, 0.5]),
+        lambda: reversed_by([0.0, 0.0], own_loss=1.0),
+        lambda: reversed_by([1.0, 1.0]),
+    )
+
+
+def test_module_pre_hooks():
+    """A full backward pre-hook that returns zeros stops its module and what lies before it."""
+
+    def program(hook):
+        net = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 1))
+        net[1].register_full_backward_pre_hook(hook)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            trained(optimizer, F.mse_loss(net(X), Y))
+
+    def blocking(module, grad_output):
+        return tuple(torch.zeros_like(g) for g in grad_output)
+
+    def halving(module, grad_output):
+        return tuple(g / 2 for g in grad_output)
+
+    diagnosed(
+        lambda: program(blocking), "AG306", "register_full_backward_pre_hook", "blocking", "0.weight",
+        severity="warning", where=program, values=True,
+    )  # fmt: skip
+    calm(lambda: program(halving), lambda: program(lambda module, grad_output: None))
 
 
 def test_module_hooks():
