@@ -205,5 +205,5 @@ def _not_asked(facts: Facts, tensors: list[int], site: int, said: str = "") -> F
                 *(place for op in made[:1] for place in facts.chain(op.site, "made here")),
             ]
         ),
-        tuple(dict.fromkeys(map(facts.name, tensors))),
+        (said,) if said else tuple(dict.fromkeys(map(facts.name, tensors))),
     )
