@@ -28,7 +28,7 @@ def imports_of(path):
 
 
 def layer_of(module):
-    """``rules`` of ``autograd_inspector.rules.inplace``; "" when it is not ours."""
+    """``rules`` of ``autograd_inspector.rules.edits.inplace``; "" when it is not ours."""
     parts = module.split(".")
     return parts[1] if parts[0] == NAME and len(parts) > 1 else ""
 

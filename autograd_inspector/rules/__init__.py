@@ -7,40 +7,50 @@ from collections.abc import Callable
 
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.finding import Finding
-from autograd_inspector.rules import (  # noqa: F401 - importing a family enters its rules into the catalogue
+from autograd_inspector.rules.catalogue import CATALOGUE, Facts, Rule
+from autograd_inspector.rules.causes import merged, unignored
+from autograd_inspector.rules.cuts import (  # noqa: F401 - entering rules into the catalogue
     custom,
-    forbidden,
-    freed,
-    frozen,
     grad_mode,
-    gradients,
     inference,
-    inplace,
-    leaks,
     left_autograd,
-    membership,
-    modes,
-    optimizers,
-    protocol,
-    rewritten,
-    serialized,
-    state_device,
-    state_dtype,
-    state_fit,
-    state_missing,
-    steps,
     unreached,
     unregistered,
-    unseen,
     untrainable,
+)
+from autograd_inspector.rules.edits import (  # noqa: F401 - entering rules into the catalogue
+    forbidden,
+    inplace,
+    unseen,
+)
+from autograd_inspector.rules.gradients import (  # noqa: F401 - entering rules into the catalogue
+    nonleaf,
+    protocol,
+    rewritten,
     unused,
     unwanted,
     values,
     zeros,
 )
-from autograd_inspector.rules.catalogue import CATALOGUE, Facts, Rule
-from autograd_inspector.rules.causes import merged, unignored
+from autograd_inspector.rules.graphs import (  # noqa: F401 - entering rules into the catalogue
+    freed,
+    leaks,
+    serialized,
+)
+from autograd_inspector.rules.optimizers import (  # noqa: F401 - entering rules into the catalogue
+    duplicates,
+    frozen,
+    modes,
+    steps,
+    strangers,
+)
 from autograd_inspector.rules.order import ordered
+from autograd_inspector.rules.state import (  # noqa: F401 - entering rules into the catalogue
+    device,
+    dtype,
+    fit,
+    missing,
+)
 from autograd_inspector.rules.unread import unread
 
 __all__ = ["CATALOGUE", "Rule", "findings_of", "unignored"]

@@ -15,12 +15,12 @@ from autograd_inspector.model.event import LeafChange
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Write
-from autograd_inspector.rules.bare import unregistered_of
-from autograd_inspector.rules.cutting import Severed
-from autograd_inspector.rules.loose import Loose, copies_of, loose_of
-from autograd_inspector.rules.severed import severed
-from autograd_inspector.rules.terms import constant_terms
-from autograd_inspector.rules.waiting import forgetful
+from autograd_inspector.rules.cuts.bare import unregistered_of
+from autograd_inspector.rules.cuts.cutting import Severed
+from autograd_inspector.rules.cuts.severed import severed
+from autograd_inspector.rules.cuts.terms import constant_terms
+from autograd_inspector.rules.gradients.waiting import forgetful
+from autograd_inspector.rules.optimizers.loose import Loose, copies_of, loose_of
 
 Check = Callable[["Facts"], Iterable[Finding]]
 

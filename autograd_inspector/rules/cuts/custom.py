@@ -1,0 +1,161 @@
+"""AG108: custom autograd.Functions whose backward gives nothing back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.model.autograd import Backward, Node
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.op import Trait
+from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
+from autograd_inspector.rules.cuts.ignored import ignoring
+
+_WRONG_NUMBER = ("returned an incorrect number of gradients", "returned an invalid gradient")
+
+_ONCE = "marked with @once_differentiable"
+
+
+@rule("AG108", "custom-function")
+def custom_function(facts: Facts) -> Iterator[Finding]:
+    """A custom autograd.Function that returns None, the wrong number or shape of gradients, or ignores grad_output.
+
+    Why it matters
+        None from backward means "no gradient": whatever lies behind gets nothing, silently.
+
+    Example
+        ::
+
+            class Scale(torch.autograd.Function):
+                @staticmethod
+                def forward(ctx, x):
+                    return x * 2
+
+                @staticmethod
+                def backward(ctx, grad):
+                    return None
+
+
+            head(Scale.apply(encoder(x))).mean().backward()
+
+    Fix
+        ::
+
+            class Scale(torch.autograd.Function):
+                @staticmethod
+                def forward(ctx, x):
+                    return x * 2
+
+                @staticmethod
+                def backward(ctx, grad):
+                    return grad * 2
+
+
+            head(Scale.apply(encoder(x))).mean().backward()
+
+    References
+        "Extending torch.autograd" in the PyTorch documentation.
+    """
+    told: set[tuple[int, str]] = set()
+    for run in facts.capture.backwards:
+        if any(text in run.error for text in _WRONG_NUMBER):
+            yield from _wrong_number(facts, run)
+        elif _ONCE in run.error:
+            yield from _only_once(facts, run)
+        elif not run.error and run.api == "backward" and run.empty:
+            for name, finding in _returns_none(facts, run):
+                if (run.site, name) not in told:
+                    told.add((run.site, name))
+                    yield finding
+    yield from ignoring(facts)
+
+
+def _returns_none(facts: Facts, run: Backward) -> Iterator[tuple[str, Finding]]:
+    """Functions that returned None for an input, where that leaves leaves without any gradient."""
+    missing = {gap.seq: gap.missing for gap in facts.capture.gaps}
+    for node in run.graph.nodes:
+        op = facts.capture.ops[node.op] if node.op >= 0 else None
+        if op is None or not op.has(Trait.FUNCTION) or node.seq not in missing:
+            continue
+        starts = [node.edges[number][0] for number in missing[node.seq] if number < len(node.edges)]
+        behind = _leaves(facts, run, starts) & set(run.empty)
+        if behind:
+            name = op.name.removesuffix(".apply")
+            yield name, _finding(facts, run, node, name, sorted(behind))
+
+
+def _leaves(facts: Facts, run: Backward, starts: list[int]) -> set[int]:
+    nodes = run.graph.nodes
+    own = {nodes[start].variable for start in starts if nodes[start].variable >= 0}
+    return own.union(*(facts.leaves_below(run, nodes[start]) for start in starts))
+
+
+def _finding(facts: Facts, run: Backward, node: Node, name: str, leaves: list[int]) -> Finding:
+    names = [facts.name(t) for t in leaves]
+    op = facts.capture.ops[node.op]
+    inner = facts.capture.function_sites.get(name, -1)
+    return Finding(
+        "AG108",
+        "custom-function",
+        "warning",
+        f"{name}.backward returns None for the input that leads to {folded(names)}, which "
+        f"{'get' if len(names) > 1 else 'gets'} no gradient",
+        f"Return one gradient for each input of {name}.forward, and None only for inputs that need none.",
+        unique(
+            [
+                *facts.chain(inner, "backward is defined here"),
+                *facts.chain(op.site, "applied here"),
+                *facts.chain(run.site, "backward called here"),
+            ]
+        ),
+        (name, *names),
+        ops=(op.index,),
+    )
+
+
+def _only_once(facts: Facts, run: Backward) -> Iterator[Finding]:
+    """A second derivative through a backward that is marked as not differentiable."""
+    ops = [facts.capture.ops[node.op] for node in run.graph.nodes if node.op >= 0]
+    functions = [op for op in facts.capture.ops if op.has(Trait.FUNCTION) and op.index < run.start]
+    inside = [op for op in ops if op.has(Trait.FUNCTION)] or functions[-1:]
+    for op in inside[:1]:
+        name = op.name.removesuffix(".apply")
+        yield Finding(
+            "AG108",
+            "custom-function",
+            "error",
+            f"{name}.backward is marked with @once_differentiable, and this backward() needs its derivative",
+            f"Write {name}.backward with differentiable torch operations and remove @once_differentiable, or leave {name} "
+            "out of what create_graph=True differentiates.",
+            unique(
+                [
+                    *facts.chain(facts.capture.function_sites.get(name, -1), "backward is defined here"),
+                    *facts.chain(op.site, "applied here"),
+                    *facts.chain(run.site, "second derivative asked for here"),
+                ]
+            ),
+            (name,),
+            ops=(op.index,),
+        )
+
+
+def _wrong_number(facts: Facts, run: Backward) -> Iterator[Finding]:
+    for node in run.graph.nodes:
+        short = node.name.removesuffix("Backward")
+        if node.op >= 0 and facts.capture.ops[node.op].has(Trait.FUNCTION) and node.name in run.error:
+            inner = facts.capture.function_sites.get(short, -1)
+            yield Finding(
+                "AG108",
+                "custom-function",
+                "error",
+                f"{short}.backward returns gradients that do not fit its inputs: {run.error.split(':', 1)[-1].strip()[:200]}",
+                f"Return exactly one gradient for each argument of {short}.forward, each shaped like that argument.",
+                unique(
+                    [
+                        *facts.chain(inner, "backward is defined here"),
+                        *facts.chain(facts.capture.ops[node.op].site, "applied here"),
+                    ]
+                ),
+                (short,),
+                ops=(node.op,),
+            )
+            return

@@ -1,0 +1,95 @@
+"""AG202 through NumPy: an array that shares a saved tensor's memory is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.event import AliasWrite
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.rules.catalogue import Facts, unique
+from autograd_inspector.rules.edits.recompute import key_of
+from autograd_inspector.rules.edits.saving import Saved, made_at, saved_name, saver_name
+from autograd_inspector.rules.edits.slices import inside_slices
+from autograd_inspector.rules.wording.spelling import copied_array
+
+
+def numpy_edits(facts: Facts, run: Backward, seen: set[int]) -> Iterator[Finding]:
+    """A NumPy alias of a saved tensor that the source writes to: likely, for NumPy's writes cannot be observed."""
+    for alias in facts.capture.alias_writes:
+        op = facts.capture.ops[alias.op]
+        tensor = (op.outputs if op.name == "from_numpy" else op.inputs)[0]
+        told = _told(facts, run, alias, tensor)
+        if told is None or alias.site in seen:
+            continue
+        seen.add(alias.site)
+        name, kept = told
+        inward = op.name == "from_numpy"
+        yield Finding(
+            "AG202",
+            "unseen-edit",
+            "warning",
+            f"{name} was {kept} and its memory is written through NumPy "
+            f"(`{alias.how}`): no version counter moves, so the gradients are likely wrong",
+            "Copy the array: `torch.tensor(array)`, or fill a new array for each batch."
+            if inward
+            else f"Work on a copy: {copied_array(name)}, or an out-of-place NumPy call.",
+            unique(
+                [
+                    *facts.chain(alias.site, "written through NumPy here"),
+                    *facts.chain(op.site, "memory shared with the array here" if inward else "NumPy alias made here"),
+                    *facts.chain(run.site, "backward used the memory here"),
+                ]
+            ),
+            (name,),
+            ("Likely, from the source: NumPy's own writes cannot be observed.",),
+            (alias.op,),
+        )
+
+
+def _told(facts: Facts, run: Backward, alias: AliasWrite, tensor: int) -> tuple[str, str] | None:
+    """(the tensor's name, what keeps it) where the write comes after that and before backward used it."""
+    storage = facts.capture.tensors[tensor].storage
+    if alias.op >= run.start or _order(facts, run.site, alias.site) < 0 or storage < 0:
+        return None
+    hit = _hit(facts, run, alias, storage)
+    if hit is not None:
+        return saved_name(facts, *hit), f"saved for backward by {saver_name(facts, hit[0])}"
+    again = _recomputed(facts, run, alias, storage)
+    return (facts.name(tensor), f"given to a checkpoint, which computes `{again.name}` again") if again else None
+
+
+def _recomputed(facts: Facts, run: Backward, alias: AliasWrite, storage: int) -> Op | None:
+    """An op of the recomputation that reads the memory, as it did in the forward before the write."""
+    capture = facts.capture
+    reads = [op for op in capture.ops[: run.end] if any(capture.tensors[t].storage == storage for t in op.inputs)]
+    before = {
+        key_of(facts, op)
+        for op in reads
+        if not op.has(Trait.BACKWARD) and (op.index < alias.op or _order(facts, op.site, alias.site) < 0)
+    }
+    # Recomputation may stop inside an op, once that has saved what is wanted: it has made no node then.
+    again = (op for op in reads if op.has(Trait.BACKWARD) and op.index >= run.start)
+    return next((op for op in again if key_of(facts, op) in before), None)
+
+
+def _hit(facts: Facts, run: Backward, alias: AliasWrite, storage: int) -> Saved | None:
+    """The saved tensor that the write reaches after it was saved."""
+    for node in run.graph.nodes:
+        for saved in (*node.saved, *inside_slices(facts, node)):
+            if saved.storage != storage or saved.status != "valid" or saved.unused:
+                continue
+            later = made_at(node) <= alias.op
+            if later or (node.op >= 0 and _order(facts, facts.capture.ops[node.op].site, alias.site) < 0):
+                return node, saved
+    return None
+
+
+def _order(facts: Facts, site: int, write: int) -> int:
+    """Whether a site stands before (-1) or after (1) the write in the write's own function; 0: not in it."""
+    place = facts.capture.place(write)
+    for frame in facts.capture.site(site):
+        if place is not None and (frame.filename, frame.function) == (place.filename, place.function):
+            return (frame.lineno > place.lineno) - (frame.lineno < place.lineno)
+    return 0

@@ -1,0 +1,78 @@
+"""AG202 inside a checkpoint: nobody compares the versions of what recomputation saves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.model.autograd import Node
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.rules.catalogue import Facts, unique
+from autograd_inspector.rules.edits.advice import needs_because, repair
+from autograd_inspector.rules.edits.recompute import Key, key_of
+
+_PLACES = {"self": 0, "input": 0, "other": 1, "mat2": 1}
+
+
+def packed_edits(facts: Facts) -> Iterator[Finding]:
+    """Tensors that an op inside a checkpoint saved and that a later op inside it modified.
+
+    Outside a checkpoint autograd would raise: the recomputed tensors are kept by a hook, which looks at no version.
+    """
+    capture = facts.capture
+    again: dict[Key, list[Op]] = {}
+    for op in capture.ops:
+        if op.has(Trait.BACKWARD):
+            again.setdefault(key_of(facts, op), []).append(op)
+    told: set[int] = set()
+    for run in capture.backwards if again else ():
+        if run.error or run.api == "alive":
+            continue
+        for node in run.graph.nodes:
+            packed = [saved.name for saved in node.saved if saved.status == "packed"]
+            twins = again.get(key_of(facts, capture.ops[node.op]), ()) if packed and node.op >= 0 else ()
+            for op in twins:
+                for name in packed if run.start <= op.index < run.end else ():
+                    for tensor, edit in _edited(facts, op, name, run.end):
+                        if edit.site not in told:
+                            told.add(edit.site)
+                            yield _finding(facts, node, op, name, tensor, edit)
+
+
+def _edited(facts: Facts, op: Op, name: str, end: int) -> Iterator[tuple[int, Op]]:
+    """(the tensor that a recomputed op saves under that name, each op of the recomputation that modified it).
+
+    An in-place op saves a copy of what it modifies (``self``), but its other operands as they are: ``x *= x`` itself
+    modifies what it saved.
+    """
+    place = _PLACES.get(name, len(op.inputs))
+    tensors = facts.capture.tensors
+    written = {write.tensor for write in op.writes}
+    for tensor in op.outputs[:1] if name == "result" else op.inputs[place : place + 1]:
+        own = tensor in written and name != "result"
+        if own and place == 0:
+            continue
+        for edit, write in facts.writes_to(tensors[tensor].storage, tensor, op.index + (not own), end):
+            if edit.has(Trait.BACKWARD) and tensors[write.tensor].overlaps(tensors[tensor]):
+                yield tensor, edit
+
+
+def _finding(facts: Facts, node: Node, op: Op, name: str, tensor: int, edit: Op) -> Finding:
+    subject = facts.name(tensor)
+    short = node.name.rsplit("::", 1)[-1]
+    return Finding(
+        "AG202",
+        "unseen-edit",
+        "error",
+        f"{subject} was saved for backward by `{op.name}` ({short}) inside a checkpoint and then modified by "
+        f"`{edit.name}` inside it: recomputation compares no versions, so the gradients are silently wrong",
+        repair(facts, [edit], subject),
+        unique([*facts.chain(edit.site, "modified here"), *facts.chain(op.site, "saved here")]),
+        (subject,),
+        (
+            f"`{op.name}` ({short}) saved {subject}: {needs_because(name)}.",
+            f"`{edit.name}` modified it afterwards, when the checkpoint recomputed it; outside a checkpoint autograd "
+            "would have raised.",
+        ),
+        (edit.index,),
+    )

@@ -1,0 +1,117 @@
+"""AG202 under checkpointing: recomputation read something else than the forward did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.op import Op, Trait, Write
+from autograd_inspector.rules.catalogue import Facts, joined, unique
+from autograd_inspector.rules.edits.assigned_data import assigns, effective
+from autograd_inspector.rules.edits.restored import COPYING, restored
+from autograd_inspector.rules.wording.spelling import copy_of
+
+Key = tuple[str, int, str, int]
+
+_MODIFIED = "modified by an inplace operation"
+
+
+def recompute_edits(facts: Facts) -> Iterator[Finding]:
+    """Tensors that live outside the checkpoint and changed between its forward and its recomputation."""
+    capture = facts.capture
+    if not any(op.has(Trait.BACKWARD) for op in capture.ops):
+        return
+    forward: dict[tuple[Key, int], list[Op]] = {}
+    told: dict[tuple[int, ...], list[tuple[Op, int, list[tuple[Op, Write]]]]] = {}
+    for op in capture.ops:
+        if not op.has(Trait.BACKWARD):
+            for tensor in op.inputs:
+                forward.setdefault((key_of(facts, op), tensor), []).append(op)
+            continue
+        if not _counts(facts, op):
+            continue
+        for tensor in dict.fromkeys(op.inputs):
+            earlier = forward.get((key_of(facts, op), tensor), [])
+            before = earlier[-1] if earlier else None
+            if before is None or tensor in before.outputs or tensor in _writes(before):
+                continue
+            edits = _changed(facts, tensor, earlier, op)
+            if edits:
+                told.setdefault(tuple(dict.fromkeys(e.site for e, _ in edits)), []).append((op, tensor, edits))
+    for members in told.values():
+        yield _finding(facts, members)
+
+
+def _changed(facts: Facts, tensor: int, earlier: list[Op], op: Op) -> list[tuple[Op, Write]]:
+    """What changed the tensor since the forward that is recomputed."""
+    edits = _edits(facts, tensor, earlier[-1], op)
+    evaluated = earlier[-1].first_seq == earlier[-1].last_seq and not earlier[-1].has(Trait.INNER)
+    back = all(assigns(edit) or (evaluated and edit.name in COPYING) for edit, _ in edits)
+    if back and any(not _edits(facts, tensor, o, op) for o in earlier[:-1]):
+        return []  # Weights that an evaluation had swapped in were put back: the forward read what is there again.
+    return edits
+
+
+def _edits(facts: Facts, tensor: int, before: Op, op: Op) -> list[tuple[Op, Write]]:
+    """What changed the tensor between two ops that read it."""
+    record = facts.capture.tensors[tensor]
+    writes = list(facts.writes_to(record.storage, tensor, before.index + 1, op.index))
+    if restored(facts, writes, before.index + 1):
+        return []
+    return [
+        (edit, write)
+        for edit, write in effective(facts, tensor, writes)
+        if not edit.has(Trait.BACKWARD) and facts.capture.tensors[write.tensor].overlaps(record)
+    ]
+
+
+def _counts(facts: Facts, op: Op) -> bool:
+    """Whether a gradient came of what the op recomputed."""
+    capture = facts.capture
+    if capture.regions and capture.regions[op.region].kind != "enabled":
+        return False  # A hook's own work, such as fully_shard gathering parameters again: recomputation records.
+    return not any(_MODIFIED in run.error and run.start <= op.index < run.end for run in capture.backwards)
+
+
+def key_of(facts: Facts, op: Op) -> Key:
+    """What tells a recomputed op from others: its name and where it was called."""
+    frames = facts.capture.site(op.site)
+    inner = frames[0] if frames else None
+    return op.name, inner.lineno if inner else -1, inner.filename if inner else "", inner.column if inner else -1
+
+
+def _writes(op: Op) -> set[int]:
+    return {write.tensor for write in op.writes}
+
+
+def _finding(facts: Facts, members: list[tuple[Op, int, list[tuple[Op, Write]]]]) -> Finding:
+    op, _, edits = members[0]
+    names = list(dict.fromkeys(facts.name(tensor) for _, tensor, _ in members))
+    edit = edits[0][0]
+    copy = copy_of(facts, names[0])
+    fix = (
+        "Call optimizer.step() only after the last backward()."
+        if edit.has(Trait.STEP)
+        else f"Do not modify {names[0]} between forward and backward: edit {copy}, or edit it afterwards."
+    )
+    return Finding(
+        "AG202",
+        "unseen-edit",
+        "error",
+        f"{joined(names)} was modified by `{edit.name}` after the forward; the checkpoint recomputes `{op.name}` in "
+        "backward with the new values, so the gradients are silently wrong",
+        fix,
+        unique(
+            [
+                *facts.chain(edit.site, "modified here"),
+                *facts.chain(op.site, "read again in recomputation"),
+            ]
+        ),
+        tuple(names),
+        (
+            f"The forward ran `{op.name}` inside a checkpoint, which saves its inputs by reference only.",
+            f"`{edit.name}` then modified {joined(names)}.",
+            "Backward ran the same code again and read the modified memory; certain, by the order of the calls.",
+        ),
+        (edit.index,),
+    )

@@ -1,0 +1,115 @@
+"""AG201 where no node of the graph holds the modified tensor: a saved-tensor hook, as checkpointing installs, does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.op import Op, Trait, Write
+from autograd_inspector.rules.catalogue import Facts, joined, unique
+from autograd_inspector.rules.edits.advice import repair
+from autograd_inspector.rules.wording.spelling import assignable
+
+_ERROR = re.compile(
+    r"\[torch\.(?:\w+\.)?\w+ \[(?P<shape>[\d, ]*)\]\].*?is at version (?P<now>\d+); expected version (?P<then>\d+)"
+)
+
+_HISTORY = re.compile(r"which is output \d+ of (?P<node>[A-Za-z_]+?)\d*,")
+
+
+def hidden_saver(facts: Facts, run: Backward) -> Iterator[Finding]:
+    """Find the tensor by what the error says of it: its shape, and the versions that it had and has."""
+    said = _ERROR.search(run.error)
+    if said is None:
+        return
+    shape = tuple(int(size) for size in said["shape"].split(",") if size.strip())
+    now, then = int(said["now"]), int(said["then"])
+    history = _HISTORY.search(run.error)
+    for op, tensor in _candidates(facts, run, shape, then, history["node"] if history is not None else ""):
+        edits = _edits(facts, op, tensor, run, then, now)
+        if edits:
+            yield _finding(facts, run, op, tensor, edits, now, then)
+            return
+
+
+def _candidates(facts: Facts, run: Backward, shape: tuple[int, ...], then: int, history: str) -> list[tuple[Op, int]]:
+    """(op, tensor) that may have saved it: custom Functions, then what read it at that version, then what made it.
+
+    First comes what ops read of which a hook holds a saved tensor, then the tensors whose grad_fn has the name that
+    the error says.
+    """
+    tensors = facts.capture.tensors
+    packing = {node.op for node in run.graph.nodes if any(saved.status == "packed" for saved in node.saved)}
+    read = {tensors[t].storage for op in packing - {-1} for t in facts.capture.ops[op].inputs}
+    found = []
+    for op in facts.capture.ops[: run.end]:
+        met = [
+            *((t, version, False) for t, version in zip(op.inputs, op.versions, strict=False)),
+            *((write.tensor, write.after, False) for write in op.writes),
+            *((t, 0, True) for t in op.outputs if tensors[t].birth == op.index),
+        ]
+        for tensor, version, made in met:
+            if version == then and tensors[tensor].shape == shape:
+                named = _grad_fn(facts, tensor, run.start) == history.lower()
+                inside = op.index in packing or tensors[tensor].storage in read
+                rank = (not op.has(Trait.FUNCTION), not inside, made, op.index not in packing, not named)
+                found.append((rank, (op, tensor)))
+    return [pair for _, pair in sorted(found, key=lambda entry: entry[0])]
+
+
+def _grad_fn(facts: Facts, tensor: int, before: int) -> str:
+    """The name that the tensor's grad_fn most likely has: its last recorded writer's, else its maker's."""
+    record = facts.capture.tensors[tensor]
+    writers = [op for op, _ in facts.writes_to(record.storage, tensor, 0, before) if op.first_seq != op.last_seq]
+    makers = [facts.capture.ops[record.birth]] if record.birth >= 0 and record.requires_grad else []
+    found = writers[-1:] or makers
+    return found[0].name.replace("_", "") if found else ""
+
+
+def _edits(facts: Facts, saver: Op, tensor: int, run: Backward, then: int, now: int) -> list[tuple[Op, Write]]:
+    record = facts.capture.tensors[tensor]
+    writes = [
+        (op, write)
+        for op, write in facts.writes_to(record.storage, tensor, saver.index, run.end)
+        if then < write.after <= now and facts.capture.tensors[write.tensor].counter == record.counter
+    ]
+    return writes if any(write.after == now for _, write in writes) else []
+
+
+def _finding(
+    facts: Facts, run: Backward, saver: Op, tensor: int, edits: list[tuple[Op, Write]], now: int, then: int
+) -> Finding:
+    name = facts.name(tensor)
+    ops = [op for op, _ in edits]
+    packed = any(saved.status == "packed" for node in run.graph.nodes for saved in node.saved)
+    checkpointed = packed and not (saver.has(Trait.FUNCTION) and saver.name != "_NoopSaveInputs.apply")
+    by = "checkpoint(use_reentrant=False), for recomputation," if checkpointed else f"`{saver.name}`"
+    spelled = joined(f"`{op.name}`" for op in ops)
+    copy = f"`{name} = {name}.clone()`" if assignable(name, facts, tensor) else f"`.clone()` {name}"
+    place = facts.capture.place(ops[0].site)
+    return Finding(
+        "AG201",
+        "saved-tensor-modified",
+        "error",
+        f"{name} was saved by {by} at version {then} and then modified in place by {spelled}: it is at version {now}, "
+        f"expected version {then}",
+        f"Work on a copy inside the checkpointed function: {copy} before `{ops[0].name}`."
+        if checkpointed
+        else repair(facts, ops, name),
+        unique(
+            [
+                *(location for op in ops for location in facts.chain(op.site, "modified here")),
+                *facts.chain(saver.site, "made or read before here" if checkpointed else "saved here"),
+                *facts.chain(run.site, "needed here"),
+            ]
+        ),
+        (name, *dict.fromkeys(op.name for op in ops)),
+        (
+            f"{by} kept {name} at version {then}.",
+            *(f"`{op.name}` moved it from version {w.before} to {w.after}." for op, w in edits[:12]),
+            f"Backward found version {now} and expected {then}" + (f" ({place.place})." if place else "."),
+        ),
+        tuple(op.index for op in ops[:64]),
+    )

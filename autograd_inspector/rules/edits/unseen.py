@@ -1,0 +1,146 @@
+"""AG202: a tensor that backward needs was modified and no version counter moved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.model.autograd import Backward, Node, SavedTensor
+from autograd_inspector.model.capture import with_role
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.location import Location
+from autograd_inspector.model.op import Op, Trait, Write
+from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
+from autograd_inspector.rules.edits.advice import needs_because, repair
+from autograd_inspector.rules.edits.arrays import numpy_edits
+from autograd_inspector.rules.edits.assigned_data import effective
+from autograd_inspector.rules.edits.ctx import ctx_edits, on_ctx
+from autograd_inspector.rules.edits.packed import packed_edits
+from autograd_inspector.rules.edits.recompute import recompute_edits
+from autograd_inspector.rules.edits.recompute_twice import edited_twice
+from autograd_inspector.rules.edits.restored import restored
+from autograd_inspector.rules.edits.saving import Saved, counter_of, made_at, place_of, saved_name, saver_name
+from autograd_inspector.rules.edits.slices import inside_slices
+
+
+@rule("AG202", "unseen-edit")
+def unseen_edit(facts: Facts) -> Iterator[Finding]:
+    """A tensor that backward needs was modified and no version counter moved: the gradients are silently wrong.
+
+    Why it matters
+        Writes through `.data`, a NumPy alias, a fused optimizer step or a batch norm's running statistics do not bump
+        the counter that autograd checks, and recomputation under checkpointing reads whatever is there by then.
+        Nothing raises; the gradient belongs to other values than the loss.
+
+    Example
+        ::
+
+            hidden = net(x)
+            loss = hidden.pow(2).mean()
+            hidden.data.div_(2.0)
+            loss.backward()
+
+    Fix
+        ::
+
+            hidden = net(x)
+            loss = hidden.pow(2).mean()
+            halved = hidden / 2.0
+            loss.backward()
+
+    References
+        torch.Tensor.data in "Autograd mechanics"; torch.utils.checkpoint.
+    """
+    seen: set[int] = set()
+    for run in facts.capture.backwards:
+        if run.error or run.api == "alive":
+            continue
+        groups: dict[int, list[tuple[Saved, Op, Write]]] = {}
+        for node in run.graph.nodes:
+            for saved in (*node.saved, *inside_slices(facts, node)):
+                if saved.status == "valid" and not saved.unused and not on_ctx(saved):
+                    for op, write in _unseen_writes(facts, run, node, saved):
+                        groups.setdefault(op.site, []).append(((node, saved), op, write))
+        for site, members in groups.items():
+            if site not in seen:
+                seen.add(site)
+                yield _unseen(facts, run, members)
+        yield from numpy_edits(facts, run, seen)
+        yield from ctx_edits(facts, run, seen)
+    yield from recompute_edits(facts)
+    yield from edited_twice(facts)
+    yield from packed_edits(facts)
+
+
+def _unseen_writes(facts: Facts, run: Backward, node: Node, saved: SavedTensor) -> Iterator[tuple[Op, Write]]:
+    tensors = facts.capture.tensors
+    counter = counter_of(facts, saved)
+    # The op that saved it may have modified it as well: in `x *= x.data` the saved alias changes unseen.
+    start = node.op if node.op >= 0 else made_at(node)
+    writes = list(facts.writes_to(saved.storage, saved.tensor, start, run.start))
+    if restored(facts, writes, start):
+        return
+    for op, write in effective(facts, saved.tensor, writes):
+        target = tensors[write.tensor]
+        apart = target.counter != counter or (write.unseen and op.index != node.op)
+        touches = write.storage != saved.storage or (
+            target.storage != saved.storage
+            or (target.offset < saved.offset + saved.extent and saved.offset < target.offset + target.extent)
+        )
+        if apart and touches and not op.has(Trait.COLLECTIVE):
+            yield op, write
+
+
+def _unseen(facts: Facts, run: Backward, members: list[tuple[Saved, Op, Write]]) -> Finding:
+    (node, saved), op, write = members[0]
+    name = saved_name(facts, node, saved)
+    how = _how(facts, op, write)
+    names = [saved_name(facts, n, s) for (n, s), _, _ in members]
+    alias = facts.flow.birth(write.tensor)
+    aliased = facts.chain(alias.site, "alias made here") if alias is not None and alias.name == "data" else ()
+    saver = facts.chain(facts.capture.ops[node.op].site, "saved here") if node.op >= 0 else ()
+    return Finding(
+        "AG202",
+        "unseen-edit",
+        "error",
+        f"{folded(names)} was saved for backward by {saver_name(facts, node)} and then modified by {how}: no version "
+        "counter moved, so the gradients are silently wrong",
+        repair(facts, [op], name),
+        unique(
+            [
+                *_modifying(facts, op, node),
+                *aliased,
+                *saver,
+                *facts.chain(run.site, "backward used the new values here"),
+            ]
+        ),
+        tuple(dict.fromkeys(names)),
+        (
+            f"{saver_name(facts, node)} saved {name}: {needs_because(saved.name)}.",
+            f"{how} changed its memory afterwards{place_of(facts, op)}; certain, by the order of the calls.",
+        ),
+        (op.index,),
+    )
+
+
+def _modifying(facts: Facts, op: Op, node: Node) -> tuple[Location, ...]:
+    """Where it was modified: when the same line saved it (`self.bn(x)` in a forward), first who called that again."""
+    frames = facts.chain(op.site, "modified here")
+    if node.op >= 0:
+        saved = {(frame.filename, frame.lineno) for frame in facts.chain(facts.capture.ops[node.op].site, "")}
+        again = next((i for i, frame in enumerate(frames) if (frame.filename, frame.lineno) not in saved), 0)
+        if again > 0:
+            shared = [with_role(frame, "called from there") for frame in frames[:again]]
+            return (with_role(frames[again], "modified here"), *shared, *frames[again + 1 :])
+    return frames
+
+
+def _how(facts: Facts, op: Op, write: Write) -> str:
+    if op.has(Trait.STEP):
+        return f"`{op.name}()` (a fused step bumps no version counter)"
+    if op.name in {"batch_norm", "instance_norm", "native_batch_norm"}:
+        return f"`{op.name}` in training mode (it updates running_mean and running_var without a version bump)"
+    if op.name == "set_data":
+        return "an assignment to `.data`"
+    if facts.capture.tensors[write.tensor].counter < -1:
+        return f"`{op.name}` through `.data`"
+    return f"`{op.name}`"

@@ -1,0 +1,174 @@
+"""A `.grad` that the program keeps by reference, and that a later backward then changes under it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+
+from msgspec import Struct
+
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.event import GradRead, Lines
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.rules.catalogue import Facts, folded, unique
+from autograd_inspector.rules.wording.operand_names import told_apart
+
+_ASIDE = Trait.STEP | Trait.BACKWARD | Trait.EXPORT
+_COMPARING = {"equal", "allclose", "isclose", "eq", "is_same_size"}
+"""Ops that ask whether two are the same: a program may well make sure of it."""
+
+
+class Overwritten(Struct, frozen=True):
+    """A gradient that was kept and that a backward changed in place: ``op`` uses what was kept afterwards."""
+
+    read: GradRead
+    run: Backward
+    op: Op
+
+
+def overwritten(facts: Facts) -> Iterator[Finding]:
+    """Gradients kept by reference and used as if they were still those of then."""
+    found: dict[int, list[Overwritten]] = {}
+    for reads in _by_gradient(facts).values():
+        case = _collected(facts, reads) or _against_itself(facts, reads)
+        if case is not None:
+            found.setdefault(case.read.site, []).append(case)
+    for site, cases in found.items():
+        names = list(dict.fromkeys(facts.name(case.read.tensor) for case in cases))
+        read, run, op = cases[0].read, cases[0].run, cases[0].op
+        holder = next(kept.name for kept in facts.capture.gradients_kept if kept.site == read.site)
+        yield Finding(
+            "AG306",
+            "gradient-rewritten",
+            "warning",
+            f"`{holder}` keeps the .grad tensors of {folded(names)} themselves, and a later backward() writes the new "
+            f"gradients into these same tensors: where `{op.name}` reads what was kept, it finds the new ones",
+            "Keep copies: `p.grad.clone()`.",
+            unique(
+                [
+                    *facts.chain(site, "kept without a copy here"),
+                    *facts.chain(run.site, "overwritten by this backward"),
+                    *facts.chain(op.site, "used here as the old gradient"),
+                ]
+            ),
+            (*names, holder),
+        )
+
+
+def _by_gradient(facts: Facts) -> dict[int, list[GradRead]]:
+    """Gradient tensor -> its reads in program order, of those that the source keeps.
+
+    One that the program gave a place in a larger buffer is meant to be the same for good.
+    """
+    capture = facts.capture
+    kept = {k.site for k in capture.gradients_kept}
+    if not kept:
+        return {}
+    given = {w.gradient for w in capture.grad_writes if w.gradient >= 0}
+    storages = {capture.tensors[g].storage: capture.tensors[g].extent for g in given}
+    larger = {t.storage for t in capture.tensors if t.storage in storages and t.extent > storages[t.storage]}
+    given = {g for g in given if capture.tensors[g].storage in larger}
+    found: dict[int, list[GradRead]] = {}
+    for read in capture.grad_reads:
+        if read.gradient >= 0 and read.leaf and read.gradient not in given:
+            found.setdefault(read.gradient, []).append(read)
+    return {g: reads for g, reads in found.items() if any(r.site in kept for r in reads)}
+
+
+def _changes(facts: Facts, read: GradRead) -> list[Backward]:
+    """The backwards that added to a gradient that was there."""
+    return [
+        run
+        for run in facts.capture.backwards
+        if run.api == "backward" and not run.error and read.tensor in run.reached and read.tensor in run.stale
+    ]
+
+
+def _collected(facts: Facts, reads: list[GradRead]) -> Overwritten | None:
+    """The same tensor put into one container again and again, within one run of a loop: all its entries are the last."""
+    capture = facts.capture
+    loops = {k.site: k.growing[0] for k in capture.gradients_kept if k.growing}
+    mine = [r for r in reads if r.site in loops]
+    for before, after in pairwise(mine):
+        between = [run for run in _changes(facts, before) if before.at < run.start and run.end <= after.at]
+        loop = loops[before.site]
+        if before.site != after.site or not between or not _within_one(facts, loop, before, after):
+            continue
+        since = [r for r in reads if r.at >= after.at and r is not after]
+        end = next((r.at for r in since if r.site != after.site), len(capture.ops))
+        last = [r for r in since if r.site == after.site and r.at < end]
+        for op in capture.ops[(last[-1] if last else after).at : end]:
+            if not op.has(_ASIDE) and not op.writes and _reads(facts, op, before.gradient):
+                return Overwritten(before, between[0], op)
+    return None
+
+
+def _within_one(facts: Facts, loop: Lines, before: GradRead, after: GradRead) -> bool:
+    """Whether the program stayed in the loop from one read to the other: it is the same container."""
+    ops = facts.capture.ops[before.at : after.at]
+    return all(_inside(facts, op.site, [loop]) for op in ops if not op.has(Trait.BACKWARD))
+
+
+def _inside(facts: Facts, site: int, lines: Iterable[Lines]) -> bool:
+    frames = facts.capture.site(site)
+    return any(f.filename == part.filename and part.first <= f.lineno <= part.last for part in lines for f in frames)
+
+
+def _reads(facts: Facts, op: Op, gradient: int) -> bool:
+    return any(_same(facts, t, gradient) for t in op.inputs)
+
+
+def _same(facts: Facts, tensor: int, gradient: int) -> bool:
+    """Whether it is that tensor, or a view of all of it."""
+    one, other = facts.capture.tensors[tensor], facts.capture.tensors[gradient]
+    whole = (one.storage, one.offset, one.extent) == (other.storage, other.offset, other.extent)
+    return tensor == gradient or (one.storage >= 0 and whole)
+
+
+def _against_itself(facts: Facts, reads: list[GradRead]) -> Overwritten | None:
+    """One op that is given the old gradient and the new one, both of them the same tensor."""
+    capture, kept = facts.capture, {k.site: k for k in facts.capture.gradients_kept}
+    gradient = reads[0].gradient
+    changes = _changes(facts, reads[0])
+    for index in capture.readers.get(gradient, ()) if changes else ():
+        for op in _near(facts, index):
+            run = next((r for r in reversed(changes) if r.end <= op.index), None)
+            if run is None or op.has(_ASIDE) or op.writes or op.name in _COMPARING or not _paired(facts, op, gradient):
+                continue
+            fresh = {r.site for r in reads if run.end <= r.at <= op.index}
+            for read in reads:
+                if read.at >= run.start or read.site not in kept or not fresh:
+                    continue
+                uses = kept[read.site].renamed if read.site in fresh else kept[read.site].uses
+                if _inside(facts, op.site, uses) and told_apart(facts, op):
+                    return Overwritten(read, run, op)
+    return None
+
+
+def _near(facts: Facts, index: int) -> Iterator[Op]:
+    """The op that reads the gradient, and the one that reads its result in the same expression (``2 * old - new``)."""
+    op = facts.capture.ops[index]
+    yield op
+    for output in op.outputs:
+        for reader in facts.capture.readers.get(output, ())[:2]:
+            if reader > index and _encloses(facts, facts.capture.ops[reader], op):
+                yield facts.capture.ops[reader]
+
+
+def _encloses(facts: Facts, outer: Op, inner: Op) -> bool:
+    """Whether one expression of the program is a part of the other, on one line."""
+    a, b = facts.capture.place(outer.site), facts.capture.place(inner.site)
+    if a is None or b is None or a.column < 0 or b.column < 0 or a.lineno != a.end_lineno:
+        return False
+    return (a.filename, a.lineno) == (b.filename, b.lineno) and a.column <= b.column <= b.end_column <= a.end_column
+
+
+def _paired(facts: Facts, op: Op, gradient: int) -> bool:
+    """Whether two inputs are the gradient, or computed from it element by element in the same expression."""
+    shape, count = facts.capture.tensors[gradient].shape, 0
+    for tensor in op.inputs:
+        made = facts.flow.birth(tensor)
+        from_it = made is not None and _encloses(facts, op, made) and _reads(facts, made, gradient)
+        count += _same(facts, tensor, gradient) or (from_it and facts.capture.tensors[tensor].shape == shape)
+    return count >= 2

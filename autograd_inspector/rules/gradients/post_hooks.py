@@ -1,0 +1,102 @@
+"""Hooks that run after a gradient was accumulated and leave the parameter nothing of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.event import TensorHook
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.rules.catalogue import Facts, folded, unique
+from autograd_inspector.rules.gradients.gradient_memory import gradients_of, writes_into, zeroed_in_place
+from autograd_inspector.rules.gradients.hooks import role_of, short_name, spoiled_elsewhere
+
+_ZEROS = {"zeros", "zeros_like", "new_zeros"}
+_TEXTS = {
+    "dropped": "drops the gradient of {} that backward has just computed: step() finds none",
+    "zeroed": "leaves zeros of the gradient of {} that backward has just computed",
+}
+
+
+def emptied_by_hook(facts: Facts) -> Iterator[Finding]:
+    """In every backward that reached the parameter, and no step inside the hook had used the gradient by then."""
+    capture = facts.capture
+    told: dict[tuple[int, str], list[TensorHook]] = {}
+    for hook in capture.tensor_hooks:
+        runs = [
+            run
+            for run in capture.backwards
+            if run.api == "backward" and not run.error and hook.tensor in run.reached and run.start >= hook.at
+        ]
+        if not hook.post or hook.tensor not in capture.optimized or not runs:
+            continue
+        verdicts = [None if _stepped(facts, hook, run) else _left(facts, hook, run) for run in runs]
+        if verdicts[-1] is not None and None not in verdicts:
+            told.setdefault(verdicts[-1], []).append(hook)
+    for (site, what), hooks in told.items():
+        names = [facts.name(hook.tensor) for hook in hooks]
+        name = short_name(hooks[-1].name)
+        yield Finding(
+            "AG306",
+            "gradient-rewritten",
+            "warning",
+            f"the hook {name} {_TEXTS[what].format(folded(names))}",
+            "Scale or clip the gradient in the hook (`parameter.grad.mul_(...)`), step there with an optimizer of its own "
+            "before it is cleared, or remove the hook.",
+            unique(
+                [
+                    *facts.chain(site, "gradient rewritten here"),
+                    *(place for hook in hooks[:2] for place in facts.chain(hook.site, role_of(hook))),
+                ]
+            ),
+            (*dict.fromkeys(names), name),
+        )
+
+
+def _stepped(facts: Facts, hook: TensorHook, run: Backward) -> bool:
+    return any(
+        run.start <= step.at < run.end and any(p.tensor == hook.tensor and p.gradient >= 0 for p in step.parameters)
+        for step in facts.capture.steps
+    )
+
+
+def _left(facts: Facts, hook: TensorHook, run: Backward) -> tuple[int, str] | None:
+    """(the site that rewrote it, what was left) of the gradient of one backward, None where it is alive."""
+    capture, tensor = facts.capture, hook.tensor
+    given = [w for w in capture.grad_writes if w.tensor == tensor and run.start <= w.at <= run.end]
+    if tensor in run.empty:
+        # What the hook has read it may have carried off.
+        read = any(r.tensor == tensor and r.gradient >= 0 and run.start <= r.at <= run.end for r in capture.grad_reads)
+        return (given[-1].site, "dropped") if given and given[-1].gradient < 0 and not read else None
+    gradients = gradients_of(facts, [tensor])
+    if _carried_off(facts, gradients, run, {w.gradient for w in given}):
+        return None
+    zeroed = zeroed_in_place(facts, gradients, run.start, run.end)
+    if zeroed is not None:
+        return zeroed.site, "zeroed"
+    last = given[-1].gradient if given else -1
+    made = facts.flow.birth(last) if last >= 0 else None
+    if made is not None and made.name in _ZEROS and not any(True for _ in writes_into(facts, last, run.start, run.end)):
+        return given[-1].site, "zeroed"
+    return _seen_zero(facts, hook, run, [w.site for w in given])
+
+
+def _carried_off(facts: Facts, gradients: frozenset[int], run: Backward, given: set[int]) -> bool:
+    """Whether the hook read the gradient for something else than the next ``.grad``: a sum that it keeps elsewhere."""
+    wanted = set(given)
+    for op in reversed(facts.capture.ops[run.start : run.end]):
+        if not wanted.isdisjoint(op.outputs):
+            wanted.update(op.inputs)
+        elif not gradients.isdisjoint(op.inputs) and all(write.tensor not in gradients for write in op.writes):
+            return True
+    return False
+
+
+def _seen_zero(facts: Facts, hook: TensorHook, run: Backward, sites: list[int]) -> tuple[int, str] | None:
+    """Where values were read: zeros, and something wrote to the gradient in the hook. Its last site."""
+    values = [v for v in facts.capture.leaf_values if v.tensor == hook.tensor and v.backward == run.index]
+    if not values or not values[-1].zero or hook.tensor in spoiled_elsewhere(facts):
+        return None
+    for gradient in gradients_of(facts, [hook.tensor]):
+        sites += [op.site for op, _ in writes_into(facts, gradient, run.start, run.end)]
+    return (sites[-1], "zeroed") if sites else None

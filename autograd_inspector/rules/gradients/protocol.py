@@ -1,0 +1,170 @@
+"""AG305: zero_grad, backward, clip and step, in the order that training needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.event import Step
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
+from autograd_inspector.rules.gradients.by_hand import added_up, without_effect
+from autograd_inspector.rules.gradients.clearing import cleared_before, renewed
+from autograd_inspector.rules.gradients.clipping import misplaced_clipping
+from autograd_inspector.rules.gradients.never_called import never_called
+from autograd_inspector.rules.gradients.none_read import too_early_or_late
+from autograd_inspector.rules.gradients.scaled import scaled_gradients
+from autograd_inspector.rules.gradients.wasted import wasted
+
+
+@rule("AG305", "gradient-protocol")
+def gradient_protocol(facts: Facts) -> Iterator[Finding]:
+    """zero_grad, backward, unscale, clip, step: one is missing or out of order.
+
+    Why it matters
+        Gradients cleared before the step are lost, gradients never cleared add up, a step without backward does
+        nothing. None of it raises.
+
+    Example
+        ::
+
+            net(x).pow(2).mean().backward()
+            optimizer.zero_grad()
+            optimizer.step()
+
+    Fix
+        ::
+
+            optimizer.zero_grad()
+            net(x).pow(2).mean().backward()
+            optimizer.step()
+
+    References
+        "Taking an optimization step" in the documentation of torch.optim.
+    """
+    told: set[tuple[str, int]] = set()
+    for number, step in enumerate(facts.capture.steps):
+        for kind, finding in _judged(facts, number, step):
+            if (kind, step.site) not in told:
+                told.add((kind, step.site))
+                yield finding
+    yield from wasted(facts)
+    yield from misplaced_clipping(facts)
+    yield from scaled_gradients(facts)
+    yield from too_early_or_late(facts)
+    yield from without_effect(facts)
+    yield from added_up(facts)
+
+
+def _judged(facts: Facts, number: int, step: Step) -> Iterator[tuple[str, Finding]]:
+    previous = [s.at for s in facts.capture.steps[:number] if s.optimizer == step.optimizer]
+    if (
+        facts.capture.history.folded
+        and not previous
+        and facts.forgotten.keys().isdisjoint(p.tensor for p in step.parameters)
+    ):
+        return  # What came between its last step and this one is folded away.
+    since = previous[-1] if previous else -1
+    runs = [
+        run
+        for run in facts.capture.backwards
+        if run.api == "backward" and not run.error and since < run.start <= step.at
+    ]
+    trainable = {p.tensor for p in step.parameters if facts.requires_grad_at(p.tensor, step.at)}
+    if not trainable:
+        return
+    missing = None if step.error or _closure(facts, step) else never_called(facts, step, since, runs, trainable)
+    if missing is not None:
+        yield "missing", missing
+        return
+    reached = {t for run in runs for t in run.reached if t not in run.empty} & trainable
+    if reached and not step.error and not _closure(facts, step):
+        site = cleared_before(facts, step, reached, runs[-1])
+        if site is not None:
+            yield "cleared", _cleared(facts, step, site, runs[-1])
+            return
+    if all(p.gradient < 0 for p in step.parameters) and not step.error and not _closure(facts, step):
+        return
+    first = {t: run for run in reversed(runs) for t in run.reached if t in reached}
+    for run in runs:
+        stale = [t for t in run.stale if first.get(t) is run]
+        # Another loss may run through a critic in between: what it leaves there is cleared with the rest, later.
+        last = next((r for r in reversed(runs) if not set(stale).isdisjoint(r.reached)), run)
+        if stale and not renewed(facts, stale, since, last):
+            yield "stale", _accumulated(facts, step, stale, run, first=not previous)
+            return
+
+
+def _closure(facts: Facts, step: Step) -> bool:
+    """Whether the step ran the program's closure: its gradients were not there yet when it began."""
+    return any(p.gradient < 0 and p.version_after > p.version_before for p in step.parameters) or any(
+        run.start <= step.at and run.site >= 0 and step.site == run.site for run in facts.capture.backwards
+    )
+
+
+def _cleared(facts: Facts, step: Step, site: int, run: Backward) -> Finding:
+    names = [facts.name(p.tensor) for p in step.parameters]
+    late = _comes_later(facts, run.site, step.site)
+    text = (
+        "step() comes before backward() in the loop, and the gradients of the round before are cleared by then"
+        if late
+        else "zero_grad() runs after backward() and before step(): the gradients are cleared before they are used"
+    )
+    clearing = facts.chain(site, "gradients cleared here")
+    stepping = facts.chain(step.site, "step() finds none here")
+    return Finding(
+        "AG305",
+        "gradient-protocol",
+        "warning",
+        f"{text}, so step() moves none of {folded(names)}",
+        "Call zero_grad() before backward(), or after step(): zero_grad, backward, step.",
+        unique(
+            [
+                *(stepping if late else clearing),
+                *(clearing if late else ()),
+                *facts.chain(run.site, "gradients computed here"),
+                *stepping,
+            ]
+        ),
+        tuple(dict.fromkeys(names)),
+        ops=(step.op,),
+    )
+
+
+def _comes_later(facts: Facts, one: int, other: int) -> bool:
+    """Whether one line stands below another in the same function."""
+    a, b = facts.capture.place(one), facts.capture.place(other)
+    return (
+        a is not None and b is not None and (a.filename, a.function) == (b.filename, b.function) and a.lineno > b.lineno
+    )
+
+
+def _accumulated(facts: Facts, step: Step, stale: list[int], run: Backward, *, first: bool) -> Finding:
+    names = [facts.name(t) for t in stale]
+    why = (
+        "already had a .grad when the capture began, and nothing cleared it: the first step uses the sum of old and new "
+        "gradients"
+        if first
+        else "still had the .grad of the step before, and nothing cleared it: gradients add up from step to step"
+    )
+    return Finding(
+        "AG305",
+        "gradient-protocol",
+        "warning",
+        f"{folded(names)} {why}",
+        _clearing_fix(facts, step, run),
+        unique(
+            [*facts.chain(run.site, "added to old gradients here"), *facts.chain(step.site, "step() uses the sum here")]
+        ),
+        tuple(dict.fromkeys(names)),
+        ops=(step.op,),
+    )
+
+
+def _clearing_fix(facts: Facts, step: Step, run: Backward) -> str:
+    """Where several backwards serve one step, clearing before each of them would leave the step the last one only."""
+    runs = sum(r.site == run.site and not r.error for r in facts.capture.backwards)
+    steps = sum(s.optimizer == step.optimizer for s in facts.capture.steps)
+    if steps < runs:
+        return "Call optimizer.zero_grad() once for each step(), right after it."
+    return "Call optimizer.zero_grad() before backward()."

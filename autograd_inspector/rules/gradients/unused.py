@@ -1,0 +1,118 @@
+"""AG301: a parameter meant to learn that no backward reached, though nothing cuts its gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.location import Location
+from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
+from autograd_inspector.rules.gradients.none_read import never_there
+from autograd_inspector.rules.gradients.unrecorded import readings, unrecorded
+from autograd_inspector.rules.optimizers.origins import forwards_without, made_here
+
+_USE = "Use what should learn in the forward (recompute cached features with grad), or leave it out of the optimizer."
+_ADD = "Add what is computed from it to the loss that backward() is called on, or leave it out of the optimizer."
+_FROZEN = (
+    "in forwards while requires_grad was False, and set to require grad too late for them",
+    "Call requires_grad_(True) before the forward, or leave it out of the optimizer.",
+)
+_UNRECORDED = (
+    "in forwards of which autograd recorded nothing (no_grad, or a checkpoint that was given nothing to backpropagate)",
+    "Call it where grad mode is on and add the result to the loss, or leave it out of the optimizer.",
+)
+
+
+@rule("AG301", "no-gradient")
+def no_gradient(facts: Facts) -> Iterator[Finding]:
+    """A parameter meant to learn was not reached by backward: never used, or used for something that is not the loss.
+
+    Why it matters
+        Its `.grad` stays None and the optimizer skips it without a word. Data-parallel training raises for it.
+
+    Example
+        ::
+
+            optimizer = torch.optim.SGD([*encoder.parameters(), *head.parameters()], lr=0.1)
+            head(features).pow(2).mean().backward()
+            optimizer.step()
+
+    Fix
+        ::
+
+            optimizer = torch.optim.SGD([*encoder.parameters(), *head.parameters()], lr=0.1)
+            head(encoder(x)).pow(2).mean().backward()
+            optimizer.step()
+
+    References
+        torch.nn.parallel.DistributedDataParallel (find_unused_parameters); torch.optim.Optimizer.zero_grad.
+    """
+    yield from never_there(facts)
+    runs = [run for run in facts.capture.backwards if run.api == "backward" and not run.error]
+    if not runs or not facts.capture.steps:
+        return
+    explained = {tensor for cut in facts.severed for tensor in cut.parameters} | facts.forgotten.keys()
+    left = sorted(facts.starved - explained - facts.emptied)
+    aside = {t: ops for t in left if (ops := unrecorded(facts, t))}
+    used = [t for t in left if facts.used(t) and t not in aside]
+    never = [t for t in left if t not in used and t not in aside]
+    frozen = [t for t, ops in aside.items() if not any(facts.requires_grad_at(t, op.index) for op in ops)]
+    for mine, (how, fix) in ((frozen, _FROZEN), ([t for t in aside if t not in frozen], _UNRECORDED)):
+        if mine:
+            were = "were" if len(mine) > 1 else "was"
+            yield _finding(facts, mine, f"{were} used {how}", (), readings(facts, mine), fix=fix)
+    if never:
+        many = len(never) > 1
+        extra = (*made_here(facts, never), *forwards_without(facts, never), *_entrances(facts))
+        yield _finding(facts, never, f"never take{'' if many else 's'} part in a forward of the capture", extra)
+    if used:
+        they = ("are", "them") if len(used) > 1 else ("is", "it")
+        why = f"{they[0]} used, but nothing computed from {they[1]} reaches the loss"
+        yield _finding(facts, used, why, (), _uses(facts, used))
+
+
+def _finding(
+    facts: Facts,
+    tensors: list[int],
+    why: str,
+    extra: tuple[Location, ...],
+    uses: tuple[Location, ...] = (),
+    *,
+    fix: str = "",
+) -> Finding:
+    names = [facts.name(t) for t in tensors]
+    many = len(tensors) > 1
+    holders = [o for o in facts.capture.placement.optimizers if set(tensors) & {t for g in o.parameters for t in g}]
+    made = tuple(place for o in holders for place in facts.chain(o.site, "given to the optimizer here"))
+    runs = [run for run in facts.capture.backwards if run.api == "backward"]
+    return Finding(
+        "AG301",
+        "no-gradient",
+        "warning",
+        f"{folded(names)} {'are' if many else 'is'} in an optimizer but got no gradient: {'they' if many else 'it'} {why}",
+        fix or (_ADD if uses else _USE),
+        unique([*uses, *made, *extra, *facts.chain(runs[-1].site, "backward called here")]),
+        tuple(dict.fromkeys(names)),
+    )
+
+
+def _entrances(facts: Facts) -> tuple[Location, ...]:
+    """Where tensors without history enter the computation of the loss."""
+    run = next(run for run in reversed(facts.capture.backwards) if run.api == "backward")
+    found: list[Location] = []
+    for op, _ in facts.flow.upstream([(root, run.start) for root in run.roots], lambda o, t: True):
+        for tensor in op.inputs:
+            record = facts.capture.tensors[tensor]
+            if (
+                record.kind == "input"
+                and record.birth < 0
+                and not record.requires_grad
+                and record.dtype.startswith("fl")
+            ):
+                found += facts.chain(op.site, "the loss is computed from this")
+    return unique(found)[:4]
+
+
+def _uses(facts: Facts, tensors: list[int]) -> tuple[Location, ...]:
+    op = next((o for o in facts.capture.ops if o.last_seq > o.first_seq and set(tensors) & set(o.inputs)), None)
+    return facts.chain(op.site, "used here") if op is not None else ()

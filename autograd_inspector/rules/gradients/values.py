@@ -1,0 +1,189 @@
+"""AG304: the first NaN or Inf (only where values were opted in)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.model.autograd import Backward, Node
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.location import Location
+from autograd_inspector.model.op import Op
+from autograd_inspector.model.values import ValueFault
+from autograd_inspector.rules.catalogue import Facts, folded, joined, rule, unique
+from autograd_inspector.rules.gradients.value_cures import all_ignored, cure, overflow_cure
+
+
+@rule("AG304", "nan-or-inf")
+def nan_or_inf(facts: Facts) -> Iterator[Finding]:
+    """The first op that made NaN or Inf out of finite values, in the forward or in backward. Needs `values=True`.
+
+    Why it matters
+        By the time the loss is NaN every weight is. In backward, `0 * inf` makes NaN where the forward was fine:
+        `sqrt` at 0, a division in the branch that `torch.where` does not take.
+
+    Example
+        ::
+
+            distance = (net(x) - net(y)).pow(2).sum(1).sqrt()
+            distance.sum().backward()
+
+    Fix
+        ::
+
+            distance = torch.linalg.vector_norm(net(x) - net(y), dim=1)
+            distance.sum().backward()
+
+    References
+        torch.autograd.detect_anomaly; torch.where ("double where" against NaN gradients).
+    """
+    capture = facts.capture
+    spoiled = {v.backward for v in capture.leaf_values if v.nonfinite}
+    for run in capture.backwards:
+        bad_roots = [r for r in run.roots if _holds_bad(facts, r)]
+        if run.index not in spoiled and not bad_roots:
+            continue
+        forward = _forward_fault(facts, run) if bad_roots else None
+        if forward is not None:
+            yield _produced(facts, forward, run)
+            return
+        nodes = [f.node for f in capture.gradient_faults if f.backward == run.index and f.kind == "nonfinite"]
+        if nodes:
+            yield _in_backward(facts, run, run.graph.nodes[nodes[0]])
+            return
+    yield from _swallowed(facts)
+
+
+def _swallowed(facts: Facts) -> Iterator[Finding]:
+    """An Inf that a later op made finite again (``x / inf``), where parameters above it get nothing but zeros."""
+    capture = facts.capture
+    moving = {v.tensor for v in capture.leaf_values if not v.zero}
+    for run in capture.backwards:
+        still = {v.tensor for v in capture.leaf_values if v.backward == run.index} - moving
+        still &= capture.optimized or still
+        fault = _forward_fault(facts, run) if still else None
+        if fault is None or fault.op < 0 or _meant(facts, fault) or not all(r.finite for r in fault.inputs):
+            continue
+        starts = [(r.tensor, fault.op + 1) for r in fault.outputs]
+        above = {t for op, _ in facts.flow.upstream(starts, lambda o, t: True) for t in op.inputs}
+        if still & above:
+            yield _produced(facts, fault, run, tuple(facts.name(t) for t in sorted(still & above)))
+            return
+
+
+def _holds_bad(facts: Facts, tensor: int) -> bool:
+    """Whether a root was seen to be not finite: some op made it so, or passed it on."""
+    return tensor in facts.capture.bad_tensors
+
+
+_MEANT = {
+    "masked_fill", "masked_fill_", "full", "full_like", "new_full", "fill_", "tensor", "where", "__setitem__", "triu",
+    "zero_", "scalar_tensor",
+}  # fmt: skip
+"""Ops that put an infinity where the program says so."""
+_UNSET = ("empty", "new_empty", "resize_")
+"""Ops whose result holds whatever the memory held before."""
+
+
+def _forward_fault(facts: Facts, run: Backward) -> ValueFault | None:
+    """The first producer upstream of the loss; an infinity that was meant (a mask) only where there is no other."""
+    above = {op.index for op, _ in facts.flow.upstream([(r, run.start) for r in run.roots], lambda o, t: True)}
+    capture = facts.capture
+    found = [f for f in capture.value_faults if (f.op if f.op >= 0 else f.met_by) in above]
+    found = [f for f in found if f.op < 0 or not capture.ops[f.op].name.startswith(_UNSET)]
+    unmeant = [f for f in found if any(r.nan for r in f.outputs) or not _meant(facts, f)]
+    return next(iter(unmeant or found), None)
+
+
+def _meant(facts: Facts, fault: ValueFault) -> bool:
+    return fault.op < 0 or facts.capture.ops[fault.op].name in _MEANT
+
+
+def _produced(facts: Facts, fault: ValueFault, run: Backward, dead: tuple[str, ...] = ()) -> Finding:
+    what = "NaN" if any(r.nan for r in fault.outputs) else "Inf"
+    names = joined(facts.name(r.tensor) for r in fault.outputs)
+    ends = facts.chain(run.site, "backward called here")
+    if fault.op < 0:
+        met = facts.capture.ops[fault.met_by]
+        return Finding(
+            "AG304",
+            "nan-or-inf",
+            "error",
+            f"{names} already holds {what} when `{met.name}` first reads it: the data, not an op of the capture, is the "
+            f"origin ({fault.outputs[0]})",
+            "Check the data: `torch.isfinite(batch).all()`.",
+            unique([*facts.chain(met.site, f"{what} enters here"), *ends]),
+            (names,),
+            ops=(met.index,),
+        )
+    op = facts.capture.ops[fault.op]
+    into = f"in {names}" if "[" not in names else f"in its result ({names})"
+    sound = all(r.finite for r in fault.inputs)
+    grown = _grown(facts, fault, op) if sound else ()
+    target = all_ignored(facts, fault, op)
+    given = [f"{facts.name(r.tensor)}: {r}" for r in fault.inputs]
+    why, fix = "", overflow_cure(facts, op) if sound and what == "Inf" else cure(op)
+    if grown:
+        why = ": the values have grown from step to step"
+        fix = "Lower the learning rate, or clip the gradients: torch.nn.utils.clip_grad_norm_."
+    elif target:
+        why = f": every target is {target}, which is ignored, and the mean is taken over nothing"
+        fix = (
+            f"Leave out a batch without any target (`(labels != {target}).any()`), and see that truncation keeps some; or "
+            "divide reduction='sum' by the number of targets, at least 1."
+        )
+    if dead:
+        why = (
+            f"; the loss is finite again, but nothing comes back through {what}: {folded(dead)} "
+            f"{'never move' if len(dead) > 1 else 'never moves'}"
+        )
+    return Finding(
+        "AG304",
+        "nan-or-inf",
+        "error",
+        f"`{op.name}` makes the first {what}, {into}, out of {'finite' if sound else 'infinite'} values{why}",
+        fix,
+        unique([*facts.chain(op.site, f"first {what} here"), *grown, *ends]),
+        tuple(dict.fromkeys([*dead, names, op.name])),
+        tuple(f"It was given {text}." for text in dict.fromkeys(given)),
+        (op.index,),
+    )
+
+
+_HUGE = 1e8
+
+
+def _grown(facts: Facts, fault: ValueFault, op: Op) -> tuple[Location, ...]:
+    """Where the optimizer was made whose steps led to values of this size."""
+    steps = [s for s in facts.capture.steps if s.at < op.index]
+    if len(steps) < 2 or not any(max(abs(r.low), abs(r.high)) > _HUGE for r in fault.inputs):
+        return ()
+    optimizer = facts.capture.placement.optimizers[steps[-1].optimizer]
+    return (
+        *facts.chain(optimizer.site, "the steps of this optimizer led here"),
+        *facts.chain(steps[-1].site, "last step before it"),
+    )
+
+
+def _in_backward(facts: Facts, run: Backward, node: Node) -> Finding:
+    op = facts.capture.ops[node.op] if node.op >= 0 else None
+    short = node.name.rsplit("::", 1)[-1]
+    behind = sorted(facts.leaves_below(run, node))
+    names = [facts.name(t) for t in behind]
+    name = f"`{op.name}`" if op is not None else short
+    made = [facts.name(t) for t in op.outputs] if op is not None else []
+    return Finding(
+        "AG304",
+        "nan-or-inf",
+        "error",
+        f"the loss is finite, but {short} makes the first NaN or Inf of the backward pass: the derivative of {name} is not "
+        f"finite there, and {folded(names)} {'get' if len(names) > 1 else 'gets'} it",
+        cure(op),
+        unique(
+            [
+                *(facts.chain(op.site, "derivative is not finite here") if op is not None else ()),
+                *facts.chain(run.site, "backward called here"),
+            ]
+        ),
+        tuple(dict.fromkeys([*made, *names])),
+        ops=(op.index,) if op is not None else (),
+    )

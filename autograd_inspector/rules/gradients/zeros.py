@@ -1,0 +1,147 @@
+"""AG303: gradients that are exactly zero (seen where values were opted in, or certain from the op alone)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.location import Location
+from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.values import SATURATING, Range
+from autograd_inspector.rules.catalogue import Facts, folded, joined, rule, unique
+from autograd_inspector.rules.cuts.flat import ROUNDS, flattened
+from autograd_inspector.rules.gradients.zero_reasons import reason
+
+
+@rule("AG303", "zero-gradient")
+def zero_gradient(facts: Facts) -> Iterator[Finding]:
+    """The gradient is exactly zero: a dead ReLU, a saturated clamp (seen with `values=True`), sign or round.
+
+    Why it matters
+        The parameter has a gradient, the optimizer steps it, and it never moves.
+
+    Example
+        ::
+
+            hidden = torch.round(encoder(x))
+            head(hidden).pow(2).mean().backward()
+
+    Fix
+        ::
+
+            soft = encoder(x)
+            hidden = soft + (torch.round(soft) - soft).detach()
+            head(hidden).pow(2).mean().backward()
+
+    References
+        "Gradients for non-differentiable functions" in the autograd notes of the PyTorch documentation.
+    """
+    capture = facts.capture
+    always: dict[int, bool] = {}
+    for value in capture.leaf_values:
+        always[value.tensor] = always.get(value.tensor, True) and value.zero
+    dead = {t for t, zero in always.items() if zero and (not capture.optimized or t in capture.optimized)}
+    alive = {t for t, zero in always.items() if not zero}
+    spoiled = {v.backward for v in capture.leaf_values if v.nonfinite}
+    spoiled |= {run.index for run in capture.backwards if capture.bad_tensors.intersection(run.roots)}
+    told: dict[int, set[int]] = {}
+    ranges: dict[int, Range] = {}
+    for fault in capture.gradient_faults:
+        run = capture.backwards[fault.backward]
+        node = run.graph.nodes[fault.node]
+        op = capture.ops[node.op] if node.op >= 0 else None
+        if fault.kind != "zero" or op is None or run.index in spoiled or op.name.startswith(MODULE_HOOK):
+            continue
+        behind = facts.leaves_below(run, node) & dead
+        if behind and not _by_design(facts, op, alive):
+            told.setdefault(op.index, set()).update(behind)
+            ranges.update((values.tensor, values) for values in fault.ranges)
+    places: dict[int, tuple[Op, set[int]]] = {}
+    for index, leaves in told.items():
+        op = capture.ops[index]
+        known = places.setdefault(op.site, (op, set()))
+        known[1].update(leaves)
+        if op.name in SATURATING:  # What it feeds gets no gradient either, for its input is zero: a consequence.
+            places[op.site] = (op, known[1])
+    for op, parameters in flattened(facts, ROUNDS):  # These are zero by definition: no value needs to be read.
+        places.setdefault(op.site, (op, set(parameters)))
+    for op, leaves in places.values():
+        yield _zero(facts, op, sorted(leaves), ranges)
+
+
+MODULE_HOOK = "BackwardHookFunction"
+"""The Function with which torch calls the backward hooks of a module."""
+
+
+def _by_design(facts: Facts, op: Op, alive: set[int]) -> bool:
+    """Whether the zero is one that the next step, or the program on purpose, makes up for.
+
+    A factor that is zero now and has a gradient of its own (LoRA's B) moves with the first step. A term multiplied by
+    the number 0 is left out of a loss that others make up.
+    """
+    tensors = facts.capture.tensors
+    if any(t in alive and tensors[t].kind == "parameter" for t in _factors(op)):
+        return True
+    return op.name in {"mul", "__rmul__"} and len(op.inputs) == 1 and bool(alive)
+
+
+def _factors(op: Op) -> tuple[int, ...]:
+    """The inputs that the gradient of another input is multiplied by: a bias is none."""
+    if op.name in {"addmm", "baddbmm", "addmv"}:
+        return op.inputs[1:]
+    return op.inputs[:2] if op.name in _WITH_BIAS else op.inputs
+
+
+_WITH_BIAS = {"linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "bilinear", "add", "sub"}
+
+
+def _zero(facts: Facts, op: Op, leaves: list[int], ranges: dict[int, Range]) -> Finding:
+    names = [facts.name(t) for t in leaves]
+    call = facts.capture.calls[op.call] if op.call >= 0 else None
+    of = f" of '{call.path}' (nn.{call.type})" if call is not None and call.path else ""
+    here = facts.chain(op.site, "gradient becomes zero here")
+    given = _set_by_hand(facts, op)
+    why, fix, made = reason(facts, op, ranges)
+    return Finding(
+        "AG303",
+        "zero-gradient",
+        "warning",
+        f"`{op.name}`{of} passes back a gradient that is exactly zero{f', for {why}' if why else ''}: {folded(names)} "
+        f"{'never move' if len(names) > 1 else 'never moves'}",
+        fix,
+        unique([*given, *here, *made] if op.name in SATURATING or _own_weights(facts, op) else [*here, *made, *given]),
+        tuple(dict.fromkeys([*names, *([call.path, call.type] if call is not None and call.path else [])])),
+        ops=(op.index,),
+    )
+
+
+def _own_weights(facts: Facts, op: Op) -> bool:
+    return any(facts.capture.tensors[t].kind == "parameter" for t in _factors(op))
+
+
+def _set_by_hand(facts: Facts, op: Op) -> tuple[Location, ...]:
+    """Where the program itself wrote the parameters of this op, or of the one that feeds it, after they were made."""
+    capture = facts.capture
+    fed = [t for t in op.inputs if capture.tensors[t].kind != "parameter"]
+    feeders = [capture.ops[i] for t in fed for i in facts.flow.producers(t, op.index)]
+    parameters = dict.fromkeys(
+        t
+        for read in [_factors(op), *(feeder.inputs for feeder in feeders)]
+        for t in read
+        if capture.tensors[t].kind == "parameter"
+    )
+    made = {c.site for c in capture.changes if c.kind == "registered"}
+    lines = {(p.filename, p.lineno) for p in map(capture.place, made) if p is not None}
+    last: list[Op] = []
+    for tensor in parameters:
+        storage = capture.tensors[tensor].storage
+        writes = [w for w, _ in facts.writes_to(storage, tensor, 0, op.index) if not w.has(Trait.STEP)]
+        places = [(w, capture.place(w.site)) for w in writes[-1:]]
+        last += [w for w, p in places if p is not None and (p.filename, p.lineno) not in lines]
+    return tuple(
+        place
+        for write in sorted(last, key=lambda w: -w.index)
+        for place in facts.chain(
+            write.site, f"{joined(map(facts.name, (w.tensor for w in write.writes)))} was set here"
+        )
+    )

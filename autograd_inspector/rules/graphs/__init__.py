@@ -1,0 +1,1 @@
+"""AG501 to AG503: graphs that are freed, kept or sent away."""

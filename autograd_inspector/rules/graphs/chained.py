@@ -1,0 +1,159 @@
+"""AG502: a value that each step computes from the one before, with all the graphs behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.rules.catalogue import Facts, joined, line_of
+from autograd_inspector.rules.wording.spelling import assignable
+
+_LINKS = 2
+"""So many links of a chain in folded steps show that it goes on from step to step."""
+
+
+class Link(Struct, frozen=True):
+    """``op`` computed with ``tensor``, which the same line had computed before the latest of ``window`` backwards."""
+
+    op: Op
+    tensor: int
+    window: int
+
+
+def chains(facts: Facts) -> Iterator[Finding]:
+    """A line that, step after step, computes with what it (or its neighbour) computed in the step before."""
+    found: dict[tuple[str, int], dict[str, list[Link]]] = {}
+    for line, link in _links(facts):
+        found.setdefault(line, {}).setdefault(_layer(facts, link.op), []).append(link)
+    for line, layers in found.items():
+        # Each layer that runs the line has a value of its own.
+        lasting = {layer: links for layer, links in layers.items() if _lasts(facts, links)}
+        links = [link for members in lasting.values() for link in members]
+        if links and not _consumed(facts, [link for members in layers.values() for link in members]):
+            yield _finding(facts, line, lasting)
+
+
+def _links(facts: Facts) -> Iterator[tuple[tuple[str, int], Link]]:
+    capture = facts.capture
+    runs = _windows(facts)
+    for op in capture.ops:
+        if op.has(Trait.BACKWARD | Trait.STEP | Trait.CUT) or not any(r.end <= op.index for r in runs):
+            continue
+        window = sum(r.end <= op.index for r in runs)
+        for tensor in op.inputs:
+            record = capture.tensors[tensor]
+            made = capture.ops[record.birth] if record.birth >= 0 else None
+            if made is None or record.leaf or not record.requires_grad or not op.outputs:
+                continue
+            line = line_of(facts, op.site)
+            if (
+                line is not None
+                and line_of(facts, made.site) == line
+                and sum(r.end <= made.index for r in runs) < window
+            ):
+                yield line, Link(op, tensor, window)
+
+
+def _windows(facts: Facts) -> list[Backward]:
+    return [
+        r
+        for r in facts.capture.backwards
+        if r.api == "backward" and not r.error and not r.retain_graph and r.nested_in < 0
+    ]
+
+
+def _layer(facts: Facts, op: Op) -> str:
+    return facts.capture.calls[op.call].path if op.call >= 0 else ""
+
+
+def _lasts(facts: Facts, links: list[Link]) -> bool:
+    return len(links) >= _LINKS or _goes_back(facts, links[0].tensor)
+
+
+def _goes_back(facts: Facts, tensor: int) -> bool:
+    """Whether the chain began in steps that are folded away: of its links there the last few are kept."""
+    links, line = 0, _made_at(facts, tensor)
+    while facts.capture.history.folded and links < _LINKS and line is not None:
+        made = facts.capture.ops[facts.capture.tensors[tensor].birth]
+        before = [t for t in made.inputs if facts.capture.tensors[t].requires_grad and _made_at(facts, t) == line]
+        if not before:
+            break
+        links, tensor = links + 1, before[0]
+    return links == _LINKS
+
+
+def _made_at(facts: Facts, tensor: int) -> tuple[str, int] | None:
+    birth = facts.capture.tensors[tensor].birth
+    return line_of(facts, facts.capture.ops[birth].site) if birth >= 0 else None
+
+
+def _consumed(facts: Facts, links: list[Link]) -> bool:
+    """Whether a later backward runs through the chain: then it is computation, not a leak."""
+    indices = {link.op.index for link in links}
+    first = min(indices)
+    for run in facts.capture.backwards:
+        if run.start > first:
+            starts = [(root, run.start) for root in run.roots]
+            if any(op.index in indices for op, _ in facts.flow.upstream(starts, lambda o, t: o.index > first)):
+                return True
+    return False
+
+
+def _finding(facts: Facts, line: tuple[str, int], layers: dict[str, list[Link]]) -> Finding:
+    longest = max(layers.values(), key=len)
+    last = max((link for links in layers.values() for link in links), key=lambda link: link.op.index)
+    folded = any(_goes_back(facts, links[0].tensor) for links in layers.values())
+    steps = "more and more steps" if folded else f"{len({link.window for link in longest}) + 1} steps"
+    place = facts.capture.place(last.op.site)
+    target = place.target if place is not None else ""
+    name = target or facts.name(last.tensor)
+    inside = joined((f"'{layer}'" for layer in layers if layer), 3)
+    whole = f"{name} of {inside}" if inside and name.startswith("self.") else name
+    return Finding(
+        "AG502",
+        "graph-leak",
+        "warning",
+        f"`{last.op.name}` adds each step's graph to that of {whole}: the graphs of {steps} are chained and stay in memory",
+        _fix(facts, line, last, name),
+        facts.chain(last.op.site, "graph kept here"),
+        (name,),
+        ops=tuple(link.op.index for link in longest[:16]),
+    )
+
+
+def _fix(facts: Facts, line: tuple[str, int], last: Link, name: str) -> str:
+    """Take the history off what is added, by its variables where these are known, else off the sum itself."""
+    added = list(_added(facts, line, last))
+    tensors = facts.capture.tensors
+    known = [tensors[t].variable for t in added if assignable(tensors[t].variable, facts, t)]
+    cut = f"write `{name} = {name}.detach()` after this line" if assignable(name, facts, last.tensor) else ""
+    if added and len(known) == len(added):
+        if all(tensors[t].shape == () for t in added):
+            numbers, copies = _listed(known, "item"), _listed(known, "detach")
+            return f"Add a number, not a tensor with its graph: {numbers} (or {copies}) into {name}."
+        return f"Add what has no history into {name}: read {_listed(known, 'detach')} on this line."
+    if all(tensors[t].shape == () for t in last.op.outputs):
+        return f"Add a number, not a tensor with its graph, into {name}: `.item()` or `.detach()` of what is added."
+    return f"Add what has no history into {name}: `.detach()` what is added" + (f", or {cut}." if cut else ".")
+
+
+def _listed(names: Iterable[str], method: str) -> str:
+    return " and ".join(f"`{name}.{method}()`" for name in dict.fromkeys(names))
+
+
+def _added(facts: Facts, line: tuple[str, int], last: Link) -> Iterator[int]:
+    """What the line reads, the last time, with a history that it did not make itself."""
+    runs = _windows(facts)
+    start = max((r.end for r in runs if r.end <= last.op.index), default=0)
+    seen: set[int] = set()
+    for op in facts.capture.ops[start:]:
+        if line_of(facts, op.site) == line and _layer(facts, op) == _layer(facts, last.op):
+            for tensor in op.inputs:
+                record = facts.capture.tensors[tensor]
+                if record.requires_grad and _made_at(facts, tensor) != line and tensor not in seen:
+                    seen.add(tensor)
+                    yield tensor

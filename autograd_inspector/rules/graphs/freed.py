@@ -1,0 +1,114 @@
+"""AG501: backward through a graph that is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.op import Op
+from autograd_inspector.rules.catalogue import Facts, rule, unique
+from autograd_inspector.rules.edits.saving import VIEWS
+from autograd_inspector.rules.graphs.carried import carried_name, carry_fix
+from autograd_inspector.rules.graphs.older import older_graph
+from autograd_inspector.rules.graphs.shared_graph import backwards, part_of_one_round, shared, stepped_between
+
+FREED = "backward through the graph a second time"
+
+
+@rule("AG501", "graph-freed")
+def graph_freed(facts: Facts) -> Iterator[Finding]:
+    """Backward through a graph that an earlier backward has freed: which tensor carried it over.
+
+    Why it matters
+        Backward frees the saved tensors of the graph it ran through. A hidden state, a cached feature or a loss that
+        is carried into the next iteration takes the freed graph along.
+
+    Example
+        ::
+
+            features = encoder(x)
+            for _ in range(2):
+                head(features.tanh()).pow(2).mean().backward()
+
+    Fix
+        ::
+
+            for _ in range(2):
+                features = encoder(x)
+                head(features.tanh()).pow(2).mean().backward()
+
+    References
+        torch.Tensor.backward (retain_graph); "truncated backpropagation through time" for hidden states.
+    """
+    for run in facts.capture.backwards:
+        if FREED in run.error:
+            earlier = [r for r in facts.capture.backwards[: run.index] if not r.error and r.nested_in < 0]
+            older = older_graph(facts, run, earlier)
+            if older is not None:
+                yield older
+            elif earlier:
+                yield _freed(facts, run, earlier)
+
+
+def _freed(facts: Facts, run: Backward, earlier: list[Backward]) -> Finding:
+    carried = _carried(facts, run, earlier[-1])
+    if carried is None:
+        return shared(facts, run, earlier)
+    reader, tensor, freed_by = carried
+    made = facts.flow.birth(tensor)
+    whole = part_of_one_round(facts, run, earlier, made)
+    if whole is not None:
+        return whole
+    name = carried_name(facts, reader, tensor)
+    unstepped = not stepped_between(facts, freed_by, run)
+    return Finding(
+        "AG501",
+        "graph-freed",
+        "error",
+        f"{name} carries into `{reader.name}` a graph that an earlier backward has already freed: backward runs through "
+        "it a second time",
+        carry_fix(facts, (reader, tensor, freed_by), run, unstepped=unstepped),
+        unique(
+            [
+                # What asks for a gradient and then goes on with the graph has to keep it.
+                *(facts.chain(freed_by.site, "graph freed here") if freed_by.api == "grad" and unstepped else ()),
+                *(facts.chain(made.site, "carried over from here") if made is not None else ()),
+                *(place for op in _viewed(facts, made) for place in facts.chain(op.site, "computed here")),
+                *facts.chain(reader.site, "used again here"),
+                *backwards(facts, freed_by, run),
+            ]
+        ),
+        (name,),
+        ops=(reader.index,),
+    )
+
+
+def _viewed(facts: Facts, made: Op | None) -> list[Op]:
+    """Where the carried tensor is a part of something (`h = context[0]`), the op that computed the whole."""
+    base = made
+    while base is not None and base.name in VIEWS and base.inputs:
+        base = facts.flow.birth(base.inputs[0])
+    return [] if base is None or base is made else [base]
+
+
+def _freer(facts: Facts, made: Op, run: Backward) -> Backward | None:
+    """The backward that ran through what the op made, and kept nothing of it."""
+    later = [r for r in facts.capture.backwards[: run.index] if r.end > made.index and not r.error]
+    through = [r for r in later if not r.retain_graph and any(node.op == made.index for node in r.graph.nodes)]
+    return next(iter([*through, *later]), None)
+
+
+def _carried(facts: Facts, run: Backward, last: Backward) -> tuple[Op, int, Backward] | None:
+    """(the op that read it, the tensor, the backward that freed it): graph from before an earlier backward."""
+    capture = facts.capture
+    starts = [(root, run.start) for root in run.roots]
+    for op, _ in facts.flow.upstream(starts, lambda o, t: o.index >= last.end):
+        if op.index < last.end:
+            continue
+        for tensor in op.inputs:
+            record = capture.tensors[tensor]
+            made = facts.flow.birth(tensor)
+            if made is not None and made.index < last.end and record.requires_grad and not record.leaf:
+                return op, tensor, _freer(facts, made, run) or last
+    return None

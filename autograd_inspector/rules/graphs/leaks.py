@@ -1,0 +1,124 @@
+"""AG502: graphs of earlier steps that something keeps alive."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.event import Kept
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.rules.catalogue import Facts, line_of, rule, unique
+from autograd_inspector.rules.graphs.chained import chains
+from autograd_inspector.rules.wording.spelling import assignable, called
+
+
+@rule("AG502", "graph-leak")
+def graph_leak(facts: Facts) -> Iterator[Finding]:
+    """Graphs of earlier steps are kept alive: a running sum, a list, an attribute.
+
+    Why it matters
+        `total += loss` chains every step's graph to the next one's. Memory grows with each iteration, and nothing is
+        wrong with the training itself.
+
+    Example
+        ::
+
+            total = 0.0
+            for _ in range(4):
+                optimizer.zero_grad()
+                loss = net(x).pow(2).mean()
+                loss.backward()
+                optimizer.step()
+                total += loss
+
+    Fix
+        ::
+
+            total = 0.0
+            for _ in range(4):
+                optimizer.zero_grad()
+                loss = net(x).pow(2).mean()
+                loss.backward()
+                optimizer.step()
+                total += loss.item()
+
+    References
+        "My model reports out of memory" in the PyTorch FAQ.
+    """
+    chained = list(chains(facts))
+    yield from chained
+    if not chained:
+        yield from _hoards(facts)
+
+
+def _hoards(facts: Facts) -> Iterator[Finding]:
+    """The same line's results of several steps, alive at once, that no later backward ran through."""
+    capture = facts.capture
+    groups: dict[tuple[str, int], list[Kept]] = {}
+    for kept in capture.kept:
+        birth = capture.tensors[kept.tensor].birth
+        line = line_of(facts, capture.ops[birth].site) if birth >= 0 else None
+        if line is not None:
+            groups.setdefault(line, []).append(kept)
+    found = [members for members in groups.values() if len({kept.step for kept in members}) > 1]
+    found = [members for members in found if not _met_again(facts, members)]
+    if found:
+        # Of a step's tensors that are alive, the program holds the last; that one's graph holds the others.
+        yield _hoard_finding(facts, max(found, key=lambda members: max(_birth(facts, kept) for kept in members)))
+
+
+def _birth(facts: Facts, kept: Kept) -> int:
+    return facts.capture.tensors[kept.tensor].birth
+
+
+def _met_again(facts: Facts, members: list[Kept]) -> bool:
+    """Whether a later step's backward ran through results of an earlier one."""
+    births = {_birth(facts, kept): kept.step for kept in members}
+    for number, run in _rounds(facts):
+        older = {birth for birth, step in births.items() if step < number}
+        if older and any(node.op in older for node in run.graph.nodes):
+            return True
+    return False
+
+
+def _rounds(facts: Facts) -> Iterator[tuple[int, Backward]]:
+    """(number of the round, backward): those of one step's closure are one round, as whoever looked counted them."""
+    number, last = -1, -1
+    for run in facts.capture.backwards:
+        if run.api == "backward" and run.nested_in < 0:
+            step = next((s.op for s in facts.capture.steps if s.closure and s.start <= run.start <= s.op), -1)
+            number += step < 0 or step != last
+            last = step
+            yield number, run
+
+
+def _hoard_finding(facts: Facts, members: list[Kept]) -> Finding:
+    last = max(members, key=lambda kept: _birth(facts, kept))
+    made = facts.capture.ops[_birth(facts, last)]
+    record = facts.capture.tensors[last.tensor]
+    name = called(facts, last.tensor)
+    known = assignable(name, facts, last.tensor)
+    detach, item = (f"`{name}.detach()`", f"`{name}.item()`") if known else ("`.detach()` of it", "`.item()`")
+    keep = (
+        f"a number or a copy without history: {item} or {detach}"
+        if record.shape == ()
+        else f"a copy without history: {detach}"
+    )
+    # One result of the last step may be newer than the last look.
+    steps = f"{len({kept.step for kept in members}) + 1} or more steps"
+    return Finding(
+        "AG502",
+        "graph-leak",
+        "warning",
+        f"{name} of {steps}, each with its graph, is alive at once: something (a list, a dict, an attribute) keeps "
+        "it from step to step",
+        f"Keep {keep}.",
+        unique(
+            [
+                *(facts.chain(last.site, "kept with its graph here") if last.site >= 0 else ()),
+                *facts.chain(made.site, "computed here"),
+            ]
+        ),
+        (name,),
+        ops=(made.index,),
+    )

@@ -1,0 +1,118 @@
+"""Graphs that are older than the capture: recorded in an earlier cell, freed (AG501) or edited (AG201) there too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from autograd_inspector.model.autograd import Backward, Node, SavedTensor
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.op import Op, Write
+from autograd_inspector.rules.catalogue import Facts, joined, unique
+from autograd_inspector.rules.graphs.carried import carried_name
+from autograd_inspector.rules.wording.spelling import assignable, called
+
+
+def older_graph(facts: Facts, run: Backward, earlier: list[Backward]) -> Finding | None:
+    """What a failed backward met of a freed graph that no op of the capture had made."""
+    gone = {n.index for n in run.graph.nodes if n.older and any(saved.status == "freed" for saved in n.saved)}
+    if not gone:
+        return None
+    by = _freed_by(run, gone, earlier)
+    entered = _entries(facts, run, gone)
+    if entered:
+        names = list(dict.fromkeys(carried_name(facts, op, tensor) for op, tensor in entered))
+        code = assignable(names[0], facts, entered[0][1])
+    else:
+        names, code = [called(facts, root) for root in run.roots], False
+    name = joined(names, 3)
+    return Finding(
+        "AG501",
+        "graph-freed",
+        "error",
+        f"the graph of {name} was recorded and freed before this capture began: an earlier backward ran through it already"
+        if by is None
+        else f"the graph of {name}, recorded before this capture, was freed by an earlier backward: this one runs through "
+        "it a second time",
+        _fix(names[0], alone=not entered, code=code),
+        unique(
+            [
+                *(place for op, _ in entered for place in facts.chain(op.site, "used again here")),
+                *(facts.chain(by.site, "graph freed here") if by is not None else ()),
+                *facts.chain(run.site, "second backward here"),
+            ]
+        ),
+        tuple(names),
+        (
+            f"At the start of this backward the saved tensors of {_named(run, gone)} were gone: "
+            "backward frees them, unless it is given retain_graph=True.",
+        ),
+        tuple(op.index for op, _ in entered),
+    )
+
+
+def _fix(name: str, *, alone: bool, code: bool) -> str:
+    if alone:
+        return (
+            f"Compute {name} again before its backward (run the cell with the forward again), or pass retain_graph=True "
+            "to the earlier backward."
+        )
+    cut = f"`{name}.detach()`" if code else "detach() it there"
+    return (
+        f"Compute {name} again for each backward, or cut it off where it is carried over: {cut}. If both "
+        "backwards are meant to go through it, pass retain_graph=True to the earlier one."
+    )
+
+
+def _named(run: Backward, gone: Iterable[int]) -> str:
+    return joined((run.graph.nodes[index].name.rsplit("::", 1)[-1] for index in sorted(gone)), 3)
+
+
+def _freed_by(run: Backward, gone: set[int], earlier: list[Backward]) -> Backward | None:
+    """The backward of this capture that freed them; None: they were freed by then."""
+    sought = {(run.graph.nodes[index].seq, run.graph.nodes[index].name) for index in gone}
+    for other in earlier:
+        for node in () if other.retain_graph else other.graph.nodes:
+            if (node.seq, node.name) in sought and any(saved.status != "freed" for saved in node.saved):
+                return other
+    return None
+
+
+def _entries(facts: Facts, run: Backward, gone: set[int]) -> list[tuple[Op, int]]:
+    """(op, tensor): where ops of the capture took in a result of the freed graph."""
+    nodes = run.graph.nodes
+    dead: dict[int, bool] = {}
+    for node in reversed(_outermost_first(nodes)):
+        dead[node.index] = node.index in gone or any(dead.get(child, False) for child, _ in node.edges)
+    readers = {node.op for node in nodes if node.op >= 0 and any(_old(nodes[c]) and dead[c] for c, _ in node.edges)}
+    found = []
+    for op in (facts.capture.ops[index] for index in sorted(readers)):
+        for tensor in dict.fromkeys(op.inputs):
+            record = facts.capture.tensors[tensor]
+            if record.requires_grad and not record.leaf and facts.flow.birth(tensor) is None:
+                found.append((op, tensor))
+    return found
+
+
+def _old(node: Node) -> bool:
+    return node.older and node.variable < 0
+
+
+def _outermost_first(nodes: tuple[Node, ...]) -> list[Node]:
+    """Consumers before producers: sequence numbers grow as a graph is recorded, leaves come last."""
+    return sorted(nodes, key=lambda node: node.seq if node.variable < 0 else -1, reverse=True)
+
+
+def edited_before(node: Node, saved: SavedTensor, writes: list[Write]) -> bool:
+    """Whether a tensor that an older graph saved had been modified when the capture began."""
+    if not node.older or saved.saved_version is None:
+        return False
+    return not writes or writes[0].before > saved.saved_version
+
+
+def recompute_advice(facts: Facts, run: Backward, name: str) -> str:
+    """The fix for a graph whose saved tensors no longer are what they were at the start of the capture."""
+    roots = joined((facts.name(root) for root in run.roots), 2)
+    return (
+        f"Compute {roots} again (run the cell with the forward), and have backward() run before anything modifies {name}: "
+        "edit a `.clone()`, or edit it afterwards."
+    )

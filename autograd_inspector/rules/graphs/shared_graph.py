@@ -1,0 +1,100 @@
+"""AG501 where two losses share a part of their graph, or one loss goes backward twice."""
+
+from __future__ import annotations
+
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.capture import with_role
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.location import Location
+from autograd_inspector.model.op import Op
+from autograd_inspector.rules.catalogue import Facts, joined, unique
+from autograd_inspector.rules.wording.spelling import assignable, called, where_made
+
+
+def shared(facts: Facts, run: Backward, earlier: list[Backward]) -> Finding:
+    """Two losses over one graph, or one loss twice."""
+    roots = _losses(facts, run)
+    above = {op.index for op, _ in facts.flow.upstream((t, run.start) for t in run.roots)}
+    for other in reversed(earlier):
+        if set(other.roots) & set(run.roots):
+            return _twice(
+                facts, run, other, f"backward was called twice on {roots}: the first call freed its graph", ()
+            )
+        met = [op for op, _ in facts.flow.upstream((t, other.start) for t in other.roots) if op.index in above]
+        common = [op for op in met if op.last_seq > op.first_seq and op.outputs]
+        if common and not other.retain_graph:
+            return _part(facts, run, other, max(common, key=lambda op: op.index))
+    return _twice(facts, run, earlier[-1], f"an earlier backward has freed the graph of {roots}", ())
+
+
+def part_of_one_round(facts: Facts, run: Backward, earlier: list[Backward], made: Op | None) -> Finding | None:
+    """Two losses of one round, whose later one is computed only after the first backward from what was made before.
+
+    What the later loss starts from (a second head's output) then is no part of the freed graph, but lies on top of it.
+    """
+    if made is None:
+        return None
+    for other in earlier:
+        if other.retain_graph or stepped_between(facts, other, run) or other.end <= made.index:
+            continue
+        through = {node.op for node in other.graph.nodes}
+        common = through & {node.op for node in run.graph.nodes} - {-1}
+        if common and made.index not in through:
+            return _part(facts, run, other, facts.capture.ops[max(common)])
+    return None
+
+
+def _part(facts: Facts, run: Backward, other: Backward, last: Op) -> Finding:
+    name = called(facts, last.outputs[0]) if last.outputs else where_made(facts, last)
+    layer = facts.capture.calls[last.call].path if last.call >= 0 else ""
+    of = f"{name}, which '{layer}' computed" if layer and f"'{layer}'" not in name else name
+    first, second = _losses(facts, other), _losses(facts, run)
+    both = f"{first} and {second}" if first != second else "two losses"
+    text = f"{both} share the graph of {of}{',' if of != name else ''} and the first backward() has freed it"
+    names = (facts.name(last.outputs[0]), *([layer] if layer else [])) if last.outputs else ()
+    return _twice(facts, run, other, text, names, facts.chain(last.site, "shared graph ends here"))
+
+
+def _losses(facts: Facts, run: Backward) -> str:
+    return joined((called(facts, t) for t in run.roots), 2)
+
+
+def _twice(
+    facts: Facts, run: Backward, first: Backward, text: str, names: tuple[str, ...], where: tuple[Location, ...] = ()
+) -> Finding:
+    return Finding(
+        "AG501",
+        "graph-freed",
+        "error",
+        text,
+        _fix(facts, run, first),
+        unique([*backwards(facts, first, run, second_first=True), *where]),
+        tuple(dict.fromkeys([*names, *(called(facts, t) for t in run.roots)])),
+    )
+
+
+def _fix(facts: Facts, run: Backward, first: Backward) -> str:
+    if first.api == "grad":
+        return "Pass retain_graph=True to the first call: it asks for a gradient, and the second one needs the graph again."
+    roots = [*first.roots, *run.roots]
+    named = all(assignable(facts.name(t), facts, t) for t in roots) and len({facts.name(t) for t in roots}) == 2
+    total = f": `({' + '.join(facts.name(t) for t in roots)}).backward()`" if named and len(roots) == 2 else ""
+    again = first.site == run.site
+    return (
+        f"Sum the losses and call backward() once{total}, pass retain_graph=True to "
+        f"{'each call but the last' if again else 'the first call'}, or detach() what the first loss does not have to "
+        "train."
+    )
+
+
+def stepped_between(facts: Facts, first: Backward, second: Backward) -> bool:
+    """Whether an optimizer stepped between two backwards: then the first may not keep its graph for the second."""
+    return any(first.end <= step.at <= second.start for step in facts.capture.steps)
+
+
+def backwards(facts: Facts, first: Backward, second: Backward, *, second_first: bool = False) -> list[Location]:
+    """The two backwards; a loop that runs one line twice shows it once, with both roles."""
+    one, two = facts.chain(first.site, "graph freed here"), facts.chain(second.site, "second backward here")
+    if one and two and (one[0].filename, one[0].lineno) == (two[0].filename, two[0].lineno):
+        return [with_role(one[0], "graph freed here, and run through again"), *one[1:], *two[1:]]
+    return [*two, *one] if second_first else [*one, *two]

@@ -1,0 +1,114 @@
+"""AG406: parameters that do not require grad and that a step moves all the same, by what is left in their ``.grad``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from autograd_inspector.model.event import ParameterStep, Step
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.op import Op
+from autograd_inspector.rules.catalogue import Facts, folded, unique
+from autograd_inspector.rules.gradients.gradient_memory import zeroed_in_place
+
+_KNOWN = "torch.optim"
+"""Where optimizers come from of which it is known what a gradient of zeros does."""
+_OFF = {"", "0", "0.0", "None", "False"}
+
+
+class Moved(Struct, frozen=True):
+    """A frozen parameter that a step wrote to; ``zeroed`` filled its gradient with zeros, ``drives`` go on with those."""
+
+    tensor: int
+    step: Step
+    zeroed: Op | None
+    drives: tuple[str, ...]
+
+
+def still_moving(facts: Facts) -> Iterator[Finding]:
+    """One finding about those with a gradient of zeros, one about those that kept an old gradient."""
+    found: dict[int, Moved] = {}
+    ends: dict[int, list[int]] = {}
+    for run in facts.capture.backwards:
+        for tensor in run.reached:
+            ends.setdefault(tensor, []).append(run.end)
+    groups = {
+        (optimizer.id, tensor): number
+        for optimizer in facts.capture.placement.optimizers
+        for number, held in enumerate(optimizer.parameters)
+        for tensor in held
+    }
+    for step in facts.capture.steps:
+        for p in step.parameters:
+            moved = (
+                None
+                if p.tensor in found
+                else _moved(facts, step, p, groups.get((step.optimizer, p.tensor), -1), ends.get(p.tensor, ()))
+            )
+            if moved is not None:
+                found[p.tensor] = moved
+    zeros = [moved for moved in found.values() if moved.zeroed is not None]
+    stale = [moved for moved in found.values() if moved.zeroed is None]
+    for alike in (zeros, stale):
+        if alike:
+            yield _finding(facts, alike)
+
+
+def _moved(facts: Facts, step: Step, p: ParameterStep, number: int, ends: Sequence[int]) -> Moved | None:
+    if p.gradient < 0 or p.version_after <= p.version_before or not facts.capture.tensors[p.tensor].leaf:
+        return None
+    if facts.requires_grad_at(p.tensor, step.at):
+        return None
+    since = max((end for end in ends if end <= step.at), default=0)
+    zeroed = zeroed_in_place(facts, [p.gradient], since, step.at)
+    optimizer = facts.capture.placement.optimizers[step.optimizer]
+    drives = _drives(optimizer.groups[number]) if 0 <= number < len(optimizer.groups) else ()
+    still = 0 <= number < len(step.rates) and step.rates[number] == 0
+    rests = still or (zeroed is not None and not drives and optimizer.module.startswith(_KNOWN))
+    return None if rests else Moved(p.tensor, step, zeroed, drives)
+
+
+def _drives(group: dict[str, str]) -> tuple[str, ...]:
+    """What moves a parameter whose gradient is zero."""
+    momentum = group.get("momentum", "") not in _OFF or "betas" in group
+    return ("momentum",) * momentum + ("weight decay",) * (group.get("weight_decay", "") not in _OFF)
+
+
+def _finding(facts: Facts, found: list[Moved]) -> Finding:
+    names = [facts.name(moved.tensor) for moved in found]
+    many = len(names) > 1
+    tensors = {moved.tensor for moved in found}
+    changes = [c for c in facts.capture.leaf_changes if c.tensor in tensors and not c.requires_grad]
+    first = found[0]
+    drives = list(dict.fromkeys(drive for moved in found for drive in moved.drives))
+    applying = f"{' and '.join(drives)} {'apply' if len(drives) > 1 else 'applies'}" if drives else ""
+    if first.zeroed is not None:
+        why = (
+            "zeros were left in .grad, as zero_grad(set_to_none=False) does, so that step() does not skip "
+            f"{'them' if many else 'it'} and {applying or 'the optimizer goes on'}"
+        )
+        fix = (
+            "Clear with zero_grad(), which sets .grad to None by default, or take what you freeze out of the optimizer."
+        )
+    else:
+        why = "a gradient from before is still there, and step() applies it again"
+        why += f"; {applying} as well" if applying else ""
+        fix = "Set the .grad of what you freeze to None (module.zero_grad(set_to_none=True)), or take it out of the optimizer."
+    clearing = () if first.zeroed is None else facts.chain(first.zeroed.site, "filled with zeros here")
+    return Finding(
+        "AG406",
+        "frozen-in-optimizer",
+        "warning",
+        f"{folded(names)} {'do' if many else 'does'} not require grad, yet step() moved {'them' if many else 'it'}: "
+        f"{why}",
+        fix,
+        unique(
+            [
+                *(place for change in changes[-1:] for place in facts.chain(change.site, "frozen here")),
+                *clearing,
+                *facts.chain(first.step.site, "step() moves it here"),
+            ]
+        ),
+        tuple(dict.fromkeys(names)),
+    )

@@ -1,0 +1,32 @@
+"""AG405 where an optimizer's groups let a parameter go and its state stayed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.totals import bytes_of
+from autograd_inspector.rules.catalogue import Facts, folded
+from autograd_inspector.rules.optimizers.pasted import variable
+
+
+def state_left(facts: Facts) -> Iterator[Finding]:
+    """State of parameters that no group holds; of those that a model still has it may wait for their return."""
+    for optimizer in facts.capture.placement.optimizers:
+        rows = [r for r in facts.capture.placement.rows if r.optimizer == optimizer.id and r.group < 0 and r.state]
+        gone = [row for row in rows if not row.model]
+        if not rows:
+            continue
+        names = [row.name for row in gone or rows]
+        name = variable(facts, optimizer)
+        yield Finding(
+            "AG405",
+            "orphan-in-optimizer",
+            "warning" if gone else "info",
+            f"{optimizer.type} keeps state ({bytes_of(gone or rows).state:,} bytes) of {folded(names)}, which none of its "
+            f"groups holds any more{', and no model either' if gone else ''}: what took their place starts without any",
+            "Build the optimizer anew, or drop what is left: "
+            f'`for p in set({name}.state) - {{p for g in {name}.param_groups for p in g["params"]}}: {name}.state.pop(p)`.',
+            facts.chain(optimizer.site, "optimizer made here"),
+            tuple(dict.fromkeys(names)),
+        )
