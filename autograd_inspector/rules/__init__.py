@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.finding import Finding
-from autograd_inspector.rules.catalogue import CATALOGUE, Facts, Rule
+from autograd_inspector.rules.catalogue import CATALOGUE, Rule
 from autograd_inspector.rules.causes import merged, unignored
 from autograd_inspector.rules.cuts import (  # noqa: F401 - entering rules into the catalogue
     custom,
@@ -23,6 +23,7 @@ from autograd_inspector.rules.edits import (  # noqa: F401 - entering rules into
     inplace,
     unseen,
 )
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.gradients import (  # noqa: F401 - entering rules into the catalogue
     nonleaf,
     protocol,

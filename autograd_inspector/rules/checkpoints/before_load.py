@@ -9,13 +9,13 @@ from msgspec.structs import replace
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.loading_lines import called
 from autograd_inspector.model.resume import Resume, resume_of
-from autograd_inspector.rules.catalogue import Facts
 from autograd_inspector.rules.checkpoints.devices import device_findings
 from autograd_inspector.rules.checkpoints.dtypes import dtype_findings
 from autograd_inspector.rules.checkpoints.groups import group_findings
 from autograd_inspector.rules.checkpoints.kind import kind_findings
 from autograd_inspector.rules.checkpoints.names import name_findings, no_optimizer
 from autograd_inspector.rules.checkpoints.shapes import shape_findings
+from autograd_inspector.rules.facts import Facts
 
 Look = Callable[[Resume], Iterable[Finding]]
 

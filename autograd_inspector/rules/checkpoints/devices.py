@@ -8,8 +8,8 @@ from autograd_inspector.model.checkpoint import SavedTensor
 from autograd_inspector.model.finding import Finding, Severity
 from autograd_inspector.model.loading_lines import on_meta, opening, plan, recreated
 from autograd_inspector.model.resume import Resume
-from autograd_inspector.rules.catalogue import folded, joined
 from autograd_inspector.rules.checkpoints.fixes import LOAD, fix, saved
+from autograd_inspector.rules.wording.names import folded, joined
 
 _NO_CAPTURE = ("cpu", "mps", "meta")
 

@@ -9,11 +9,11 @@ from msgspec import Struct
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.loading_lines import plan, recreated
 from autograd_inspector.model.resume import Resume
-from autograd_inspector.rules.catalogue import folded, joined
 from autograd_inspector.rules.checkpoints.fixes import LOAD, fix, saved
 from autograd_inspector.rules.checkpoints.kind import unlike
 from autograd_inspector.rules.checkpoints.names import is_foreign
 from autograd_inspector.rules.state.kinds import floating, loses
+from autograd_inspector.rules.wording.names import folded, joined
 
 _RESTORED = (
     "parameters = (p for group in optimizer.param_groups for p in group['params'])",

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from autograd_inspector.model.checkpoint import SavedParameter
 from autograd_inspector.model.finding import Finding, Severity
 from autograd_inspector.model.resume import Resume
-from autograd_inspector.rules.catalogue import folded, joined
 from autograd_inspector.rules.checkpoints.alignment import aligned, in_saved_order
 from autograd_inspector.rules.checkpoints.devices import uncapturable
 from autograd_inspector.rules.checkpoints.fixes import LOAD, fix, popped, saved
 from autograd_inspector.rules.checkpoints.kind import unlike
 from autograd_inspector.rules.checkpoints.position import shape_at
 from autograd_inspector.rules.checkpoints.rebuild import assigned, rebuilt
+from autograd_inspector.rules.wording.names import folded, joined
 
 
 def group_findings(resume: Resume) -> Iterator[Finding]:

@@ -9,9 +9,9 @@ from msgspec import Struct
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.loading_lines import opening
 from autograd_inspector.model.resume import Resume
-from autograd_inspector.rules.catalogue import joined
 from autograd_inspector.rules.checkpoints.fixes import fix, weights
 from autograd_inspector.rules.state.kinds import LATER_SETTINGS, NEEDED_STATE, OPTIONAL_STATE
+from autograd_inspector.rules.wording.names import joined
 
 
 class Unlike(Struct, frozen=True):

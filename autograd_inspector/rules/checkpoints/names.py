@@ -8,8 +8,8 @@ from autograd_inspector.model.checkpoint import Slot
 from autograd_inspector.model.finding import Finding, Severity
 from autograd_inspector.model.renaming import wrapper_of
 from autograd_inspector.model.resume import ModelFit, Resume
-from autograd_inspector.rules.catalogue import folded
 from autograd_inspector.rules.checkpoints.fixes import fix, weights
+from autograd_inspector.rules.wording.names import folded
 
 _FOREIGN = 0.1
 """Share of the model's names below which a checkpoint is another model's."""

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from autograd_inspector.model.checkpoint import SavedTensor, Slot
 from autograd_inspector.model.finding import Finding, Severity
 from autograd_inspector.model.resume import Resume
-from autograd_inspector.rules.catalogue import folded
 from autograd_inspector.rules.checkpoints.fixes import LOAD, fix, popped, saved, weights
 from autograd_inspector.rules.checkpoints.kind import unlike
 from autograd_inspector.rules.checkpoints.names import is_foreign
 from autograd_inspector.rules.checkpoints.position import Positions, shape_at
 from autograd_inspector.rules.checkpoints.rebuild import rebuilt
+from autograd_inspector.rules.wording.names import folded
 
 
 def shape_findings(resume: Resume) -> Iterator[Finding]:

@@ -7,8 +7,11 @@ from collections.abc import Iterator
 from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Trait
-from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
+from autograd_inspector.rules.catalogue import rule
 from autograd_inspector.rules.cuts.ignored import ignoring
+from autograd_inspector.rules.facts import Facts
+from autograd_inspector.rules.wording.names import folded
+from autograd_inspector.rules.wording.places import unique
 
 _WRONG_NUMBER = ("returned an incorrect number of gradients", "returned an invalid gradient")
 

@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from autograd_inspector.model.finding import Finding, Severity
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import ModuleCall, Op, Region
-from autograd_inspector.rules.catalogue import CATALOGUE, Facts, folded, joined, unique
+from autograd_inspector.rules.catalogue import CATALOGUE
 from autograd_inspector.rules.cuts.cutting import DETACHING, Cause, Severed
 from autograd_inspector.rules.cuts.numbers import NOT_A_TENSOR
+from autograd_inspector.rules.facts import Facts
+from autograd_inspector.rules.wording.names import folded, joined
+from autograd_inspector.rules.wording.places import unique
 
 
 def caused_by(facts: Facts, cause: Cause) -> Iterator[Severed]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.op import Op
-from autograd_inspector.rules.catalogue import Facts
+from autograd_inspector.rules.facts import Facts
 
 # A node of torch's own has a number at its end; a custom Function named Round makes a RoundBackward without one.
 DRAWS = re.compile(r"(Normal|Bernoulli|Poisson)Backward\d")

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Region
-from autograd_inspector.rules.catalogue import Facts, rule, unique
+from autograd_inspector.rules.catalogue import rule
 from autograd_inspector.rules.cuts.cut_findings import caused_by, cut_finding, outcome
 from autograd_inspector.rules.cuts.cutting import Severed
+from autograd_inspector.rules.facts import Facts
+from autograd_inspector.rules.wording.places import unique
 from autograd_inspector.rules.wording.quoting import in_place, uncommented
 
 

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.placement import OptimizerRecord
-from autograd_inspector.rules.catalogue import Facts, folded, unique
+from autograd_inspector.rules.facts import Facts
+from autograd_inspector.rules.wording.names import folded
+from autograd_inspector.rules.wording.places import unique
 
 
 def held_by(optimizer: OptimizerRecord) -> tuple[int, ...]:

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Trait
-from autograd_inspector.rules.catalogue import Facts, folded, unique
+from autograd_inspector.rules.facts import Facts
+from autograd_inspector.rules.wording.names import folded
+from autograd_inspector.rules.wording.places import unique
 
 _UNIT = re.compile(
     r"(Add|Sum|Clone|Alias|View|UnsafeView|ReshapeAlias|Squeeze|Unsqueeze|Stack|Cat|Transpose|T|Permute)Backward\d"

@@ -6,9 +6,12 @@ from collections.abc import Iterator
 
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op, Region
-from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
+from autograd_inspector.rules.catalogue import rule
 from autograd_inspector.rules.cuts.cut_findings import caused_by
 from autograd_inspector.rules.cuts.grad_mode import region_finding
+from autograd_inspector.rules.facts import Facts
+from autograd_inspector.rules.wording.names import folded
+from autograd_inspector.rules.wording.places import unique
 from autograd_inspector.rules.wording.receivers import receiver
 
 _INFERENCE = "torch.inference_mode"

@@ -8,9 +8,12 @@ from msgspec.structs import replace
 
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op
-from autograd_inspector.rules.catalogue import Facts, joined, rule, unique
+from autograd_inspector.rules.catalogue import rule
 from autograd_inspector.rules.cuts.cut_findings import NAMELESS, called, caused_by, cut_finding
 from autograd_inspector.rules.cuts.cutting import DETACHING, Severed
+from autograd_inspector.rules.facts import Facts
+from autograd_inspector.rules.wording.names import joined
+from autograd_inspector.rules.wording.places import unique
 
 
 @rule("AG105", "left-autograd")

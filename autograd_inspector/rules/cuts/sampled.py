@@ -8,10 +8,10 @@ from msgspec import Struct
 
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.rules.catalogue import Facts
 from autograd_inspector.rules.cuts.cutting import SAMPLING, is_cut
 from autograd_inspector.rules.cuts.leaves import Leaves
 from autograd_inspector.rules.cuts.severed import stepped_with
+from autograd_inspector.rules.facts import Facts
 
 _DISCRETE = {"multinomial", "bernoulli", "poisson", "binomial", "one_hot", "scatter_"}
 """Their distributions have no rsample()."""

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.model.finding import Finding
-from autograd_inspector.rules.catalogue import Facts, folded, joined, rule, unique
+from autograd_inspector.rules.catalogue import rule
 from autograd_inspector.rules.cuts.cut_findings import caused_by, cut_finding, described
 from autograd_inspector.rules.cuts.cutting import DETACHING, SAMPLING, Severed, bypassed, copied_in
 from autograd_inspector.rules.cuts.flat import DRAWS, flattened
 from autograd_inspector.rules.cuts.sampled import half_hidden
+from autograd_inspector.rules.facts import Facts
+from autograd_inspector.rules.wording.names import folded, joined
+from autograd_inspector.rules.wording.places import unique
 
 
 @rule("AG101", "detached")

@@ -6,8 +6,11 @@ from collections.abc import Iterator
 
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
-from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
+from autograd_inspector.rules.catalogue import rule
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.optimizers.given_nothing import EMPTY, waiting
+from autograd_inspector.rules.wording.names import folded
+from autograd_inspector.rules.wording.places import unique
 
 
 @rule("AG107", "unregistered-parameter")

@@ -9,11 +9,14 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.rules.catalogue import Facts, folded, joined, rule, unique
+from autograd_inspector.rules.catalogue import rule
 from autograd_inspector.rules.cuts.cutting import Severed, differentiable
 from autograd_inspector.rules.cuts.idle import asked, idle_optimizers, why_frozen
 from autograd_inspector.rules.cuts.severed import NO_GRAD_ERROR
 from autograd_inspector.rules.edits.saving import CHECKPOINT
+from autograd_inspector.rules.facts import Facts
+from autograd_inspector.rules.wording.names import folded, joined
+from autograd_inspector.rules.wording.places import unique
 from autograd_inspector.rules.wording.receivers import read_name
 from autograd_inspector.rules.wording.spelling import called, method_on
 

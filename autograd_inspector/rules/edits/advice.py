@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.rules.catalogue import Facts
 from autograd_inspector.rules.edits.copies import kept_apart, saves_its_result, spelled
 from autograd_inspector.rules.edits.saving import CHECKPOINT, around
+from autograd_inspector.rules.facts import Facts
 
 _AUGMENTED = re.compile(r"^(?P<target>[\w.\[\]'\"]+)\s*(?P<op>[-+*/@]|\*\*|//)=\s*(?P<value>.+?)(\s*#.*)?$")
 _FACTORS = {"self", "other", "mat1", "mat2", "weight", "input", "tensor1", "tensor2", "batch1", "batch2"}

@@ -8,10 +8,11 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import AliasWrite
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.rules.catalogue import Facts, unique
 from autograd_inspector.rules.edits.recompute import key_of
 from autograd_inspector.rules.edits.saving import Saved, made_at, saved_name, saver_name
 from autograd_inspector.rules.edits.slices import inside_slices
+from autograd_inspector.rules.facts import Facts
+from autograd_inspector.rules.wording.places import unique
 from autograd_inspector.rules.wording.spelling import copied_array
 
 

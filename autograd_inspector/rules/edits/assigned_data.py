@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from autograd_inspector.model.op import Op, Write
-from autograd_inspector.rules.catalogue import Facts
+from autograd_inspector.rules.facts import Facts
 
 Edit = tuple[Op, Write]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from autograd_inspector.model.op import Op
-from autograd_inspector.rules.catalogue import Facts, line_of
+from autograd_inspector.rules.facts import Facts, line_of
 from autograd_inspector.rules.wording.receivers import receiver
 from autograd_inspector.rules.wording.spelling import is_path, path_in
 

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from autograd_inspector.model.autograd import Backward, SavedTensor
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Trait
-from autograd_inspector.rules.catalogue import Facts, unique
 from autograd_inspector.rules.edits.saving import made_at, place_of, saved_name, saver_name
+from autograd_inspector.rules.facts import Facts
+from autograd_inspector.rules.wording.places import unique
 
 
 def on_ctx(saved: SavedTensor) -> bool:

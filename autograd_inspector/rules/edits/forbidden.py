@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.rules.catalogue import Facts, rule, unique
+from autograd_inspector.rules.catalogue import rule
 from autograd_inspector.rules.edits.views_of import SEVERAL, leaf_behind, lost_in_a_copy, maker, several_fix
+from autograd_inspector.rules.facts import Facts
+from autograd_inspector.rules.wording.places import unique
 from autograd_inspector.rules.wording.receivers import receiver
 from autograd_inspector.rules.wording.spelling import called, is_path
 

@@ -8,7 +8,7 @@ from autograd_inspector.model.autograd import Backward, Node, SavedTensor
 from autograd_inspector.model.finding import Finding, Severity
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait, Write
-from autograd_inspector.rules.catalogue import Facts, joined, rule, unique
+from autograd_inspector.rules.catalogue import rule
 from autograd_inspector.rules.edits.advice import needs_because, repair
 from autograd_inspector.rules.edits.copies import saves_its_result
 from autograd_inspector.rules.edits.saving import (
@@ -23,7 +23,10 @@ from autograd_inspector.rules.edits.saving import (
     saver_name,
 )
 from autograd_inspector.rules.edits.unsaved import hidden_saver
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.graphs.older import edited_before, recompute_advice
+from autograd_inspector.rules.wording.names import joined
+from autograd_inspector.rules.wording.places import unique
 
 _STATE = {"parameter", "buffer"}
 VERSION_ERROR = "has been modified by an inplace operation"

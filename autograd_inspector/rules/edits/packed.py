@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from autograd_inspector.model.autograd import Node
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.rules.catalogue import Facts, unique
 from autograd_inspector.rules.edits.advice import needs_because, repair
 from autograd_inspector.rules.edits.recompute import Key, key_of
+from autograd_inspector.rules.facts import Facts
+from autograd_inspector.rules.wording.places import unique
 
 _PLACES = {"self": 0, "input": 0, "other": 1, "mat2": 1}
 

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op, Trait, Write
-from autograd_inspector.rules.catalogue import Facts, joined, unique
 from autograd_inspector.rules.edits.assigned_data import assigns, effective
 from autograd_inspector.rules.edits.restored import COPYING, restored
+from autograd_inspector.rules.facts import Facts
+from autograd_inspector.rules.wording.names import joined
+from autograd_inspector.rules.wording.places import unique
 from autograd_inspector.rules.wording.spelling import copy_of
 
 Key = tuple[str, int, str, int]

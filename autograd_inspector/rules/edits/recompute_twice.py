@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.rules.catalogue import Facts, unique
 from autograd_inspector.rules.edits.recompute import key_of
+from autograd_inspector.rules.facts import Facts
+from autograd_inspector.rules.wording.places import unique
 
 _ADDS_UP = frozenset(
     {"add_", "sub_", "mul_", "div_", "pow_", "neg_", "lerp_", "addcmul_", "addcdiv_", "remainder_", "index_add_"}

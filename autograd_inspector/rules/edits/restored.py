@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from autograd_inspector.model.op import Op, Write
-from autograd_inspector.rules.catalogue import Facts
+from autograd_inspector.rules.facts import Facts
 
 Edit = tuple[Op, Write]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from autograd_inspector.model.autograd import Node, SavedTensor
 from autograd_inspector.model.op import Op, Trait, Write
-from autograd_inspector.rules.catalogue import Facts
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.wording.receivers import receiver
 
 Saved = tuple[Node, SavedTensor]

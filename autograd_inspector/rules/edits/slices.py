@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.model.autograd import Node, SavedTensor
-from autograd_inspector.rules.catalogue import Facts
+from autograd_inspector.rules.facts import Facts
 
 _FORMULAS = "relu_ sigmoid_ tanh_ exp_ expm1_ sqrt_ rsqrt_ reciprocal_ tan_ elu_ celu_ leaky_relu_ selu_ rrelu_"
 _RESULT = frozenset(_FORMULAS.split())

@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op, Trait, Write
-from autograd_inspector.rules.catalogue import Facts, joined, unique
 from autograd_inspector.rules.edits.advice import repair
+from autograd_inspector.rules.facts import Facts
+from autograd_inspector.rules.wording.names import joined
+from autograd_inspector.rules.wording.places import unique
 from autograd_inspector.rules.wording.spelling import assignable
 
 _ERROR = re.compile(

@@ -9,7 +9,7 @@ from autograd_inspector.model.capture import with_role
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait, Write
-from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
+from autograd_inspector.rules.catalogue import rule
 from autograd_inspector.rules.edits.advice import needs_because, repair
 from autograd_inspector.rules.edits.arrays import numpy_edits
 from autograd_inspector.rules.edits.assigned_data import effective
@@ -20,6 +20,9 @@ from autograd_inspector.rules.edits.recompute_twice import edited_twice
 from autograd_inspector.rules.edits.restored import restored
 from autograd_inspector.rules.edits.saving import Saved, counter_of, made_at, place_of, saved_name, saver_name
 from autograd_inspector.rules.edits.slices import inside_slices
+from autograd_inspector.rules.facts import Facts
+from autograd_inspector.rules.wording.names import folded
+from autograd_inspector.rules.wording.places import unique
 
 
 @rule("AG202", "unseen-edit")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from autograd_inspector.model.op import Op
-from autograd_inspector.rules.catalogue import Facts
 from autograd_inspector.rules.edits.saving import VIEWS
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.wording.spelling import called, is_path
 
 SEVERAL = frozenset({"chunk", "split", "tensor_split", "unbind", "hsplit", "vsplit", "dsplit", "split_with_sizes"})

@@ -9,8 +9,10 @@ from msgspec import Struct
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.rules.catalogue import Facts, folded, unique
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.gradients.clearing import renewed
+from autograd_inspector.rules.wording.names import folded
+from autograd_inspector.rules.wording.places import unique
 from autograd_inspector.rules.wording.quoting import in_place
 
 _ADDING = {"add", "sub", "subtract", "rsub"}

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Change, Step
-from autograd_inspector.rules.catalogue import Facts
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.gradients.gradient_memory import gradients_of, writes_into, zeroed_in_place
 
 

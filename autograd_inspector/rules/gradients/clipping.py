@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import GradRead, Step
 from autograd_inspector.model.finding import Finding
-from autograd_inspector.rules.catalogue import Facts, folded, unique
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.gradients.clearing import clears
 from autograd_inspector.rules.gradients.gradient_memory import gradients_of, zeroed_in_place
+from autograd_inspector.rules.wording.names import folded
+from autograd_inspector.rules.wording.places import unique
 
 _CLIP = "clip_grad"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from autograd_inspector.model.op import Op, Trait, Write
 from autograd_inspector.model.tensor import TensorRecord
-from autograd_inspector.rules.catalogue import Facts
+from autograd_inspector.rules.facts import Facts
 
 _ZEROING = {"zero_", "_foreach_zero_"}
 

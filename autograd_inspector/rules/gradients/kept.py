@@ -11,8 +11,10 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import GradRead, Lines
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.rules.catalogue import Facts, folded, unique
+from autograd_inspector.rules.facts import Facts
+from autograd_inspector.rules.wording.names import folded
 from autograd_inspector.rules.wording.operand_names import told_apart
+from autograd_inspector.rules.wording.places import unique
 
 _ASIDE = Trait.STEP | Trait.BACKWARD | Trait.EXPORT
 _COMPARING = {"equal", "allclose", "isclose", "eq", "is_same_size"}

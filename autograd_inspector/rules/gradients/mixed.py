@@ -10,7 +10,7 @@ from msgspec import Struct
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.location import Location
-from autograd_inspector.rules.catalogue import Facts
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.gradients.clearing import clears, renewed
 from autograd_inspector.rules.gradients.gradient_memory import zeroed_in_place
 

@@ -6,9 +6,11 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op
-from autograd_inspector.rules.catalogue import Facts, folded, unique
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.gradients.gradient_memory import zeroed_in_place
 from autograd_inspector.rules.gradients.waiting import losses, waiting
+from autograd_inspector.rules.wording.names import folded
+from autograd_inspector.rules.wording.places import unique
 
 
 def never_called(facts: Facts, step: Step, since: int, runs: list[Backward], trainable: set[int]) -> Finding | None:

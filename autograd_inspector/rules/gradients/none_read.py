@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from autograd_inspector.model.event import GradRead
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
-from autograd_inspector.rules.catalogue import CATALOGUE, Facts, unique
+from autograd_inspector.rules.catalogue import CATALOGUE
 from autograd_inspector.rules.cuts.numbers import assigned
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.gradients.clearing import clears
+from autograd_inspector.rules.wording.places import unique
 from autograd_inspector.rules.wording.receivers import read_name
 from autograd_inspector.rules.wording.spelling import method_on
 

@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from autograd_inspector.model.event import GradRead
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op
-from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
+from autograd_inspector.rules.catalogue import rule
+from autograd_inspector.rules.facts import Facts
+from autograd_inspector.rules.wording.names import folded
+from autograd_inspector.rules.wording.places import unique
 from autograd_inspector.rules.wording.quoting import ending_in, in_place
 from autograd_inspector.rules.wording.receivers import read_of
 from autograd_inspector.rules.wording.spelling import method_on

@@ -8,8 +8,10 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import TensorHook
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Trait
-from autograd_inspector.rules.catalogue import Facts, folded, unique
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.gradients.hooks import short_name
+from autograd_inspector.rules.wording.names import folded
+from autograd_inspector.rules.wording.places import unique
 
 
 def piled_up(facts: Facts) -> Iterator[Finding]:

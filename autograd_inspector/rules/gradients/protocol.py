@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Finding
-from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
+from autograd_inspector.rules.catalogue import rule
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.gradients.by_hand import added_up, without_effect
 from autograd_inspector.rules.gradients.clearing import cleared_before, renewed
 from autograd_inspector.rules.gradients.clipping import misplaced_clipping
@@ -15,6 +16,8 @@ from autograd_inspector.rules.gradients.never_called import never_called
 from autograd_inspector.rules.gradients.none_read import too_early_or_late
 from autograd_inspector.rules.gradients.scaled import scaled_gradients
 from autograd_inspector.rules.gradients.wasted import wasted
+from autograd_inspector.rules.wording.names import folded
+from autograd_inspector.rules.wording.places import unique
 
 
 @rule("AG305", "gradient-protocol")

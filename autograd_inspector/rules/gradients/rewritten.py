@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from autograd_inspector.model.event import GradWrite
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
+from autograd_inspector.rules.catalogue import rule
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.gradients.gradient_memory import zeroed_in_place
 from autograd_inspector.rules.gradients.hooks import (
     edited_in_hook,
@@ -18,6 +19,8 @@ from autograd_inspector.rules.gradients.hooks import (
 from autograd_inspector.rules.gradients.kept import overwritten
 from autograd_inspector.rules.gradients.piled_hooks import piled_up
 from autograd_inspector.rules.gradients.post_hooks import emptied_by_hook
+from autograd_inspector.rules.wording.names import folded
+from autograd_inspector.rules.wording.places import unique
 
 
 @rule("AG306", "gradient-rewritten")

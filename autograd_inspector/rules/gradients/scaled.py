@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op
-from autograd_inspector.rules.catalogue import Facts, folded, unique
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.gradients.clipping import clipping_sites
+from autograd_inspector.rules.wording.names import folded
+from autograd_inspector.rules.wording.places import unique
 
 
 def scaled_gradients(facts: Facts) -> Iterator[Finding]:

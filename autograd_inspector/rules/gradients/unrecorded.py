@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.rules.catalogue import Facts
+from autograd_inspector.rules.facts import Facts
 
 _OTHERWISE = Trait.STEP | Trait.BACKWARD | Trait.EXPORT | Trait.ALIAS
 

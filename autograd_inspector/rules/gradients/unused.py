@@ -6,10 +6,13 @@ from collections.abc import Iterator
 
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
-from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
+from autograd_inspector.rules.catalogue import rule
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.gradients.none_read import never_there
 from autograd_inspector.rules.gradients.unrecorded import readings, unrecorded
 from autograd_inspector.rules.optimizers.origins import forwards_without, made_here
+from autograd_inspector.rules.wording.names import folded
+from autograd_inspector.rules.wording.places import unique
 
 _USE = "Use what should learn in the forward (recompute cached features with grad), or leave it out of the optimizer."
 _ADD = "Add what is computed from it to the loss that backward() is called on, or leave it out of the optimizer."

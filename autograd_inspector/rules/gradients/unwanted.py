@@ -7,9 +7,12 @@ from functools import partial
 
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
-from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
+from autograd_inspector.rules.catalogue import rule
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.gradients.mixed import Mixed, entrance, mixed
 from autograd_inspector.rules.gradients.overwritten import overwritten
+from autograd_inspector.rules.wording.names import folded
+from autograd_inspector.rules.wording.places import unique
 
 
 @rule("AG109", "unwanted-gradient")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.values import ValueFault
-from autograd_inspector.rules.catalogue import Facts
+from autograd_inspector.rules.facts import Facts
 
 _CURES = {
     "sqrt": "Keep it away from 0: `torch.sqrt(x + eps)`, or torch.linalg.vector_norm, whose derivative at 0 is 0.",

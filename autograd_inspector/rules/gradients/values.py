@@ -9,8 +9,11 @@ from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.values import ValueFault
-from autograd_inspector.rules.catalogue import Facts, folded, joined, rule, unique
+from autograd_inspector.rules.catalogue import rule
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.gradients.value_cures import all_ignored, cure, overflow_cure
+from autograd_inspector.rules.wording.names import folded, joined
+from autograd_inspector.rules.wording.places import unique
 
 
 @rule("AG304", "nan-or-inf")

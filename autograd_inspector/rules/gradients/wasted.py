@@ -11,8 +11,10 @@ from collections.abc import Iterator
 
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Finding
-from autograd_inspector.rules.catalogue import Facts, folded, unique
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.gradients.lost import Losses, Lost, windows
+from autograd_inspector.rules.wording.names import folded
+from autograd_inspector.rules.wording.places import unique
 
 _NEARLY_EVERY = 0.8
 

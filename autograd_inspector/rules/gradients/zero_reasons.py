@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.values import Range
-from autograd_inspector.rules.catalogue import Facts
+from autograd_inspector.rules.facts import Facts
 
 Reason = tuple[str, str, tuple[Location, ...]]
 """Why, what to write instead, where it comes from."""

@@ -8,9 +8,12 @@ from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.values import SATURATING, Range
-from autograd_inspector.rules.catalogue import Facts, folded, joined, rule, unique
+from autograd_inspector.rules.catalogue import rule
 from autograd_inspector.rules.cuts.flat import ROUNDS, flattened
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.gradients.zero_reasons import reason
+from autograd_inspector.rules.wording.names import folded, joined
+from autograd_inspector.rules.wording.places import unique
 
 
 @rule("AG303", "zero-gradient")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.op import Op
-from autograd_inspector.rules.catalogue import Facts, folded, line_of
 from autograd_inspector.rules.cuts.leaves import Leaves
 from autograd_inspector.rules.cuts.severed import stepped_with
+from autograd_inspector.rules.facts import Facts, line_of
+from autograd_inspector.rules.wording.names import folded
 from autograd_inspector.rules.wording.operands import operand
 from autograd_inspector.rules.wording.spelling import assignable, called
 

@@ -9,7 +9,8 @@ from msgspec import Struct
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.rules.catalogue import Facts, joined, line_of
+from autograd_inspector.rules.facts import Facts, line_of
+from autograd_inspector.rules.wording.names import joined
 from autograd_inspector.rules.wording.spelling import assignable
 
 _LINKS = 2

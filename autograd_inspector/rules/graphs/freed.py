@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op
-from autograd_inspector.rules.catalogue import Facts, rule, unique
+from autograd_inspector.rules.catalogue import rule
 from autograd_inspector.rules.edits.saving import VIEWS
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.graphs.carried import carried_name, carry_fix
 from autograd_inspector.rules.graphs.older import older_graph
 from autograd_inspector.rules.graphs.shared_graph import backwards, part_of_one_round, shared, stepped_between
+from autograd_inspector.rules.wording.places import unique
 
 FREED = "backward through the graph a second time"
 

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Kept
 from autograd_inspector.model.finding import Finding
-from autograd_inspector.rules.catalogue import Facts, line_of, rule, unique
+from autograd_inspector.rules.catalogue import rule
+from autograd_inspector.rules.facts import Facts, line_of
 from autograd_inspector.rules.graphs.chained import chains
+from autograd_inspector.rules.wording.places import unique
 from autograd_inspector.rules.wording.spelling import assignable, called
 
 

@@ -7,8 +7,10 @@ from collections.abc import Iterable
 from autograd_inspector.model.autograd import Backward, Node, SavedTensor
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op, Write
-from autograd_inspector.rules.catalogue import Facts, joined, unique
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.graphs.carried import carried_name
+from autograd_inspector.rules.wording.names import joined
+from autograd_inspector.rules.wording.places import unique
 from autograd_inspector.rules.wording.spelling import assignable, called
 
 

@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
-from autograd_inspector.rules.catalogue import Facts, joined, rule, unique
+from autograd_inspector.rules.catalogue import rule
+from autograd_inspector.rules.facts import Facts
+from autograd_inspector.rules.wording.names import joined
+from autograd_inspector.rules.wording.places import unique
 from autograd_inspector.rules.wording.spelling import assignable, called
 
 SERIALIZED = ("Cowardly refusing to serialize non-leaf tensor", "Only Tensors created explicitly by the user")

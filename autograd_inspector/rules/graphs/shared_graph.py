@@ -7,7 +7,9 @@ from autograd_inspector.model.capture import with_role
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
-from autograd_inspector.rules.catalogue import Facts, joined, unique
+from autograd_inspector.rules.facts import Facts
+from autograd_inspector.rules.wording.names import joined
+from autograd_inspector.rules.wording.places import unique
 from autograd_inspector.rules.wording.spelling import assignable, called, where_made
 
 

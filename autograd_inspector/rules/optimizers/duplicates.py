@@ -7,8 +7,11 @@ from itertools import pairwise
 
 from autograd_inspector.model.event import Change
 from autograd_inspector.model.finding import Finding
-from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
+from autograd_inspector.rules.catalogue import rule
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.optimizers.pasted import collected
+from autograd_inspector.rules.wording.names import folded
+from autograd_inspector.rules.wording.places import unique
 
 _IN_TWO_GROUPS = "appear in more than one parameter group"
 

@@ -6,9 +6,12 @@ from collections.abc import Iterator
 
 from autograd_inspector.model.event import LeafChange
 from autograd_inspector.model.finding import Finding
-from autograd_inspector.rules.catalogue import Facts, folded, joined, rule, unique
+from autograd_inspector.rules.catalogue import rule
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.optimizers.set_aside import compared_only, frozen_groups
 from autograd_inspector.rules.optimizers.still_moving import still_moving
+from autograd_inspector.rules.wording.names import folded, joined
+from autograd_inspector.rules.wording.places import unique
 
 _IN_TWO_GROUPS = "appear in more than one parameter group"
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.model.finding import Finding
-from autograd_inspector.rules.catalogue import Facts, folded
+from autograd_inspector.rules.facts import Facts
+from autograd_inspector.rules.wording.names import folded
 
 EMPTY = "optimizer got an empty parameter list"
 

@@ -8,8 +8,10 @@ from autograd_inspector.model.event import LEFT_TRAINING, Change, Step
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.placement import OptimizerRecord
-from autograd_inspector.rules.catalogue import Facts, rule, unique
+from autograd_inspector.rules.catalogue import rule
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.optimizers.pasted import variable
+from autograd_inspector.rules.wording.places import unique
 
 
 @rule("AG410", "optimizer-mode")

@@ -8,7 +8,8 @@ from autograd_inspector.model.event import Change
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import ModuleCall
 from autograd_inspector.model.placement import OptimizerRecord
-from autograd_inspector.rules.catalogue import Facts, unique
+from autograd_inspector.rules.facts import Facts
+from autograd_inspector.rules.wording.places import unique
 
 _MOST = 4
 """Of many parameters the first tell where they come from."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.placement import OptimizerRecord, ParameterRow
-from autograd_inspector.rules.catalogue import Facts
+from autograd_inspector.rules.facts import Facts
 
 TARGET = re.compile(r"[A-Za-z_][\w.]*")
 _SETTINGS = ("lr", "momentum", "betas", "weight_decay", "nesterov", "amsgrad")

@@ -6,8 +6,10 @@ from collections.abc import Collection, Iterator
 
 from autograd_inspector.model.event import Change
 from autograd_inspector.model.finding import Finding
-from autograd_inspector.rules.catalogue import Facts, folded, unique
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.optimizers.origins import made_here
+from autograd_inspector.rules.wording.names import folded
+from autograd_inspector.rules.wording.places import unique
 
 
 def compared_only(facts: Facts) -> Iterator[Finding]:

@@ -9,8 +9,10 @@ from msgspec import Struct
 from autograd_inspector.model.event import ParameterStep, Step
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op
-from autograd_inspector.rules.catalogue import Facts, folded, unique
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.gradients.gradient_memory import zeroed_in_place
+from autograd_inspector.rules.wording.names import folded
+from autograd_inspector.rules.wording.places import unique
 
 _KNOWN = "torch.optim"
 """Where optimizers come from of which it is known what a gradient of zeros does."""

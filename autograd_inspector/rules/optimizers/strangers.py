@@ -7,14 +7,17 @@ from collections.abc import Iterator
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.placement import OptimizerRecord
-from autograd_inspector.rules.catalogue import Facts, folded, joined, rule, unique
+from autograd_inspector.rules.catalogue import rule
 from autograd_inspector.rules.cuts.idle import bare, held_by, is_idle
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.optimizers.given_nothing import given_nothing
 from autograd_inspector.rules.optimizers.loose import Loose
 from autograd_inspector.rules.optimizers.origins import birthplace, born_after
 from autograd_inspector.rules.optimizers.pasted import group_added, remade
 from autograd_inspector.rules.optimizers.vanished import taken_out, vanished
 from autograd_inspector.rules.state.left import state_left
+from autograd_inspector.rules.wording.names import folded, joined
+from autograd_inspector.rules.wording.places import unique
 
 
 @rule("AG404", "not-in-optimizer")

@@ -9,9 +9,11 @@ from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Trait
 from autograd_inspector.model.placement import OptimizerRecord
-from autograd_inspector.rules.catalogue import Facts, folded, unique
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.optimizers.loose import copied_from
 from autograd_inspector.rules.optimizers.pasted import remade
+from autograd_inspector.rules.wording.names import folded
+from autograd_inspector.rules.wording.places import unique
 
 
 def vanished(facts: Facts, told: Collection[int]) -> Iterator[Finding]:

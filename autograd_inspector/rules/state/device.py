@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.placement import OptimizerRecord
-from autograd_inspector.rules.catalogue import Facts, folded, joined, rule
+from autograd_inspector.rules.catalogue import rule
 from autograd_inspector.rules.checkpoints.before_load import before_loading
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.optimizers.pasted import state_moved
 from autograd_inspector.rules.state.misplaced import Misplaced, entries, made_by_own_step, misplaced
+from autograd_inspector.rules.wording.names import folded, joined
 
 
 @rule("AG401", "state-device")

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.placement import OptimizerRecord, ParameterRow, StateEntry
-from autograd_inspector.rules.catalogue import Facts, folded, joined, rule
+from autograd_inspector.rules.catalogue import rule
 from autograd_inspector.rules.checkpoints.before_load import before_loading
 from autograd_inspector.rules.cuts.cutting import differentiable
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.optimizers.pasted import TARGET, stepper, variable
 from autograd_inspector.rules.state.misplaced import Misplaced, entries, misplaced, refuses, rows_of
+from autograd_inspector.rules.wording.names import folded, joined
 
 
 @rule("AG402", "state-dtype")

@@ -7,13 +7,16 @@ from collections.abc import Iterator
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.placement import Held, OptimizerRecord, ParameterRow, StateEntry
-from autograd_inspector.rules.catalogue import Facts, folded, joined, rule, unique
+from autograd_inspector.rules.catalogue import rule
 from autograd_inspector.rules.checkpoints.before_load import before_loading
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.optimizers.pasted import variable
 from autograd_inspector.rules.state.kinds import ELEMENTWISE
 from autograd_inspector.rules.state.lines import assigned_by_program
 from autograd_inspector.rules.state.resized import reshaping, resized
 from autograd_inspector.rules.state.swapped import state_swapped
+from autograd_inspector.rules.wording.names import folded, joined
+from autograd_inspector.rules.wording.places import unique
 
 _SIZE_ERRORS = ("doesn't match the size of optimizer's group", "different number of parameter groups")
 _OWN_STATE = {

@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.placement import OptimizerRecord, ParameterRow
-from autograd_inspector.rules.catalogue import Facts, folded, unique
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.state.lines import assigned_by_program, made_by_class
+from autograd_inspector.rules.wording.names import folded
+from autograd_inspector.rules.wording.places import unique
 
 _KEY = re.compile(r"KeyError: '(\w+)'$")
 _OPTIONS = {"max_exp_avg_sq": "amsgrad", "momentum_buffer": "momentum", "grad_avg": "centered"}

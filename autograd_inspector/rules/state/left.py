@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.totals import bytes_of
-from autograd_inspector.rules.catalogue import Facts, folded
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.optimizers.pasted import variable
+from autograd_inspector.rules.wording.names import folded
 
 
 def state_left(facts: Facts) -> Iterator[Finding]:

@@ -7,8 +7,9 @@ from collections.abc import Collection
 from autograd_inspector.model.event import Change
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.placement import OptimizerRecord
-from autograd_inspector.rules.catalogue import Facts, unique
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.optimizers.pasted import variable
+from autograd_inspector.rules.wording.places import unique
 
 _MOST = 6
 _ROLES = {"assigned": "state is assigned here", "removed": "state is removed here"}

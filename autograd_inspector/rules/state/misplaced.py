@@ -11,8 +11,9 @@ from autograd_inspector.model.event import Change
 from autograd_inspector.model.finding import Finding, Severity
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.placement import OptimizerRecord, ParameterRow, StateEntry
-from autograd_inspector.rules.catalogue import Facts, unique
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.state.lines import assigned_by_program, made_by_class
+from autograd_inspector.rules.wording.places import unique
 
 Misplaced = tuple[ParameterRow, StateEntry]
 _OWN_STATE = ("torch.optim", "torch.distributed.optim", "schedulefree")

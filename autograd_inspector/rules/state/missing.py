@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from autograd_inspector.model.event import Change
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.placement import OptimizerRecord
-from autograd_inspector.rules.catalogue import Facts, folded, rule, unique
+from autograd_inspector.rules.catalogue import rule
 from autograd_inspector.rules.checkpoints.before_load import before_loading
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.state.fit import is_refusal, loads_of
 from autograd_inspector.rules.state.key import state_key
 from autograd_inspector.rules.state.lines import assigned_by_program
 from autograd_inspector.rules.state.regrouped import other_groups, regrouped
+from autograd_inspector.rules.wording.names import folded
+from autograd_inspector.rules.wording.places import unique
 
 
 @rule("AG409", "state-missing")

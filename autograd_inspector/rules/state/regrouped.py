@@ -7,8 +7,10 @@ import re
 from autograd_inspector.model.event import Change
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.placement import OptimizerRecord
-from autograd_inspector.rules.catalogue import Facts, folded, unique
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.optimizers.pasted import HOMES, TARGET, variable
+from autograd_inspector.rules.wording.names import folded
+from autograd_inspector.rules.wording.places import unique
 
 _SIZES = re.compile(r"^(saved|own) groups: \[([\d, ]*)\]$")
 

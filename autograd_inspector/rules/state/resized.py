@@ -7,8 +7,10 @@ from collections.abc import Iterable
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.placement import OptimizerRecord, ParameterRow, StateEntry
-from autograd_inspector.rules.catalogue import Facts, folded, joined, unique
 from autograd_inspector.rules.edits.assigned_data import assigns
+from autograd_inspector.rules.facts import Facts
+from autograd_inspector.rules.wording.names import folded, joined
+from autograd_inspector.rules.wording.places import unique
 
 
 def reshaping(facts: Facts, row: ParameterRow, entry: StateEntry) -> Op | None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from autograd_inspector.model.event import BY_NAME, Change
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.placement import OptimizerRecord
-from autograd_inspector.rules.catalogue import Facts, joined, unique
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.optimizers.pasted import variable
+from autograd_inspector.rules.wording.names import joined
+from autograd_inspector.rules.wording.places import unique
 
 
 def state_swapped(facts: Facts, change: Change) -> Finding:

@@ -6,7 +6,7 @@ import ast
 
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
-from autograd_inspector.rules.catalogue import Facts
+from autograd_inspector.rules.facts import Facts
 
 
 def told_apart(facts: Facts, op: Op) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from autograd_inspector.model.op import Op
-from autograd_inspector.rules.catalogue import Facts
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.wording.spelling import is_path
 
 _NAMESPACES = frozenset({"torch", "nn", "F", "functional", "special", "linalg"})

@@ -6,7 +6,7 @@ import ast
 
 from autograd_inspector.model.event import GradRead
 from autograd_inspector.model.location import Location
-from autograd_inspector.rules.catalogue import Facts
+from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.wording.spelling import called, shape_of
 
 

@@ -1,0 +1,217 @@
+"""A capture with what several rules need of it, each worked out once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+from autograd_inspector.model.autograd import Backward, Node
+from autograd_inspector.model.capture import Capture, with_role
+from autograd_inspector.model.dataflow import DataFlow
+from autograd_inspector.model.event import LeafChange
+from autograd_inspector.model.location import Location
+from autograd_inspector.model.op import Op, Write
+from autograd_inspector.rules.cuts.bare import unregistered_of
+from autograd_inspector.rules.cuts.cutting import Severed
+from autograd_inspector.rules.cuts.severed import severed
+from autograd_inspector.rules.cuts.terms import constant_terms
+from autograd_inspector.rules.gradients.waiting import forgetful
+from autograd_inspector.rules.optimizers.loose import Loose, copies_of, loose_of
+from autograd_inspector.rules.wording.places import CALLER
+
+
+class Facts:
+    """A capture with the indices that several rules need, each computed once and only when asked for."""
+
+    def __init__(self, capture: Capture) -> None:
+        self.capture = capture
+        self.flow = DataFlow(capture)
+
+    @cached_property
+    def reached(self) -> frozenset[int]:
+        """Leaves that some backward of the capture gave a gradient, also in steps that are folded away."""
+        return frozenset(self.capture.history.reached) | frozenset(
+            tensor
+            for run in self.capture.backwards
+            if run.api == "backward" and not run.error
+            for tensor in run.reached
+            if tensor not in run.empty
+        )
+
+    @cached_property
+    def meant(self) -> frozenset[int]:
+        """Parameters meant to learn: they sit in an optimizer that the program steps, and require grad when it does.
+
+        What is frozen in training may well be thawed at the end, to be saved or for the next stage.
+        """
+        optimizers = self.capture.placement.optimizers
+        stepped = [o for o in optimizers if o.steps] or list(optimizers)
+        held = {t for o in stepped for group in o.parameters for t in group}
+        last = {p.tensor: step.at for step in self.capture.steps for p in step.parameters}
+        end = len(self.capture.ops)
+        return frozenset(t for t in held if self.requires_grad_at(t, last.get(t, end)))
+
+    @cached_property
+    def starved(self) -> frozenset[int]:
+        """Parameters meant to learn that no backward reached."""
+        orphans = set(self.loose.orphans) if self.loose is not None else set()
+        given = {write.tensor for write in self.capture.grad_writes if write.gradient >= 0}
+        return self.meant - self.reached - orphans - given
+
+    @cached_property
+    def emptied(self) -> frozenset[int]:
+        """Leaves that a backward's graph held and that still had no gradient afterwards."""
+        return frozenset(t for run in self.capture.backwards for t in run.empty) - self.reached
+
+    @staticmethod
+    def leaves_below(run: Backward, start: Node) -> set[int]:
+        """The leaves whose gradient comes through a node."""
+        seen, todo = {start.index}, [start]
+        found: set[int] = set()
+        while todo:
+            for index, _ in todo.pop().edges:
+                if index not in seen:
+                    seen.add(index)
+                    node = run.graph.nodes[index]
+                    todo.append(node)
+                    if node.variable >= 0:
+                        found.add(node.variable)
+        return found
+
+    @cached_property
+    def _read(self) -> frozenset[int]:
+        read = (t for op in self.capture.ops if op.last_seq > op.first_seq for t in op.inputs)
+        return frozenset((*read, *self.capture.history.used))
+
+    def used(self, tensor: int) -> bool:
+        """Whether an op that autograd recorded read the tensor: initialising or copying it is no use."""
+        return tensor in self._read
+
+    def requires_grad_at(self, tensor: int, at: int) -> bool:
+        """``requires_grad`` of a leaf when the op of that index ran."""
+        wanted = self.capture.tensors[tensor].requires_grad
+        for change in reversed(self.leaf_changes_of(tensor)):
+            if change.at <= at:
+                return change.requires_grad
+            wanted = not change.requires_grad
+        return wanted
+
+    def leaf_changes_of(self, tensor: int) -> Sequence[LeafChange]:
+        """When ``requires_grad`` of a leaf was set, in program order."""
+        return self._leaf_changes.get(tensor, ())
+
+    @cached_property
+    def _leaf_changes(self) -> dict[int, list[LeafChange]]:
+        found: dict[int, list[LeafChange]] = {}
+        for change in self.capture.leaf_changes:
+            found.setdefault(change.tensor, []).append(change)
+        return found
+
+    @cached_property
+    def loose(self) -> Loose | None:
+        """What the last step left out."""
+        return loose_of(self.capture, self.writes_to, self.flow)
+
+    @cached_property
+    def unregistered(self) -> frozenset[int]:
+        """Leaves that modules use and backward reaches, and that no module has registered."""
+        return unregistered_of(self.capture, self.reached)
+
+    @cached_property
+    def unwanted(self) -> tuple[int, ...]:
+        """Loose parameters that are a copy of trained ones."""
+        loose = self.loose
+        return () if loose is None else copies_of(self.capture, loose, self.flow)
+
+    @cached_property
+    def severed(self) -> tuple[Severed, ...]:
+        """The cuts that matter."""
+        return severed(self.capture, self.flow, self.meant, self.starved - self.forgotten.keys())
+
+    @cached_property
+    def forgotten(self) -> dict[int, Op]:
+        """Parameters whose own loss backward() was never called on -> the op that made that loss."""
+        return forgetful(self.capture)
+
+    @cached_property
+    def constant_terms(self) -> tuple[Severed, ...]:
+        """The cuts that make a term of a loss a constant, although the rest of it learns."""
+        told = {op.index for cut in self.severed for op in cut.ops}
+        found = constant_terms(self.capture, self.flow, self.meant)
+        return tuple(cut for cut in found if not told.intersection(op.index for op in cut.ops))
+
+    def writes_to(self, storage: int, tensor: int, start: int, end: int) -> Iterator[tuple[Op, Write]]:
+        """(op, write) in program order of all writes to a storage, or to that tensor, by ops ``start`` to ``end``."""
+        ops = self.capture.ops
+        found = {
+            (index, number)
+            for key in (("storage", storage), ("tensor", tensor))
+            if key[1] >= 0
+            for index, number in self._writes.get(key, ())
+            if start <= index < end
+        }
+        for index, number in sorted(found):
+            yield ops[index], ops[index].writes[number]
+
+    @cached_property
+    def _writes(self) -> dict[tuple[str, int], list[tuple[int, int]]]:
+        found: dict[tuple[str, int], list[tuple[int, int]]] = {}
+        for op in self.capture.ops:
+            for number, write in enumerate(op.writes):
+                found.setdefault(("storage", write.storage), []).append((op.index, number))
+                found.setdefault(("tensor", write.tensor), []).append((op.index, number))
+        return found
+
+    def name(self, tensor: int) -> str:
+        """What to call a tensor: its own name (after its model's, where it is in no layer), else that of its memory."""
+        record = self.capture.tensors[tensor]
+        owner = self.capture.owners.get(tensor, -1)
+        if record.names and "." not in record.name and owner >= 0:
+            return f"{self.capture.models[owner]}.{record.name}"  # `weight` alone says little.
+        if record.names or record.variable or record.storage < 0:
+            return record.name
+        return self.storage_name(record.storage) or record.name
+
+    @cached_property
+    def gradients(self) -> dict[int, frozenset[int]]:
+        """Tensor -> the tensors that were seen as its ``.grad``."""
+        found: dict[int, set[int]] = {}
+        pairs = [(read.tensor, read.gradient) for read in self.capture.grad_reads]
+        pairs += [(write.tensor, write.gradient) for write in self.capture.grad_writes]
+        pairs += [(p.tensor, p.gradient) for step in self.capture.steps for p in step.parameters]
+        for tensor, gradient in pairs:
+            if gradient >= 0:
+                found.setdefault(tensor, set()).add(gradient)
+        return {tensor: frozenset(gradients) for tensor, gradients in found.items()}
+
+    @cached_property
+    def stored(self) -> frozenset[int]:
+        """The memory of parameters, which an alias (`.data`) writes as well as they do."""
+        return frozenset(r.storage for r in self.capture.tensors if r.kind == "parameter" and r.storage >= 0)
+
+    def storage_name(self, storage: int) -> str:
+        """The name of some tensor with that memory: a parameter's first, then a variable's."""
+        return self._storage_names.get(storage, "")
+
+    @cached_property
+    def _storage_names(self) -> dict[int, str]:
+        found: dict[int, str] = {}
+        for record in self.capture.tensors:
+            if record.variable and record.storage >= 0:
+                found.setdefault(record.storage, record.variable)
+        for record in self.capture.tensors:
+            if record.names and record.storage >= 0:
+                found[record.storage] = record.names[0]
+        return found
+
+    def chain(self, site: int, role: str, *, callers: str = CALLER) -> tuple[Location, ...]:
+        """The user's frames of a site, innermost first: the first plays ``role``, the others called it."""
+        frames = self.capture.site(site)
+        own = [frame for frame in frames if not frame.library] or list(frames[:1])
+        return tuple(with_role(frame, role if i == 0 else callers) for i, frame in enumerate(own))
+
+
+def line_of(facts: Facts, site: int) -> tuple[str, int] | None:
+    """(file, line) of the user's own frame of a site."""
+    place = facts.capture.place(site)
+    return None if place is None else (place.filename, place.lineno)
