@@ -9,9 +9,9 @@ from typing import Any
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from autograd_inspector.capture.checkpoints import capture_checkpoint
+from autograd_inspector.capture.checkpoints.opening import capture_checkpoint
 from autograd_inspector.capture.existing import capture_graph, capture_model, capture_optimizers
-from autograd_inspector.capture.placement import unwrapped
+from autograd_inspector.capture.optimizers.placement import unwrapped
 from autograd_inspector.report import Report, report_of
 
 

@@ -7,8 +7,8 @@ from typing import Any
 from msgspec import Struct
 
 from autograd_inspector.capture.session import Session, caller_frame
-from autograd_inspector.capture.trying import LossFn, checked, try_step
-from autograd_inspector.capture.twin import PreflightError
+from autograd_inspector.capture.trials.trying import LossFn, checked, try_step
+from autograd_inspector.capture.trials.twin import PreflightError
 from autograd_inspector.failure import AutogradFindingsError
 from autograd_inspector.model.learning import Learning
 from autograd_inspector.report import Report, report_of

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import autograd_inspector
-from autograd_inspector.capture.functions import Unseen
+from autograd_inspector.capture.calls.functions import Unseen
 from autograd_inspector.cli import main
 from autograd_inspector.failure import NotJudgedError, failure_of
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from autograd_inspector.capture.engine.runs import walk_roots
 from autograd_inspector.capture.freeze import freeze
-from autograd_inspector.capture.gradients import walk_roots
 from autograd_inspector.capture.guard import Guard
-from autograd_inspector.capture.modules import Modules
-from autograd_inspector.capture.optimizers import Optimizers
+from autograd_inspector.capture.modules.calls import Modules
+from autograd_inspector.capture.optimizers.known import Optimizers
 from autograd_inspector.capture.tape import Tape, new_tape
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.steps_history import History

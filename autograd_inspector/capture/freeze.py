@@ -8,18 +8,18 @@ from typing import Any
 
 import torch
 
-from autograd_inspector.capture.aliases import alias_writes
-from autograd_inspector.capture.blind import asked_at, ignores_gradients
-from autograd_inspector.capture.graph_walk import short
-from autograd_inspector.capture.kept import kept_records
-from autograd_inspector.capture.kept_gradients import kept_gradients
-from autograd_inspector.capture.modules import Modules
-from autograd_inspector.capture.naming import model_names, tensor_names, variable_names
-from autograd_inspector.capture.option_lines import option_changes
-from autograd_inspector.capture.placing import placement_of
-from autograd_inspector.capture.sources import definition_of, resolve
-from autograd_inspector.capture.spread import rank_here
-from autograd_inspector.capture.state_changes import state_changes
+from autograd_inspector.capture.engine.graph_walk import short
+from autograd_inspector.capture.lines.aliases import alias_writes
+from autograd_inspector.capture.lines.blind import asked_at, ignores_gradients
+from autograd_inspector.capture.lines.kept_gradients import kept_gradients
+from autograd_inspector.capture.lines.option_lines import option_changes
+from autograd_inspector.capture.lines.sources import definition_of, resolve
+from autograd_inspector.capture.lines.state_changes import state_changes
+from autograd_inspector.capture.long_runs.kept import kept_records
+from autograd_inspector.capture.modules.calls import Modules
+from autograd_inspector.capture.modules.naming import model_names, tensor_names, variable_names
+from autograd_inspector.capture.optimizers.placing import placement_of
+from autograd_inspector.capture.optimizers.spread import rank_here
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import Return

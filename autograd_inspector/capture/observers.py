@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Protocol
 
-from autograd_inspector.capture.ops import Recorder
+from autograd_inspector.capture.calls.ops import Recorder
 
 
 class Observer(Protocol):

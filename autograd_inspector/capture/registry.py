@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn import Parameter
 
-from autograd_inspector.capture.history import is_leaf
-from autograd_inspector.capture.window import Window
+from autograd_inspector.capture.engine.history import is_leaf
+from autograd_inspector.capture.long_runs.window import Window
 
 _address = torch._C._storage_address  # type: ignore[attr-defined]
 

@@ -21,25 +21,25 @@ from torch._C import DisableTorchFunction
 from torch._C._autograd import SavedTensor
 from torch.optim import Optimizer
 
-from autograd_inspector.capture.compiled import Compiled
-from autograd_inspector.capture.custom_backward import CustomBackward
-from autograd_inspector.capture.fast_paths import FastPaths
-from autograd_inspector.capture.folding import Folding
+from autograd_inspector.capture.calls.compiled import Compiled
+from autograd_inspector.capture.calls.custom_backward import CustomBackward
+from autograd_inspector.capture.calls.fast_paths import FastPaths
+from autograd_inspector.capture.calls.functions import Unseen
+from autograd_inspector.capture.calls.ops import Recorder
+from autograd_inspector.capture.calls.regions import Regions
+from autograd_inspector.capture.calls.swaps import Swaps
+from autograd_inspector.capture.calls.warned import Warned
+from autograd_inspector.capture.engine.history import has_history
+from autograd_inspector.capture.engine.runs import Engine, walk_alive
 from autograd_inspector.capture.freeze import freeze
-from autograd_inspector.capture.functions import Unseen
-from autograd_inspector.capture.gradients import Engine, walk_alive
 from autograd_inspector.capture.guard import Guard
-from autograd_inspector.capture.history import has_history
-from autograd_inspector.capture.modules import Modules
+from autograd_inspector.capture.lines.tracebacks import without_own_frames
+from autograd_inspector.capture.long_runs.folding import Folding
+from autograd_inspector.capture.modules.calls import Modules
+from autograd_inspector.capture.modules.plain import note_plain_attributes
 from autograd_inspector.capture.observers import Observers
-from autograd_inspector.capture.ops import Recorder
-from autograd_inspector.capture.optimizers import Optimizers
-from autograd_inspector.capture.plain import note_plain_attributes
-from autograd_inspector.capture.regions import Regions
-from autograd_inspector.capture.swaps import Swaps
+from autograd_inspector.capture.optimizers.known import Optimizers
 from autograd_inspector.capture.tape import new_tape
-from autograd_inspector.capture.tracebacks import without_own_frames
-from autograd_inspector.capture.warned import Warned
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.steps_history import History
 

@@ -12,17 +12,17 @@ from typing import Any
 from torch import Tensor
 from torch.overrides import _get_current_function_mode_stack
 
-from autograd_inspector.capture.compared import Compared
-from autograd_inspector.capture.exports import Exports
-from autograd_inspector.capture.kept import Kept
-from autograd_inspector.capture.local_names import names_of
-from autograd_inspector.capture.reach import Reach
-from autograd_inspector.capture.refused import refused
+from autograd_inspector.capture.calls.exports import Exports
+from autograd_inspector.capture.calls.refused import refused
+from autograd_inspector.capture.calls.values import Values
+from autograd_inspector.capture.engine.reach import Reach
+from autograd_inspector.capture.lines.compared import Compared
+from autograd_inspector.capture.lines.local_names import names_of
+from autograd_inspector.capture.lines.stacks import Stacks
+from autograd_inspector.capture.long_runs.kept import Kept
+from autograd_inspector.capture.long_runs.window import Window
 from autograd_inspector.capture.registry import Registry
-from autograd_inspector.capture.stacks import Stacks
-from autograd_inspector.capture.values import Values
 from autograd_inspector.capture.versions import Ledger
-from autograd_inspector.capture.window import Window
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Change, Exchange, Gap, GradRead, GradWrite, LeafChange, Step, TensorHook
 from autograd_inspector.model.op import ModuleCall, Region

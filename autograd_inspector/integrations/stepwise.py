@@ -12,7 +12,7 @@ from typing import Any, Self, TypedDict
 from torch import nn
 from torch.optim import Optimizer
 
-from autograd_inspector.capture.placement import unwrapped
+from autograd_inspector.capture.optimizers.placement import unwrapped
 from autograd_inspector.capture.session import InspectorWarning, Session, current
 from autograd_inspector.integrations.delivery import FORMATS, LOGGER, deliver
 from autograd_inspector.report import Report, report_of

@@ -10,7 +10,7 @@ from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from autograd_inspector.capture.tracebacks import without_own_frames
+from autograd_inspector.capture.lines.tracebacks import without_own_frames
 
 _SHOW = "showtraceback"
 

@@ -5,7 +5,7 @@ import textwrap
 
 import pytest
 
-from autograd_inspector.capture.state_lines import StateLine, state_lines
+from autograd_inspector.capture.lines.state_lines import StateLine, state_lines
 
 
 def lines_of(text):

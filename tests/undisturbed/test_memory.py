@@ -9,7 +9,7 @@ import torch._dynamo  # its first import keeps frames, and so an optimizer, aliv
 from torch import nn
 
 import autograd_inspector
-from autograd_inspector.capture import gradients
+from autograd_inspector.capture.engine import runs as gradients
 from autograd_inspector.capture.session import InspectorWarning
 
 pytestmark = pytest.mark.undisturbed

@@ -7,7 +7,11 @@ import torch
 from torch import nn
 
 import autograd_inspector
-from autograd_inspector.capture import freeze, gradients, modules, optimizers, registry, session, steps
+from autograd_inspector.capture import freeze, registry, session
+from autograd_inspector.capture.engine import runs as gradients
+from autograd_inspector.capture.modules import calls as modules
+from autograd_inspector.capture.optimizers import known as optimizers
+from autograd_inspector.capture.optimizers import steps
 from autograd_inspector.capture.session import InspectorWarning
 
 pytestmark = pytest.mark.undisturbed

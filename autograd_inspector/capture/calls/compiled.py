@@ -1,0 +1,108 @@
+"""torch.compile'd regions: one opaque op each, compiled and run without any observer in sight."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from types import FrameType
+from typing import Any
+
+import torch
+
+from autograd_inspector.capture.calls.opaque import Opaque
+from autograd_inspector.capture.guard import Guard
+from autograd_inspector.capture.observers import Observers
+from autograd_inspector.capture.patches import replaced
+
+_WRAPPER = "compile_wrapper"
+"""torch's function around every compiled call; it switches dynamo on before and restores it after."""
+
+
+OPAQUE = "torch.compile made some of the code that ran: each call of it is one op, and what it did inside is not seen."
+
+
+class Compiled:
+    """Takes the observers away while compiled code is compiled or runs, and notes what went in and came out."""
+
+    def __init__(self, guard: Guard, observers: Observers) -> None:
+        self._guard = guard
+        self._observers = observers
+        self._open: list[tuple[FrameType, ExitStack]] = []
+
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        """Stand where dynamo is switched on and off, and around compiled modules."""
+        with ExitStack() as stack:
+            if not self._stand_in(stack):
+                # dynamo takes seconds to import, so torch.compile does it on first use.
+                stack.enter_context(replaced(torch, "compile", self._compiling(torch.compile, stack)))
+            yield
+
+    def _compiling(self, original: Callable[..., Any], stack: ExitStack) -> Callable[..., Any]:
+        standing = False
+
+        @functools.wraps(original)
+        def compiling(*args: Any, **kwargs: Any) -> Any:
+            nonlocal standing
+            result = original(*args, **kwargs)
+            if not standing and not self._guard.tape.closed:
+                standing = self._stand_in(stack)
+            return result
+
+        return compiling
+
+    def _stand_in(self, stack: ExitStack) -> bool:
+        """Whether dynamo is there to stand in for."""
+        dynamo = sys.modules.get("torch._dynamo.eval_frame")
+        switch = getattr(dynamo, "_maybe_set_eval_frame", None)
+        module = getattr(dynamo, "OptimizedModule", None)
+        if switch is None or module is None:
+            return False
+        stack.enter_context(replaced(dynamo, "_maybe_set_eval_frame", self._switching(switch)))
+        stack.enter_context(replaced(module, "__call__", self._calling(module.__dict__["__call__"])))
+        return True
+
+    def _calling(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def call(module: Any, *args: Any, **kwargs: Any) -> Any:
+            with self._region(module, args, kwargs) as done:
+                result = original(module, *args, **kwargs)
+                done(result)
+            return result
+
+        return call
+
+    def _switching(self, original: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        @functools.wraps(original)
+        def switch(callback: Any) -> Any:
+            frame = sys._getframe(1)
+            if frame.f_code.co_name != _WRAPPER:
+                return original(callback)
+            if self._open and self._open[-1][0] is frame:
+                before = original(callback)
+                self._open.pop()[1].close()
+                return before
+            if callback not in {None, False}:
+                self._enter(frame)
+            return original(callback)
+
+        return switch
+
+    def _enter(self, frame: FrameType) -> None:
+        """A compiled function begins. The frame is torch's: its locals hold the arguments and, later, the result."""
+        given = frame.f_locals
+        stack = ExitStack()
+        done = stack.enter_context(self._region(given.get("fn"), given.get("args", ()), given.get("kwargs", {})))
+        stack.callback(lambda: done(frame.f_locals["result"]) if "result" in frame.f_locals else None)
+        self._open.append((frame, stack))
+
+    def _region(self, what: Any, args: Any, kwargs: Any) -> Opaque:
+        self._guard.tape.note(OPAQUE)
+        return Opaque(self._guard, self._observers.away(), f"compiled {_name_of(what)}", what, (args, kwargs))
+
+
+def _name_of(what: Any) -> str:
+    module = getattr(what, "_orig_mod", None)
+    return type(module).__name__ if module is not None else getattr(what, "__name__", type(what).__name__)

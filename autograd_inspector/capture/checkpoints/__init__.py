@@ -1,0 +1,1 @@
+"""Checkpoints that are looked at, not loaded."""

@@ -1,0 +1,55 @@
+"""What can still be learnt when a backward has raised: its graph once more, and the program's names for what it met."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+from torch import Tensor
+
+from autograd_inspector.capture.engine.history import has_history
+from autograd_inspector.capture.lines.local_names import held_tensors
+from autograd_inspector.capture.tape import Tape
+from autograd_inspector.model.autograd import AutogradGraph, Node
+
+
+def merged(before: AutogradGraph, after: AutogradGraph) -> AutogradGraph:
+    """The graph as it was, with what became of its saved tensors. Nodes that ran have freed theirs by now."""
+    if len(before.nodes) != len(after.nodes):
+        return after
+    pairs = zip(before.nodes, after.nodes, strict=True)
+    return replace(before, nodes=tuple(old if _ran(old, new) else new for old, new in pairs))
+
+
+def _ran(old: Node, new: Node) -> bool:
+    """Whether the node has freed what it had saved."""
+    return len(new.saved) < len(old.saved) or any(saved.status == "freed" for saved in new.saved)
+
+
+def mark_failure(graph: AutogradGraph, error: str) -> AutogradGraph:
+    """Mark the nodes whose own verdict on a saved tensor is the error that backward raised."""
+    nodes = tuple(
+        replace(node, failed=True)
+        if any(saved.verdict and saved.verdict.split(" Hint:")[0] in error for saved in node.saved)
+        else node
+        for node in graph.nodes
+    )
+    return replace(graph, nodes=nodes)
+
+
+def name_involved(tape: Tape, graph: AutogradGraph) -> None:
+    """Name what is older than the capture by the variables that hold it: results, and memory that was modified.
+
+    No statement of the capture assigned them.
+    """
+    registry = tape.registry
+    modified = {saved.storage for node in graph.nodes for saved in node.saved if saved.status == "modified"} - {-1}
+    for name, tensor in held_tensors(tape.stacks.stop):
+        if _concerned(tape, tensor, modified):
+            entry = registry.enter(tensor, -1, len(tape.ops))
+            if registry.facts[entry.tensor][8] < 0 and not tape.variables.get(entry.tensor):
+                tape.variables[entry.tensor] = name
+
+
+def _concerned(tape: Tape, tensor: Tensor, modified: set[int]) -> bool:
+    if tape.registry.known(tensor) is not None:
+        return has_history(tensor)
+    return bool(modified) and tape.registry.storage_of(tensor) in modified

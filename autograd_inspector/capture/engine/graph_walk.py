@@ -1,0 +1,215 @@
+"""Live autograd nodes -> records, iteratively and no deeper than is safe."""
+
+from __future__ import annotations
+
+import heapq
+from bisect import bisect_right
+from collections.abc import Iterable
+from functools import cache, lru_cache
+from typing import Any
+
+from msgspec.structs import replace
+from torch import Tensor
+from torch.autograd.function import BackwardCFunction
+
+from autograd_inspector.capture.calls.ctx import ctx_tensors
+from autograd_inspector.capture.engine.reach import MAX_DEPTH, MAX_WIDTH
+from autograd_inspector.capture.engine.verdicts import freed, unused, verify
+from autograd_inspector.capture.registry import shape_of, version_of
+from autograd_inspector.capture.tape import Tape
+from autograd_inspector.model.autograd import AutogradGraph, Node, SavedStatus, SavedTensor
+
+LEAF_SEQUENCE = 2**64 - 1
+TOO_DEEP = "Graphs that continue each other grew too deep to be walked any more without danger to the program."
+
+
+class Walk:
+    """One walk from some roots: consumers before producers, in descending order of sequence numbers."""
+
+    def __init__(self, tape: Tape) -> None:
+        self.tape = tape
+        self.live: list[tuple[int, Any]] = []
+        """The nodes themselves, where values are read; whoever asked for the walk drops them at once."""
+        self.leaves: dict[int, Tensor] = {}
+        self.truncated = False
+        self._bounds = tape.sequence_bounds()
+        tape.ledger.update(tape)
+
+    def graph(self, roots: Iterable[Any]) -> AutogradGraph:
+        """All nodes below the given grad_fn nodes."""
+        numbers: dict[Any, int] = {}
+        depths: dict[int, int] = {}
+        heap: list[tuple[int, int, Any]] = []
+        reach = self.tape.reach
+        floor = LEAF_SEQUENCE if reach.exhausted else 0
+        met: list[tuple[int, list[int]]] = []
+        starts = [self._see(root, 0, numbers, depths, heap) for root in roots]
+        nodes: dict[int, Node] = {}
+        while heap:
+            _, number, node = heapq.heappop(heap)
+            depth = depths[number]
+            sequence = node._sequence_nr()
+            edges: list[tuple[int, int]] = []
+            below: list[int] = []
+            if self._too_wide(sequence):
+                self.truncated = True
+            elif depth >= MAX_DEPTH or sequence < floor:
+                # Another path may lead below this node: nothing older is opened either.
+                self.truncated, floor = True, max(floor, sequence)
+            else:
+                for child, slot in node.next_functions:
+                    if child is not None:
+                        edges.append((self._see(child, depth + 1, numbers, depths, heap), slot))
+                        below.append(child._sequence_nr())
+            met.append((sequence, below))
+            nodes[number] = self._record(number, node, tuple(edges))
+            if self.tape.values is not None and sequence != LEAF_SEQUENCE:
+                self.live.append((number, node))
+        reach.met(met)
+        if reach.exhausted:
+            self.tape.note(TOO_DEEP)
+        ordered = tuple(nodes[i] for i in range(len(numbers)))
+        return AutogradGraph(ordered, tuple(starts), self.truncated)
+
+    def _too_wide(self, sequence: int) -> bool:
+        """Opening a node meets all its inputs at once; they may be one chain, as the steps of a loop are."""
+        op = -1 if sequence == LEAF_SEQUENCE else self._op_at(sequence)[0]
+        return op >= 0 and len(self.tape.ops[op][1]) > MAX_WIDTH
+
+    def _see(
+        self, node: Any, depth: int, numbers: dict[Any, int], depths: dict[int, int], heap: list[tuple[int, int, Any]]
+    ) -> int:
+        number = numbers.get(node)
+        if number is None:
+            number = numbers[node] = len(numbers)
+            depths[number] = depth
+            sequence = node._sequence_nr()
+            heapq.heappush(heap, (LEAF_SEQUENCE if sequence == LEAF_SEQUENCE else -sequence, number, node))
+        elif depth > depths[number]:
+            depths[number] = depth
+        return number
+
+    def _record(self, number: int, node: Any, edges: tuple[tuple[int, int], ...]) -> Node:
+        name = node.name()
+        sequence = node._sequence_nr()
+        op = position = variable = -1
+        if sequence == LEAF_SEQUENCE:
+            leaf = getattr(node, "variable", None)
+            if isinstance(leaf, Tensor):
+                variable = self.tape.id_of(leaf)
+                self.leaves[variable] = leaf
+        else:
+            op, position = self._op_at(sequence)
+        saved: list[SavedTensor] = []
+        for attribute in _saved_attributes(type(node)):
+            try:
+                raw = getattr(node, attribute)
+            except RuntimeError as error:
+                if op < 0 and "freed" in str(error):
+                    saved.append(freed(attribute.removeprefix("_raw_saved_")))
+                continue  # A custom Function that saved nothing, or one whose buffers backward has freed.
+            self._saved(node, attribute, raw, (op, position), saved)
+        for attribute, tensor in ctx_tensors(node):
+            saved.append(self._unchecked(attribute, tensor, (op, position)))
+        return Node(number, name, sequence, edges, op, variable, position, tuple(saved), _hooks(node))
+
+    def _op_at(self, sequence: int) -> tuple[int, int]:
+        """The op that made the node, and how many ops had run by then."""
+        starts, ends, indices = self._bounds
+        at = bisect_right(starts, sequence) - 1
+        if at < 0:
+            return -1, 0 if starts else -1
+        if sequence < ends[at]:
+            return indices[at], indices[at]
+        return -1, indices[at] + 1
+
+    def _saved(self, node: Any, attribute: str, raw: Any, made: tuple[int, int], into: list[SavedTensor]) -> None:
+        name = attribute.removeprefix("_raw_saved_")
+        if isinstance(raw, (tuple, list)):
+            for number, item in enumerate(raw):
+                self._one(node, f"{name}[{number}]", item, made, into)
+        else:
+            self._one(node, name, raw, made, into)
+
+    def _one(self, node: Any, name: str, raw: Any, made: tuple[int, int], into: list[SavedTensor]) -> None:
+        if raw.unpack_hook is not None:
+            into.append(SavedTensor(name, -1, (), "", "", 0, -1, 0, 0, "packed"))
+            return
+        tensor = raw.data
+        if tensor is None:
+            if made[0] < 0 and verify(node, name)[0] == "freed":
+                into.append(freed(name))
+            return
+        kept = self._unchecked(name, tensor, made)
+        status: SavedStatus = "valid"
+        ledger = self.tape.ledger
+        counter = ledger.counter_of(kept.tensor, kept.storage)
+        verdict, saved, version = "", kept.saved_version, kept.current_version
+        # An op that modifies what it saved (`x *= x`) may have saved it before or after, and a graph from before the
+        # capture may have been edited before it: only autograd knows.
+        if saved != version or ledger.moved(counter, made[0]) or (version and made[0] < 0 and made[1] <= 0):
+            status, verdict, expected = verify(node, name)
+            saved = version if status == "valid" else expected
+        idle = unused(node, name)
+        into.append(replace(kept, status=status, saved_version=saved, verdict=verdict, unused=idle))
+
+    def _unchecked(self, name: str, tensor: Tensor, made: tuple[int, int]) -> SavedTensor:
+        """A tensor that a node keeps, with the version that the ledger says it had when the node was made."""
+        registry, ledger = self.tape.registry, self.tape.ledger
+        entry = registry.known(tensor)
+        storage = registry.storage_of(tensor)
+        number = -1 if entry is None else entry.tensor
+        offset, extent, nbytes = span_of(tensor)
+        saved = ledger.expected(ledger.counter_of(number, storage), *made)
+        return SavedTensor(
+            name,
+            number,
+            tuple(shape_of(tensor)),
+            short(tensor.dtype),
+            short(tensor.device),
+            nbytes,
+            storage,
+            offset,
+            extent,
+            "valid",
+            saved,
+            version_of(tensor),
+        )
+
+
+@cache
+@cache
+def short(value: Any) -> str:
+    """The name of a dtype or device, without ``torch.``: one string for each."""
+    return str(value).removeprefix("torch.")
+
+
+def span_of(tensor: Tensor) -> tuple[int, int, int]:
+    """(first byte in its storage, bytes from there to its last element, bytes of its own elements)."""
+    if tensor._has_symbolic_sizes_strides:
+        return 0, 0, 0
+    try:
+        item = tensor.element_size()
+        offset, nbytes = int(tensor.storage_offset() * item), int(tensor.numel() * item)
+        if nbytes == 0 or tensor.is_contiguous():
+            return offset, nbytes, nbytes
+        reach = 1 + sum([(size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True)])
+        return offset, int(reach * item), nbytes
+    except (RuntimeError, NotImplementedError):
+        return 0, 0, 0
+
+
+def _saved_attributes(kind: type) -> tuple[str, ...]:
+    # The class of a custom Function's node is the program's own: a cache would keep it alive.
+    return ("_raw_saved_tensors",) if issubclass(kind, BackwardCFunction) else _of_kind(kind)  # type: ignore[arg-type]
+
+
+@lru_cache(maxsize=1024)
+def _of_kind(kind: type) -> tuple[str, ...]:
+    return tuple([name for name in dir(kind) if name.startswith("_raw_saved_")])
+
+
+def _hooks(node: Any) -> int:
+    """How many tensor hooks and node hooks a node carries, as far as Python can see."""
+    hooks = getattr(node, "_backward_hooks", None)
+    return len(hooks) if hooks else 0

@@ -1,0 +1,189 @@
+"""Runs of the autograd engine: what they started from, the graph at that moment, what they left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from msgspec.structs import replace
+from torch import Tensor
+from torch._C._autograd import _get_sequence_nr
+
+from autograd_inspector.capture.calls.hooks import older_hooks
+from autograd_inspector.capture.calls.ops import Recorder
+from autograd_inspector.capture.engine.failed import mark_failure, merged, name_involved
+from autograd_inspector.capture.engine.graph_walk import Walk
+from autograd_inspector.capture.engine.history import is_leaf, node_of
+from autograd_inspector.capture.guard import Guard
+from autograd_inspector.capture.patches import replaced
+from autograd_inspector.capture.tape import Tape
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.op import Trait
+
+BACKWARD = int(Trait.BACKWARD)
+_sequence = _get_sequence_nr
+
+
+class Engine:
+    """Observes every engine run through the one function that all of torch's Python entries call."""
+
+    def __init__(self, tape: Tape, recorder: Recorder, guard: Guard) -> None:
+        self.tape = tape
+        self.recorder = recorder
+        self._guard = guard
+        self._hooks: dict[int, list[Any]] = {}
+
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        """Stand in for ``torch.autograd._engine_run_backward`` (private; without it runs go unobserved)."""
+        original = getattr(torch.autograd, "_engine_run_backward", None)
+        if original is None:
+            self.tape.note("This version of torch has no engine entry that can be observed: backward runs are missing.")
+            yield
+            return
+
+        def run_backward(outputs: Any, *args: Any, **kwargs: Any) -> Any:
+            if not (self.tape.here() and self.tape.active()):
+                return original(outputs, *args, **kwargs)
+            return self.run(original, outputs, args, kwargs)
+
+        with replaced(torch.autograd, "_engine_run_backward", run_backward):
+            yield
+
+    def run(self, original: Callable[..., Any], outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """One engine run, with the recorder inside it, so that hooks and recomputation are seen."""
+        number = self._guard(self._begin, outputs, args, kwargs)
+        traits = self.tape.traits
+        first = _sequence()
+        self.tape.traits = traits | BACKWARD
+        try:
+            create_graph = bool(kwargs.get("create_graph", args[2:3] == (True,)))
+            with self.recorder.installed(), self.recorder.regions.kept(grad=create_graph):
+                result = original(outputs, *args, **kwargs)
+        except BaseException as error:
+            if number is not None:
+                self._guard(self._failed, number, outputs, error)
+            raise
+        finally:
+            self.tape.traits = traits
+            if number is not None:
+                self._guard(self._end, number, args, kwargs)
+        if number is not None and result:
+            self._guard(self._returned, number, result, first)
+        return result
+
+    def _begin(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
+        tape = self.tape
+        names = ("grad_tensors", "retain_graph", "create_graph", "inputs")
+        given = dict(zip(names, args, strict=False)) | kwargs
+        inputs = given.get("inputs") or ()
+        walk = Walk(tape)
+        graph = walk.graph(_nodes(outputs))
+        accumulate = bool(kwargs.get("accumulate_grad"))
+        wanted = [tape.id_of(t) for t in inputs if isinstance(t, Tensor)]
+        direct = [tape.id_of(t) for t in outputs if isinstance(t, Tensor) and is_leaf(t) and t.requires_grad]
+        older_hooks(tape, walk.leaves.items())
+        tape.name_variables([leaf for t, leaf in walk.leaves.items() if t not in tape.named])
+        number = len(tape.backwards)
+        if accumulate and not tape.running:
+            tape.kept.step(tape.registry)
+        tape.backwards.append(
+            Backward(
+                number,
+                "backward" if accumulate else "grad",
+                len(tape.ops),
+                len(tape.ops),
+                tape.stacks.here(0),
+                tuple(tape.id_of(t) for t in outputs if isinstance(t, Tensor)),
+                graph,
+                tuple(wanted or [*walk.leaves, *direct]),
+                stale=tuple(t for t, leaf in walk.leaves.items() if accumulate and leaf.grad is not None),
+                nested_in=tape.running[-1] if tape.running else -1,
+                retain_graph=bool(given.get("retain_graph")),
+                create_graph=bool(given.get("create_graph")),
+            )
+        )
+        tape.running.append(number)
+        if tape.values is not None:
+            self._hooks[number] = tape.values.watch(number, graph, walk.live, self._tensors_of)
+        return number
+
+    def _tensors_of(self, op: int) -> Iterator[tuple[int, Tensor]]:
+        record = self.tape.ops[op]
+        return self.tape.registry.alive(dict.fromkeys((*record[1], *record[3])))
+
+    def _failed(self, number: int, outputs: Any, error: BaseException) -> None:
+        """Look at the saved tensors again: recomputation inside backward may have modified them."""
+        tape = self.tape
+        record = tape.backwards[number]
+        after = Walk(tape).graph(_nodes(outputs))
+        text = f"{type(error).__name__}: {error}"
+        graph = mark_failure(merged(record.graph, after), text)
+        tape.backwards[number] = replace(record, graph=graph, error=text[:4000])
+        name_involved(tape, graph)
+
+    def _end(self, number: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        tape = self.tape
+        tape.running.remove(number)
+        for handle in self._hooks.pop(number, ()):
+            handle.remove()
+        record = tape.backwards[number]
+        empty = []
+        if record.api == "backward" and not record.error:
+            wanted = set(record.reached)
+            for tensor_id, tensor in tape.registry.alive(wanted):
+                if is_leaf(tensor) and tensor.grad is None:
+                    empty.append(tensor_id)
+                elif tape.values is not None and tensor.grad is not None:
+                    tape.values.leaf(number, tensor_id, tensor.grad)
+        # A hook may step, or carry the gradient off: the optimizer in backward.
+        steps = [step for step in tape.steps if step.at >= record.start]
+        used = {met.tensor for step in steps for met in step.parameters if met.gradient >= 0}
+        used.update(write.tensor for write in tape.grad_writes if write.at >= record.start)
+        taken = tuple(t for t in empty if t in used)
+        tape.backwards[number] = replace(record, end=len(tape.ops), empty=tuple(empty), taken=taken)
+
+    def _returned(self, number: int, gradients: Any, first: int) -> None:
+        """``autograd.grad`` is an op as well: what it returns has a history only under ``create_graph=True``."""
+        tape = self.tape
+        record = tape.backwards[number]
+        inputs = tuple(dict.fromkeys((*record.roots, *record.reached)))
+        now = len(tape.ops)
+        found = [tape.registry.enter(t, now, now) for t in gradients if isinstance(t, Tensor)]
+        traits = 0 if record.create_graph or any(entry.requires_grad for entry in found) else int(Trait.CUT)
+        outputs = tuple(entry.tensor for entry in found)
+        tape.append("grad", inputs, outputs, traits=traits, site=record.site, sequence=(first, _sequence()))
+
+
+def _nodes(outputs: Any) -> list[Any]:
+    found = []
+    for output in outputs:
+        node = node_of(output) if isinstance(output, Tensor) else getattr(output, "node", None)
+        if node is not None:
+            found.append(node)
+    return found
+
+
+def walk_alive(tape: Tape) -> None:
+    """Graphs that the program still holds but never gave to backward: record them once, from their last tensors."""
+    if tape.backwards:
+        return
+    used = {tensor for op in tape.ops for tensor in op[1] if op[3]}
+    ends = [
+        tensor
+        for number, tensor in tape.registry.alive()
+        if number not in used and tensor.requires_grad and node_of(tensor) is not None
+    ]
+    if ends:
+        walk_roots(tape, ends)
+
+
+def walk_roots(tape: Tape, roots: list[Tensor]) -> None:
+    """Record the graph behind some tensors as one that no backward has consumed."""
+    walk = Walk(tape)
+    graph = walk.graph(_nodes(roots))
+    end = len(tape.ops)
+    ids = tuple(tape.id_of(root) for root in roots)
+    tape.backwards.append(Backward(len(tape.backwards), "alive", end, end, -1, ids, graph, tuple(walk.leaves)))

@@ -1,0 +1,1 @@
+"""Where in the program something happened, and what the source says there."""

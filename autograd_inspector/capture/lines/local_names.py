@@ -1,0 +1,118 @@
+"""The local variables of running frames, read without keeping any of them alive."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from types import FrameType, FunctionType, ModuleType
+from typing import Any, TypeVar
+
+from torch import Tensor, nn
+
+from autograd_inspector.capture.lines.stacks import USER, classify
+
+T = TypeVar("T")
+
+_FUNCTION = 0x1
+"""inspect.CO_OPTIMIZED: the frame's locals are slots, and f_locals is a copy of them (before Python 3.13)."""
+_UNSHARED = 3
+"""References to the copy when nobody but the frame holds it: the frame, our variable, getrefcount's argument."""
+_LONGEST = 1000
+"""Of a container that is longer only the first entries are looked at."""
+
+
+def variables(frame: FrameType) -> list[tuple[str, Any]]:
+    """(name, value) of a frame's locals and of its module's globals.
+
+    Before Python 3.13 a function's ``f_locals`` is a dictionary that the frame keeps: left as it is, it would keep
+    every local alive that the program deletes later. So it is emptied again, unless the program itself holds it.
+    """
+    found = list(frame.f_globals.items())
+    if not frame.f_code.co_flags & _FUNCTION:
+        return found
+    snapshot = frame.f_locals
+    found = [*snapshot.items(), *found]
+    if sys.version_info < (3, 13) and sys.getrefcount(snapshot) <= _UNSHARED:
+        snapshot.clear()
+    return found
+
+
+def user_frames(stop: FrameType | None) -> Iterator[FrameType]:
+    """The user's frames from here outwards, up to the one that opened the capture."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if classify(frame.f_code.co_filename) == USER:
+            yield frame
+        if frame is stop:
+            return
+        frame = frame.f_back
+
+
+def names_of(tensors: dict[int, int], stop: FrameType | None) -> dict[int, str]:
+    """Tensor id -> the variable that holds it, ``params[1]`` in a list and ``params['w']`` in a dictionary.
+
+    ``tensors`` maps Python's id of a tensor to ours. The outermost frame's name for it is the program's own name; a
+    variable of its own is better than a place in a container.
+    """
+    found: dict[int, str] = {}
+    for name, tensor in held_tensors(stop):
+        if id(tensor) in tensors:
+            found.setdefault(tensors[id(tensor)], name)
+    return found
+
+
+def held_tensors(stop: FrameType | None) -> Iterator[tuple[str, Tensor]]:
+    """(name, tensor) of all that the user's running frames and their modules hold, the best names first."""
+    inside: list[tuple[str, Tensor]] = []
+    attributes: list[tuple[str, Tensor]] = []
+    for frame in reversed(list(user_frames(stop))):
+        for name, value in variables(frame):
+            if name.startswith("_"):
+                continue
+            if isinstance(value, Tensor):
+                yield name, value
+            elif isinstance(value, (list, tuple, dict)):
+                inside += _within(name, value, Tensor)
+            else:
+                attributes += _within(name, value, Tensor)
+    yield from inside
+    yield from attributes
+
+
+def held_modules(stop: FrameType | None) -> Iterator[tuple[str, nn.Module]]:
+    """(name, module) of all that the user's running frames hold, the innermost frame's first.
+
+    Those in variables come first, then what containers and plain objects in variables hold: ``agent.policy``.
+    """
+    inside: list[tuple[str, nn.Module]] = []
+    for frame in user_frames(stop):
+        for name, value in variables(frame):
+            if isinstance(value, nn.Module):
+                yield name, value
+            elif not name.startswith("_"):
+                inside += _within(name, value, nn.Module)
+    yield from inside
+
+
+def _within(name: str, value: Any, kind: type[T]) -> Iterator[tuple[str, T]]:
+    """What a container or a plain object has of a kind, and how the program would write it."""
+    if isinstance(value, (list, tuple, dict)):
+        return ((f"{name}[{place!r}]", entry) for place, entry in _entries(value, kind))
+    if isinstance(value, (type, ModuleType, FunctionType)):
+        return iter(())
+    return ((f"{name}.{place}", entry) for place, entry in _entries(_attributes(value), kind))
+
+
+def _attributes(value: Any) -> dict[Any, Any]:
+    """An object's own attributes, without running any code of its class."""
+    try:
+        own = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return {}
+    return own if type(own) is dict else {}
+
+
+def _entries(container: list[Any] | tuple[Any, ...] | dict[Any, Any], kind: type[T]) -> Iterator[tuple[Any, T]]:
+    pairs = container.items() if isinstance(container, Mapping) else enumerate(container)
+    return ((place, entry) for place, entry in islice(pairs, _LONGEST) if isinstance(entry, kind))

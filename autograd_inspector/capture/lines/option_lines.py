@@ -1,0 +1,38 @@
+"""Where the program set an option of an optimizer that it had made, read off the source of who stepped it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from types import CodeType
+
+from autograd_inspector.capture.lines.sources import compiled, scope_of, tree_of
+from autograd_inspector.capture.tape import Tape
+from autograd_inspector.model.event import Change
+
+
+def option_changes(tape: Tape, error: str) -> Iterator[Change]:
+    """The lines that set an option (``group["amsgrad"] = True``), when a step raised for a key that it did not find.
+
+    A group is a plain dictionary: nothing shows when the program writes to it.
+    """
+    last = tape.steps[-1] if tape.steps else None
+    if last is None or not last.error or not error.startswith("KeyError: "):
+        return
+    record = tape.optimizers[last.optimizer]
+    options = {name for group in record.groups for name in group} - {"params"}
+    for code, lasti, library in tape.stacks.chains[last.site]:
+        for line, option in () if library else _assigned(code, lasti):
+            if option in options:
+                site = tape.stacks.of_code(code, line)
+                yield Change(last.at, "option_set", record.type, site, (), last.optimizer, (option,))
+
+
+def _assigned(code: CodeType, lasti: int) -> Iterator[tuple[int, str]]:
+    """(line, key) of the assignments to a subscript in a function."""
+    tree = tree_of(code.co_filename)
+    for node in () if tree is None else ast.walk(scope_of(tree, compiled(code, lasti, library=False).lineno)):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
+                    yield node.lineno, str(target.slice.value)

@@ -1,0 +1,1 @@
+"""Thousands of steps: old records are folded into facts."""

@@ -1,0 +1,1 @@
+"""nn.Modules: their names and calls, what they contain, and what exchanges it."""

@@ -1,0 +1,1 @@
+"""A step tried on a copy of the model."""
