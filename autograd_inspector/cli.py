@@ -92,7 +92,7 @@ def _conclude(outcome: Outcome, options: argparse.Namespace, root: Path) -> int:
 def _sarif(outcome: Outcome, root: Path, exit_code: int) -> str:
     """One log of all reports: a code host replaces what an earlier one said of the same tool."""
     from autograd_inspector.rules import CATALOGUE
-    from autograd_inspector.views.sarif import Analysis, to_sarif
+    from autograd_inspector.views.sarif.log import Analysis, to_sarif
 
     reports = tuple(report for _, report in outcome.reports)
     return to_sarif(Analysis(reports, outcome.program, root, outcome.status, exit_code, __version__), CATALOGUE)

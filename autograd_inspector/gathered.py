@@ -41,13 +41,13 @@ class RanksReport(Struct, frozen=True):
 
     def to_text(self, *, width: int = 100, color: bool = False) -> str:
         """Everything, as text; ``color`` for a terminal that shows ANSI colours."""
-        from autograd_inspector.views.ranks_text import ranks_text
+        from autograd_inspector.views.text.ranks import ranks_text
 
         return ranks_text(self.placement, self.findings, self.notes, width=width, color=color)
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
         """Everything as one static HTML page, also written to ``path``."""
-        from autograd_inspector.views.ranks_html import ranks_html
+        from autograd_inspector.views.html.ranks import ranks_html
 
         page = ranks_html(self.placement, self.findings, self.notes)
         if path is not None:
@@ -68,7 +68,7 @@ class RanksReport(Struct, frozen=True):
         return self.placement.to_dataframe()
 
     def __repr__(self) -> str:
-        from autograd_inspector.views.ranks import headline
+        from autograd_inspector.views.folded.ranks import headline
 
         return f"<RanksReport: {headline(self.placement, self.findings)}>"
 

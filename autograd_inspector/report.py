@@ -60,7 +60,7 @@ class Report(Struct, frozen=True, dict=True):
         ``width`` in columns, at least 20; ``order`` of the placement table: as in the model, or the largest first.
         Raises ValueError for anything else.
         """
-        from autograd_inspector.views.text import to_text
+        from autograd_inspector.views.text.report import to_text
 
         return to_text(self, width=width, color=color, order=order)
 
@@ -79,22 +79,22 @@ class Report(Struct, frozen=True, dict=True):
         ``color_by``, the colour of a box: by what gradient does there, or "device": by where its tensors live.
         Raises ValueError for anything else, and for fewer than one box.
         """
-        from autograd_inspector.views.dot import to_dot
+        from autograd_inspector.views.picture.dot import to_dot
 
         source: str = to_dot(self, boxes=boxes, color_by=color_by).source
         return source
 
     def to_svg(self, *, boxes: int = 40, color_by: ColorBy = "gradient") -> str:
         """The collapsed graph as SVG; raises GraphvizMissingError when `dot` is not installed."""
-        from autograd_inspector.views.dot import to_dot
-        from autograd_inspector.views.render import svg_of
+        from autograd_inspector.views.picture.dot import to_dot
+        from autograd_inspector.views.picture.render import svg_of
 
         return svg_of(to_dot(self, boxes=boxes, color_by=color_by))
 
     def render(self, path: str | os.PathLike[str], *, boxes: int = 40, color_by: ColorBy = "gradient") -> Path:
         """Draw the collapsed graph into a file; its suffix says how: .svg, .png, .pdf."""
-        from autograd_inspector.views.dot import to_dot
-        from autograd_inspector.views.render import render
+        from autograd_inspector.views.picture.dot import to_dot
+        from autograd_inspector.views.picture.render import render
 
         return render(to_dot(self, boxes=boxes, color_by=color_by), Path(path))
 
@@ -104,8 +104,8 @@ class Report(Struct, frozen=True, dict=True):
         Nothing in either comes from the network. Raises WidgetNotBuiltError for an interactive page in a checkout
         whose widget was not built.
         """
-        from autograd_inspector.views.html import to_html
-        from autograd_inspector.views.page import to_interactive_html
+        from autograd_inspector.views.html.page import to_interactive_html
+        from autograd_inspector.views.html.report import to_html
 
         page = to_interactive_html(self) if interactive else to_html(self)
         if path is not None:
@@ -149,7 +149,7 @@ class Report(Struct, frozen=True, dict=True):
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         """What every kind of viewer shows of it; in a notebook the widget, where the front end knows widgets."""
-        from autograd_inspector.views.bundle import bundle_of, chosen
+        from autograd_inspector.views.kept.bundle import bundle_of, chosen
         from autograd_inspector.widget import view_of
 
         return chosen(bundle_of(self, lambda: view_of(self)), include, exclude)

@@ -12,7 +12,7 @@ from autograd_inspector.capture.trials.twin import PreflightError
 from autograd_inspector.failure import AutogradFindingsError
 from autograd_inspector.model.learning import Learning
 from autograd_inspector.report import Report, report_of
-from autograd_inspector.views.learning import to_text, verdict
+from autograd_inspector.views.text.learning import to_text, verdict
 
 __all__ = ["Preflight", "PreflightError", "PreflightFailed", "preflight"]
 

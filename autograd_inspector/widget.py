@@ -13,8 +13,8 @@ from autograd_inspector.model.graph import GraphNode
 from autograd_inspector.notebook.cell_ids import cell_ids
 from autograd_inspector.report import Report
 from autograd_inspector.views.assets import WidgetNotBuiltError, asset, digest
-from autograd_inspector.views.bundle import bundle_of, chosen
 from autograd_inspector.views.encoding import encoded
+from autograd_inspector.views.kept.bundle import bundle_of, chosen
 
 __all__ = ["ReportWidget", "WidgetNotBuiltError"]
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from autograd_inspector.hub.messages import Entry, Mark
 from autograd_inspector.notebook.cell_ids import cell_ids, first_line
 from autograd_inspector.report import Report
-from autograd_inspector.views.columns import legible
 from autograd_inspector.views.encoding import main_cell
 from autograd_inspector.views.summary import headline, unjudged
+from autograd_inspector.views.tables.columns import legible
 
 _SHORT = 200
 _MARKS = 200

@@ -14,13 +14,13 @@ from autograd_inspector.model.location import Location
 from autograd_inspector.model.totals import Total
 from autograd_inspector.report import Report
 from autograd_inspector.views import wire
-from autograd_inspector.views.columns import Columns, legible
-from autograd_inspector.views.graph_tables import graph_tables
-from autograd_inspector.views.paused import collector_paused
-from autograd_inspector.views.placement_tables import placement_tables
-from autograd_inspector.views.program_tables import program_tables
-from autograd_inspector.views.steps import extremes, steps_of
+from autograd_inspector.views.folded.steps import extremes, steps_of
+from autograd_inspector.views.kept.paused import collector_paused
 from autograd_inspector.views.summary import headline, unjudged
+from autograd_inspector.views.tables.columns import Columns, legible
+from autograd_inspector.views.tables.graph import graph_tables
+from autograd_inspector.views.tables.placement import placement_tables
+from autograd_inspector.views.tables.program import program_tables
 
 LARGE = 3_000
 """From so many nodes on columns go into the buffer."""

@@ -43,7 +43,7 @@ def test_missing_unexpected_and_reshaped_are_marked():
 
 def test_the_statements_that_load_it_do(file):
     """What the text offers can be run."""
-    from autograd_inspector.views.checkpoint import contents_of
+    from autograd_inspector.views.folded.checkpoint import contents_of
 
     net = network()
     optimizer = adam(net)

@@ -15,7 +15,7 @@ from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
 from autograd_inspector.report import Report
 from autograd_inspector.rules import CATALOGUE
-from autograd_inspector.views.sarif import Analysis, to_sarif
+from autograd_inspector.views.sarif.log import Analysis, to_sarif
 from tests.shells import UNSEEN
 
 MAKE = "import torch\nw = torch.ones(3, requires_grad=True)\n"

@@ -41,7 +41,7 @@ def opened(monkeypatch):
 @pytest.fixture
 def built(monkeypatch):
     """A front end, where it was not built: its script's text is all that the page needs."""
-    monkeypatch.setattr("autograd_inspector.views.page.asset", lambda name: f"/* {name} */")
+    monkeypatch.setattr("autograd_inspector.views.html.page.asset", lambda name: f"/* {name} */")
 
 
 def test_the_interactive_page_opens(stored, tmp_path, opened, built, capsys):
@@ -76,7 +76,7 @@ def test_a_front_end_that_was_not_built(stored, tmp_path, opened, monkeypatch, c
     def missing(name):
         raise assets.WidgetNotBuiltError
 
-    monkeypatch.setattr("autograd_inspector.views.page.asset", missing)
+    monkeypatch.setattr("autograd_inspector.views.html.page.asset", missing)
     assert main(["show", str(stored), "--html", str(tmp_path / "r.html")]) == 0
     assert "<html" in (tmp_path / "r.html").read_text("utf-8")
     assert capsys.readouterr().out.startswith("a static page: the widget is not built")

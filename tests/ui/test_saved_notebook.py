@@ -11,8 +11,8 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 from playwright.sync_api import expect
 
 import autograd_inspector
-from autograd_inspector.views.bundle import bundle_of
-from autograd_inspector.views.saved import CAPTURE
+from autograd_inspector.views.kept.bundle import bundle_of
+from autograd_inspector.views.kept.saved import CAPTURE
 from autograd_inspector.widget import VIEW
 
 from .lab import RUN, command, in_dark, in_light

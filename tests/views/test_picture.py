@@ -9,8 +9,8 @@ import torch
 from torch import nn
 
 import autograd_inspector
-from autograd_inspector.views.boxes import picture
-from autograd_inspector.views.render import GraphvizMissingError
+from autograd_inspector.views.picture.boxes import picture
+from autograd_inspector.views.picture.render import GraphvizMissingError
 
 
 def test_a_deep_model_is_drawn_in_few_boxes(deep):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from autograd_inspector.model.location import Location
-from autograd_inspector.views.places_text import Places
-from autograd_inspector.views.text import rendered
+from autograd_inspector.views.text.places import Places
+from autograd_inspector.views.text.report import rendered
 
 SOURCE = "loss = F.cross_entropy(model(inputs), labels)"
 

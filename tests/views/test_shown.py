@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from autograd_inspector.model.placement import ParameterRow, Placement, StateEntry
+from autograd_inspector.views.folded.table import table_of
 from autograd_inspector.views.shown import counted, listed, op_name, shown, size
-from autograd_inspector.views.table import table_of
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from torch import nn
 
 import autograd_inspector
 from autograd_inspector.report import Report
-from autograd_inspector.views.sparkline import sparkline
-from autograd_inspector.views.steps import extremes
+from autograd_inspector.views.folded.steps import extremes
+from autograd_inspector.views.text.sparkline import sparkline
 
 
 def trained(steps, *, fails=0):

@@ -9,8 +9,8 @@ import torch
 
 import autograd_inspector
 from autograd_inspector.views.encoding import encoded
-from autograd_inspector.views.happened import events_of
-from autograd_inspector.views.versions import outputs_of
+from autograd_inspector.views.tables.happened import events_of
+from autograd_inspector.views.tables.versions import outputs_of
 
 from .programs import Net
 

@@ -4,7 +4,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from autograd_inspector.views.saved import CAPTURE
+from autograd_inspector.views.kept.saved import CAPTURE
 from autograd_inspector.widget import VIEW
 
 SETUP = "%load_ext autograd_inspector\nimport torch\nw = torch.ones(3, requires_grad=True)"

@@ -10,7 +10,8 @@ import pytest
 
 from autograd_inspector import Report, widget
 from autograd_inspector.hub import kernel
-from autograd_inspector.views import assets, page
+from autograd_inspector.views import assets
+from autograd_inspector.views.html import page
 from autograd_inspector.widget import VIEW, ReportWidget, WidgetNotBuiltError
 
 

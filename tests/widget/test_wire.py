@@ -14,8 +14,8 @@ import pytest
 from msgspec.structs import replace
 
 from autograd_inspector.views import wire
-from autograd_inspector.views.columns import Columns, Strings
 from autograd_inspector.views.encoding import LARGE, encoded
+from autograd_inspector.views.tables.columns import Columns, Strings
 
 ROOT = Path(__file__).parent.parent.parent
 ENV = {**os.environ, "PYTHONPATH": str(ROOT)}

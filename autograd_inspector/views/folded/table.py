@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from autograd_inspector.model.placement import HERE, OptimizerRecord, ParameterRow, Placement, Standing
 from autograd_inspector.model.totals import Total, bytes_of
-from autograd_inspector.views.folding_names import NUMBER, pattern_of
+from autograd_inspector.views.folded.names import NUMBER, pattern_of
 from autograd_inspector.views.shown import size
 
 HEADERS = ("parameter", "shape", "dtype", "device", "gradient", "optimizer", "state", "bytes + state")

@@ -8,10 +8,10 @@ from contextlib import suppress
 from typing import Any
 
 from autograd_inspector.report import Report
-from autograd_inspector.views.dot import to_dot
-from autograd_inspector.views.paused import collector_paused
-from autograd_inspector.views.render import DrawingError, GraphvizMissingError, svg_of
-from autograd_inspector.views.saved import CAPTURE, saved
+from autograd_inspector.views.kept.paused import collector_paused
+from autograd_inspector.views.kept.saved import CAPTURE, saved
+from autograd_inspector.views.picture.dot import to_dot
+from autograd_inspector.views.picture.render import DrawingError, GraphvizMissingError, svg_of
 
 SVG = "image/svg+xml"
 MANY = 10_000

@@ -5,12 +5,12 @@ from __future__ import annotations
 from graphviz import Digraph
 
 from autograd_inspector.report import Report
-from autograd_inspector.views import palette
-from autograd_inspector.views.boxes import Box, Link, picture
-from autograd_inspector.views.markup import LINE_BREAK, Markup, element, escaped, together
+from autograd_inspector.views.html.markup import LINE_BREAK, Markup, element, escaped, together
 from autograd_inspector.views.options import at_least, one_of
-from autograd_inspector.views.painting import ColorBy, devices_of, painted
-from autograd_inspector.views.palette import Paint
+from autograd_inspector.views.picture import palette
+from autograd_inspector.views.picture.boxes import Box, Link, picture
+from autograd_inspector.views.picture.painting import ColorBy, devices_of, painted
+from autograd_inspector.views.picture.palette import Paint
 from autograd_inspector.views.shown import shown
 
 _FONT = "Helvetica,Arial,sans-serif"

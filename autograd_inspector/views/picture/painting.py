@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-from autograd_inspector.views import palette
-from autograd_inspector.views.boxes import Box, Look
-from autograd_inspector.views.palette import Paint
+from autograd_inspector.views.picture import palette
+from autograd_inspector.views.picture.boxes import Box, Look
+from autograd_inspector.views.picture.palette import Paint
 
 ColorBy = Literal["gradient", "device"]
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from autograd_inspector.model.finding import SEVERITIES
 from autograd_inspector.model.ranks import RankedFinding, RankedPlacement, RankedRow, Share, ranks_text
 from autograd_inspector.model.totals import Total
-from autograd_inspector.views.folding_names import NUMBER, pattern_of
+from autograd_inspector.views.folded.names import NUMBER, pattern_of
+from autograd_inspector.views.folded.table import Table
 from autograd_inspector.views.shown import counted, size
-from autograd_inspector.views.table import Table
 
 _HEADERS = ("parameter", "shape", "spread", "dtype", "optimizer", "state")
 _NAMES = 4

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autograd_inspector.views.steps import extremes
+from autograd_inspector.views.folded.steps import extremes
 
 _LEVELS = "▁▂▃▄▅▆▇█"
 _WIDTH = 40

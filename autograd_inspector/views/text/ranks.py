@@ -11,9 +11,9 @@ from rich.text import Text
 
 from autograd_inspector.model.ranks import RankedFinding, RankedPlacement
 from autograd_inspector.model.ranks import ranks_text as of_ranks
-from autograd_inspector.views.ranks import differences, headline, ranked_table, sums
+from autograd_inspector.views.folded.ranks import differences, headline, ranked_table, sums
 from autograd_inspector.views.shown import counted, shown
-from autograd_inspector.views.text import finding_block, rendered
+from autograd_inspector.views.text.report import finding_block, rendered
 
 _ROWS = 40
 _COLUMNS = 8

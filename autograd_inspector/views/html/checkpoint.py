@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from autograd_inspector.report import Report
-from autograd_inspector.views.checkpoint import Part, contents_of
-from autograd_inspector.views.markup import Markup, element, together
+from autograd_inspector.views.folded.checkpoint import Part, contents_of
+from autograd_inspector.views.html.markup import Markup, element, together
 
 _ROWS = 400
 _SHORT = 12

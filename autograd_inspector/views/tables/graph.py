@@ -7,8 +7,8 @@ from typing import Any
 from autograd_inspector.model.placement import ParameterRow
 from autograd_inspector.report import Report
 from autograd_inspector.views import wire
-from autograd_inspector.views.columns import Columns
-from autograd_inspector.views.happened import arrived_in, remarks_of
+from autograd_inspector.views.tables.columns import Columns
+from autograd_inspector.views.tables.happened import arrived_in, remarks_of
 
 
 def graph_tables(report: Report, columns: Columns) -> dict[str, Any]:

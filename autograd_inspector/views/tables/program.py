@@ -8,9 +8,9 @@ from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.location import Location
 from autograd_inspector.report import Report
 from autograd_inspector.views import wire
-from autograd_inspector.views.columns import Columns
-from autograd_inspector.views.happened import events_of
-from autograd_inspector.views.versions import inputs_of, outputs_of
+from autograd_inspector.views.tables.columns import Columns
+from autograd_inspector.views.tables.happened import events_of
+from autograd_inspector.views.tables.versions import inputs_of, outputs_of
 
 
 def program_tables(report: Report, columns: Columns) -> dict[str, Any]:

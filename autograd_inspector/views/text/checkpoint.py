@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from autograd_inspector.report import Report
-from autograd_inspector.views.checkpoint import Part, contents_of
+from autograd_inspector.views.folded.checkpoint import Part, contents_of
 from autograd_inspector.views.shown import counted, shown
 
 _ROWS = 40

@@ -15,16 +15,16 @@ from rich.tree import Tree
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.history import history_of
 from autograd_inspector.report import Report
-from autograd_inspector.views.checkpoint_text import checkpoint_section
+from autograd_inspector.views.folded.steps import steps_of
+from autograd_inspector.views.folded.sums import sums_of
+from autograd_inspector.views.folded.table import Order, table_of
+from autograd_inspector.views.folded.tree import Branch, branches
 from autograd_inspector.views.options import at_least, one_of
-from autograd_inspector.views.places_text import Places
 from autograd_inspector.views.shown import counted, shown, size
-from autograd_inspector.views.sparkline import sparkline
-from autograd_inspector.views.steps import steps_of
 from autograd_inspector.views.summary import graph_line, headline
-from autograd_inspector.views.sums import sums_of
-from autograd_inspector.views.table import Order, table_of
-from autograd_inspector.views.tree import Branch, branches
+from autograd_inspector.views.text.checkpoint import checkpoint_section
+from autograd_inspector.views.text.places import Places
+from autograd_inspector.views.text.sparkline import sparkline
 
 STYLES = {"error": "bold red", "warning": "bold yellow", "info": "bold cyan"}
 _LINES = 60

@@ -9,8 +9,8 @@ import msgspec
 from msgspec.structs import replace
 
 from autograd_inspector.report import Report
-from autograd_inspector.views.condensed import condensed
 from autograd_inspector.views.encoding import heading_of, record_of
+from autograd_inspector.views.kept.condensed import condensed
 from autograd_inspector.views.wire import Wire
 
 CAPTURE = "application/vnd.autograd-inspector.capture+json"

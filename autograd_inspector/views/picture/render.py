@@ -9,7 +9,7 @@ from typing import cast
 
 from graphviz import Digraph, ExecutableNotFound
 
-from autograd_inspector.views.palette import dark_rules
+from autograd_inspector.views.picture.palette import dark_rules
 
 _OPENING = re.compile(r"<svg[^>]*>")
 

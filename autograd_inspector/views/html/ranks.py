@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autograd_inspector.model.ranks import RankedFinding, RankedPlacement, ranks_text
-from autograd_inspector.views.html import finding_section, page_of
-from autograd_inspector.views.markup import Markup, element
-from autograd_inspector.views.ranks import differences, headline, ranked_table, sums
+from autograd_inspector.views.folded.ranks import differences, headline, ranked_table, sums
+from autograd_inspector.views.html.markup import Markup, element
+from autograd_inspector.views.html.report import finding_section, page_of
 from autograd_inspector.views.shown import shown
 
 _ROWS = 400

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from autograd_inspector.report import Report
-from autograd_inspector.views.markup import Markup, element
+from autograd_inspector.views.folded.steps import Row, extremes, steps_of
+from autograd_inspector.views.html.markup import Markup, element
 from autograd_inspector.views.shown import counted
-from autograd_inspector.views.steps import Row, extremes, steps_of
 
 _WIDTH, _HEIGHT, _MARGIN = 480, 36, 2
 _POINTS = 240

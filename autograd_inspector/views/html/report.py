@@ -8,16 +8,16 @@ from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.history import history_of
 from autograd_inspector.model.location import Location
 from autograd_inspector.report import Report
-from autograd_inspector.views.checkpoint_html import checkpoint_section
-from autograd_inspector.views.dot import to_dot
-from autograd_inspector.views.markup import Markup, element, together
-from autograd_inspector.views.render import DrawingError, GraphvizMissingError, svg_of
+from autograd_inspector.views.folded.sums import sums_of
+from autograd_inspector.views.folded.table import table_of
+from autograd_inspector.views.folded.tree import Branch, branches
+from autograd_inspector.views.html.checkpoint import checkpoint_section
+from autograd_inspector.views.html.markup import Markup, element, together
+from autograd_inspector.views.html.steps import steps_section
+from autograd_inspector.views.picture.dot import to_dot
+from autograd_inspector.views.picture.render import DrawingError, GraphvizMissingError, svg_of
 from autograd_inspector.views.shown import counted, shown, size
-from autograd_inspector.views.steps_html import steps_section
 from autograd_inspector.views.summary import graph_line, headline
-from autograd_inspector.views.sums import sums_of
-from autograd_inspector.views.table import table_of
-from autograd_inspector.views.tree import Branch, branches
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _ROWS = 400
@@ -40,7 +40,7 @@ def to_html(report: Report) -> str:
 
 def page_of(title: str, *parts: Markup) -> str:
     """The page with these parts: its style inside, no script, nothing from the network."""
-    style = Markup(files("autograd_inspector.views").joinpath("page.css").read_text(encoding="utf-8"))
+    style = Markup(files("autograd_inspector.views.html").joinpath("page.css").read_text(encoding="utf-8"))
     head = together(
         Markup('<meta charset="utf-8">'),
         Markup(f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'),

@@ -18,7 +18,7 @@ from autograd_inspector.model.op import ModuleCall
 from autograd_inspector.model.placement import ParameterRow
 from autograd_inspector.model.tensor import TensorRecord
 from autograd_inspector.report import Report
-from autograd_inspector.views.boxes import Box, picture
+from autograd_inspector.views.picture.boxes import Box, picture
 
 _BOXES = 40
 """As many as a picture has by default: the fallbacks share it."""

@@ -15,8 +15,8 @@ from msgspec import Struct
 
 from autograd_inspector.model.finding import SEVERITIES, Finding
 from autograd_inspector.report import Report
-from autograd_inspector.views.sarif_places import SRCROOT, Places
-from autograd_inspector.views.sarif_text import message_of, page_of, plain
+from autograd_inspector.views.sarif.places import SRCROOT, Places
+from autograd_inspector.views.sarif.texts import message_of, page_of, plain
 from autograd_inspector.views.shown import shown
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

@@ -10,9 +10,9 @@ from msgspec import Struct
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.graph import Cause, GraphEdge, GraphNode
 from autograd_inspector.report import Report
-from autograd_inspector.views.folding import Folding, Key
-from autograd_inspector.views.labels import alarms_of, leaf_title, title_of
-from autograd_inspector.views.relevant import relevant
+from autograd_inspector.views.picture.folding import Folding, Key
+from autograd_inspector.views.picture.labels import alarms_of, leaf_title, title_of
+from autograd_inspector.views.picture.relevant import relevant
 
 _FEW = 3
 _BOUND = frozenset({"parameter", "buffer"})

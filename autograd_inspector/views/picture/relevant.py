@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from autograd_inspector.model.graph import Graph
 from autograd_inspector.report import Report
-from autograd_inspector.views.labels import ended
+from autograd_inspector.views.picture.labels import ended
 
 _APART = frozenset({"step", "gradient"})
 

@@ -1,0 +1,1 @@
+"""What text and page both show, folded into few lines."""

@@ -1,0 +1,1 @@
+"""What a notebook file keeps of a report."""

@@ -1,0 +1,1 @@
+"""The collapsed graph: boxes and links, drawn by Graphviz."""

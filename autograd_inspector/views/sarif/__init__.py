@@ -1,0 +1,1 @@
+"""SARIF, which code hosts show as annotations."""

@@ -1,0 +1,1 @@
+"""A report as the columns of the wire."""

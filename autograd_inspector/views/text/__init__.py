@@ -1,0 +1,1 @@
+"""Text, for terminals, logs and notebooks that show nothing else."""
