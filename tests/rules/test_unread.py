@@ -34,7 +34,7 @@ def formatted():
 
 
 def refused():
-    torch.distributions.Categorical(probs=spoiled().expand(3))  # shown
+    torch.distributions.Categorical(probs=spoiled().expand(3), validate_args=True)  # shown
 
 
 def infinite():

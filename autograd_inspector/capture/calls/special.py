@@ -273,7 +273,7 @@ def _made(tape: Tape, name: str, result: Tensor) -> None:
 
 
 def _first_only(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """``x.type_as(y)`` takes y's dtype, none of its values: only x is an input."""
+    """``x.type_as(y)`` takes y's dtype, none of its values: only x is an input, and a copy is made of x alone."""
     rest, named = args[1:], kwargs
 
     def call(first: Any) -> Any:
@@ -313,6 +313,7 @@ def _specials() -> dict[Any, Handler]:
     table |= dict.fromkeys([getattr(torch, name) for name in _LIKE], _shape_only)
     table |= dict.fromkeys([getattr(Tensor, name) for name in _NEW], _shape_only)
     table |= dict.fromkeys([getattr(Tensor, name) for name in _AS], _first_only)
+    table[Tensor.__deepcopy__] = _first_only  # Its memo holds whatever was copied before.
     return table
 
 

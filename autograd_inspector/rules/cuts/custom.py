@@ -80,10 +80,18 @@ def _returns_none(facts: Facts, run: Backward) -> Iterator[tuple[str, Finding]]:
         if op is None or not op.has(Trait.FUNCTION) or node.seq not in missing:
             continue
         starts = [node.edges[number][0] for number in missing[node.seq] if number < len(node.edges)]
-        behind = _leaves(facts, run, starts) & set(run.empty)
+        behind = {t for t in _leaves(facts, run, starts) & set(run.empty) if not _switch(facts, t)}
         if behind:
             name = op.name.removesuffix(".apply")
             yield name, _finding(facts, run, node, name, sorted(behind))
+
+
+def _switch(facts: Facts, tensor: int) -> bool:
+    """A dummy input: a bare leaf of one element or none, that is passed only so that autograd records the call."""
+    record, capture = facts.capture.tensors[tensor], facts.capture
+    tiny = all(size <= 1 for size in record.shape)
+    bare = record.kind != "parameter" and not record.names and tensor not in capture.optimized
+    return tiny and bare and not any(read.tensor == tensor for read in capture.grad_reads)
 
 
 def _leaves(facts: Facts, run: Backward, starts: list[int]) -> set[int]:

@@ -28,14 +28,17 @@ class Leaves:
         return tuple(tensor for tensor, bit in self._bits.items() if found >> bit & 1)
 
     def of(self, tensor: int, before: int) -> tuple[int, ...]:
-        """The leaves that gradient arrives at from a tensor, as it was before that op; the tensor itself, if it is one."""
+        """The leaves that gradient arrives at from a tensor, as it was before that op; the tensor itself, if it is one.
+
+        A running sum that began as zeros (``loss = torch.zeros(()); loss += ...``) was a leaf, and is none any more.
+        """
         record = self.capture.tensors[tensor]
-        if record.leaf and record.requires_grad:
-            return (tensor,)
         found = 0
         for producer in self.flow.producers(tensor, before):
             if not is_cut(self.capture, self.capture.ops[producer], tensor):
                 found |= self._leaves(producer, back=False)
+        if not found and record.leaf and record.requires_grad:
+            return (tensor,)
         return tuple(leaf for leaf, bit in self._bits.items() if found >> bit & 1)
 
     def _leaves(self, start: int, *, back: bool) -> int:

@@ -79,7 +79,7 @@ def _takes_in(capture: Capture, op: Op, export: Op) -> bool:
     Nothing else shows it: the number may have been computed with before it came back.
     """
     out, back = capture.place(export.site), capture.place(op.site)
-    if out is None or back is None:
+    if out is None or back is None or export.name == "__bool__" or _elsewhere(capture, op, export):
         return False
     name = assigned(out)
     if (out.filename, out.function) != (back.filename, back.function):
@@ -88,6 +88,13 @@ def _takes_in(capture: Capture, op: Op, export: Op) -> bool:
     return out.lineno == back.lineno or (
         name != "" and re.search(rf"(?<![\w.]){re.escape(name)}\b", back.source) is not None
     )
+
+
+def _elsewhere(capture: Capture, op: Op, export: Op) -> bool:
+    """Whether a library ran them in functions of its own, below one line of the program: ``trainer.train()``."""
+    inner = [capture.site(o.site)[0] for o in (op, export)]
+    apart = len({(frame.filename, frame.function) for frame in inner}) > 1
+    return apart and any(frame.library for frame in inner)
 
 
 def _alive(capture: Capture, flow: DataFlow, export: Op) -> bool:

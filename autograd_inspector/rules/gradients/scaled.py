@@ -19,7 +19,7 @@ def scaled_gradients(facts: Facts) -> Iterator[Finding]:
     told: set[int] = set()
     clips = set(clipping_sites(facts))
     for run in capture.backwards:
-        scaled = _scaled_by(facts, run) if run.api == "backward" and not run.error else None
+        scaled = scaled_by(facts, run) if run.api == "backward" and not run.error else None
         if scaled is None:
             continue
         scale = scaled.inputs[-1]
@@ -50,7 +50,7 @@ def _unscales(facts: Facts, op: Op, tensor: int) -> bool:
     return any(r.site == op.site and r.tensor == tensor and r.at >= op.index for r in facts.capture.grad_reads)
 
 
-def _scaled_by(facts: Facts, run: Backward) -> Op | None:
+def scaled_by(facts: Facts, run: Backward) -> Op | None:
     """The multiplication by a GradScaler's scale that made the root of a backward."""
     capture = facts.capture
     scales = {op.inputs[0] for op in capture.ops if op.name == "_amp_update_scale_" and op.inputs}

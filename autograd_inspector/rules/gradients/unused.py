@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.finding import Finding, Severity
 from autograd_inspector.model.location import Location
 from autograd_inspector.rules.catalogue import rule
 from autograd_inspector.rules.facts import Facts
@@ -16,6 +16,9 @@ from autograd_inspector.rules.wording.places import unique
 
 _USE = "Use what should learn in the forward (recompute cached features with grad), or leave it out of the optimizer."
 _ADD = "Add what is computed from it to the loss that backward() is called on, or leave it out of the optimizer."
+_OFFSET = (
+    "Leave it out (bias=False) or out of the optimizer, or add a loss of the values themselves if they are to fit."
+)
 _FROZEN = (
     "in forwards while requires_grad was False, and set to require grad too late for them",
     "Call requires_grad_(True) before the forward, or leave it out of the optimizer.",
@@ -68,6 +71,12 @@ def no_gradient(facts: Facts) -> Iterator[Finding]:
         many = len(never) > 1
         extra = (*made_here(facts, never), *forwards_without(facts, never), *_entrances(facts))
         yield _finding(facts, never, f"never take{'' if many else 's'} part in a forward of the capture", extra)
+    offsets = _offsets(facts, used)
+    used = [t for t in used if t not in offsets]
+    if offsets:
+        they = ("are", "them") if len(offsets) > 1 else ("is", "it")
+        why = f"{they[0]} only added to what autograd.grad differentiates, and no derivative depends on {they[1]}"
+        yield _finding(facts, offsets, why, (), _uses(facts, offsets), fix=_OFFSET, severity="info")
     if used:
         they = ("are", "them") if len(used) > 1 else ("is", "it")
         why = f"{they[0]} used, but nothing computed from {they[1]} reaches the loss"
@@ -82,6 +91,7 @@ def _finding(
     uses: tuple[Location, ...] = (),
     *,
     fix: str = "",
+    severity: Severity = "warning",
 ) -> Finding:
     names = [facts.name(t) for t in tensors]
     many = len(tensors) > 1
@@ -91,12 +101,25 @@ def _finding(
     return Finding(
         "AG301",
         "no-gradient",
-        "warning",
+        severity,
         f"{folded(names)} {'are' if many else 'is'} in an optimizer but got no gradient: {'they' if many else 'it'} {why}",
         fix or (_ADD if uses else _USE),
         unique([*uses, *made, *extra, *facts.chain(runs[-1].site, "backward called here")]),
         tuple(dict.fromkeys(names)),
     )
+
+
+def _offsets(facts: Facts, tensors: list[int]) -> list[int]:
+    """Parameters of what ``autograd.grad`` differentiated that its derivative does not depend on: the bias of an energy.
+
+    Others of the same graph did get a gradient by way of the derivative.
+    """
+    graphs = [
+        {node.variable for node in run.graph.nodes if node.variable >= 0}
+        for run in facts.capture.backwards
+        if run.api == "grad" and not run.error
+    ]
+    return [t for t in tensors if any(t in graph and not graph.isdisjoint(facts.reached) for graph in graphs)]
 
 
 def _entrances(facts: Facts) -> tuple[Location, ...]:

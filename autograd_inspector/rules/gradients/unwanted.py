@@ -46,6 +46,9 @@ def unwanted_gradient(facts: Facts) -> Iterator[Finding]:
     yield from _stepped(facts)
     yield from map(partial(_summed, facts), mixed(facts))
     copies = facts.unwanted
+    read = {read.tensor for read in facts.capture.grad_reads if read.gradient >= 0}
+    if not read.isdisjoint(copies):
+        return  # A control variate (SVRG, SCAFFOLD): the gradient of the copy is what the program wants.
     if not copies:
         return
     names = [facts.name(t) for t in copies]

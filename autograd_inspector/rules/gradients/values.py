@@ -11,6 +11,7 @@ from autograd_inspector.model.op import Op
 from autograd_inspector.model.values import ValueFault
 from autograd_inspector.rules.catalogue import rule
 from autograd_inspector.rules.facts import Facts
+from autograd_inspector.rules.gradients.scaled import scaled_by
 from autograd_inspector.rules.gradients.value_cures import all_ignored, cure, overflow_cure
 from autograd_inspector.rules.wording.names import folded, joined
 from autograd_inspector.rules.wording.places import unique
@@ -50,10 +51,20 @@ def nan_or_inf(facts: Facts) -> Iterator[Finding]:
             yield _produced(facts, forward, run)
             return
         nodes = [f.node for f in capture.gradient_faults if f.backward == run.index and f.kind == "nonfinite"]
-        if nodes:
+        if nodes and not _skipped(facts, run):
             yield _in_backward(facts, run, run.graph.nodes[nodes[0]])
             return
     yield from _swallowed(facts)
+
+
+def _skipped(facts: Facts, run: Backward) -> bool:
+    """Whether a GradScaler let it go: searching for its scale, it skips the step of what overflowed."""
+    capture = facts.capture
+    following = min(
+        (r.start for r in capture.backwards if r.start >= run.end and r is not run), default=len(capture.ops)
+    )
+    used = any(run.end <= step.at <= following for step in capture.steps)
+    return bool(capture.steps) and not used and scaled_by(facts, run) is not None
 
 
 def _swallowed(facts: Facts) -> Iterator[Finding]:

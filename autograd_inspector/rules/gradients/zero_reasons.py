@@ -20,7 +20,7 @@ _CLASSES = {"softmax": 1.0, "log_softmax": 0.0}
 _LOSSES = {"cross_entropy"}
 _HINGES = {"relu", "threshold"}
 _BOUNDED = {"sigmoid", "tanh", "hardtanh", "relu6", "hardsigmoid", "erf"}
-_PRODUCTS = {"mul", "rmul", "multiply", "matmul", "rmatmul", "mm", "bmm", "mv", "dot", "linear"}
+PRODUCTS = {"mul", "rmul", "multiply", "matmul", "rmatmul", "mm", "bmm", "mv", "dot", "linear"}
 
 
 def reason(facts: Facts, op: Op, ranges: Mapping[int, Range]) -> Reason:
@@ -57,7 +57,7 @@ def reason(facts: Facts, op: Op, ranges: Mapping[int, Range]) -> Reason:
             "itself (binary_cross_entropy_with_logits, cross_entropy).",
             (),
         )
-    return _zero_factor(facts, op, ranges) if name in _PRODUCTS else ("", _ANY, ())
+    return _zero_factor(facts, op, ranges) if name in PRODUCTS else ("", _ANY, ())
 
 
 def _span(values: Range) -> str:

@@ -10,8 +10,9 @@ from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.values import SATURATING, Range
 from autograd_inspector.rules.catalogue import rule
 from autograd_inspector.rules.cuts.flat import ROUNDS, flattened
+from autograd_inspector.rules.cuts.leaves import Leaves
 from autograd_inspector.rules.facts import Facts
-from autograd_inspector.rules.gradients.zero_reasons import reason
+from autograd_inspector.rules.gradients.zero_reasons import PRODUCTS, reason
 from autograd_inspector.rules.wording.names import folded, joined
 from autograd_inspector.rules.wording.places import unique
 
@@ -83,9 +84,19 @@ def _by_design(facts: Facts, op: Op, alive: set[int]) -> bool:
     the number 0 is left out of a loss that others make up.
     """
     tensors = facts.capture.tensors
-    if any(t in alive and tensors[t].kind == "parameter" for t in _factors(op)):
+    moving = {tensors[t].storage for t in alive if tensors[t].kind == "parameter"} - {-1}
+    if any(tensors[t].storage in moving for t in _factors(op)):  # A transposed one is the parameter's memory too.
+        return True
+    if op.name.strip("_") in PRODUCTS and len(op.inputs) > 1 and _fed_by(facts, op, alive):
         return True
     return op.name in {"mul", "__rmul__"} and len(op.inputs) == 1 and bool(alive)
+
+
+def _fed_by(facts: Facts, op: Op, alive: set[int]) -> bool:
+    """Whether one factor is computed from parameters that do learn, all of them: a gate whose last layer began at zero."""
+    leaves = Leaves(facts.capture, facts.flow)
+    above = [set(leaves.of(tensor, op.index)) for tensor in _factors(op)]
+    return any(found and found <= alive for found in above)
 
 
 def _factors(op: Op) -> tuple[int, ...]:

@@ -109,7 +109,7 @@ def _unfrozen_again(facts: Facts) -> Iterator[Finding]:
         # Freeze all and thaw the head is how it is done; freeze all and thaw all changes nothing.
         if not moved or tensors < frozen.keys() or frozen.keys() >= capture.optimized:
             continue
-        if all(_overruled(facts, site, frozen[t]) for t in moved):
+        if all(_overruled(facts, site, frozen[t]) or _toggled(facts, site, t) for t in moved):
             continue
         names = [facts.name(t) for t in moved]
         many = len(names) > 1
@@ -123,6 +123,13 @@ def _unfrozen_again(facts: Facts) -> Iterator[Finding]:
             unique([*facts.chain(site, "unfrozen again here"), *facts.chain(frozen[moved[0]].site, "frozen here")]),
             tuple(dict.fromkeys(names)),
         )
+
+
+def _toggled(facts: Facts, site: int, tensor: int) -> bool:
+    """A GAN freezes its discriminator for the generator's step, and thaws it for its own, again and again."""
+    changes = facts.leaf_changes_of(tensor)
+    thawed = next(n for n, change in enumerate(changes) if change.site == site and change.requires_grad)
+    return any(not change.requires_grad for change in changes[thawed:])
 
 
 def _overruled(facts: Facts, site: int, change: LeafChange) -> bool:

@@ -48,10 +48,13 @@ def loose_of(capture: Capture, writes_to: WritesTo, flow: DataFlow) -> Loose | N
         runs = [run for run in capture.backwards if run.api == "backward" and not run.error and run.start > start]
         led = leading(capture, flow, runs, start)
         orphans = tuple(t for t in orphans if t not in led)
+    memory = {capture.tensors[t].storage for t in held} - {-1}
     found = [
         t
         for t in sorted(reached - held)
-        if _counts(capture, t, orphans, flow) and not _updated_by_hand(capture, t, held, writes_to, flow)
+        if capture.tensors[t].storage not in memory  # A part of one flat parameter moves with it.
+        and _counts(capture, t, orphans, flow)
+        and not _updated_by_hand(capture, t, held, writes_to, flow)
     ]
     handed = _handed_over(capture, held, flow) | _given_up(capture, held)
     found = [t for t in found if t not in handed]

@@ -10,7 +10,7 @@ from autograd_inspector.model.event import ParameterStep, Step
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op
 from autograd_inspector.rules.facts import Facts
-from autograd_inspector.rules.gradients.gradient_memory import zeroed_in_place
+from autograd_inspector.rules.gradients.gradient_memory import writes_into, zeroed_in_place
 from autograd_inspector.rules.wording.names import folded
 from autograd_inspector.rules.wording.places import unique
 
@@ -41,6 +41,7 @@ def still_moving(facts: Facts) -> Iterator[Finding]:
         for number, held in enumerate(optimizer.parameters)
         for tensor in held
     }
+    last: dict[int, int] = {}
     for step in facts.capture.steps:
         for p in step.parameters:
             moved = (
@@ -48,8 +49,9 @@ def still_moving(facts: Facts) -> Iterator[Finding]:
                 if p.tensor in found
                 else _moved(facts, step, p, groups.get((step.optimizer, p.tensor), -1), ends.get(p.tensor, ()))
             )
-            if moved is not None:
+            if moved is not None and not _meant(facts, moved, p.gradient, last.get(p.tensor, 0)):
                 found[p.tensor] = moved
+            last[p.tensor] = step.at
     zeros = [moved for moved in found.values() if moved.zeroed is not None]
     stale = [moved for moved in found.values() if moved.zeroed is None]
     for alike in (zeros, stale):
@@ -69,6 +71,21 @@ def _moved(facts: Facts, step: Step, p: ParameterStep, number: int, ends: Sequen
     still = 0 <= number < len(step.rates) and step.rates[number] == 0
     rests = still or (zeroed is not None and not drives and optimizer.module.startswith(_KNOWN))
     return None if rests else Moved(p.tensor, step, zeroed, drives)
+
+
+def _meant(facts: Facts, moved: Moved, gradient: int, since: int) -> bool:
+    """Whether the program made this gradient itself, or thaws the parameter for each backward and freezes it again.
+
+    Evolution strategies, local rules and float32 masters of a model in half precision step what requires no grad.
+    """
+    if moved.zeroed is not None:
+        return False
+    end = moved.step.at
+    given = any(
+        w.tensor == moved.tensor and w.gradient >= 0 and since <= w.at <= end for w in facts.capture.grad_writes
+    )
+    written = any(True for _ in writes_into(facts, gradient, since, end))
+    return given or written or any(change.requires_grad for change in facts.leaf_changes_of(moved.tensor))
 
 
 def _drives(group: dict[str, str]) -> tuple[str, ...]:

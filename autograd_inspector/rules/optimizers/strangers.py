@@ -64,7 +64,7 @@ def not_in_optimizer(facts: Facts) -> Iterator[Finding]:
     yield Finding(
         "AG404",
         "not-in-optimizer",
-        "info" if _given_inputs(facts, loose.optimizer) else "warning",
+        "info" if _given_inputs(facts, loose.optimizer) or _passed_through(facts, loose) else "warning",
         f"{folded(names)} {'get' if len(names) > 1 else 'gets'} gradients but {'are' if len(names) > 1 else 'is'} in no "
         f"optimizer: {loose.optimizer.type} does not hold {'them' if len(names) > 1 else 'it'}{of}{_without(empty)}",
         f"{_WALKED if empty else ''}Build the optimizer from the parameters of the model that is trained, after it has all its layers, or call "
@@ -149,6 +149,17 @@ def _given_inputs(facts: Facts, optimizer: OptimizerRecord) -> bool:
     """Whether it steps bare tensors alone, and backward reaches them: an image, a prompt, a perturbation is learnt."""
     held = {t for group in optimizer.parameters for t in group}
     return held <= facts.reached and not any(facts.capture.tensors[t].names for t in held)
+
+
+def _passed_through(facts: Facts, loose: Loose) -> bool:
+    """Whether what learns gets its gradient through other models, in eval mode: a loss network, a model to prompt."""
+    capture = facts.capture
+    roots = {capture.owners.get(tensor, -1) for tensor in loose.parameters}
+    trained = capture.optimized & facts.reached
+    if -1 in roots or not trained or any(capture.owners.get(tensor, -1) in roots for tensor in capture.optimized):
+        return False
+    calls = [call for call in capture.calls if call.root in roots]
+    return bool(calls) and not any(call.training for call in calls)
 
 
 def _cut_off(facts: Facts, optimizer: OptimizerRecord) -> bool:
