@@ -46,8 +46,7 @@ def unwanted_gradient(facts: Facts) -> Iterator[Finding]:
     yield from _stepped(facts)
     yield from map(partial(_summed, facts), mixed(facts))
     copies = facts.unwanted
-    read = {read.tensor for read in facts.capture.grad_reads if read.gradient >= 0}
-    if not read.isdisjoint(copies):
+    if any(facts.capture.readers.get(gradient) for copy in copies for gradient in facts.gradients.get(copy, ())):
         return  # A control variate (SVRG, SCAFFOLD): the gradient of the copy is what the program wants.
     if not copies:
         return
