@@ -13,7 +13,7 @@ from typing import Any
 from autograd_inspector.capture.calls.regions import outside
 from autograd_inspector.capture.patches import replaced
 
-_PACKAGE = str(Path(__file__).resolve().parent)
+_CAPTURE = str(Path(__file__).resolve().parents[1])
 
 
 class Warned:
@@ -33,7 +33,7 @@ class Warned:
     def _before(self, original: Callable[[Any], None]) -> Callable[[Any], None]:
         @functools.wraps(original)
         def show(message: Any) -> None:
-            if not str(message.filename).startswith(_PACKAGE) or self._moved(message):
+            if not str(message.filename).startswith(_CAPTURE) or self._moved(message):
                 original(message)
 
         return show

@@ -15,7 +15,7 @@ MAX_WALK = 96
 MAX_USER = 6
 MAX_LIBRARY = 3
 
-_PACKAGE = str(Path(__file__).resolve().parent.parent) + "/"
+_PACKAGE = str(Path(__file__).resolve().parents[2]) + "/"
 _TORCH = str(Path(torch.__file__).resolve().parent) + "/"
 _STDLIB = str(Path(sysconfig.get_paths()["stdlib"])) + "/"
 _GENERATED = ("/site-packages/torch/", "/torchinductor_", "<eval_with_key>")
