@@ -105,7 +105,7 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     @cached_property
     def optimized(self) -> frozenset[int]:
         """Tensor ids of the parameters that some optimizer of the capture holds."""
-        return frozenset(tensor for opt in self.placement.optimizers for group in opt.parameters for tensor in group)
+        return frozenset(tensor for optimizer in self.placement.optimizers for tensor in optimizer.held)
 
     @cached_property
     def readers(self) -> dict[int, list[int]]:

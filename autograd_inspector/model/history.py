@@ -97,7 +97,7 @@ def _before(capture: Capture, at: int) -> list[OptimizerRecord]:
 
 def _holding(exchange: Exchange, optimizer: OptimizerRecord) -> str:
     """Whether the optimizer still has what the model gave up."""
-    held = {tensor for group in optimizer.parameters for tensor in group}
+    held = set(optimizer.held)
     lost = {old for _, old, _ in exchange.replaced} | {old for _, old in exchange.gone}
     count = len(held & lost)
     return f"{optimizer.type} holds {count:,} of the old parameters" if count else ""

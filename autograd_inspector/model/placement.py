@@ -95,6 +95,11 @@ class OptimizerRecord(Struct, frozen=True, omit_defaults=True):
     created_at: int = -1
     steps: int = 0
 
+    @property
+    def held(self) -> tuple[int, ...]:
+        """The parameters of all groups, in their order; one that stands in two groups stands here twice."""
+        return tuple(tensor for group in self.parameters for tensor in group)
+
 
 class Placement(Struct, frozen=True, omit_defaults=True, dict=True):
     """One row a parameter and optimizer that holds it, and the optimizers they belong to."""

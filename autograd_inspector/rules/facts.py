@@ -46,7 +46,7 @@ class Facts:
         """
         optimizers = self.capture.placement.optimizers
         stepped = [o for o in optimizers if o.steps] or list(optimizers)
-        held = {t for o in stepped for group in o.parameters for t in group}
+        held = {t for o in stepped for t in o.held}
         last = {p.tensor: step.at for step in self.capture.steps for p in step.parameters}
         end = len(self.capture.ops)
         return frozenset(t for t in held if self.requires_grad_at(t, last.get(t, end)))

@@ -11,6 +11,7 @@ from autograd_inspector.rules.catalogue import rule
 from autograd_inspector.rules.cuts.cut_findings import caused_by, cut_finding, outcome
 from autograd_inspector.rules.cuts.cutting import Severed
 from autograd_inspector.rules.facts import Facts
+from autograd_inspector.rules.wording.names import short_name
 from autograd_inspector.rules.wording.places import unique
 from autograd_inspector.rules.wording.quoting import in_place, uncommented
 
@@ -96,7 +97,7 @@ def _switch(facts: Facts, cut: Severed, region: Region) -> tuple[str, str, tuple
     frames = {frame.function for frame in facts.capture.site(cut.ops[0].site)}
     if place is None or place.function in frames:
         return f"{api} was in force", fix, first
-    function = _short(place.function)
+    function = short_name(place.function)
     around = [frame for frame in first if _holds(frame, facts.capture.site(cut.ops[0].site))]
     if around:
         fix = f"Move the computation out of the block of `{uncommented(around[0].source)}`."
@@ -118,14 +119,10 @@ def _holds(block: Location, frames: tuple[Location, ...]) -> bool:
     return any(f.lineno > block.lineno and (block.column < 0 or not 0 <= f.column <= begins) for f in inside)
 
 
-def _short(function: str) -> str:
-    return function.rsplit("<locals>.", 1)[-1]
-
-
 def _decorated(
     facts: Facts, region: Region, api: str, frames: tuple[Location, ...]
 ) -> tuple[str, str, tuple[Location, ...]]:
-    function = _short(region.decorated)
+    function = short_name(region.decorated)
     called = facts.chain(region.site, "called here")
     definition = facts.capture.site(region.definition)
     if any("/torch/" in frame.filename.replace("\\", "/") for frame in definition):

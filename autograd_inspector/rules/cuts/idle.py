@@ -12,11 +12,6 @@ from autograd_inspector.rules.wording.names import folded
 from autograd_inspector.rules.wording.places import unique
 
 
-def held_by(optimizer: OptimizerRecord) -> tuple[int, ...]:
-    """The parameters of all groups."""
-    return tuple(dict.fromkeys(t for group in optimizer.parameters for t in group))
-
-
 def is_idle(facts: Facts, optimizer: OptimizerRecord) -> bool:
     """Whether none of its parameters required grad, or had a gradient, at any step of the capture."""
     steps = [step for step in facts.capture.steps if step.optimizer == optimizer.id]
@@ -37,7 +32,7 @@ def idle_optimizers(facts: Facts) -> Iterator[Finding]:
     if not ran or not stepped or not all(is_idle(facts, optimizer) for optimizer in stepped):
         return
     for optimizer in stepped:
-        held = held_by(optimizer)
+        held = tuple(dict.fromkeys(optimizer.held))
         if not bare(facts, held) and facts.loose is not None:
             continue
         names = [facts.name(t) for t in held]

@@ -61,9 +61,16 @@ def _shaped(facts: Facts, op: Op, parameter: int) -> bool:
     return [tensors[t].shape for t in op.outputs] == [tensors[parameter].shape]
 
 
-def without_effect(facts: Facts) -> Iterator[Finding]:
+def misled_updates(facts: Facts) -> Iterator[Finding]:
+    """What is wrong with updates of the program's own."""
+    made = tuple(updates(facts))
+    yield from _without_effect(facts, made)
+    yield from _added_up(facts, made)
+
+
+def _without_effect(facts: Facts, made: tuple[Update, ...]) -> Iterator[Finding]:
     """Updates that went to a variable of the program (``p = p - lr * p.grad``), never to the parameter itself."""
-    lost = _dropped(facts)
+    lost = _dropped(facts, made)
     for site in dict.fromkeys(update.op.site for update in lost):
         mine = [update for update in lost if update.op.site == site]
         names = list(dict.fromkeys(facts.name(update.parameter) for update in mine))
@@ -82,10 +89,10 @@ def without_effect(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def added_up(facts: Facts) -> Iterator[Finding]:
+def _added_up(facts: Facts, made: tuple[Update, ...]) -> Iterator[Finding]:
     """Gradients that nothing cleared after an update by hand: the next backward adds to them."""
     late: dict[int, dict[str, tuple[Update, Backward]]] = {}
-    for update in updates(facts):
+    for update in made:
         parameter = update.parameter
         following = [r for r in facts.capture.backwards if r.start > update.op.index and parameter in r.reached]
         run = following[0] if update.kept and following else None
@@ -107,11 +114,11 @@ def added_up(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def _dropped(facts: Facts) -> list[Update]:
+def _dropped(facts: Facts, made: tuple[Update, ...]) -> list[Update]:
     """Updates whose result nothing read, of parameters that the next round used as they were, each time."""
     capture = facts.capture
     lost: dict[tuple[int, int], list[Update]] = {}
-    for update in updates(facts):
+    for update in made:
         if not update.kept:
             lost.setdefault((update.parameter, update.op.site), []).append(update)
     return [

@@ -14,7 +14,7 @@ def clears(facts: Facts, change: Change, tensors: Iterable[int]) -> bool:
     """Whether it is a zero_grad() of an optimizer that holds some of the parameters."""
     if change.kind != "zero_grad" or change.optimizer < 0:
         return False
-    held = {t for group in facts.capture.placement.optimizers[change.optimizer].parameters for t in group}
+    held = set(facts.capture.placement.optimizers[change.optimizer].held)
     return not held.isdisjoint(tensors)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import GradRead, Step
 from autograd_inspector.model.finding import Finding
-from autograd_inspector.rules.facts import Facts
+from autograd_inspector.rules.facts import Facts, line_of
 from autograd_inspector.rules.gradients.clearing import clears
 from autograd_inspector.rules.gradients.gradient_memory import gradients_of, zeroed_in_place
 from autograd_inspector.rules.wording.names import folded
@@ -30,7 +30,7 @@ def misplaced_clipping(facts: Facts) -> Iterator[Finding]:
     """Clipping after step(), before backward(), of what no backward reaches, or of a generator that is used up."""
     runs = [r for r in facts.capture.backwards if r.api == "backward" and not r.error]
     told: set[tuple[str, int]] = set()
-    sites, failed = clipping_sites(facts), _raised_at(facts)
+    sites, failed = clipping_sites(facts), line_of(facts, facts.capture.error_site)
     reads_of: dict[tuple[str, int], list[GradRead]] = {}
     for read in facts.capture.grad_reads:
         if read.site in sites:
@@ -50,12 +50,6 @@ def misplaced_clipping(facts: Facts) -> Iterator[Finding]:
             if what == "early" and runs and facts.reached.isdisjoint(read.tensor for read in reads):
                 what = "other"
             yield _clip_finding(facts, site, reads, (what, other), raised=raised)
-
-
-def _raised_at(facts: Facts) -> tuple[str, int] | None:
-    """The line that the program's exception came from."""
-    place = facts.capture.place(facts.capture.error_site)
-    return None if place is None else (place.filename, place.lineno)
 
 
 def _clips_nothing(facts: Facts, site: int, runs: list[Backward]) -> bool:

@@ -10,7 +10,7 @@ from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.values import LeafValues
 from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.gradients.zeros import MODULE_HOOK
-from autograd_inspector.rules.wording.names import folded
+from autograd_inspector.rules.wording.names import folded, short_name
 from autograd_inspector.rules.wording.places import unique
 
 
@@ -174,11 +174,6 @@ def zeroed_on_the_way(facts: Facts) -> Iterator[Finding]:
 def spoiled_elsewhere(facts: Facts) -> set[int]:
     """Leaves below a node that was seen to pass on zeros or NaN: no hook of theirs has the blame."""
     return {t for f in facts.capture.gradient_faults for t in _below(facts, f.backward, f.node)}
-
-
-def short_name(qualified: str) -> str:
-    """A function's name without the functions that it is defined in."""
-    return qualified.rsplit("<locals>.", 1)[-1]
 
 
 def _below(facts: Facts, backward: int, node: int) -> set[int]:

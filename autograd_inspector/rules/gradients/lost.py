@@ -110,7 +110,7 @@ def _clearings(facts: Facts) -> dict[int, list[tuple[int, int, bool]]]:
     optimizers = facts.capture.placement.optimizers
     for change in facts.capture.changes:
         if change.kind == "zero_grad" and change.optimizer >= 0:
-            for tensor in {t for group in optimizers[change.optimizer].parameters for t in group}:
+            for tensor in set(optimizers[change.optimizer].held):
                 found.setdefault(tensor, []).append((change.at, change.site, True))
     for write in facts.capture.grad_writes:
         if write.gradient < 0:

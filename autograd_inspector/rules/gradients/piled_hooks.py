@@ -9,8 +9,7 @@ from autograd_inspector.model.event import TensorHook
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Trait
 from autograd_inspector.rules.facts import Facts
-from autograd_inspector.rules.gradients.hooks import short_name
-from autograd_inspector.rules.wording.names import folded
+from autograd_inspector.rules.wording.names import folded, short_name
 from autograd_inspector.rules.wording.places import unique
 
 

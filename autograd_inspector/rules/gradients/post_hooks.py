@@ -9,8 +9,8 @@ from autograd_inspector.model.event import TensorHook
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.gradients.gradient_memory import gradients_of, writes_into, zeroed_in_place
-from autograd_inspector.rules.gradients.hooks import role_of, short_name, spoiled_elsewhere
-from autograd_inspector.rules.wording.names import folded
+from autograd_inspector.rules.gradients.hooks import role_of, spoiled_elsewhere
+from autograd_inspector.rules.wording.names import folded, short_name
 from autograd_inspector.rules.wording.places import unique
 
 _ZEROS = {"zeros", "zeros_like", "new_zeros"}

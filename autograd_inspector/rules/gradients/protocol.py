@@ -9,7 +9,7 @@ from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.rules.catalogue import rule
 from autograd_inspector.rules.facts import Facts
-from autograd_inspector.rules.gradients.by_hand import added_up, without_effect
+from autograd_inspector.rules.gradients.by_hand import misled_updates
 from autograd_inspector.rules.gradients.clearing import cleared_before, renewed
 from autograd_inspector.rules.gradients.clipping import misplaced_clipping
 from autograd_inspector.rules.gradients.never_called import never_called
@@ -55,8 +55,7 @@ def gradient_protocol(facts: Facts) -> Iterator[Finding]:
     yield from misplaced_clipping(facts)
     yield from scaled_gradients(facts)
     yield from too_early_or_late(facts)
-    yield from without_effect(facts)
-    yield from added_up(facts)
+    yield from misled_updates(facts)
 
 
 def _judged(facts: Facts, number: int, step: Step) -> Iterator[tuple[str, Finding]]:

@@ -95,7 +95,7 @@ def _finding(
 ) -> Finding:
     names = [facts.name(t) for t in tensors]
     many = len(tensors) > 1
-    holders = [o for o in facts.capture.placement.optimizers if set(tensors) & {t for g in o.parameters for t in g}]
+    holders = [o for o in facts.capture.placement.optimizers if not set(tensors).isdisjoint(o.held)]
     made = tuple(place for o in holders for place in facts.chain(o.site, "given to the optimizer here"))
     runs = [run for run in facts.capture.backwards if run.api == "backward"]
     return Finding(

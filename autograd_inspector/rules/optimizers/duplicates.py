@@ -44,7 +44,7 @@ def duplicate_parameter(facts: Facts) -> Iterator[Finding]:
         torch.nn.Module.parameters (it yields a shared parameter once).
     """
     for optimizer in facts.capture.placement.optimizers:
-        flat = [t for group in optimizer.parameters for t in group]
+        flat = list(optimizer.held)
         twice = [t for t in dict.fromkeys(flat) if flat.count(t) > 1] if len(flat) != len(set(flat)) else []
         if twice:
             names = [facts.name(t) for t in twice]
@@ -105,7 +105,7 @@ def _two_optimizers(facts: Facts) -> Iterator[Finding]:
     optimizers = facts.capture.placement.optimizers
     for i, one in enumerate(optimizers):
         for other in optimizers[i + 1 :]:
-            shared = {t for g in one.parameters for t in g} & {t for g in other.parameters for t in g}
+            shared = set(one.held) & set(other.held)
             twice = sorted(t for t in shared if _same_gradient(facts, t, (one.id, other.id)))
             if twice:
                 names = [facts.name(t) for t in twice]

@@ -39,10 +39,10 @@ def loose_of(capture: Capture, writes_to: WritesTo, flow: DataFlow) -> Loose | N
     if not capture.steps:
         return _unpaired(capture) if not capture.ops else None
     optimizer = capture.placement.optimizers[capture.steps[-1].optimizer]
-    held = {t for record in capture.placement.optimizers for group in record.parameters for t in group}
+    held = set(capture.optimized)
     start = _window(capture, optimizer.id)
     reached = _reached(capture, start)
-    trainable = {t for group in optimizer.parameters for t in group if capture.tensors[t].requires_grad}
+    trainable = {t for t in optimizer.held if capture.tensors[t].requires_grad}
     orphans = tuple(t for t in sorted(trainable - reached) if not _owned(capture, t, start))
     if orphans:  # What the loss was computed from, cut off or not, is the program's still.
         runs = [run for run in capture.backwards if run.api == "backward" and not run.error and run.start > start]
@@ -86,7 +86,7 @@ def _unpaired(capture: Capture) -> Loose | None:
     if not capture.placement.optimizers or not capture.owners:
         return None
     optimizer = capture.placement.optimizers[-1]
-    held = {t for group in optimizer.parameters for t in group}
+    held = set(optimizer.held)
     found = [t for t in sorted(capture.owners) if t not in held and capture.tensors[t].requires_grad]
     orphans = [t for t in sorted(held) if t not in capture.owners]
     return Loose(optimizer, tuple(found), tuple(orphans)) if found else None

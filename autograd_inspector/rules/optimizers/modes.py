@@ -95,7 +95,7 @@ def _loaded_in_eval_mode(facts: Facts, optimizer: OptimizerRecord, step: Step) -
 
 def _swaps(facts: Facts, optimizer: OptimizerRecord) -> list[Op]:
     """The writes with which `train()` and `eval()` exchange one parameter's weights, one for each call."""
-    held = [t for group in optimizer.parameters for t in group]
+    held = list(optimizer.held)
     found = [
         op
         for op in facts.capture.ops
@@ -108,7 +108,7 @@ def _swaps(facts: Facts, optimizer: OptimizerRecord) -> list[Op]:
 def _looked_at_in_train_mode(facts: Facts, optimizer: OptimizerRecord) -> Iterator[Finding]:
     """A model in eval mode ran without grad, or its state_dict was taken, while the optimizer was in train mode."""
     capture = facts.capture
-    held = {t for group in optimizer.parameters for t in group}
+    held = set(optimizer.held)
     steps = [s for s in capture.steps if s.optimizer == optimizer.id and not s.error]
     swaps = [op.index for op in _swaps(facts, optimizer)]
     told: set[str] = set()

@@ -110,7 +110,7 @@ def _left_out(facts: Facts, optimizer: OptimizerRecord, parameters: set[int]) ->
     owner = capture.owners.get(next(iter(parameters), -1), -1)
     model = capture.models[owner] if owner >= 0 else ""
     own = {t for t, root in capture.owners.items() if root == owner}
-    held = {t for group in optimizer.parameters for t in group}
+    held = set(optimizer.held)
     if not TARGET.fullmatch(model) or {t for t in own - held if capture.tensors[t].requires_grad} != parameters:
         return ""
     if own == parameters:

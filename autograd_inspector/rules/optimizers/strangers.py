@@ -8,7 +8,7 @@ from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.placement import OptimizerRecord
 from autograd_inspector.rules.catalogue import rule
-from autograd_inspector.rules.cuts.idle import bare, held_by, is_idle
+from autograd_inspector.rules.cuts.idle import bare, is_idle
 from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.optimizers.given_nothing import given_nothing
 from autograd_inspector.rules.optimizers.loose import Loose
@@ -147,7 +147,7 @@ def _without(empty: list[int]) -> str:
 
 def _given_inputs(facts: Facts, optimizer: OptimizerRecord) -> bool:
     """Whether it steps bare tensors alone, and backward reaches them: an image, a prompt, a perturbation is learnt."""
-    held = {t for group in optimizer.parameters for t in group}
+    held = set(optimizer.held)
     return held <= facts.reached and not any(facts.capture.tensors[t].names for t in held)
 
 
@@ -165,13 +165,13 @@ def _passed_through(facts: Facts, loose: Loose) -> bool:
 def _cut_off(facts: Facts, optimizer: OptimizerRecord) -> bool:
     """Whether a cut explains why nothing that it holds gets a gradient: it holds the right parameters, then."""
     told = {tensor for cut in facts.severed for tensor in cut.parameters}
-    held = {t for group in optimizer.parameters for t in group if facts.capture.tensors[t].requires_grad}
+    held = {t for t in optimizer.held if facts.capture.tensors[t].requires_grad}
     return bool(held) and held <= told
 
 
 def _wants_grad(facts: Facts, optimizer: OptimizerRecord) -> bool:
     """Whether it was given an image, a prompt, that does not require grad: AG106 says so."""
-    return bare(facts, held_by(optimizer)) and is_idle(facts, optimizer)
+    return bare(facts, optimizer.held) and is_idle(facts, optimizer)
 
 
 def _lost(count: int, *, bare: bool) -> str:

@@ -23,7 +23,7 @@ def vanished(facts: Facts, told: Collection[int]) -> Iterator[Finding]:
     that the optimizer holds learns any more, training has stopped without a word.
     """
     for optimizer in facts.capture.placement.optimizers:
-        held = [t for group in optimizer.parameters for t in group if facts.capture.tensors[t].requires_grad]
+        held = [t for t in optimizer.held if facts.capture.tensors[t].requires_grad]
         gone = [t for t in held if t not in told and _gone(facts, optimizer, t)]
         if gone:
             loud = len(gone) == len(held) or _merged(facts, gone)

@@ -23,3 +23,8 @@ def folded(names: Iterable[str], limit: int = 4) -> str:
         groups.setdefault(name.split(".", maxsplit=1)[0], []).append(name)
     parts = [f"{head}.* ({len(found)} parameters)" if len(found) > 1 else found[0] for head, found in groups.items()]
     return joined(parts, 6)
+
+
+def short_name(qualified: str) -> str:
+    """A function's name without the functions that it is defined in."""
+    return qualified.rsplit("<locals>.", 1)[-1]
