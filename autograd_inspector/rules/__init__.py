@@ -1,4 +1,4 @@
-"""Facts -> findings: one module a family of rules."""
+"""Facts -> findings: a folder for each family of rules."""
 
 from __future__ import annotations
 

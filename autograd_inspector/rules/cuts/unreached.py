@@ -54,7 +54,8 @@ def non_differentiable(facts: Facts) -> Iterator[Finding]:
     """An op without derivative between the loss and what is meant to learn: argmax, comparison, integer cast, sampling.
 
     Why it matters
-        The result is integer or boolean, or has no derivative formula: nothing behind it learns.
+        The result is integer or boolean, or has no derivative formula: nothing behind it learns, or, like the
+        encoder behind a `sample()` beside a KL term, only from the other terms.
 
     Example
         ::

@@ -27,7 +27,9 @@ def no_trainable_input(facts: Facts) -> Iterator[Finding]:
 
     Why it matters
         Backward needs at least one leaf that requires grad. Reentrant checkpointing (`use_reentrant=True`) only
-        records when one of its *inputs* does, whatever its parameters say.
+        records when one of its *inputs* does, whatever its parameters say. An
+        optimizer that was given what does not require grad (an image, a prompt) has nothing to step, even where backward
+        runs for other leaves.
 
     Example
         ::

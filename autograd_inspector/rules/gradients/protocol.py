@@ -26,7 +26,7 @@ def gradient_protocol(facts: Facts) -> Iterator[Finding]:
 
     Why it matters
         Gradients cleared before the step are lost, gradients never cleared add up, a step without backward does
-        nothing. None of it raises.
+        nothing, and neither does `p = p - lr * p.grad`, which gives a variable another tensor. None of it raises.
 
     Example
         ::
