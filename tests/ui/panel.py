@@ -68,6 +68,16 @@ class Panel:
         for item in items:
             self.page.locator(".lm-Menu-item").filter(has_text=item).click()
 
+    def pick(self, entry: Locator) -> None:
+        """Click an entry and wait until the panel shows that capture, in place of the one before."""
+        entry.click()
+        self.expect_shown(entry.locator("strong").inner_text())
+
+    def expect_shown(self, name: str) -> None:
+        """The panel shows what is called so."""
+        expect(self.root.get_by_role("heading", level=2)).to_have_text(name)
+        self.widget.wait_for()
+
     def cell(self, number: int) -> Locator:
         """A cell of the notebook that is looked at, by its number: those far from view are not in the page."""
         return self.page.locator(f".jp-Notebook:visible .jp-Cell[data-windowed-list-index='{number}']")

@@ -8,7 +8,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from .lab import RUN, in_dark
+from .lab import RUN, in_theme
 from .panel import PANEL, panel_of
 from .programs import SETUP, SPOILED
 from .shared import READY
@@ -66,10 +66,9 @@ def test_the_list_says_what_a_capture_is(panel, trained, spoiled):
 
 def test_a_click_shows_the_same_widget(panel, spoiled):
     """A node selected in the panel is selected under the cell, and the other way round."""
-    spoiled.click()
-    cell = panel.page.locator(".jp-Notebook .jp-Cell").nth(SPOILS).locator(READY)
+    panel.pick(spoiled)
+    cell = panel.cell(SPOILS).locator(READY)
     cell.wait_for(timeout=RUN)
-    panel.widget.wait_for()
     expect(spoiled.locator("[aria-current='true']")).to_have_count(1)
     pressed = "[data-node][aria-pressed='true']"
     for here, there, name in ((panel.widget, cell, "sigmoid"), (cell, panel.widget, "layer_norm")):
@@ -83,8 +82,7 @@ def test_a_click_shows_the_same_widget(panel, spoiled):
 
 def test_the_tools_leave_the_picture_room(panel, spoiled):
     """In a sidebar the tools take two rows: the filters lie behind a button that counts those in force."""
-    spoiled.click()
-    panel.widget.wait_for()
+    panel.pick(spoiled)
     tools = panel.widget.get_by_role("toolbar", name="Graph")
     problem = tools.get_by_role("button", name="Only the problem")
     assert tools.bounding_box()["height"] < 80
@@ -96,6 +94,39 @@ def test_the_tools_leave_the_picture_room(panel, spoiled):
     expect(problem).to_be_hidden()
     expect(opener).to_have_text("Filters (1)")
     assert panel.widget.locator("[data-node]").count() > 1
+
+
+def test_what_was_searched_stays_in_sight(panel, spoiled):
+    """Searching leaves the picture its size; where something else takes of it, what is selected is seen still."""
+    panel.pick(spoiled)
+    stage = panel.widget.locator(".ai-graph-view")
+    height = stage.evaluate("stage => stage.clientHeight")
+    search = panel.widget.get_by_role("searchbox", name="Search the graph")
+    search.fill("sigmoid")
+    expect(panel.widget.locator(".ai-search output")).to_have_text(re.compile("match"))
+    assert stage.evaluate("stage => stage.clientHeight") == height
+    search.press("Enter")
+    panel.widget.get_by_role("button", name="Filters").click()
+    assert stage.evaluate("stage => stage.clientHeight") < height
+    selected = panel.widget.locator("[data-node][aria-pressed='true']").bounding_box()
+    room = stage.bounding_box()
+    assert room["y"] <= selected["y"] <= room["y"] + room["height"] - selected["height"]
+
+
+def test_a_capture_that_is_shown_is_left_as_it_is(panel, trained, spoiled):
+    """A second click on its entry loses neither tab nor search; another capture is drawn in its place."""
+    panel.pick(spoiled)
+    search = panel.widget.get_by_role("searchbox", name="Search the graph")
+    search.fill("sigmoid")
+    panel.widget.get_by_role("tab", name="Timeline").click()
+    spoiled.click()
+    spoiled.click()
+    panel.page.wait_for_timeout(500)
+    expect(panel.widget.get_by_role("tab", name="Timeline")).to_have_attribute("aria-selected", "true")
+    panel.widget.get_by_role("tab", name="Graph").click()
+    expect(search).to_have_value("sigmoid")
+    panel.pick(trained)
+    expect(search).to_have_value("")
 
 
 def test_rename_and_back(panel, trained):
@@ -127,8 +158,7 @@ def test_pinned_captures_outlive_a_clear(panel, trained, spoiled):
 def test_delete_takes_the_capture_from_everywhere(panel, spoiled):
     """The entry, the widget in the panel, the tab; the focus goes to a neighbour."""
     other = panel.capture(TRAINS)
-    spoiled.click()
-    panel.widget.wait_for()
+    panel.pick(spoiled)
     panel.root.get_by_role("button", name="Open in a tab").click()
     tab = panel.page.locator(f".ai-tab {READY}")
     tab.wait_for()
@@ -147,11 +177,14 @@ def test_compare_two(panel, trained, spoiled):
     expect(panel.notice).to_contain_text("Choose the capture to compare")
     panel.page.keyboard.press("Escape")
     expect(panel.notice).to_be_hidden()
+    panel.pick(spoiled)
+    panel.choose(spoiled, "Compare with")
+    spoiled.click()
+    expect(panel.notice).to_be_hidden()
     panel.choose(spoiled, "Compare with")
     trained.click()
-    panel.widget.wait_for()
     cells = [entry.locator("strong").inner_text() for entry in (trained, spoiled)]
-    expect(panel.root.get_by_role("heading", level=2)).to_have_text(" → ".join(cells))
+    panel.expect_shown(" → ".join(cells))
     panel.widget.get_by_role("tab", name="Compare").click()
     expect(panel.widget.get_by_role("tabpanel", name="Compare")).to_contain_text(cells[0])
     expect(panel.root.locator("[aria-current='true']")).to_have_count(2)
@@ -198,7 +231,7 @@ def test_keyboard_alone(panel, trained, spoiled):
     expect(second).to_be_focused()
     expect(panel.root.locator(".ai-capture-main[tabindex='0']")).to_have_count(1)
     panel.page.keyboard.press("Enter")
-    panel.widget.wait_for()
+    panel.expect_shown(second.locator("strong").inner_text())
     expect(second).to_have_attribute("aria-current", "true")
     panel.page.keyboard.press("Tab")
     panel.page.keyboard.press("Enter")
@@ -212,11 +245,9 @@ def test_keyboard_alone(panel, trained, spoiled):
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_accessible(panel, axe, shots, trained, spoiled, dark):
     """axe-core finds no violation, with a capture shown, one pinned and a notice open."""
-    if dark:
-        in_dark(panel.page)
+    in_theme(panel.page, dark=dark)
     panel.page.add_script_tag(path=str(axe))
-    spoiled.click()
-    panel.widget.wait_for()
+    panel.pick(spoiled)
     panel.choose(trained, "Pin")
     expect(trained.get_by_role("img", name="pinned")).to_be_visible()
     panel.choose(spoiled, "Compare with")

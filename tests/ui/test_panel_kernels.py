@@ -93,8 +93,7 @@ def test_the_first_click_after_a_reload(panel):
 
 def test_a_restart_leaves_nothing_behind(panel):
     """The list, the widget and the tab go; the next capture is listed alone."""
-    panel.entry("hidden").click()
-    panel.widget.wait_for()
+    panel.pick(panel.entry("hidden"))
     panel.root.get_by_role("button", name="Open in a tab").click()
     tab = panel.page.locator(".ai-tab")
     tab.wait_for()
@@ -124,8 +123,7 @@ def test_a_kernel_killed_in_mid_capture(panel):
     panel.run(0)
     panel.run(2)
     panel.expect_entries(1)
-    panel.entry("hidden").click()
-    panel.widget.wait_for()
+    panel.pick(panel.entry("hidden"))
 
 
 def test_a_closed_notebook(panel):
@@ -143,8 +141,7 @@ def test_two_notebooks(browser, lab):
     lab.notebook("second.ipynb", SETUP, SPOILED)
     with panel_of(browser, lab, "first", SETUP, TRAINED) as panel:
         panel.expect_entries(1)
-        panel.entry("loss").click()
-        panel.widget.wait_for()
+        panel.pick(panel.entry("loss"))
         panel.open("second.ipynb")
         expect(panel.root).to_contain_text("second.ipynb")
         expect(panel.root).to_contain_text("not loaded in this kernel", timeout=RUN)
@@ -164,8 +161,7 @@ def test_a_console_of_the_notebook(panel):
     panel.page.locator(".jp-CodeConsole .jp-CodeConsole-input").click()
     panel.page.wait_for_function("() => window.jupyterapp.shell.currentWidget.node.matches('.jp-ConsolePanel')")
     panel.expect_entries(2)
-    panel.entry("hidden").click()
-    panel.widget.wait_for()
+    panel.pick(panel.entry("hidden"))
 
 
 def test_two_browser_tabs(browser, lab):

@@ -63,8 +63,7 @@ def test_rounds_of_capture_and_delete_leave_nothing(browser, lab):
         for number in range(1, ROUNDS + 1):
             entry = panel.capture(2)
             panel.cell(2).locator(READY).wait_for(timeout=RUN)
-            entry.click()
-            panel.widget.wait_for()
+            panel.pick(entry)
             entry.get_by_role("button").first.press("Delete")
             panel.expect_entries(0)
             if number == WARM:

@@ -10,6 +10,10 @@ export interface Chosen {
   captures: string[];
 }
 
+export function isSame(one: Chosen | null, other: Chosen): boolean {
+  return one?.client === other.client && one.captures.join() === other.captures.join();
+}
+
 export function nameOfChosen({ client, captures }: Chosen): string {
   const named = captures.map((id) => client.entries.find((entry) => entry.id === id));
   return named.map((entry) => (entry ? nameOf(entry) : trans().__("a capture"))).join(" → ");

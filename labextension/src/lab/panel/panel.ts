@@ -8,7 +8,7 @@ import type { Client } from "../kernel/client";
 import type { Clients } from "../kernel/clients";
 import { trans } from "../texts";
 import type { Actions } from "./actions";
-import { type Chosen, inOrder, nameOfChosen } from "./chosen";
+import { type Chosen, inOrder, isSame, nameOfChosen } from "./chosen";
 import { emptyState } from "./empty_state";
 import { EntryList } from "./entry_list";
 import { Halves } from "./halves";
@@ -109,6 +109,8 @@ export class InspectorPanel extends Panel {
     const client = this.parts.clients.current;
     if (!client) return;
     const wanted = { client, captures };
+    // Drawn anew it would lose its tab, its search and where the picture stands.
+    if (isSame(this.wanted ?? this.drawn, wanted)) return;
     this.wanted = wanted;
     this.update_();
     const content = await this.widgetOf(client, captures);
@@ -138,7 +140,7 @@ export class InspectorPanel extends Panel {
 
   private async pick(id: string, beside: boolean): Promise<void> {
     const other = this.first ?? (beside ? this.capture : null);
-    this.first = null;
+    if (this.first) this.compareWith(null);
     if (other === null || other === id) return this.choose([id]);
     await this.choose(inOrder(this.parts.clients.current, [other, id]));
   }
