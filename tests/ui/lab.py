@@ -129,18 +129,21 @@ def command(page: Page, name: str, arguments: dict[str, object] | None = None) -
     page.evaluate("([name, args]) => window.jupyterapp.commands.execute(name, args)", [name, arguments or {}])
 
 
+def in_theme(page: Page, *, dark: bool) -> None:
+    """Switch JupyterLab's theme: it remembers the one that was chosen last, in whatever page."""
+    command(page, "apputils:change-theme", {"theme": f"JupyterLab {'Dark' if dark else 'Light'}"})
+    page.wait_for_selector(f"body[data-jp-theme-light='{'false' if dark else 'true'}']", state="attached")
+    page.wait_for_selector("#jupyterlab-splash", state="detached")
+
+
 def in_dark(page: Page) -> None:
     """Switch JupyterLab to its dark theme."""
-    command(page, "apputils:change-theme", {"theme": "JupyterLab Dark"})
-    page.wait_for_selector("body[data-jp-theme-light='false']", state="attached")
-    page.wait_for_selector("#jupyterlab-splash", state="detached")
+    in_theme(page, dark=True)
 
 
 def in_light(page: Page) -> None:
-    """Switch JupyterLab to its light theme: it remembers the one that was chosen last, in whatever page."""
-    command(page, "apputils:change-theme", {"theme": "JupyterLab Light"})
-    page.wait_for_selector("body[data-jp-theme-light='true']", state="attached")
-    page.wait_for_selector("#jupyterlab-splash", state="detached")
+    """Switch JupyterLab to its light theme."""
+    in_theme(page, dark=False)
 
 
 def free_port() -> int:

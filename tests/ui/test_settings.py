@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from .lab import RUN, command, in_dark, in_light, opened
+from .lab import RUN, command, in_light, in_theme, opened
 from .panel import PANEL, Panel
 from .programs import SETUP, SPOILED, TRAINED
 from .settings import change
@@ -82,11 +82,10 @@ def test_colours_of_severities(page):
         panel = page({"colours": scheme}, SPOILED)
         panel.show()
         panel.widget.wait_for(timeout=RUN)
-        for theme in ("Light", "Dark"):
-            if theme == "Dark":
-                in_dark(panel.page)
+        for dark in (False, True):
+            in_theme(panel.page, dark=dark)
             colour = set(colours(panel).values())
-            assert len(colour) == 1, (scheme, theme, colour)
+            assert len(colour) == 1, (scheme, dark, colour)
             found += colour
             node = panel.widget.locator(".ai-item.ai-has-error").first
             line = node.evaluate("e => getComputedStyle(e).getPropertyValue('--ai-error-line').trim()")

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from .lab import RUN, command, in_dark, opened
+from .lab import RUN, command, in_theme, opened
 
 pytestmark = pytest.mark.ui
 
@@ -104,8 +104,7 @@ def test_every_tab_shows_something(widget):
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_accessible(page, widget, axe, shots, dark):
     """axe-core finds no violation in any tab, in either theme."""
-    if dark:
-        in_dark(page)
+    in_theme(page, dark=dark)
     page.add_script_tag(path=str(axe))
     for name in ("Graph", "Findings", "Timeline", "Optimizer", "Compare"):
         widget.get_by_role("tab", name=re.compile(name)).click()

@@ -17,7 +17,7 @@ export function toolbar(context: Context, view: GraphView, more: HTMLElement): H
   return el(
     "div",
     { class: "ai-toolbar", role: "toolbar", "aria-label": "Graph" },
-    ...search(context, view),
+    search(context, view),
     toggle("Outline", (on) => view.outline(on)),
     el(
       "span",
@@ -68,7 +68,8 @@ function unfolding(group: HTMLElement): HTMLButtonElement {
   return opener;
 }
 
-function search(context: Context, view: GraphView): HTMLElement[] {
+/** How many were found stands within the field: beside it, the tools and the picture would move with every key. */
+function search(context: Context, view: GraphView): HTMLElement {
   let found: number[] = [];
   let at = -1;
   const said = el("output", { class: "ai-quiet" });
@@ -95,7 +96,7 @@ function search(context: Context, view: GraphView): HTMLElement[] {
       },
     },
   });
-  return [input, said];
+  return el("span", { class: "ai-search" }, input, said);
 }
 
 function choice(

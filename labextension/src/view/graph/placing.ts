@@ -1,9 +1,8 @@
 /** Where the camera stands at the beginning, and again when its room changes: as long as nobody moved the picture. */
 
-import { HEAD } from "../../layout/compose";
 import type { Item, Scene } from "../../layout/scene";
 import type { Camera } from "./camera";
-import { inside } from "./where";
+import { bringIntoSight, inside } from "./where";
 
 /** Text is read down to this size. */
 const SMALLEST = 0.8;
@@ -11,6 +10,8 @@ const SMALLEST = 0.8;
 export interface Placed {
   readonly camera: Camera;
   readonly scene: Scene;
+  /** What the user chose, here or elsewhere. */
+  chosen(): Item | undefined;
   /** What to look at first, if anything went wrong. */
   problem(): Item | undefined;
   paint(): void;
@@ -24,15 +25,13 @@ export class Placing {
 
   constructor(private readonly picture: Placed) {}
 
-  /** All, if that can be read; else what went wrong, or the beginning. */
+  /** All, if that can be read; else what was chosen, or what went wrong, or the beginning. */
   start(): void {
     const { camera, scene } = this.picture;
     const all = { left: 0, top: 0, right: scene.width, bottom: scene.height };
     camera.show(all, SMALLEST);
-    const problem = this.picture.problem();
-    if (problem && !inside(problem, camera.seen)) {
-      camera.centre(problem.x + problem.width / 2, problem.y + HEAD);
-    }
+    const first = this.picture.chosen() ?? this.picture.problem();
+    if (first) bringIntoSight(first, camera);
     this.settle(() => this.start());
   }
 
@@ -42,10 +41,12 @@ export class Placing {
     this.settle(() => this.fit());
   }
 
-  /** True if the camera was placed; else it stands where the user moved it. */
+  /** True if the camera was placed; else it stands where the user moved it. What was chosen stays in sight. */
   resize(width: number, height: number): boolean {
     const { camera } = this.picture;
     const untouched = this.standing === this.stand();
+    const chosen = this.picture.chosen();
+    const seen = chosen && inside(chosen, camera.seen);
     [camera.width, camera.height] = [width, height];
     if (!this.ready) {
       this.ready = true;
@@ -53,6 +54,7 @@ export class Placing {
       return true;
     }
     if (untouched) this.again();
+    if (chosen && seen) bringIntoSight(chosen, camera);
     return untouched;
   }
 

@@ -18,7 +18,7 @@ import { Minimap } from "./minimap";
 import { Painter } from "./painter";
 import { Placing } from "./placing";
 import { SvgLayer } from "./svg_layer";
-import { heightOf, inside } from "./where";
+import { bringIntoSight } from "./where";
 
 export class Picture {
   readonly root = document.createElement("div");
@@ -149,6 +149,12 @@ export class Picture {
     if (first) this.minimap.draw(this.scene);
   }
 
+  chosen(): Item | undefined {
+    const { boxes } = this.layout.tree;
+    const [first] = this.marking.selected;
+    return first === undefined ? undefined : this.shown(boxes[first]!);
+  }
+
   problem(): Item | undefined {
     return firstProblem(this.layout.tree)
       .map((box) => this.shown(box))
@@ -184,9 +190,7 @@ export class Picture {
     this.svg.items.get(this.focus)?.setAttribute("tabindex", "-1");
     this.focus = id;
     const item = this.byId.get(id);
-    if (item && !inside(item, this.camera.seen)) {
-      this.camera.centre(item.x + item.width / 2, item.y + heightOf(item) / 2);
-    }
+    if (item) bringIntoSight(item, this.camera);
     if (item && !this.svg.items.has(id)) this.paint();
     const element = this.svg.items.get(id);
     element?.setAttribute("tabindex", "0");

@@ -1,4 +1,4 @@
-/** Where items are: what stands at a point, and whether all of a box is in sight. */
+/** Where items are: what stands at a point, whether all of a box is in sight, and what brings it there. */
 
 import { HEAD } from "../../layout/compose";
 import type { Item, Scene } from "../../layout/scene";
@@ -24,6 +24,13 @@ export function inside(item: Item, seen: Rect): boolean {
     item.y >= seen.top &&
     item.y + heightOf(item) <= seen.bottom
   );
+}
+
+/** Moves the picture only if the item is not in sight already; true if it moved. */
+export function bringIntoSight(item: Item, camera: Camera): boolean {
+  if (inside(item, camera.seen)) return false;
+  camera.centre(item.x + item.width / 2, item.y + heightOf(item) / 2);
+  return true;
 }
 
 /** The innermost box at a point of the stage. */

@@ -1,0 +1,62 @@
+/** Where the camera stands when the picture's room changes. */
+
+import { beforeEach, expect, test } from "vitest";
+import type { Item } from "../src/layout/scene";
+import { Camera } from "../src/view/graph/camera";
+import { Placing } from "../src/view/graph/placing";
+import { inside } from "../src/view/graph/where";
+
+const item = (y: number): Item => ({ x: 100, y, width: 80, height: 40, open: false }) as Item;
+const camera = new Camera(() => {});
+let chosen: Item | undefined;
+let placing: Placing;
+let problem: Item | undefined;
+
+beforeEach(() => {
+  [chosen, problem] = [undefined, undefined];
+  placing = new Placing({
+    camera,
+    scene: { width: 300, height: 2000, items: [], wires: [] },
+    chosen: () => chosen,
+    problem: () => problem,
+    paint: () => {},
+  });
+});
+
+test("at first it looks at what went wrong, or at what is chosen already", () => {
+  problem = item(1900);
+  placing.resize(300, 400);
+  expect(inside(problem, camera.seen)).toBe(true);
+  chosen = item(20);
+  placing.start();
+  expect(inside(chosen, camera.seen)).toBe(true);
+  expect(inside(problem, camera.seen)).toBe(false);
+});
+
+test("what was chosen before the picture had any room is in sight when it has", () => {
+  [chosen, problem] = [item(20), item(1900)];
+  placing.resize(300, 400);
+  expect(inside(chosen, camera.seen)).toBe(true);
+});
+
+test("a chosen box that was in sight stays in sight, whether or not the picture was moved", () => {
+  problem = item(1000);
+  for (const dy of [0, 30]) {
+    placing.resize(300, 400);
+    camera.pan(0, dy);
+    chosen = item(1000 + 150);
+    expect(inside(chosen, camera.seen)).toBe(true);
+    placing.resize(300, 120);
+    expect(inside(chosen, camera.seen)).toBe(true);
+    chosen = undefined;
+  }
+});
+
+test("a chosen box that the user moved out of sight is left there", () => {
+  chosen = item(20);
+  placing.resize(300, 400);
+  camera.pan(0, -1500);
+  const { y } = camera;
+  expect(placing.resize(300, 300)).toBe(false);
+  expect(camera.y).toBe(y);
+});
