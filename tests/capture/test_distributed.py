@@ -11,7 +11,7 @@ import torch.distributed as dist
 pytestmark = pytest.mark.skipif(not dist.is_available(), reason="this build of torch has no torch.distributed")
 
 WORKER = """
-import json, sys
+import json, os, sys
 import torch
 import torch.distributed as dist
 from torch import nn
@@ -53,6 +53,7 @@ with open(f"{folder}/{rank}.json", "w") as file:
         file,
     )
 dist.destroy_process_group()
+os._exit(0)  # Not torn down while a thread of gloo's may still want the interpreter: see tests/distributed/ranks.py.
 """
 
 
