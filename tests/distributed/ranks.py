@@ -70,7 +70,7 @@ ENDING = """
 dist.destroy_process_group()
 if rank:
     # As multiprocessing ends what it forks. Before Python 3.14 a thread of gloo's that lets go of a tensor while the
-    # interpreter is torn down ends the process: "terminate called without an active exception" (pytorch#38228).
+    # interpreter is torn down can end the process: "terminate called without an active exception" (pytorch#38228).
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(0)

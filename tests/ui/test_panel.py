@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from .lab import RUN, in_theme
-from .panel import PANEL, panel_of
+from .panel import KERNEL, PANEL, panel_of
 from .programs import SETUP, SPOILED
 from .shared import READY
 
@@ -19,6 +19,13 @@ optimizer.zero_grad()
 loss = net(x).pow(2).mean()
 loss.backward()
 optimizer.step()
+"""
+CLOSES = """
+import gc
+from autograd_inspector.widget import ReportWidget
+for one in gc.get_objects():
+    if isinstance(one, ReportWidget):
+        one.close()
 """
 TRAINS, SPOILS = 1, 2
 """Cells of the notebook."""
@@ -127,6 +134,14 @@ def test_a_capture_that_is_shown_is_left_as_it_is(panel, trained, spoiled):
     expect(search).to_have_value("sigmoid")
     panel.pick(trained)
     expect(search).to_have_value("")
+
+
+def test_a_click_brings_back_a_widget_that_was_closed(panel, spoiled):
+    """What the program closed is asked for again, and made anew."""
+    panel.pick(spoiled)
+    panel.page.evaluate(f"code => {{ void {KERNEL}.requestExecute({{code}}) }}", CLOSES)
+    expect(panel.widget).to_have_count(0)
+    panel.pick(spoiled)
 
 
 def test_rename_and_back(panel, trained):

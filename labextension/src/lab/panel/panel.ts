@@ -109,10 +109,12 @@ export class InspectorPanel extends Panel {
     const client = this.parts.clients.current;
     if (!client) return;
     const wanted = { client, captures };
+    if (isSame(this.wanted, wanted)) return;
     // Drawn anew it would lose its tab, its search and where the picture stands.
-    if (isSame(this.wanted ?? this.drawn, wanted)) return;
-    this.wanted = wanted;
+    const there = isSame(this.drawn, wanted) && !this.shown.lost;
+    this.wanted = there ? null : wanted;
     this.update_();
+    if (there) return;
     const content = await this.widgetOf(client, captures);
     // The user may have chosen another meanwhile, or looked at another kernel.
     if (this.wanted !== wanted) {

@@ -8,6 +8,8 @@ const VIEW = "application/vnd.jupyter.widget-view+json";
 /** What JupyterLab writes meanwhile. */
 const LOADING = "Loading widget...";
 const SOON = 700;
+/** On a widget that could not be drawn. */
+export const FAILED = "ai-failed";
 
 /** Throws one line where the page has no ipywidgets. */
 export function rendered(rendermime: IRenderMimeRegistry, modelId: string): Widget {
@@ -22,6 +24,7 @@ export function rendered(rendermime: IRenderMimeRegistry, modelId: string): Widg
   renderer.addClass("ai-rendered");
   // A model that is not there yet is waited for; one that is not there at all is said in its place.
   renderer.renderModel(model).catch((error: unknown) => {
+    renderer.addClass(FAILED);
     renderer.node.textContent = trans().__("the widget failed: %1", String(error).split("\n")[0]);
   });
   setTimeout(() => {

@@ -3,6 +3,7 @@
 import { Panel, Widget } from "@lumino/widgets";
 import { button, el } from "../../view/dom";
 import { trans } from "../texts";
+import { FAILED } from "./rendered";
 
 export interface ShownActions {
   openInTab(): void;
@@ -26,6 +27,11 @@ export class Shown extends Panel {
     const head = el("div", { class: "ai-side-shown-head" }, this.title_, open, close);
     this.addWidget(new Widget({ node: head }));
     this.hide();
+  }
+
+  /** Its widget was closed in the kernel, which hides it here, or could not be drawn. */
+  get lost(): boolean {
+    return !!this.content && (this.content.isHidden || this.content.hasClass(FAILED));
   }
 
   put(content: Widget, name: string): void {

@@ -26,11 +26,10 @@ export function inside(item: Item, seen: Rect): boolean {
   );
 }
 
-/** Moves the picture only if the item is not in sight already; true if it moved. */
-export function bringIntoSight(item: Item, camera: Camera): boolean {
-  if (inside(item, camera.seen)) return false;
+/** Moves the picture only if the item is not in sight already. */
+export function bringIntoSight(item: Item, camera: Camera): void {
+  if (inside(item, camera.seen)) return;
   camera.centre(item.x + item.width / 2, item.y + heightOf(item) / 2);
-  return true;
 }
 
 /** The innermost box at a point of the stage. */
