@@ -9,10 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from autograd_inspector import __version__
-from autograd_inspector.arguments import numbered, saved, unwritable, written
+from autograd_inspector.destinations import own_file, rank_of, saved, unwritable, written
 from autograd_inspector.failure import NotJudgedError, failure_of
 from autograd_inspector.gathered import RanksReport
 from autograd_inspector.model.checkpoint import CheckpointError
+from autograd_inspector.terminal.ending import Ending
 from autograd_inspector.terminal.merge import merge_files
 from autograd_inspector.terminal.module import run_module
 from autograd_inspector.terminal.notebook import run_notebook
@@ -45,15 +46,19 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     for path in filter(None, (options.html, options.json, options.sarif)):
         if unwritable(path):  # Told before a training of hours, not after it.
             parser.error(unwritable(path))
+    ending = Ending()
     try:
-        return _conclude(_outcome(parser, options), options, root)
+        return _conclude(_outcome(parser, options, ending), options, root)
     except ProgramError as error:
         parser.error(str(error))
+    finally:
+        ending.release()
 
 
-def _outcome(parser: argparse.ArgumentParser, options: argparse.Namespace) -> Outcome:
+def _outcome(parser: argparse.ArgumentParser, options: argparse.Namespace, ending: Ending) -> Outcome:
+    asked = {"values": options.values, "ignore": options.ignore}
     if options.module:
-        return run_module(options.program, options.arguments, values=options.values, ignore=options.ignore)
+        return run_module(options.program, options.arguments, **asked, ended=ending.hold)
     path = Path(options.program)
     if not path.is_file():
         parser.error(
@@ -63,19 +68,21 @@ def _outcome(parser: argparse.ArgumentParser, options: argparse.Namespace) -> Ou
     if other is not None:
         parser.error(f"{path} is no program; to look at it: autograd-inspect {other} {path}")
     if path.suffix != ".ipynb":
-        return run_script(path, options.arguments, values=options.values, ignore=options.ignore)
+        return run_script(path, options.arguments, **asked, ended=ending.hold)
     if options.arguments:
         parser.error("a notebook takes no arguments")
-    return run_notebook(path, values=options.values, ignore=options.ignore)
+    return run_notebook(path, **asked)
 
 
 def _conclude(outcome: Outcome, options: argparse.Namespace, root: Path) -> int:
     """Print and write the reports; the program's own failure comes first in the exit status."""
     failed = stopped = False
     for cell, report in outcome.reports:
+        rank = rank_of(report)
+        whose = ", ".join([*([f"In [{cell}]"] if cell else []), *([f"rank {rank}"] if rank >= 0 else [])])
         if not options.quiet:
-            print(f"--- In [{cell}]\n{report.to_text()}" if cell else report.to_text())
-        html, json = (path and numbered(path, cell) for path in (options.html, options.json))
+            print(f"--- {whose}\n{report.to_text()}" if whose else report.to_text())
+        html, json = (path and own_file(path, cell=cell, rank=rank) for path in (options.html, options.json))
         for said in written(report, html=html, json=json):
             _say(said)
         failure = failure_of(report, options.fail_on)
@@ -85,7 +92,8 @@ def _conclude(outcome: Outcome, options: argparse.Namespace, root: Path) -> int:
             _say(str(failure).removeprefix("autograd_inspector: "))
     status = outcome.status or (NOT_JUDGED if stopped else int(failed))
     if options.sarif:
-        _say(saved(options.sarif, lambda file: file.write_text(_sarif(outcome, root, status), "utf-8")))
+        rank = rank_of(outcome.reports[-1][1] if outcome.reports else None)
+        _say(saved(own_file(options.sarif, rank=rank), lambda: _sarif(outcome, root, status)))
     return status
 
 

@@ -15,6 +15,7 @@ from autograd_inspector.model.placement import Placement
 from autograd_inspector.model.ranks import RankedFinding, RankedPlacement
 from autograd_inspector.report import Report
 from autograd_inspector.views.archive import decode, encode
+from autograd_inspector.views.whole import write_whole
 
 SCHEMA = 1
 """Version of the JSON form; a reader refuses any other."""
@@ -51,7 +52,7 @@ class RanksReport(Struct, frozen=True):
 
         page = ranks_html(self.placement, self.findings, self.notes)
         if path is not None:
-            Path(path).write_text(page, encoding="utf-8")
+            write_whole(Path(path), page)
         return page
 
     def to_json(self) -> str:

@@ -18,6 +18,7 @@ from autograd_inspector.model.placement import Placement
 from autograd_inspector.model.steps_history import History
 from autograd_inspector.rules import findings_of, unignored
 from autograd_inspector.views.archive import ReportFormatError, decode, encode
+from autograd_inspector.views.whole import write_whole
 
 if TYPE_CHECKING:
     from autograd_inspector.gathered import RanksReport
@@ -109,7 +110,7 @@ class Report(Struct, frozen=True, dict=True):
 
         page = to_interactive_html(self) if interactive else to_html(self)
         if path is not None:
-            Path(path).write_text(page, encoding="utf-8")
+            write_whole(Path(path), page)
         return page
 
     def widget(self, *, compare: Report | None = None, name: str = "") -> ReportWidget:

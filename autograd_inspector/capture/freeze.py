@@ -46,7 +46,7 @@ def freeze(tape: Tape, modules: Modules, history: History, *, seconds: float, er
     ops = tuple([Op(i, *raw[:4], *raw[5:11], raw[4], raw[11]) for i, raw in tape.ops.items()])
     variables = variable_names(tape, sites)
     tensors = _tensors(tape, names, variables)
-    rank, world_size = rank_here()
+    rank, world_size = rank_here(before=tape.rank)
     owners = {tensor: root for root, within in modules.current.items() for tensor in within.values()}
     return Capture(
         ops=ops,

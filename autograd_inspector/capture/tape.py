@@ -89,6 +89,8 @@ class Tape:
     """The innermost module call."""
     region: int = 0
     thread: int = field(default_factory=threading.get_ident)
+    rank: tuple[int, int] = (-1, 0)
+    """Of this process in the default process group at the last step, and how many ranks it had."""
     _bounds: tuple[list[int], list[int], list[int]] = field(default_factory=lambda: ([], [], []))
     _bounded: int = 0
     _suspender: FrameType | None = None

@@ -8,9 +8,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from autograd_inspector.destinations import own_file, rank_of
 from autograd_inspector.model.finding import SEVERITIES
 from autograd_inspector.report import Report
 from autograd_inspector.views.summary import brief, headline
+from autograd_inspector.views.whole import write_whole
 
 LOGGER = logging.getLogger("autograd_inspector")
 FORMATS = ("html", "json", "txt")
@@ -34,7 +36,8 @@ def said_of(step: int, report: Report) -> str:
     """The step in one line, the findings that matter in a few lines each."""
     raised = report.capture.error.splitlines()[:1]
     outcome = f"step {step} raised {raised[0]}" if raised else f"step {step}"
-    whose, seen = (f"rank {report.capture.rank}, ", " of this rank") if _one_of_several(report) else ("", "")
+    rank = rank_of(report)
+    whose, seen = (f"rank {rank}, ", " of this rank") if rank >= 0 else ("", "")
     unexplained = f"; no finding{seen} explains it" if raised and not _grave(report) else ""
     return "\n".join([f"{whose}{outcome}: {headline(report)}{unexplained}", *map(brief, _grave(report))])
 
@@ -59,8 +62,7 @@ def add_text(writers: Iterable[Any], text: str, step: int) -> None:
 
 def stem_of(step: int, report: Report) -> str:
     """``step-000123``, and with several ranks whose it is."""
-    rank = f"-rank{report.capture.rank}" if _one_of_several(report) else ""
-    return f"step-{step:06d}{rank}"
+    return own_file(f"step-{step:06d}", rank=rank_of(report))
 
 
 def _written(report: Report, folder: Path, stem: str, suffix: str) -> Path:
@@ -68,15 +70,9 @@ def _written(report: Report, folder: Path, stem: str, suffix: str) -> Path:
     path = folder / f"{stem}.{suffix}"
     text = {"html": report.to_html, "json": report.to_json, "txt": report.to_text}[suffix]()
     # Whole or not at all: when a rank fails, its launcher kills the others, whatever they are writing.
-    unfinished = path.with_name(f"{path.name}.unfinished")
-    unfinished.write_text(text, encoding="utf-8")
-    unfinished.replace(path)
+    write_whole(path, text)
     return path
 
 
 def _grave(report: Report) -> list[Any]:
     return [finding for finding in report.findings if finding.severity != "info"]
-
-
-def _one_of_several(report: Report) -> bool:
-    return report.capture.world_size > 1

@@ -90,7 +90,7 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     seconds: float = 0.0
     torch_version: str = ""
     rank: int = -1
-    """Of this process in the default process group; -1: there was none when the capture ended."""
+    """Of this process in the default process group; -1: there was none at the last step, nor at the end."""
     world_size: int = 0
 
     def site(self, index: int) -> tuple[Location, ...]:

@@ -7,19 +7,22 @@ import sys
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.display import display
 
-from autograd_inspector.arguments import numbered, written
+from autograd_inspector.destinations import own_file, rank_of, written
 from autograd_inspector.hub.kernel import add
 from autograd_inspector.notebook.options import Options
 from autograd_inspector.report import Report
 
 
 def deliver(shell: InteractiveShell, report: Report, options: Options, *, cell: int = 0) -> None:
-    """Store, write and show a report. Where every cell has one, ``cell`` numbers its files."""
+    """Store, write and show a report. ``cell`` numbers its files where every cell has some; each rank has its own."""
     if options.quiet:
         add(report)
     if options.store:
         shell.user_ns[options.store] = report
-    html, json = (path and numbered(shell.var_expand(path), cell) for path in (options.html, options.json))
+    rank = rank_of(report)
+    html, json = (
+        path and own_file(shell.var_expand(path), cell=cell, rank=rank) for path in (options.html, options.json)
+    )
     for said in written(report, html=html, json=json):
         if not (options.quiet and said.startswith("wrote")):
             say(said)

@@ -10,10 +10,10 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 from autograd_inspector.terminal.outcome import Outcome, ProgramError
-from autograd_inspector.terminal.script import run
+from autograd_inspector.terminal.script import Ended, run
 
 
-def run_module(name: str, arguments: Sequence[str], *, values: bool, ignore: Sequence[str]) -> Outcome:
+def run_module(name: str, arguments: Sequence[str], *, values: bool, ignore: Sequence[str], ended: Ended) -> Outcome:
     """Run the module, or a package's ``__main__``, with its own arguments and imports from the working directory.
 
     Raises ProgramError where there is no such module. Its parent packages are imported before the capture begins.
@@ -35,7 +35,7 @@ def run_module(name: str, arguments: Sequence[str], *, values: bool, ignore: Seq
         return code
 
     # "-m" is what Python itself has there while it imports the parents.
-    return run(load, ["-m", *arguments], Path.cwd(), values=values, ignore=ignore)
+    return run(load, ["-m", *arguments], Path.cwd(), values=values, ignore=ignore, ended=ended)
 
 
 def _spec(name: str) -> ModuleSpec:

@@ -43,7 +43,8 @@ def run_notebook(path: Path, *, values: bool, ignore: Sequence[str]) -> Outcome:
             resources={"metadata": {"path": str(path.resolve().parent)}},
         )
         status = _execute(client, begin)
-        files = sorted((int(file.stem.rsplit("-", 1)[1]), file) for file in Path(folder).glob("report-*.json"))
+        # "report-3.json", and of one of several ranks "report-3-rank1.json".
+        files = sorted((int(file.stem.split("-")[1]), file) for file in Path(folder).glob("report-*.json"))
         return Outcome(status, tuple((cell, Report.from_json(file.read_text("utf-8"))) for cell, file in files), path)
 
 

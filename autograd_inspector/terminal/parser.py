@@ -18,6 +18,12 @@ exit status
   n    the program's own: a script or module that calls sys.exit(n), n not 0, keeps its n
 merge: 1 an error finding on some rank, or a file that could not be read (the others are merged)
 """
+RANKS = """\
+several ranks
+  torchrun --nproc-per-node 2 -m autograd_inspector run --json report.json train.py
+  writes report-rank0.json and report-rank1.json (--html and --sarif likewise), and
+  autograd-inspect merge report-rank*.json makes one report of them
+"""
 
 
 def parser_of() -> argparse.ArgumentParser:
@@ -51,7 +57,7 @@ def _run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
         help="inspect a script, a module or a notebook",
         usage="autograd-inspect run [options] (script.py | notebook.ipynb | -m module) [arguments ...]",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog=STATUSES,
+        epilog=f"{STATUSES}\n{RANKS}",
     )
     run.add_argument("--values", action="store_true", help="let rules read tensor values (NaN, zero gradients)")
     run.add_argument(

@@ -15,23 +15,25 @@ from typing import TypeVar
 from autograd_inspector.terminal.outcome import INTERRUPTED, Outcome, ProgramError
 
 Load = Callable[[ModuleType], CodeType]
+Ended = Callable[[], None]
 T = TypeVar("T")
 
 
-def run_script(path: Path, arguments: Sequence[str], *, values: bool, ignore: Sequence[str]) -> Outcome:
+def run_script(path: Path, arguments: Sequence[str], *, values: bool, ignore: Sequence[str], ended: Ended) -> Outcome:
     """Run the script as ``__main__`` with its own arguments; its traceback is printed once."""
 
     def load(main: ModuleType) -> CodeType:
         main.__dict__["__file__"] = str(path)
         return compile(path.read_bytes(), str(path), "exec")
 
-    return run(load, [str(path), *arguments], path.resolve().parent, values=values, ignore=ignore)
+    return run(load, [str(path), *arguments], path.resolve().parent, values=values, ignore=ignore, ended=ended)
 
 
-def run(load: Load, argv: Sequence[str], folder: Path, *, values: bool, ignore: Sequence[str]) -> Outcome:
+def run(load: Load, argv: Sequence[str], folder: Path, *, values: bool, ignore: Sequence[str], ended: Ended) -> Outcome:
     """Run what ``load`` finds for a new ``__main__``; ``folder`` is where its imports are looked for first.
 
-    ``load`` runs outside of the capture; a ProgramError of its passes through.
+    ``load`` runs outside of the capture; a ProgramError of its passes through. ``ended`` is called when it ends.
+    A process that the program forked and that comes back here ends: it is not the program, and has nothing to report.
     """
     from autograd_inspector.inspection import inspect  # torch is imported only where something is run
 
@@ -43,11 +45,18 @@ def run(load: Load, argv: Sequence[str], folder: Path, *, values: bool, ignore: 
 
         def execute() -> int:
             with inspection:
-                return _execute(code, main)
+                try:
+                    return _execute(code, main)
+                finally:
+                    ended()
 
+        process = os.getpid()
         failed, left = _guarded(execute)
     sys.stdout.flush()
-    return Outcome(failed if left is None else left, ((0, inspection.report),), Path(code.co_filename))
+    status = failed if left is None else left
+    if os.getpid() != process:
+        raise SystemExit(status)
+    return Outcome(status, ((0, inspection.report),), Path(code.co_filename))
 
 
 def _guarded(step: Callable[[], T]) -> tuple[int, T | None]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from autograd_inspector.gathered import RanksReport
 from autograd_inspector.report import Report
 from autograd_inspector.views.assets import WidgetNotBuiltError
+from autograd_inspector.views.whole import write_whole
 
 
 class StoredReportError(Exception):
@@ -45,7 +46,7 @@ def show(report: Report | RanksReport, html: Path | None) -> Iterator[str]:
         # It stays: the browser may read it long after the command has ended.
         with tempfile.NamedTemporaryFile("wb", prefix="autograd-report-", suffix=".html", delete=False) as file:
             html = Path(file.name)
-    html.write_text(page, "utf-8")
+    write_whole(html, page)
     path = html.resolve()
     if screen() and webbrowser.open(path.as_uri()):
         yield f"opened {path}"

@@ -73,6 +73,14 @@ def test_files_are_written(shell, tmp_path):
     assert Report.from_json((tmp_path / "r.json").read_text()) == shell["seen"]
 
 
+def test_files_of_one_of_several_ranks(shell, tmp_path, monkeypatch):
+    """A kernel that is one of several ranks, as ipyparallel's engines are, writes files of its own."""
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    shell.run(f"%%autograd_inspect --quiet --html {tmp_path}/r.html --json {tmp_path}/r.json\nw * 2")
+    assert sorted(path.name for path in tmp_path.glob("r*")) == ["r-rank1.html", "r-rank1.json"]
+
+
 def test_a_file_that_cannot_be_written(shell, tmp_path):
     """It is one line on stderr; the cell stays well."""
     ran = shell.run(f"%%autograd_inspect --quiet --json {tmp_path}/nowhere/r.json\nw * 2")

@@ -16,11 +16,11 @@ from autograd_inspector.model.placement import Sharding
 _ZERO = "torch.distributed.optim.zero_redundancy_optimizer"
 
 
-def rank_here() -> tuple[int, int]:
-    """(rank of this process, how many there are) in the default process group; (-1, 0) where there is none."""
+def rank_here(before: tuple[int, int] = (-1, 0)) -> tuple[int, int]:
+    """(rank of this process, how many there are) in the default process group; ``before`` where there is none."""
     distributed = sys.modules.get("torch.distributed")
     if distributed is None or not distributed.is_available() or not distributed.is_initialized():
-        return -1, 0
+        return before
     return distributed.get_rank(), distributed.get_world_size()
 
 

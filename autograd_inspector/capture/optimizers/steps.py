@@ -15,6 +15,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 
 from autograd_inspector.capture.calls.raised import UNKNOWN
 from autograd_inspector.capture.guard import Guard
+from autograd_inspector.capture.optimizers.spread import rank_here
 from autograd_inspector.capture.registry import version_of
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.model.event import ParameterStep, Step
@@ -148,6 +149,7 @@ class Steps:
         self._optimizers.look(optimizer, number)
         record = self.tape.optimizers[number]
         self.tape.optimizers[number] = replace(record, steps=record.steps + 1)
+        self.tape.rank = rank_here(before=self.tape.rank)  # Programs destroy their process group at the end.
         if self.tape.on_step is not None:
             self.tape.on_step(number, self.tape.steps[-1].op)
 

@@ -10,6 +10,7 @@ from typing import cast
 from graphviz import Digraph, ExecutableNotFound
 
 from autograd_inspector.views.picture.palette import dark_rules
+from autograd_inspector.views.whole import write_whole
 
 _OPENING = re.compile(r"<svg[^>]*>")
 
@@ -36,10 +37,8 @@ def svg_of(graph: Digraph) -> str:
 
 def render(graph: Digraph, path: Path) -> Path:
     """Write the picture to a file in the format of its suffix; returns the path."""
-    if path.suffix == ".svg":
-        path.write_text(svg_of(graph), encoding="utf-8")
-    else:
-        path.write_bytes(_drawn(graph, path.suffix.removeprefix(".") or "svg"))
+    kind = path.suffix.removeprefix(".") or "svg"
+    write_whole(path, svg_of(graph) if path.suffix == ".svg" else _drawn(graph, kind))
     return path
 
 
