@@ -181,6 +181,7 @@ class Session:
             self.optimizers.snapshot(optimizer, number)
         note_plain_attributes(self.tape, self.modules.plain)
         walk_alive(self.tape)
+        self.tape.kept.finish(self.tape)
         if error is not None:
             registry = self.tape.registry
             candidates = [e.tensor for e in registry.entries if e.requires_grad]

@@ -207,8 +207,11 @@ class Gap(Struct, frozen=True, gc=False):
 
 
 class Kept(Struct, frozen=True, omit_defaults=True):
-    """A result of an earlier step, with its graph, that the program still held; ``site`` puts it away (-1 unknown)."""
+    """A result, with its graph, of those that one statement made in several rounds and that were alive at once.
+
+    ``met``: the op index where a later round first met it; ``site`` puts it away (-1 unknown).
+    """
 
     tensor: int
-    step: int
+    met: int
     site: int = -1

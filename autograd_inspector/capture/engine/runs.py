@@ -88,7 +88,7 @@ class Engine:
         tape.name_variables([leaf for t, leaf in walk.leaves.items() if t not in tape.named])
         number = len(tape.backwards)
         if accumulate and not tape.running:
-            tape.kept.step(tape.registry)
+            tape.kept.look(tape, walk.leaves)
         tape.backwards.append(
             Backward(
                 number,

@@ -58,7 +58,9 @@ class Folding:
 
     def stepped(self, optimizer: int, op: int) -> None:
         """An optimizer has stepped; that op stands for it."""
-        if self._iterations.stepped(self._role(optimizer)):
+        role = self._role(optimizer)
+        self.tape.kept.rounds.stepped(role, self.tape)
+        if self._iterations.stepped(role):
             self._ends.append(self._last)
             if len(self._ends) > (KEPT + EVERY if self.folded else WHOLE):
                 self._fold()

@@ -184,7 +184,7 @@ def settle(tape: Tape, modules: Modules, history: History) -> History:
     tape.variables = _keyed(tape.variables, tensor)
     tape.alive = numbers.tensors(tape.alive)
     tape.error_tensor = tensor.get(tape.error_tensor, -1)
-    tape.kept.most = tuple((tensor[number], step) for number, step in tape.kept.most if number in tensor)
+    tape.kept.piled = [(tensor[number], numbers.position(met)) for number, met in tape.kept.piled if number in tensor]
     if tape.values is not None:
         tape.values.bad = set(numbers.tensors(tape.values.bad))
     tape.ledger.settle(tensor)

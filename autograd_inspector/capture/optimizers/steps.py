@@ -98,7 +98,6 @@ class Steps:
         number = self._optimizers.id_of(optimizer)
         self._optimizers.changed_since(optimizer, number)
         self._open.append(_OpenStep(number, tape.stacks.here(0), len(tape.ops), optimizer.param_groups))
-        tape.kept.in_step(opened=True)
         tape.suspend(frame)
 
     def _with_closure(self, args: Any, kwargs: Any) -> tuple[Any, Any] | None:
@@ -137,7 +136,6 @@ class Steps:
             return
         self.tape.resume()
         self._open.pop()
-        self.tape.kept.in_step(opened=False)
         self._guard(self._end, optimizer, opened)
 
     def _is_open(self, optimizer: Optimizer) -> bool:
@@ -157,7 +155,6 @@ class Steps:
         """Steps that never came back: the exception that left them is known to whoever closes the capture."""
         while self._open:
             opened = self._open.pop()
-            self.tape.kept.in_step(opened=False)
             site, text = self.tape.raised
             where = site if site >= 0 else opened.site
             self._record(opened, text if site >= 0 else UNKNOWN, self.tape.optimizers[opened.optimizer].type, where)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Kept
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.rules.catalogue import rule
@@ -54,16 +53,14 @@ def graph_leak(facts: Facts) -> Iterator[Finding]:
 
 
 def _hoards(facts: Facts) -> Iterator[Finding]:
-    """The same line's results of several steps, alive at once, that no later backward ran through."""
+    """The same line's results of several rounds that piled up, and that no later backward ran through."""
     capture = facts.capture
     groups: dict[tuple[str, int], list[Kept]] = {}
     for kept in capture.kept:
-        birth = capture.tensors[kept.tensor].birth
-        line = line_of(facts, capture.ops[birth].site) if birth >= 0 else None
+        line = line_of(facts, capture.ops[_birth(facts, kept)].site)
         if line is not None:
             groups.setdefault(line, []).append(kept)
-    found = [members for members in groups.values() if len({kept.step for kept in members}) > 1]
-    found = [members for members in found if not _met_again(facts, members)]
+    found = [members for members in groups.values() if not _met_again(facts, members)]
     if found:
         # Of a step's tensors that are alive, the program holds the last; that one's graph holds the others.
         yield _hoard_finding(facts, max(found, key=lambda members: max(_birth(facts, kept) for kept in members)))
@@ -74,24 +71,14 @@ def _birth(facts: Facts, kept: Kept) -> int:
 
 
 def _met_again(facts: Facts, members: list[Kept]) -> bool:
-    """Whether a later step's backward ran through results of an earlier one."""
-    births = {_birth(facts, kept): kept.step for kept in members}
-    for number, run in _rounds(facts):
-        older = {birth for birth, step in births.items() if step < number}
-        if older and any(node.op in older for node in run.graph.nodes):
-            return True
-    return False
-
-
-def _rounds(facts: Facts) -> Iterator[tuple[int, Backward]]:
-    """(number of the round, backward): those of one step's closure are one round, as whoever looked counted them."""
-    number, last = -1, -1
-    for run in facts.capture.backwards:
-        if run.api == "backward" and run.nested_in < 0:
-            step = next((s.op for s in facts.capture.steps if s.closure and s.start <= run.start <= s.op), -1)
-            number += step < 0 or step != last
-            last = step
-            yield number, run
+    """Whether a later round's backward ran through results of an earlier one."""
+    met = {_birth(facts, kept): kept.met for kept in members}
+    return any(
+        run.start >= met.get(node.op, run.start + 1)
+        for run in facts.capture.backwards
+        if run.api == "backward"
+        for node in run.graph.nodes
+    )
 
 
 def _hoard_finding(facts: Facts, members: list[Kept]) -> Finding:
@@ -106,8 +93,8 @@ def _hoard_finding(facts: Facts, members: list[Kept]) -> Finding:
         if record.shape == ()
         else f"a copy without history: {detach}"
     )
-    # One result of the last step may be newer than the last look.
-    steps = f"{len({kept.step for kept in members}) + 1} or more steps"
+    # One result of the last round is newer than the last look.
+    steps = f"{len({kept.met for kept in members}) + 1} or more steps"
     return Finding(
         "AG502",
         "graph-leak",
