@@ -1,58 +1,76 @@
-"""The long search: ``python -m tests.fuzz --count 100000`` stops at the first counterexample."""
+"""The long search: ``python -m tests.fuzz --count 100000`` stops at the first counterexample of each process.
+
+Half of the programs are of the grammar (``gradients``: what is said of them must be true), half of everything else that
+a program may do (``faithful``: it must run the same under the inspector).
+"""
 
 from __future__ import annotations
 
 import argparse
+import os
+import subprocess
 import sys
 import time
-
-from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
-
-from .oracles import Counterexample
-from .programs import programs
-from .searching import searched
-from .tried import TRIED, described
+from collections.abc import Callable
 
 BATCH = 1000
 
 
-def batch(number: int, count: int) -> None:
-    """Check so many programs, others in each batch."""
+def gradients(seed: int, count: int) -> None:
+    """Check so many programs of the grammar, others with each seed."""
+    from . import testing
 
-    @seed(number)
-    @settings(
-        max_examples=count,
-        database=None,
-        deadline=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-        verbosity=Verbosity.quiet,  # The counterexample is told as a program that runs.
-    )
-    @given(programs())
-    def search(program):
-        searched(program)
+    testing.gradients(seed, count)
 
-    search()
+
+def faithful(seed: int, count: int) -> None:
+    """Check so many programs of everything else."""
+    from .faithful.searching import tried
+
+    for number in range(seed, seed + count):
+        tried(number)
+
+
+FAMILIES: dict[str, Callable[[int, int], None]] = {"gradients": gradients, "faithful": faithful}
+
+
+def search(family: str, seed: int, count: int) -> int:
+    """Search in this process; 1 when there is a counterexample."""
+    from .faithful.oracle import TRIED as PLAINLY
+    from .tried import TRIED, described
+
+    start = time.perf_counter()
+    for done in range(0, count, BATCH):
+        batch = min(BATCH, count - done)
+        try:
+            FAMILIES[family](seed * 1_000_000 + done, batch)
+        except AssertionError as found:
+            print(f"{family}: counterexample after {done:,} programs: {found}", flush=True)
+            return 1
+        rate = (done + batch) / (time.perf_counter() - start)
+        print(f"{family}: {done + batch:>9,} of {count:,} programs, {rate:.0f} a second", flush=True)
+    print(described(TRIED if family == "gradients" else PLAINLY), flush=True)
+    return 0
 
 
 def main() -> int:
-    """Search; 1 when there is a counterexample."""
-    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description="Differential fuzzing.")
+    """Search in as many processes as there are cores; 1 when any of them finds a counterexample."""
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--count", type=int, default=10 * BATCH, help="how many programs")
     parser.add_argument("--seed", type=int, default=1, help="which programs")
+    parser.add_argument("--only", choices=FAMILIES, help="one family alone, in this process")
     options = parser.parse_args()
-    start = time.perf_counter()
-    for done in range(0, options.count, BATCH):
-        try:
-            batch(options.seed * 1_000_000 + done, min(BATCH, options.count - done))
-        except Counterexample as found:
-            print(f"counterexample after {TRIED['programs']:,} programs: {found}")
-            return 1
-        rate = TRIED["programs"] / (time.perf_counter() - start)
-        alarms = f"{TRIED['AG201 error']:,} AG201, {TRIED['AG202 error']:,} AG202"
-        print(f"{TRIED['programs']:>9,} of {options.count:,} programs, {rate:.0f} a second, {alarms}", flush=True)
-    print(described())
-    return 0
+    if options.only:
+        return search(options.only, options.seed, options.count)
+    jobs = max(1, (os.cpu_count() or 2) // 2)  # A share of each family.
+    share, seed = -(-options.count // (2 * jobs)), options.seed * 1000
+    command = [sys.executable, "-m", "tests.fuzz"]
+    running = [
+        subprocess.Popen([*command, f"--only={family}", f"--count={share}", f"--seed={seed + job}"])
+        for family in FAMILIES
+        for job in range(jobs)
+    ]
+    return max(process.wait() for process in running)
 
 
 if __name__ == "__main__":

@@ -26,6 +26,6 @@ def counted(program: Program, plain: Run, report: Report) -> None:
         TRIED[rule] += 1
 
 
-def described() -> str:
+def described(tried: Counter[str]) -> str:
     """What was tried, a line a kind."""
-    return "\n".join(f"{count:8,}  {kind}" for kind, count in sorted(TRIED.items()))
+    return "\n".join(f"{count:8,}  {kind}" for kind, count in sorted(tried.items()))

@@ -1,0 +1,89 @@
+"""Fetches source distributions from the package index that pip is set up with, and unpacks them."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import urllib.parse
+import urllib.request
+from pathlib import Path
+
+from .catalogue import Library
+
+
+def cache() -> Path:
+    """Where everything is put; nothing of it belongs to the project."""
+    base = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
+    return base / "autograd-inspector-libraries"
+
+
+def unpacked(library: Library) -> Path:
+    """The folder of the library's source distribution, downloaded on first use."""
+    place = cache() / library.name
+    if not place.is_dir():
+        archive = _downloaded(library)
+        partial = place.with_suffix(".partial")
+        with tarfile.open(archive) as tar:
+            tar.extractall(partial, filter="data")
+        partial.rename(place)
+    (root,) = place.iterdir()
+    return root
+
+
+def installed(needs: tuple[str, ...]) -> Path:
+    """A folder with the packages that this environment lacks."""
+    site = cache() / "site"
+    site.mkdir(parents=True, exist_ok=True)
+    missing = [name for name in needs if not _there(name, site)]
+    if missing:
+        subprocess.run(
+            [*_pip(), "install", "--quiet", "--no-deps", "--target", str(site), *missing], check=True, timeout=900
+        )
+    return site
+
+
+def _there(name: str, site: Path) -> bool:
+    module = {"scikit-learn": "sklearn", "lightning-utilities": "lightning_utilities"}.get(name, name)
+    return (site / module).exists() or (site / f"{module}.py").exists() or importlib.util.find_spec(module) is not None
+
+
+def _pip() -> list[str]:
+    return [sys.executable, "-m", "pip", "--disable-pip-version-check", "--no-input"]
+
+
+def _index() -> str:
+    """The index that pip asks: its configuration's, else its own default."""
+    given = os.environ.get("PIP_INDEX_URL")
+    if given:
+        return given.rstrip("/")
+    found = subprocess.run([*_pip(), "config", "get", "global.index-url"], capture_output=True, text=True, check=False)
+    if found.returncode == 0 and found.stdout.strip():
+        return found.stdout.strip().rstrip("/")
+    from pip._internal.models.index import PyPI
+
+    return str(PyPI.simple_url).rstrip("/")
+
+
+def _downloaded(library: Library) -> Path:
+    """The newest source distribution: asking pip for it would build the library first."""
+    url = f"{_index()}/{library.name.replace('_', '-')}/"
+    request = urllib.request.Request(url, headers={"Accept": "application/vnd.pypi.simple.v1+json"})
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        files = json.load(answer)["files"]
+    sources = [file for file in files if file["filename"].endswith(".tar.gz") and not file.get("yanked")]
+    if not sources:
+        raise SystemExit(f"{library.name} has no source distribution")
+    wanted = [file for file in sources if not library.version or f"-{library.version}." in file["filename"]]
+    chosen = wanted[-1]
+    archive = cache() / chosen["filename"]
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    if not archive.exists():
+        with urllib.request.urlopen(urllib.parse.urljoin(url, chosen["url"]), timeout=300) as answer:
+            partial = archive.with_suffix(".partial")
+            partial.write_bytes(answer.read())
+            partial.rename(archive)
+    return archive
