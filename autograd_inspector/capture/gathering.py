@@ -13,6 +13,8 @@ import zlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from autograd_inspector.capture.torch_private.distributed import store_of
+
 _NAME = "autograd_inspector/gather"
 _PIECE = 1 << 20
 """Bytes of one value: a TCPStore refuses large ones."""
@@ -38,19 +40,18 @@ def exchange(own: bytes, merge: Merge, *, timeout: float, group: Any) -> bytes:
         return merge({0: own})
     if distributed.get_rank(group) < 0:
         raise ValueError("gather: this process is not in the given group")
-    known = distributed.distributed_c10d._get_default_group() if group is None else group
+    known = distributed.group.WORLD if group is None else group
     ranks = distributed.get_process_group_ranks(known)
-    meeting = _Meeting(_store_of(distributed, known), ranks, distributed.get_rank(), timeout)
+    meeting = _Meeting(_store_or_error(known), ranks, distributed.get_rank(), timeout)
     return meeting.lead(own, merge) if meeting.rank == ranks[0] else meeting.follow(own)
 
 
-def _store_of(distributed: Any, group: Any) -> Any:
-    """The store behind a group. torch has no public name for it (distributed_c10d._world.pg_map: (backend, store))."""
-    store = distributed.distributed_c10d._world.pg_map[group][1]
+def _store_or_error(group: Any) -> Any:
+    store = store_of(group)
     if store is None:
         raise RuntimeError(
-            "gather: this process group has no store (MPI): write report.to_json() into a file on each rank and run "
-            "`autograd-inspect merge` on them"
+            "gather: this process group shows no store (MPI has none): write report.to_json() into a file on each rank "
+            "and run `autograd-inspect merge` on them"
         )
     return store
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from torch._C import DisableTorchFunction
-
 from autograd_inspector.capture.tape import Tape
+from autograd_inspector.capture.torch_private.modes import DisableTorchFunction
 
 
 class Guard:

@@ -6,14 +6,18 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-import torch
 from torch import Tensor
 from torch.nn import Parameter
 
 from autograd_inspector.capture.engine.history import is_leaf
 from autograd_inspector.capture.long_runs.window import Window
-
-_address = torch._C._storage_address  # type: ignore[attr-defined]
+from autograd_inspector.capture.torch_private.tensors import (
+    free_weak_ref,
+    is_symbolic,
+    resurrect,
+    storage_address,
+    storage_expired,
+)
 
 
 class Entry(weakref.ref[Tensor]):
@@ -114,7 +118,7 @@ class Registry:
     def storage_of(self, tensor: Tensor) -> int:
         """The number of the memory behind a tensor, -1 when it has none (sparse, functorch wrappers)."""
         try:
-            address = _address(tensor)
+            address = storage_address(tensor)
         except (RuntimeError, NotImplementedError):
             return -1
         number = self._storages.get(address)
@@ -134,9 +138,7 @@ class Registry:
             entry = entries.get(number)
             tensor = None if entry is None else entry()
             if tensor is not None:
-                fix = getattr(tensor, "_fix_weakref", None)
-                if fix is not None:
-                    fix()
+                resurrect(tensor)()
                 yield number, tensor
 
     def fold(self, keep: set[int]) -> None:
@@ -148,8 +150,8 @@ class Registry:
         self.parameters &= keep
         self.buffers &= keep
         self._same.clear()
-        for address in [address for address in self._storages if torch.UntypedStorage._expired(address)]:
-            torch.UntypedStorage._free_weak_ref(address)
+        for address in [address for address in self._storages if storage_expired(address)]:
+            free_weak_ref(address)
             del self._storages[address]
 
     def settle(self, tensors: Mapping[int, int], ops: Mapping[int, int], position: Callable[[int], int]) -> None:
@@ -174,7 +176,7 @@ class Registry:
         self.entries.clear()
         self.facts.clear()
         while self._storages:
-            torch.UntypedStorage._free_weak_ref(self._storages.popitem()[0])
+            free_weak_ref(self._storages.popitem()[0])
 
 
 def shape_of(tensor: Tensor) -> Any:
@@ -183,14 +185,14 @@ def shape_of(tensor: Tensor) -> Any:
         shape = tensor.shape
     except RuntimeError:
         return ()
-    if tensor._has_symbolic_sizes_strides:
+    if is_symbolic(tensor):
         return tuple([size if type(size) is int else -1 for size in shape])
     return shape
 
 
 def _placed(tensor: Tensor) -> tuple[int, Any]:
     try:
-        if tensor._has_symbolic_sizes_strides:
+        if is_symbolic(tensor):
             return 0, None
         return int(tensor.storage_offset()), tensor.stride()
     except (RuntimeError, NotImplementedError, ValueError):

@@ -14,11 +14,8 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Self
 
-import torch
 from msgspec.structs import replace
 from torch import nn
-from torch._C import DisableTorchFunction
-from torch._C._autograd import SavedTensor
 from torch.optim import Optimizer
 
 from autograd_inspector.capture.calls.compiled import Compiled
@@ -40,6 +37,8 @@ from autograd_inspector.capture.modules.plain import note_plain_attributes
 from autograd_inspector.capture.observers import Observers
 from autograd_inspector.capture.optimizers.known import Optimizers
 from autograd_inspector.capture.tape import new_tape
+from autograd_inspector.capture.torch_private.modes import DisableTorchFunction
+from autograd_inspector.capture.torch_private.resolving import UnsupportedTorch, check, notes
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.steps_history import History
 
@@ -96,8 +95,7 @@ class Session:
         return self
 
     def _install(self) -> None:
-        if not hasattr(SavedTensor, "unpack_hook"):
-            raise RuntimeError(f"torch {torch.__version__} is too old: 2.10 is the first that can be inspected")
+        check()
         tape, guard = self.tape, self.guard
         tape.thread = threading.get_ident()
         regions = Regions(tape)
@@ -133,6 +131,8 @@ class Session:
             if not tape.closed:
                 with DisableTorchFunction():
                     self._last_look(error)
+                for note in notes():
+                    tape.note(note)
             tape.closed = True
             history = self.folding.finish(raised=error is not None) if self.folding is not None else History()
             return replace(freeze(tape, self.modules, history, seconds=seconds, error=text), stopped=self.failure)
@@ -194,6 +194,8 @@ class Session:
         self.tape.closed, self.tape.recording = True, False
         where = _origin(failure.__traceback__)
         text = f"autograd_inspector stopped recording: {type(failure).__name__}: {failure} ({where})"
+        if isinstance(failure, UnsupportedTorch):
+            text = f"autograd_inspector recorded nothing: {failure}"
         self.failure = text
         self.tape.note(text)
         if os.environ.get("AUTOGRAD_INSPECTOR_STRICT"):

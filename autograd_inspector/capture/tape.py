@@ -10,7 +10,6 @@ from types import CodeType, FrameType
 from typing import Any
 
 from torch import Tensor
-from torch.overrides import _get_current_function_mode_stack
 
 from autograd_inspector.capture.calls.exports import Exports
 from autograd_inspector.capture.calls.refused import refused
@@ -22,6 +21,7 @@ from autograd_inspector.capture.lines.stacks import Stacks
 from autograd_inspector.capture.long_runs.kept import Kept
 from autograd_inspector.capture.long_runs.window import Window
 from autograd_inspector.capture.registry import Registry
+from autograd_inspector.capture.torch_private.modes import mode_stack
 from autograd_inspector.capture.versions import Ledger
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Change, Exchange, Gap, GradRead, GradWrite, LeafChange, Step, TensorHook
@@ -147,7 +147,7 @@ class Tape:
             return False
         if threading.get_ident() == self.thread:
             return True
-        if any(mode is self.mode for mode in _get_current_function_mode_stack()):
+        if any(mode is self.mode for mode in mode_stack()):
             return True
         self.note(OTHER_THREADS)
         return False

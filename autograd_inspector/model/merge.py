@@ -13,9 +13,7 @@ from autograd_inspector.model.graph import Graph, GraphEdge, GraphNode, NodeKind
 from autograd_inspector.model.joined import Joined, Key, homes
 from autograd_inspector.model.memory import distinct_bytes
 from autograd_inspector.model.op import Op, Trait
-
-_EARLY_STOP = "_StopRecomputationError"
-"""How checkpointing ends a recomputation: no failure of the program's."""
+from autograd_inspector.model.torch_names import EARLY_STOP
 
 _STEP, _FUNCTION, _BACKWARD = int(Trait.STEP), int(Trait.FUNCTION), int(Trait.BACKWARD)
 
@@ -128,7 +126,7 @@ def _call(number: int, op: Op, path: str, flow: Flow, made: tuple[Node, ...], *,
         root,
         any(node.failed for node in made) if made else False,
         bool(op.traits & _BACKWARD),
-        "" if _EARLY_STOP in op.error else op.error,
+        "" if EARLY_STOP in op.error else op.error,
     )
 
 

@@ -15,10 +15,12 @@ from autograd_inspector.capture.calls.opaque import Opaque
 from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.observers import Observers
 from autograd_inspector.capture.patches import replaced
-
-_WRAPPER = "compile_wrapper"
-"""torch's function around every compiled call; it switches dynamo on before and restores it after."""
-
+from autograd_inspector.capture.torch_private.calls import (
+    COMPILED_CALL,
+    COMPILED_MODULE,
+    COMPILER,
+    original_of,
+)
 
 OPAQUE = "torch.compile made some of the code that ran: each call of it is one op, and what it did inside is not seen."
 
@@ -55,13 +57,11 @@ class Compiled:
 
     def _stand_in(self, stack: ExitStack) -> bool:
         """Whether dynamo is there to stand in for."""
-        dynamo = sys.modules.get("torch._dynamo.eval_frame")
-        switch = getattr(dynamo, "_maybe_set_eval_frame", None)
-        module = getattr(dynamo, "OptimizedModule", None)
-        if switch is None or module is None:
+        dynamo, module = COMPILER.owner(), COMPILED_MODULE.owner()
+        if dynamo is None or module is None:
             return False
-        stack.enter_context(replaced(dynamo, "_maybe_set_eval_frame", self._switching(switch)))
-        stack.enter_context(replaced(module, "__call__", self._calling(module.__dict__["__call__"])))
+        stack.enter_context(replaced(dynamo, COMPILER.name, self._switching(vars(dynamo)[COMPILER.name])))
+        stack.enter_context(replaced(module, COMPILED_MODULE.name, self._calling(vars(module)[COMPILED_MODULE.name])))
         return True
 
     def _calling(self, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -78,7 +78,7 @@ class Compiled:
         @functools.wraps(original)
         def switch(callback: Any) -> Any:
             frame = sys._getframe(1)
-            if frame.f_code.co_name != _WRAPPER:
+            if frame.f_code.co_name != COMPILED_CALL:
                 return original(callback)
             if self._open and self._open[-1][0] is frame:
                 before = original(callback)
@@ -104,5 +104,5 @@ class Compiled:
 
 
 def _name_of(what: Any) -> str:
-    module = getattr(what, "_orig_mod", None)
+    module = original_of(what)
     return type(module).__name__ if module is not None else getattr(what, "__name__", type(what).__name__)

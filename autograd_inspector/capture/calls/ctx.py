@@ -8,6 +8,8 @@ from typing import Any
 from torch import Tensor
 from torch.autograd.function import BackwardCFunction
 
+from autograd_inspector.capture.torch_private.graph import function_of
+
 PREFIX = "ctx."
 
 
@@ -18,7 +20,7 @@ def ctx_tensors(node: Any) -> list[tuple[str, Tensor]]:
     held = [(name, value) for name, value in vars(node).items() if isinstance(value, Tensor)]
     if not held:
         return []
-    backward = getattr(getattr(type(node), "_forward_cls", None), "backward", None)
+    backward = getattr(function_of(type(node)), "backward", None)
     code = getattr(inspect.unwrap(backward), "__code__", None) if backward is not None else None
     mentioned = code.co_names if code is not None else ()
     return [(PREFIX + name, value) for name, value in held if name in mentioned]

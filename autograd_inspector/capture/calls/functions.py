@@ -11,7 +11,6 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import Tensor
-from torch._C._autograd import _get_sequence_nr
 from torch.autograd import Function
 from torch.nn import Parameter
 
@@ -21,6 +20,7 @@ from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.patches import observed, replaced
 from autograd_inspector.capture.registry import version_of
 from autograd_inspector.capture.tape import Tape
+from autograd_inspector.capture.torch_private.graph import sequence_number
 from autograd_inspector.model.event import Change
 from autograd_inspector.model.op import Trait, Write
 
@@ -107,7 +107,7 @@ class Unseen:
         tape = self.tape
         entries = [tape.registry.enter(t, -1, len(tape.ops)) for t in inputs]
         alive = torch.is_grad_enabled() and any(e.requires_grad for e in entries)
-        return inputs, entries, [version_of(t) for t in inputs], alive, _get_sequence_nr()
+        return inputs, entries, [version_of(t) for t in inputs], alive, sequence_number()
 
     def _applied(self, cls: type[Function], started: Any, result: Any) -> None:
         inputs, entries, versions, alive, first = started
@@ -129,7 +129,7 @@ class Unseen:
             for tensor, entry, before in zip(inputs, entries, versions, strict=True)
             if entry.tensor in ids and version_of(tensor) != before
         )
-        last = _get_sequence_nr()
+        last = sequence_number()
         site = tape.stacks.here(0)
         backward = inspect.unwrap(cls.backward)
         tape.functions.setdefault(cls.__name__, getattr(backward, "__code__", None))

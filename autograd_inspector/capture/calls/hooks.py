@@ -10,6 +10,7 @@ from torch import Tensor
 
 from autograd_inspector.capture.lines.stacks import USER, classify
 from autograd_inspector.capture.tape import Tape
+from autograd_inspector.capture.torch_private.tensors import gradient_hooks, post_accumulate_hooks
 from autograd_inspector.model.event import TensorHook
 
 if TYPE_CHECKING:
@@ -29,8 +30,8 @@ def registered_post(recorder: Recorder, args: tuple[Any, ...], _: Any) -> None:
 def _registered(tape: Tape, args: tuple[Any, ...], *, post: bool) -> None:
     name, again = "", 0
     if len(args) > 1:
-        attribute = "_post_accumulate_grad_hooks" if post else "_backward_hooks"
-        there = list((getattr(args[0], attribute, None) or {}).values())
+        held = post_accumulate_hooks if post else gradient_hooks
+        there = list((held(args[0]) or {}).values())
         name, again = _name(args[1]), sum(_alike(hook, args[1]) for hook in there) - 1
     number = tape.id_of(args[0])
     tape.tensor_hooks.append(TensorHook(len(tape.ops), number, tape.stacks.here(1), name, post, again=max(again, 0)))
@@ -42,8 +43,8 @@ def older_hooks(tape: Tape, leaves: Iterable[tuple[int, Tensor]]) -> None:
     for number, leaf in leaves:
         if number in known:
             continue
-        for attribute, post in (("_backward_hooks", False), ("_post_accumulate_grad_hooks", True)):
-            for hook in (getattr(leaf, attribute, None) or {}).values():
+        for held, post in ((gradient_hooks, False), (post_accumulate_hooks, True)):
+            for hook in (held(leaf) or {}).values():
                 code = getattr(hook, "__code__", None)
                 if code is not None and classify(code.co_filename) == USER:
                     site = tape.stacks.of_code(code)

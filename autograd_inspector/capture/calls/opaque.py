@@ -7,12 +7,12 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from torch import Tensor, nn
-from torch._C._autograd import _get_sequence_nr
 
 from autograd_inspector.capture.calls.ops import gather
 from autograd_inspector.capture.calls.raised import text_of
 from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.registry import version_of
+from autograd_inspector.capture.torch_private.graph import sequence_number
 from autograd_inspector.model.op import Trait, Write
 
 
@@ -64,7 +64,7 @@ class Opaque:
             inputs += [*owner.parameters(), *owner.buffers()]
         tape = self._guard.tape
         entries = [tape.registry.enter(t, -1, len(tape.ops)) for t in inputs]
-        return inputs, entries, [version_of(t) for t in inputs], _get_sequence_nr()
+        return inputs, entries, [version_of(t) for t in inputs], sequence_number()
 
     def _note(self) -> None:
         tape = self._guard.tape
@@ -84,7 +84,7 @@ class Opaque:
             if version_of(tensor) != before
         )
         cut = bool(ids) and not connected and any(entry.requires_grad for entry in entries)
-        last = _get_sequence_nr()
+        last = sequence_number()
         site = tape.stacks.here()
         inputs_ids = tuple(entry.tensor for entry in entries)
         traits = tape.traits | (int(Trait.CUT) if cut else 0)

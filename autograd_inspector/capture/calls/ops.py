@@ -16,9 +16,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch._C import DisableTorchFunction, _EnableTorchFunction
 from torch.nn import Parameter
-from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack, _pop_mode, _push_mode
+from torch.overrides import TorchFunctionMode
 
 from autograd_inspector.capture.calls.raised import text_of
 from autograd_inspector.capture.calls.regions import Regions
@@ -28,21 +27,28 @@ from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.capture.long_runs.window import Window
 from autograd_inspector.capture.registry import Entry, version_of
 from autograd_inspector.capture.tape import Tape
+from autograd_inspector.capture.torch_private.calls import COMPILED_BACKWARD
+from autograd_inspector.capture.torch_private.graph import sequence_number
+from autograd_inspector.capture.torch_private.modes import (
+    DisableTorchFunction,
+    EnableTorchFunction,
+    all_disabled,
+    any_autocast,
+    below_autograd,
+    is_tracing,
+    mode_depth,
+    mode_stack,
+    pop_mode,
+    push_mode,
+    subclasses_enabled,
+)
+from autograd_inspector.capture.torch_private.tensors import base_of
 from autograd_inspector.model.op import Trait, Write
 
 _grad_enabled = torch.is_grad_enabled
 _inference = torch.is_inference_mode_enabled
-_sequence = torch._C._autograd._get_sequence_nr
-_autocast = torch._C._is_any_autocast_enabled
 _ident = threading.get_ident
 _frame = sys._getframe
-_depth = torch._C._len_torch_function_stack
-_tracing = torch._C._is_tracing
-_enabled = torch._C._is_torch_function_enabled
-_all_disabled = torch._C._is_torch_function_all_disabled
-_excluded = torch._C._dispatch_tls_is_dispatch_key_excluded
-_AUTOGRAD = torch._C.DispatchKey.AutogradFunctionality
-_AOT = "_aot_autograd"
 _OF_A_LEAF = "a view of a leaf Variable that requires grad"
 CUT, AUTOCAST, BACKWARD = int(Trait.CUT), int(Trait.AUTOCAST), int(Trait.BACKWARD)
 _PLAIN = frozenset({int, float, bool, str, type(None), torch.dtype, torch.device, torch.Size, slice})
@@ -64,10 +70,10 @@ class Recorder(TorchFunctionMode):
     @contextmanager
     def installed(self) -> Iterator[None]:
         """Put the mode on this thread's stack, unless it is there; on exit take it, and nothing else, away."""
-        if any(mode is self for mode in _get_current_function_mode_stack()):
+        if any(mode is self for mode in mode_stack()):
             yield
             return
-        _push_mode(self)
+        push_mode(self)
         try:
             yield
         finally:
@@ -81,18 +87,18 @@ class Recorder(TorchFunctionMode):
             yield
         finally:
             if place >= 0:
-                above = [_pop_mode() for _ in range(max(_depth() - place, 0))]
+                above = [pop_mode() for _ in range(max(mode_depth() - place, 0))]
                 for mode in (self, *reversed(above)):
-                    _push_mode(mode)
+                    push_mode(mode)
 
     def _take_away(self) -> int:
         """Modes that the program pushed above ours stay. Returns how many are below ours, -1 when it is not there."""
-        stack = _get_current_function_mode_stack()
+        stack = mode_stack()
         place = next((i for i, mode in enumerate(stack) if mode is self), -1)
         if place >= 0:
-            above = [_pop_mode() for _ in stack[place:]]
+            above = [pop_mode() for _ in stack[place:]]
             for mode in reversed(above[:-1]):
-                _push_mode(mode)
+                push_mode(mode)
         return place
 
     def __torch_function__(
@@ -104,7 +110,7 @@ class Recorder(TorchFunctionMode):
         tape = self.tape
         if func in PASS or not (tape.recording or tape.active()):
             return func(*args, **kwargs)
-        if (types and types not in _UNDERIVED) or _depth() or _tracing():
+        if (types and types not in _UNDERIVED) or mode_depth() or is_tracing():
             return self._beside_others(func, args, kwargs)
         name = NAMES.get(func)
         if name is not None and tape.recording and not tape.traits:
@@ -116,24 +122,24 @@ class Recorder(TorchFunctionMode):
 
         While torch.jit traces, looking at a tensor's shape would become part of the traced program.
         """
-        if _tracing():
+        if is_tracing():
             return func(*args, **kwargs)
-        if not _enabled():
+        if not subclasses_enabled():
             return self._sort_out(func, args, kwargs)
         with DisableTorchFunction():
             return self._sort_out(func, args, kwargs)
 
     def call(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the program's own call, with the modes and subclasses on that were on when it was made."""
-        if _all_disabled():
-            with _EnableTorchFunction():
+        if all_disabled():
+            with EnableTorchFunction():
                 return func(*args, **kwargs)
         return func(*args, **kwargs)
 
     def _sort_out(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Handle specially or record."""
         tape = self.tape
-        if tape.traits & BACKWARD and (_excluded(_AUTOGRAD) or _is_below(_frame(1))):
+        if tape.traits & BACKWARD and (below_autograd() or _is_below(_frame(1))):
             return self.call(func, args, kwargs)  # A kernel in Python, a subclass at work, or compiled code.
         special = SPECIAL.get(func)
         if special is not None:
@@ -183,7 +189,7 @@ class Recorder(TorchFunctionMode):
             mode = (_grad_enabled(), _inference())
             if mode != self.regions.mode:
                 self.regions.sync(*mode)
-            first = _sequence()
+            first = sequence_number()
         except Exception as failure:
             self.on_failure(failure)
             return self.call(func, args, kwargs)
@@ -193,7 +199,7 @@ class Recorder(TorchFunctionMode):
             self._failed(name, inputs, entries, versions, traits, error)
             raise
         try:
-            last = _sequence()
+            last = sequence_number()
             try:
                 after = [tensor._version for tensor in inputs]
             except RuntimeError:
@@ -224,7 +230,7 @@ class Recorder(TorchFunctionMode):
                     outputs += (entry.tensor,)
             if alive and not connected and not _keeps_gradient(registry.entries, writes):
                 traits |= CUT
-            if _autocast():
+            if any_autocast():
                 traits |= AUTOCAST
             if tape.values is not None:
                 results = [result] if type(result) is Tensor else found
@@ -268,7 +274,9 @@ class Recorder(TorchFunctionMode):
             after = [version_of(tensor) for tensor in inputs]
             text = text_of(error)
             if _OF_A_LEAF in text:
-                tape.adopt([t._base for t in inputs[:1] if t._base is not None])  # A model may never have run.
+                tape.adopt(
+                    [base for base in map(base_of, inputs[:1]) if base is not None]
+                )  # A model may never have run.
             tape.append(
                 name,
                 tuple(e.tensor for e in entries),
@@ -285,7 +293,7 @@ def _is_below(frame: FrameType | None) -> bool:
     """Whether a ``__torch_dispatch__`` calls, or torch's own frames run the backward of a compiled region."""
     while frame is not None:
         code = frame.f_code
-        if code.co_name == "__torch_dispatch__" or _AOT in code.co_filename:
+        if code.co_name == "__torch_dispatch__" or COMPILED_BACKWARD in code.co_filename:
             return True
         if classify(code.co_filename) != SKIP:
             return False

@@ -13,12 +13,11 @@ from torch import Tensor
 
 from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.capture.tape import Tape
+from autograd_inspector.capture.torch_private.calls import REBUILDER, REDUCER
 
 if TYPE_CHECKING:
     from autograd_inspector.capture.calls.ops import Recorder
 
-_REDUCER = "_reduce_ex_internal"
-_REBUILDER = "_rebuild_tensor_v2"
 _NEAR = 6
 """So many frames up torch's own function is found at the latest, the recorder's among them."""
 
@@ -38,12 +37,12 @@ def set_hooks(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict
 
 
 def _read(tape: Tape, tensor: Tensor) -> None:
-    if _within(_REDUCER):
+    if _within(REDUCER):
         tape.exports.pickled(tape, tensor)
 
 
 def _set(tape: Tape, tensor: Tensor) -> None:
-    if _within(_REBUILDER):
+    if _within(REBUILDER):
         tape.exports.unpickled(tape, tensor)
 
 

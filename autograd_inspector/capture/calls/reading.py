@@ -7,19 +7,20 @@ import math
 import torch
 from torch import Tensor
 
+from autograd_inspector.capture.torch_private.calls import is_functorch_wrapped
 from autograd_inspector.model.values import Range
 
 
 def readable(tensor: Tensor) -> bool:
     """Whether it holds floating numbers that can be looked at."""
-    if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+    if is_functorch_wrapped(tensor):
         return False  # Inside vmap there is no value to branch on, and asking for one raises.
     return tensor.is_floating_point() and tensor.device.type != "meta" and tensor.layout == torch.strided
 
 
 def counts(tensor: Tensor) -> bool:
     """Whether it holds whole numbers, as targets and indices do, that can be read."""
-    if torch._C._functorch.is_functorch_wrapped_tensor(tensor) or type(tensor) is not Tensor:
+    if is_functorch_wrapped(tensor) or type(tensor) is not Tensor:
         return False
     held = tensor.device.type != "meta" and tensor.layout == torch.strided and tensor.numel() > 0
     return held and tensor.dtype in {torch.int64, torch.int32}

@@ -6,7 +6,9 @@ from types import TracebackType
 
 from torch import Tensor
 
-_REDUCER = ("reduce_tensor", "reductions.py")
+from autograd_inspector.capture.torch_private.calls import SENDER
+
+_SENDER = (SENDER, "reductions.py")
 
 
 def refused(traceback: TracebackType | None) -> Tensor | None:
@@ -16,7 +18,7 @@ def refused(traceback: TracebackType | None) -> Tensor | None:
     if traceback is None:
         return None
     code = traceback.tb_frame.f_code
-    if (code.co_name, code.co_filename.replace("\\", "/").rsplit("/", 1)[-1]) != _REDUCER:
+    if (code.co_name, code.co_filename.replace("\\", "/").rsplit("/", 1)[-1]) != _SENDER:
         return None
     held = traceback.tb_frame.f_locals.get("tensor")
     return held if isinstance(held, Tensor) else None

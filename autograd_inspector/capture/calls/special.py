@@ -16,6 +16,8 @@ from autograd_inspector.capture.calls.regions import outside
 from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.capture.registry import shape_of, version_of
 from autograd_inspector.capture.tape import Tape
+from autograd_inspector.capture.torch_private.calls import QUESTIONS
+from autograd_inspector.capture.torch_private.modes import set_grad_enabled
 from autograd_inspector.model.event import Change, GradRead, GradWrite, LeafChange
 from autograd_inspector.model.op import Trait, Write
 
@@ -98,7 +100,7 @@ def _pass_through() -> frozenset[Any]:
             found.add(setter)
     found.update(getattr(Tensor, name) for name in _QUESTIONS if callable(getattr(Tensor, name, None)))
     found.update({torch.is_floating_point, torch.is_complex, torch.numel, torch.is_same_size, torch.is_tensor})
-    found.update({torch.result_type, torch._has_compatible_shallow_copy_type, torch._C._nn._parse_to})
+    found.update({torch.result_type, *QUESTIONS})
     return frozenset(found)
 
 
@@ -296,14 +298,16 @@ def _specials() -> dict[Any, Handler]:
         members["data"].__set__: _write_data,
         members["requires_grad"].__get__: _after(_read_requires_grad),
         members["requires_grad"].__set__: _after(_set_requires_grad),
-        members["_backward_hooks"].__get__: pickling.read_hooks,
-        members["_backward_hooks"].__set__: pickling.set_hooks,
         Tensor.requires_grad_: _after(_set_requires_grad),
-        torch._C._set_grad_enabled: _after(_set_grad_mode),
         Tensor.backward: _untouched,
         torch.autograd.backward: _untouched,
         torch.autograd.grad: _untouched,
     }
+    if set_grad_enabled is not None:
+        table[set_grad_enabled] = _after(_set_grad_mode)
+    hooks_of = members.get("_backward_hooks")
+    if hooks_of is not None:
+        table |= {hooks_of.__get__: pickling.read_hooks, hooks_of.__set__: pickling.set_hooks}
     table[Tensor.register_hook] = _after(hooks.registered)
     table[Tensor.register_post_accumulate_grad_hook] = _after(hooks.registered_post)
     table |= dict.fromkeys(EXPORTS, _export)

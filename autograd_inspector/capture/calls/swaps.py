@@ -19,6 +19,7 @@ from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.patches import replaced
 from autograd_inspector.capture.registry import Entry
 from autograd_inspector.capture.tape import Tape
+from autograd_inspector.capture.torch_private.calls import SWAP
 from autograd_inspector.model.event import LeafChange
 
 
@@ -52,8 +53,9 @@ class Swaps:
         with ExitStack() as stack:
             if vars(torch.utils).get("weakref") is weakref:
                 stack.enter_context(replaced(torch.utils, "weakref", _WithoutOurs()))
-            if "_swap_tensor_impl" in vars(torch._C):
-                stack.enter_context(replaced(torch._C, "_swap_tensor_impl", self._after(torch._C._swap_tensor_impl)))
+            owner = SWAP.owner()
+            if owner is not None:
+                stack.enter_context(replaced(owner, SWAP.name, self._after(getattr(owner, SWAP.name))))
             yield
 
     def _after(self, original: Any) -> Any:

@@ -21,6 +21,7 @@ from autograd_inspector.capture.calls.reading import (
     whole,
 )
 from autograd_inspector.capture.registry import version_of
+from autograd_inspector.capture.torch_private.modes import DisableTorchFunction
 from autograd_inspector.model.values import SATURATING, GradientFault, LeafValues, Range, ValueFault
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ class _Observer:
         self.edges = edges
 
     def __call__(self, passed_on: Any, given: Any) -> None:
-        with torch._C.DisableTorchFunction(), torch.no_grad():
+        with DisableTorchFunction(), torch.no_grad():
             self.values.hooked(self.run, self.node, given, self.arrived)
             self.values.passed(self.run, self.node, given, passed_on, self.look)
             for edge, gradient in zip(self.edges, passed_on, strict=False):

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import torch
 
+from autograd_inspector.capture.torch_private.tensors import storage_key
 from autograd_inspector.model.checkpoint import CheckpointError
 
 Locations = dict[int, str]
@@ -69,7 +70,7 @@ def _load(path: Path, *, mmap: bool) -> tuple[Any, Locations]:
     locations: Locations = {}
 
     def keep(storage: Any, location: str) -> Any:
-        locations[storage._cdata] = str(location)
+        locations[storage_key(storage)] = str(location)
         return storage
 
     try:

@@ -14,6 +14,15 @@ from autograd_inspector.capture.checkpoints.files import Locations
 from autograd_inspector.capture.engine.graph_walk import short
 from autograd_inspector.capture.optimizers.placement import bytes_of, settings_of, tensors_in
 from autograd_inspector.capture.registry import shape_of
+from autograd_inspector.capture.torch_private.modules import (
+    left_out,
+    loader_of,
+    loading_hooks_of,
+    metadata_of,
+    own_buffers,
+    own_parameters,
+)
+from autograd_inspector.capture.torch_private.tensors import storage_key
 from autograd_inspector.model.checkpoint import (
     CheckpointError,
     SavedGroup,
@@ -32,7 +41,7 @@ Path = tuple[str | int, ...]
 def saved_tensor(name: str, tensor: Tensor, locations: Locations) -> SavedTensor:
     """The metadata of one tensor; of one read from a file the device that it was saved from."""
     try:
-        device = locations.get(tensor.untyped_storage()._cdata, "") or short(tensor.device)
+        device = locations.get(storage_key(tensor.untyped_storage()), "") or short(tensor.device)
     except (RuntimeError, NotImplementedError):  # Sparse, nested: no storage of its own.
         device = short(tensor.device)
     return SavedTensor(name, tuple(shape_of(tensor)), short(tensor.dtype), device, bytes_of(tensor))
@@ -44,7 +53,7 @@ def saved_model(path: Path, state: Mapping[str, Any], locations: Locations) -> S
         path,
         tuple(saved_tensor(name, value, locations) for name, value in state.items() if isinstance(value, Tensor)),
         tuple(name for name, value in state.items() if not isinstance(value, Tensor)),
-        versioned=bool(getattr(state, "_metadata", None)),
+        versioned=bool(metadata_of(state)),
     )
 
 
@@ -103,10 +112,11 @@ def _slots(model: nn.Module) -> Iterator[Slot]:
         if _loads_itself(module):
             hooked.append(path)
         special = any(path.startswith(outer) for outer in hooked)
-        kept = {n: b for n, b in module._buffers.items() if n not in module._non_persistent_buffers_set}
-        for name, tensor in (*module._parameters.items(), *kept.items()):
+        parameters = own_parameters(module)
+        kept = {n: b for n, b in own_buffers(module).items() if n not in left_out(module)}
+        for name, tensor in (*parameters.items(), *kept.items()):
             if tensor is not None:
-                kind: SlotKind = "parameter" if name in module._parameters else "buffer"
+                kind: SlotKind = "parameter" if name in parameters else "buffer"
                 owner = owners.setdefault(id(tensor), len(owners))
                 lazy = is_lazy(tensor)
                 shape = () if lazy else tuple(shape_of(tensor))
@@ -119,9 +129,10 @@ def _slots(model: nn.Module) -> Iterator[Slot]:
 
 def _loads_itself(module: nn.Module) -> bool:
     """Whether loading may rename or reshape what it is given, beside what torch's own modules do."""
-    own = type(module)._load_from_state_dict
-    foreign = own is not nn.Module._load_from_state_dict and not _torchs(own)
-    return foreign or any(not _torchs(hook) for hook in module._load_state_dict_pre_hooks.values())
+    own, plain, hooks = loader_of(type(module)), loader_of(nn.Module), loading_hooks_of(module)
+    if own is None or hooks is None:
+        return True
+    return (own is not plain and not _torchs(own)) or any(not _torchs(hook) for hook in hooks.values())
 
 
 def _torchs(function: Any) -> bool:

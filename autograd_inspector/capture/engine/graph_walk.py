@@ -17,6 +17,8 @@ from autograd_inspector.capture.engine.reach import MAX_DEPTH, MAX_WIDTH
 from autograd_inspector.capture.engine.verdicts import freed, unused, verify
 from autograd_inspector.capture.registry import shape_of, version_of
 from autograd_inspector.capture.tape import Tape
+from autograd_inspector.capture.torch_private.graph import RAW, RAW_OF_FUNCTIONS, SAVED_READABLE
+from autograd_inspector.capture.torch_private.tensors import is_symbolic
 from autograd_inspector.model.autograd import AutogradGraph, Node, SavedStatus, SavedTensor
 
 LEAF_SEQUENCE = 2**64 - 1
@@ -106,12 +108,12 @@ class Walk:
                 raw = getattr(node, attribute)
             except RuntimeError as error:
                 if op < 0 and "freed" in str(error):
-                    saved.append(freed(attribute.removeprefix("_raw_saved_")))
+                    saved.append(freed(attribute.removeprefix(RAW)))
                 continue  # A custom Function that saved nothing, or one whose buffers backward has freed.
             self._saved(node, attribute, raw, (op, position), saved)
         for attribute, tensor in ctx_tensors(node):
             saved.append(self._unchecked(attribute, tensor, (op, position)))
-        return Node(number, name, sequence, edges, op, variable, position, tuple(saved), _hooks(node))
+        return Node(number, name, sequence, edges, op, variable, position, tuple(saved))
 
     def _op_at(self, sequence: int) -> tuple[int, int]:
         """The op that made the node, and how many ops had run by then."""
@@ -124,7 +126,7 @@ class Walk:
         return -1, indices[at] + 1
 
     def _saved(self, node: Any, attribute: str, raw: Any, made: tuple[int, int], into: list[SavedTensor]) -> None:
-        name = attribute.removeprefix("_raw_saved_")
+        name = attribute.removeprefix(RAW)
         if isinstance(raw, (tuple, list)):
             for number, item in enumerate(raw):
                 self._one(node, f"{name}[{number}]", item, made, into)
@@ -186,7 +188,7 @@ def short(value: Any) -> str:
 
 def span_of(tensor: Tensor) -> tuple[int, int, int]:
     """(first byte in its storage, bytes from there to its last element, bytes of its own elements)."""
-    if tensor._has_symbolic_sizes_strides:
+    if is_symbolic(tensor):
         return 0, 0, 0
     try:
         item = tensor.element_size()
@@ -201,15 +203,11 @@ def span_of(tensor: Tensor) -> tuple[int, int, int]:
 
 def _saved_attributes(kind: type) -> tuple[str, ...]:
     # The class of a custom Function's node is the program's own: a cache would keep it alive.
-    return ("_raw_saved_tensors",) if issubclass(kind, BackwardCFunction) else _of_kind(kind)  # type: ignore[arg-type]
+    if not SAVED_READABLE:
+        return ()
+    return (RAW_OF_FUNCTIONS,) if issubclass(kind, BackwardCFunction) else _of_kind(kind)  # type: ignore[arg-type]
 
 
 @lru_cache(maxsize=1024)
 def _of_kind(kind: type) -> tuple[str, ...]:
-    return tuple([name for name in dir(kind) if name.startswith("_raw_saved_")])
-
-
-def _hooks(node: Any) -> int:
-    """How many tensor hooks and node hooks a node carries, as far as Python can see."""
-    hooks = getattr(node, "_backward_hooks", None)
-    return len(hooks) if hooks else 0
+    return tuple([name for name in dir(kind) if name.startswith(RAW)])

@@ -6,6 +6,8 @@ from typing import Any
 
 from torch import Tensor
 
+from autograd_inspector.capture.torch_private.tensors import is_view
+
 
 def node_of(tensor: Tensor) -> Any:
     """``tensor.grad_fn``; None also for a view that torch forbids to use, since its base was modified in place.
@@ -24,7 +26,7 @@ def has_history(tensor: Tensor) -> bool:
     A view is not asked for its node: if its base was modified since, the look makes a new one, the old one dies, and
     torch's own errors name another op from then on.
     """
-    return tensor.requires_grad and (tensor._is_view() or not is_leaf(tensor))
+    return tensor.requires_grad and (is_view(tensor)() or not is_leaf(tensor))
 
 
 def is_leaf(tensor: Tensor) -> bool:

@@ -6,10 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import torch
 from msgspec.structs import replace
 from torch import Tensor
-from torch._C._autograd import _get_sequence_nr
 
 from autograd_inspector.capture.calls.hooks import older_hooks
 from autograd_inspector.capture.calls.ops import Recorder
@@ -19,11 +17,11 @@ from autograd_inspector.capture.engine.history import is_leaf, node_of
 from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.patches import replaced
 from autograd_inspector.capture.tape import Tape
+from autograd_inspector.capture.torch_private.graph import ENGINE, sequence_number
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.op import Trait
 
 BACKWARD = int(Trait.BACKWARD)
-_sequence = _get_sequence_nr
 
 
 class Engine:
@@ -37,26 +35,26 @@ class Engine:
 
     @contextmanager
     def installed(self) -> Iterator[None]:
-        """Stand in for ``torch.autograd._engine_run_backward`` (private; without it runs go unobserved)."""
-        original = getattr(torch.autograd, "_engine_run_backward", None)
-        if original is None:
-            self.tape.note("This version of torch has no engine entry that can be observed: backward runs are missing.")
+        """Stand in for the engine's entry."""
+        owner = ENGINE.owner()
+        if owner is None:
             yield
             return
+        original = getattr(owner, ENGINE.name)
 
         def run_backward(outputs: Any, *args: Any, **kwargs: Any) -> Any:
             if not (self.tape.here() and self.tape.active()):
                 return original(outputs, *args, **kwargs)
             return self.run(original, outputs, args, kwargs)
 
-        with replaced(torch.autograd, "_engine_run_backward", run_backward):
+        with replaced(owner, ENGINE.name, run_backward):
             yield
 
     def run(self, original: Callable[..., Any], outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """One engine run, with the recorder inside it, so that hooks and recomputation are seen."""
         number = self._guard(self._begin, outputs, args, kwargs)
         traits = self.tape.traits
-        first = _sequence()
+        first = sequence_number()
         self.tape.traits = traits | BACKWARD
         try:
             create_graph = bool(kwargs.get("create_graph", args[2:3] == (True,)))
@@ -154,7 +152,7 @@ class Engine:
         found = [tape.registry.enter(t, now, now) for t in gradients if isinstance(t, Tensor)]
         traits = 0 if record.create_graph or any(entry.requires_grad for entry in found) else int(Trait.CUT)
         outputs = tuple(entry.tensor for entry in found)
-        tape.append("grad", inputs, outputs, traits=traits, site=record.site, sequence=(first, _sequence()))
+        tape.append("grad", inputs, outputs, traits=traits, site=record.site, sequence=(first, sequence_number()))
 
 
 def _nodes(outputs: Any) -> list[Any]:

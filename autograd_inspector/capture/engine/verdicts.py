@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from autograd_inspector.capture.torch_private.graph import UNPACKED, in_training
 from autograd_inspector.model.autograd import SavedStatus, SavedTensor
 
 _VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
@@ -17,13 +18,15 @@ def verify(node: Any, name: str) -> tuple[SavedStatus, str, int | None]:
         if attribute == "tensors":
             _ = node.saved_tensors
         else:
-            getattr(node, f"_saved_{attribute}")
+            getattr(node, f"{UNPACKED}{attribute}")
     except RuntimeError as error:
         text = str(error)
         versions = _VERSIONS.search(text)
         if versions is not None:
             return "modified", text, int(versions.group(2))
         return ("freed", text, None) if "freed" in text else ("unverifiable", text, None)
+    except AttributeError:
+        return "unverifiable", "", None
     return "valid", "", None
 
 
@@ -34,4 +37,4 @@ def freed(name: str) -> SavedTensor:
 
 def unused(node: Any, name: str) -> bool:
     """A batch norm in training mode saves its running statistics but differentiates through the batch's own."""
-    return name in {"running_mean", "running_var"} and bool(getattr(node, "_saved_training", False))
+    return name in {"running_mean", "running_var"} and bool(in_training(node))

@@ -14,6 +14,7 @@ from torch.nn.modules import module as hooks
 from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.patches import observed
 from autograd_inspector.capture.tape import Tape
+from autograd_inspector.capture.torch_private.modules import CONVERSION
 from autograd_inspector.model.event import Change, ChangeKind
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ class Conversions:
             stack.callback(hooks.register_module_module_registration_hook(self._attached).remove)
             for name in ("register_full_backward_hook", "register_full_backward_pre_hook"):
                 stack.enter_context(observed(nn.Module, name, after=self._hooked, guard=self._guard))
-            stack.enter_context(observed(nn.Module, "_apply", after=self._converted, guard=self._guard))
+            if CONVERSION.owner() is not None:
+                stack.enter_context(observed(nn.Module, CONVERSION.name, after=self._converted, guard=self._guard))
             stack.enter_context(observed(nn.Module, "load_state_dict", after=self._loaded, guard=self._guard))
             yield
 
@@ -78,7 +80,7 @@ class Conversions:
 
     def _converted(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], _before: Any) -> None:
         caller = _caller_name()
-        if caller != "_apply":
+        if caller != CONVERSION.name:
             self._change("converted", f"{type(module).__name__}.{caller}()", tuple(module.parameters()), ())
 
     def _loaded(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], _before: Any) -> None:

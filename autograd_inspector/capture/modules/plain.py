@@ -10,6 +10,7 @@ from torch import nn
 
 from autograd_inspector.capture.lines.sources import tree_of
 from autograd_inspector.capture.tape import Tape
+from autograd_inspector.capture.torch_private.modules import own_parameters
 from autograd_inspector.model.event import Change
 
 _MISSPELT = ("require_grad", "requires_grads", "require_grads", "required_grad", "requires_gradient")
@@ -20,7 +21,7 @@ def plain_attributes(tape: Tape, root: nn.Module) -> Iterator[tuple[str, int]]:
     for module in root.modules():
         if vars(module).get("requires_grad") is False:
             yield from (("requires_grad", tape.id_of(parameter)) for parameter in module.parameters())
-        for parameter in module._parameters.values():
+        for parameter in own_parameters(module).values():
             if parameter is None:
                 continue
             own = parameter.__dict__

@@ -17,7 +17,7 @@ from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.lines.state_changes import codes_of
 from autograd_inspector.capture.optimizers.loading import Loads
 from autograd_inspector.capture.optimizers.placement import rows_of, settings_of
-from autograd_inspector.capture.optimizers.spread import making_share
+from autograd_inspector.capture.optimizers.spread import is_share
 from autograd_inspector.capture.optimizers.steps import Steps
 from autograd_inspector.capture.patches import observed
 from autograd_inspector.capture.tape import Tape
@@ -106,7 +106,7 @@ class Optimizers:
         if not getattr(optimizer, "param_groups", None):
             self._refused_all(optimizer)
             return
-        if making_share():
+        if is_share(optimizer):
             return  # Its parameters and its state are those of the optimizer that makes it.
         number = self.id_of(optimizer)
         tape = self.tape

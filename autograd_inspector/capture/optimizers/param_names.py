@@ -11,9 +11,8 @@ from torch.optim import Optimizer
 from autograd_inspector.capture.calls.regions import outside
 from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.capture.optimizers.spread import state_of
+from autograd_inspector.capture.torch_private.modules import has_loading_hooks
 from autograd_inspector.model.renaming import bare
-
-_HOOKS = ("_optimizer_load_state_dict_pre_hooks", "_optimizer_load_state_dict_post_hooks")
 
 
 def names_of(optimizer: Optimizer) -> list[str]:
@@ -39,7 +38,7 @@ def misnamed(optimizer: Optimizer, before: Sequence[str], owners: Mapping[int, s
         return []
     own, now = [bare(name) for name in before], [bare(name) for name in names_of(optimizer)]
     same = sorted(own) == sorted(now) and len(set(own)) == len(own)
-    if own == now or not same or any(getattr(optimizer, hooks, ()) for hooks in _HOOKS):
+    if own == now or not same or has_loading_hooks(optimizer):
         return []
     state, parameters = state_of(optimizer), parameters_of(optimizer)
     return [

@@ -13,6 +13,7 @@ from autograd_inspector.capture.engine.graph_walk import short
 from autograd_inspector.capture.optimizers.spread import elsewhere, local_of, sharding_of, state_of
 from autograd_inspector.capture.registry import shape_of, version_of
 from autograd_inspector.capture.tape import Tape
+from autograd_inspector.capture.torch_private.tensors import sparse_indices, sparse_values
 from autograd_inspector.model.placement import Gradient, ParameterRow, StateEntry
 
 _SHOWN_TYPES = (bool, int, float, str, type(None))
@@ -106,7 +107,7 @@ def bytes_of(tensor: Tensor) -> int:
     """Bytes of the tensor's own elements: of a sparse one its indices and values; 0 where there is no telling."""
     try:
         if tensor.is_sparse:
-            return bytes_of(tensor._values()) + bytes_of(tensor._indices())
+            return bytes_of(sparse_values(tensor)()) + bytes_of(sparse_indices(tensor)())
         return tensor.numel() * tensor.element_size()
     except (RuntimeError, NotImplementedError, ValueError):  # ValueError: a lazy parameter before its first forward.
         return 0

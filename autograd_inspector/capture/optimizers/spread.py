@@ -11,9 +11,8 @@ from typing import Any
 from torch import Tensor
 from torch.optim import Optimizer
 
+from autograd_inspector.capture.torch_private.distributed import ZERO, local_tensor, ranks_of
 from autograd_inspector.model.placement import Sharding
-
-_ZERO = "torch.distributed.optim.zero_redundancy_optimizer"
 
 
 def rank_here(before: tuple[int, int] = (-1, 0)) -> tuple[int, int]:
@@ -32,7 +31,7 @@ def local_of(tensor: Tensor) -> Tensor | None:
     module = sys.modules.get("torch.distributed.tensor")
     if module is None or not isinstance(tensor, module.DTensor):
         return None
-    local: Tensor = tensor._local_tensor
+    local: Tensor | None = local_tensor(tensor)
     return local
 
 
@@ -50,19 +49,22 @@ def sharding_of(tensor: Any, shape: Iterable[int], nbytes: int) -> Sharding:
 
 def inner_of(optimizer: Optimizer) -> Optimizer | None:
     """The optimizer that steps this rank's share for a ZeroRedundancyOptimizer, and has its state."""
-    module = sys.modules.get(_ZERO)
+    module = sys.modules.get(ZERO)
     if module is None or not isinstance(optimizer, module.ZeroRedundancyOptimizer):
         return None
     inner = getattr(optimizer, "optim", None)
     return inner if isinstance(inner, Optimizer) else None
 
 
-def making_share() -> bool:
-    """Whether a ZeroRedundancyOptimizer is just making the optimizer of this rank's share."""
+def is_share(optimizer: Optimizer) -> bool:
+    """Whether a ZeroRedundancyOptimizer is just making this one, for this rank's share."""
+    module = sys.modules.get(ZERO)
+    if module is None or isinstance(optimizer, module.ZeroRedundancyOptimizer):
+        return False
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if frame.f_globals.get("__name__") == _ZERO:
-            return frame.f_code.co_name == "_init_local_optimizer"
+        if frame.f_globals.get("__name__") == ZERO:
+            return True
         frame = frame.f_back
     return False
 
@@ -87,5 +89,5 @@ def elsewhere(optimizer: Optimizer) -> dict[int, int]:
     with suppress(Exception):  # Private, and not ready before overlap_with_ddp has rebuilt its buckets.
         zero: Any = optimizer
         global_rank = sys.modules["torch.distributed"].get_global_rank
-        ranks = {id(p): global_rank(zero.process_group, rank) for p, rank in zero._param_to_rank.items()}
+        ranks = {id(p): global_rank(zero.process_group, rank) for p, rank in ranks_of(zero).items()}
     return {id(p): ranks.get(id(p), -1) for p in given}

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op, Trait, Write
+from autograd_inspector.model.torch_names import SAVES_INPUTS
 from autograd_inspector.rules.edits.advice import repair
 from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.wording.names import joined
@@ -86,7 +87,7 @@ def _finding(
     name = facts.name(tensor)
     ops = [op for op, _ in edits]
     packed = any(saved.status == "packed" for node in run.graph.nodes for saved in node.saved)
-    checkpointed = packed and not (saver.has(Trait.FUNCTION) and saver.name != "_NoopSaveInputs.apply")
+    checkpointed = packed and not (saver.has(Trait.FUNCTION) and saver.name != f"{SAVES_INPUTS}.apply")
     by = "checkpoint(use_reentrant=False), for recomputation," if checkpointed else f"`{saver.name}`"
     spelled = joined(f"`{op.name}`" for op in ops)
     copy = f"`{name} = {name}.clone()`" if assignable(name, facts, tensor) else f"`.clone()` {name}"

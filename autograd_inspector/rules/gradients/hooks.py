@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from autograd_inspector.model.event import TensorHook
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.torch_names import MODULE_HOOK
 from autograd_inspector.model.values import LeafValues
 from autograd_inspector.rules.facts import Facts
-from autograd_inspector.rules.gradients.zeros import MODULE_HOOK
 from autograd_inspector.rules.wording.names import folded, short_name
 from autograd_inspector.rules.wording.places import unique
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.torch_names import MODULE_HOOK
 from autograd_inspector.model.values import SATURATING, Range
 from autograd_inspector.rules.catalogue import rule
 from autograd_inspector.rules.cuts.flat import ROUNDS, flattened
@@ -71,10 +72,6 @@ def zero_gradient(facts: Facts) -> Iterator[Finding]:
         places.setdefault(op.site, (op, set(parameters)))
     for op, leaves in places.values():
         yield _zero(facts, op, sorted(leaves), ranges)
-
-
-MODULE_HOOK = "BackwardHookFunction"
-"""The Function with which torch calls the backward hooks of a module."""
 
 
 def _by_design(facts: Facts, op: Op, alive: set[int]) -> bool:

@@ -1,0 +1,39 @@
+"""What ranks share: parts of DTensors, optimizers that are spread, and the stores of process groups."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autograd_inspector.capture.torch_private.resolving import MISSING, attribute, looked_up
+
+local_tensor = attribute(
+    "torch.distributed.tensor:DTensor._local_tensor",
+    "the part of a DTensor that this rank holds: to_local() would record a node and wait for communication",
+    without="the part of a DTensor that a rank holds is not known",
+    late=True,
+)
+
+ZERO = "torch.distributed.optim.zero_redundancy_optimizer"
+ranks_of = attribute(
+    f"{ZERO}:ZeroRedundancyOptimizer._param_to_rank",
+    "the rank that steps a parameter",
+    instead=lambda _: {},
+    without="the rank that steps a parameter of a ZeroRedundancyOptimizer is not known",
+    late=True,
+)
+
+_groups = looked_up(
+    "torch.distributed.distributed_c10d:_world.pg_map",
+    "the store through which reports of ranks are gathered, for which torch has no public name",
+)
+
+
+def store_of(group: Any) -> Any:
+    """The store behind a process group, None where it has none (MPI) or torch does not tell."""
+    groups = _groups()
+    if groups is not MISSING:
+        return groups[group][1]
+    try:
+        return group.get_group_store()
+    except (AttributeError, RuntimeError):
+        return None

@@ -1,0 +1,52 @@
+"""Autograd nodes, what they saved, custom Functions, and the runs of the engine."""
+
+from __future__ import annotations
+
+from autograd_inspector.capture.torch_private.resolving import Place, attribute, inline, private
+
+_MATCHED = "which op made which autograd node"
+
+sequence_number = private("torch._C:_autograd._get_sequence_nr", _MATCHED)
+inline("torch._C:_functions.AccumulateGrad._sequence_nr", _MATCHED, needed=True)
+inline("torch._C:_FunctionBase._sequence_nr", _MATCHED, needed=True)
+
+ENGINE = Place(
+    "torch.autograd:_engine_run_backward",
+    "the one function that all of torch's Python entries to the engine call",
+    without="runs of backward are not observed",
+)
+
+RAW = "_raw_saved_"
+"""Before the name of each attribute that is a saved tensor, not unpacked yet."""
+RAW_OF_FUNCTIONS = "_raw_saved_tensors"
+UNPACKED = "_saved_"
+"""Before the name of each attribute that unpacks one, with autograd's check of its version."""
+_SAVED = "what nodes saved for backward, without running the program's own unpack hooks"
+_UNKNOWN = "what nodes saved for backward is not known"
+_CHECKED = "autograd's own verdict on a saved tensor"
+
+SAVED_READABLE = all(
+    [
+        inline("torch._C:_functions.ExpBackward0._raw_saved_result", _SAVED, without=_UNKNOWN),
+        inline("torch._C:_FunctionBase._raw_saved_tensors", _SAVED, without=_UNKNOWN),
+        inline("torch._C:_autograd.SavedTensor.unpack_hook", _SAVED, without=_UNKNOWN),
+        inline("torch._C:_autograd.SavedTensor.data", _SAVED, without=_UNKNOWN),
+    ]
+)
+inline(
+    "torch._C:_functions.ExpBackward0._saved_result",
+    _CHECKED,
+    without="autograd is not asked whether a saved tensor was modified",
+)
+in_training = attribute(
+    "torch._C:_functions.NativeBatchNormBackward0._saved_training",
+    "a batch norm that normalises by its batch does not need the running statistics that it saved",
+    instead=lambda _: True,
+    without="edits of a batch norm's running statistics are not told",
+)
+
+function_of = attribute(
+    "torch.autograd:Function._backward_cls._forward_cls",
+    "the custom Function that a node belongs to",
+    without="tensors that a custom Function keeps as attributes of its ctx are not known",
+)

@@ -1,0 +1,78 @@
+"""Torch-function modes, and the other modes that a call may run in."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import torch
+
+from autograd_inspector.capture.torch_private.resolving import MISSING, find, private, spare
+
+_OWN = "every torch call is recorded by a torch-function mode, which leaves the program's own where they are"
+_UNSEEN = "the program's own modes and tensor subclasses do not see what the inspector reads"
+
+push_mode = private("torch._C:_push_on_torch_function_stack", _OWN, instead=spare("torch.overrides:_push_mode", _OWN))
+pop_mode = private("torch._C:_pop_torch_function_stack", _OWN, instead=spare("torch.overrides:_pop_mode", _OWN))
+
+
+def _listed() -> Any:
+    at, count = spare("torch._C:_get_function_stack_at", _OWN), find("torch._C:_len_torch_function_stack")
+    return MISSING if MISSING in {at, count} else lambda: [at(place) for place in range(count())]
+
+
+mode_stack = private("torch.overrides:_get_current_function_mode_stack", _OWN, instead=_listed())
+mode_depth = private("torch._C:_len_torch_function_stack", _OWN, instead=lambda: len(mode_stack()))
+
+DisableTorchFunction = private("torch._C:DisableTorchFunction", _UNSEEN)
+EnableTorchFunction = private("torch._C:_EnableTorchFunction", _UNSEEN)
+subclasses_enabled = private("torch._C:_is_torch_function_enabled", _UNSEEN)
+all_disabled = private("torch._C:_is_torch_function_all_disabled", _UNSEEN)
+
+
+def _has_tracer() -> Any:
+    state = spare("torch._C:_get_tracing_state", "stands in for _is_tracing")
+    return MISSING if state is MISSING else lambda: state() is not None
+
+
+is_tracing = private("torch._C:_is_tracing", "what torch.jit traces is left alone", instead=_has_tracer())
+
+_AUTOCAST_DEVICES = ("cpu", "cuda", "xpu", "mps", "hpu", "mtia", "privateuseone")
+
+
+def _autocast_somewhere() -> bool:
+    return any(map(torch.is_autocast_enabled, _AUTOCAST_DEVICES))
+
+
+any_autocast = private(
+    "torch._C:_is_any_autocast_enabled", "which ops autocast may have cast", instead=_autocast_somewhere
+)
+
+
+_BELOW = "which calls run below autograd, inside a kernel that is written in Python"
+
+
+def _excluded_keys() -> Any:
+    keys = spare("torch._C:_dispatch_tls_local_exclude_set", _BELOW)
+    return None if keys is MISSING else lambda key: keys().has(key)
+
+
+_excluded = private(
+    "torch._C:_dispatch_tls_is_dispatch_key_excluded",
+    _BELOW,
+    instead=_excluded_keys(),
+)
+_key = private(
+    "torch._C:DispatchKey.AutogradFunctionality",
+    _BELOW,
+    instead=None,
+    without="what a kernel written in Python calls in backward is taken for the program's own calls",
+)
+below_autograd = partial(_excluded, _key) if _excluded is not None and _key is not None else lambda: False
+
+set_grad_enabled = private(
+    "torch._C:_set_grad_enabled",
+    "which line switched the grad mode",
+    instead=None,
+    without="the lines that switch the grad mode are not known",
+)

@@ -1,0 +1,49 @@
+"""What modules and optimizers keep to themselves."""
+
+from __future__ import annotations
+
+from autograd_inspector.capture.torch_private.resolving import Place, attribute, inline
+
+CONVERSION = Place(
+    "torch.nn:Module._apply",
+    "the one method that to(), half(), cuda() and the like go through",
+    without="conversions of modules by to(), half(), cuda() and the like are not observed",
+)
+
+own_parameters = attribute(
+    "torch.nn:Module._parameters",
+    "the parameters of a module itself, without a method that the program may have written",
+    instead=lambda module: dict(module.named_parameters(recurse=False, remove_duplicate=False)),
+)
+own_buffers = attribute(
+    "torch.nn:Module._buffers",
+    "the buffers of a module itself, without a method that the program may have written",
+    instead=lambda module: dict(module.named_buffers(recurse=False, remove_duplicate=False)),
+)
+left_out = attribute(
+    "torch.nn:Module._non_persistent_buffers_set",
+    "the buffers that are in no state_dict",
+    instead=own_buffers,
+    without="which buffers a checkpoint has to hold is not known",
+)
+
+_RENAMED = "whether a module renames or reshapes what it loads"
+_UNTOLD = "what a module does to a state_dict before it loads it is not known"
+loader_of = attribute("torch.nn:Module._load_from_state_dict", _RENAMED, without=_UNTOLD)
+loading_hooks_of = attribute("torch.nn:Module._load_state_dict_pre_hooks", _RENAMED, without=_UNTOLD)
+metadata_of = attribute("torch.nn:Module.state_dict._metadata", "whether a state_dict is as a module returned it")
+
+_REORDERED = "whether hooks bring the state that an optimizer loads into another order"
+_MISNAMED = "state that an optimizer loaded for other parameters is not told by their names"
+_BEFORE, _AFTER = "_optimizer_load_state_dict_pre_hooks", "_optimizer_load_state_dict_post_hooks"
+LOADING_HOOKS_TOLD = all(
+    [
+        inline(f"torch.optim:Optimizer.{_BEFORE}", _REORDERED, without=_MISNAMED),
+        inline(f"torch.optim:Optimizer.{_AFTER}", _REORDERED, without=_MISNAMED),
+    ]
+)
+
+
+def has_loading_hooks(optimizer: object) -> bool:
+    """Whether the program registered any, or may have."""
+    return not LOADING_HOOKS_TOLD or any(getattr(optimizer, hooks, None) for hooks in (_BEFORE, _AFTER))
