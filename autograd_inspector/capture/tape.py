@@ -20,6 +20,7 @@ from autograd_inspector.capture.lines.local_names import names_of
 from autograd_inspector.capture.lines.stacks import Stacks
 from autograd_inspector.capture.long_runs.kept import Kept
 from autograd_inspector.capture.long_runs.window import Window
+from autograd_inspector.capture.pauses import Pause
 from autograd_inspector.capture.registry import Registry
 from autograd_inspector.capture.torch_private.modes import mode_stack
 from autograd_inspector.capture.versions import Ledger
@@ -80,7 +81,7 @@ class Tape:
     variables: dict[int, str] = field(default_factory=dict)
     """Leaf -> the variable that held it when an optimizer or a backward met it, "" when none did."""
     recording: bool = True
-    """False inside an optimizer step and while the inspector itself computes."""
+    """False while a call runs in which nothing is recorded: then ``active()`` tells whether its closure runs."""
     traits: int = 0
     """Traits that every op gets now: BACKWARD inside the engine, INNER inside a custom Function's forward."""
     inside_opaque: bool = False
@@ -93,9 +94,8 @@ class Tape:
     """Of this process in the default process group at the last step, and how many ranks it had."""
     _bounds: tuple[list[int], list[int], list[int]] = field(default_factory=lambda: ([], [], []))
     _bounded: int = 0
-    _suspender: FrameType | None = None
-    raised: tuple[int, str] = (-1, "")
-    """(site, text) of the exception that left an optimizer step, inside which nothing is recorded."""
+    pauses: list[Pause] = field(default_factory=list)
+    """The calls that run and in which nothing is recorded: optimizer steps, collectives. The innermost last."""
     error_site: int = -1
     """Where the exception that ended the capture was raised."""
     error_tensor: int = -1
@@ -110,8 +110,6 @@ class Tape:
     """Told each completed optimizer step: the optimizer, and the op that stands for the step."""
     adopt: Callable[[Iterable[Tensor]], None] = lambda _: None
     """Names parameters by the models that the running frames hold."""
-    on_left: Callable[[], None] | None = None
-    """Called when an exception is found to have left the frame that had suspended recording."""
 
     def id_of(self, tensor: Tensor) -> int:
         """The id of a tensor, met now if never before."""
@@ -125,18 +123,20 @@ class Tape:
             self.variables |= dict.fromkeys(sought.values(), "") | names_of(sought, self.stacks.stop)
 
     def active(self) -> bool:
-        """Whether to record now. A step that an exception left is noticed here: its frame is gone from the stack."""
-        if self.recording or self._suspender is None:
+        """Whether to record now. A call that an exception left is noticed here: its frame is gone from the stack."""
+        pauses = self.pauses
+        if self.recording or self.closed or not pauses:
             return self.recording
-        frame: FrameType | None = sys._getframe(1)
-        while frame is not None:
-            if frame is self._suspender:
-                return False
-            frame = frame.f_back
-        self.resume()
-        if self.on_left is not None and not self.closed:
-            self.on_left()
-        return not self.closed
+        while pauses:
+            pause = pauses[-1]
+            inside = pause.asks(sys._getframe(1))
+            if inside is not None:
+                if inside != pause.inside:
+                    pause.inside = inside
+                    pause.crossed()
+                return inside and not self.closed
+            self._lose()
+        return self.recording
 
     def here(self) -> bool:
         """Whether the capture is open and this thread is part of it. Hooks and patched methods are process-wide.
@@ -152,23 +152,38 @@ class Tape:
         self.note(OTHER_THREADS)
         return False
 
-    def suspend(self, frame: FrameType | None) -> None:
-        """Stop recording for as long as that frame runs."""
-        self.recording, self._suspender = False, frame
+    def pause(self, pause: Pause) -> None:
+        """Record nothing for as long as that call runs, but what its own closure does."""
+        self.pauses.append(pause)
+        self.recording = False
+
+    def go_on(self, frame: FrameType) -> Pause | None:
+        """The call in that frame is over; None where it was no pause."""
+        if not any(pause.frame is frame for pause in self.pauses):
+            return None
+        while self.pauses[-1].frame is not frame:
+            self._lose()
+        return self._unpause()
+
+    def lose_pauses(self) -> None:
+        """No call that has not come back will."""
+        while self.pauses:
+            self._lose()
+
+    def _lose(self) -> None:
+        self._unpause().lost()
+
+    def _unpause(self) -> Pause:
+        self.recording = not self.closed and len(self.pauses) == 1
+        return self.pauses.pop()
 
     def ended_by(self, error: BaseException, text: str) -> None:
         """The capture ends with an exception: one that left a running step says where in the step it was raised."""
         self.error_site = self.stacks.of_exception(error.__traceback__)
         sent = refused(error.__traceback__)
         self.error_tensor = -1 if sent is None else self.id_of(sent)
-        if self._suspender is not None:
-            self.raised = (self.stacks.of_traceback(error.__traceback__, self._suspender), text)
-
-    def resume(self) -> FrameType | None:
-        """Record again; returns the frame that had suspended."""
-        frame, self._suspender = self._suspender, None
-        self.recording = not self.closed
-        return frame
+        for pause in self.pauses:
+            pause.raised = (self.stacks.of_traceback(error.__traceback__, pause.frame), text)
 
     def kept_records(self) -> int:
         """How many records it holds now; older ones may have been folded away."""
@@ -188,13 +203,13 @@ class Tape:
 
     def forget(self) -> None:
         """The capture is frozen: let go of everything live, and of what the records now hold."""
-        self.closed = True
-        self.resume()
+        self.closed, self.recording = True, False
+        self.pauses.clear()
         self.stacks.close()
         self.registry.close()
         self.ops.clear()
         self.ledger, self.reach, self.compared = Ledger(), Reach(), Compared()
-        self.on_left = self.on_step = self.mode = None
+        self.on_step = self.mode = None
         self.adopt = lambda _: None
 
     def note(self, text: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -18,6 +19,7 @@ from autograd_inspector.capture.calls.ops import gather
 from autograd_inspector.capture.calls.regions import Regions
 from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.patches import observed, replaced
+from autograd_inspector.capture.pauses import Pause
 from autograd_inspector.capture.registry import version_of
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.capture.torch_private.graph import sequence_number
@@ -189,11 +191,12 @@ class Unseen:
         if not (self.tape.here() and self.tape.active()):
             return original(*args, **kwargs)
         started = self._guard(_versions, (args, kwargs))
-        self.tape.recording = False  # torch.distributed hands some collectives to the torch-function mode as well.
+        # torch.distributed hands some collectives to the torch-function mode as well.
+        self.tape.pause(Pause(sys._getframe()))
         try:
             result = original(*args, **kwargs)
         finally:
-            self.tape.recording = not self.tape.closed
+            self.tape.go_on(sys._getframe())
         if started is not None:
             self._guard(self._communicated, name, *started)
         return result

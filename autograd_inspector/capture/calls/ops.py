@@ -113,7 +113,7 @@ class Recorder(TorchFunctionMode):
         if (types and types not in _UNDERIVED) or mode_depth() or is_tracing():
             return self._beside_others(func, args, kwargs)
         name = NAMES.get(func)
-        if name is not None and tape.recording and not tape.traits:
+        if name is not None and not tape.traits:
             return self.record(func, args, kwargs, name, frame=_frame(1))
         return self._sort_out(func, args, kwargs)
 

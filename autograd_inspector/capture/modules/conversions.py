@@ -47,12 +47,12 @@ class Conversions:
             yield
 
     def _registered(self, module: nn.Module, name: str, parameter: Any) -> None:
-        if isinstance(parameter, Tensor) and self.tape.here() and self.tape.recording:
+        if isinstance(parameter, Tensor) and self.tape.here() and self.tape.active():
             self._guard(self._change, "registered", f"{type(module).__name__}.{name}", (parameter,), ())
             self._guard(self._attach, module, name, parameter)
 
     def _attached(self, parent: nn.Module, name: str, module: nn.Module | None) -> None:
-        if self.tape.here() and self.tape.recording:
+        if self.tape.here() and self.tape.active():
             self._guard(self._attach, parent, name, module)
 
     def _attach(self, parent: nn.Module, name: str, part: nn.Module | Tensor | None) -> None:

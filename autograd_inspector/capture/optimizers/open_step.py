@@ -1,0 +1,70 @@
+"""A step that has begun: the versions of its parameters then, and of the gradients that it goes on with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from types import CodeType, FrameType
+from typing import Any, Protocol
+
+from torch import Tensor
+
+from autograd_inspector.capture.pauses import Pause
+from autograd_inspector.capture.registry import version_of
+
+
+class Watcher(Protocol):
+    """Who follows the steps that are open."""
+
+    def crossed(self, step: OpenStep) -> None:
+        """The step's closure was called, or is done."""
+
+    def lost(self, step: OpenStep) -> None:
+        """An exception left the step."""
+
+
+class OpenStep(Pause):
+    """Recording pauses inside it, but for the closure that it was given."""
+
+    def __init__(self, watcher: Watcher, frame: FrameType, codes: Iterable[CodeType]) -> None:
+        super().__init__(frame, codes)
+        self._watcher = watcher
+        self.optimizer = self.site = self.start = -1
+        self.parameters: list[Tensor] = []
+        self.rates: tuple[float, ...] = ()
+        self.versions: list[int] = []
+        self.gradients: list[tuple[Tensor | None, int]] = []
+        self.closure = False
+
+    def begins(self, optimizer: int, site: int, start: int, groups: list[dict[str, Any]]) -> None:
+        """Note where it begins and what it is given."""
+        self.optimizer, self.site, self.start = optimizer, site, start
+        self.parameters = [parameter for group in groups for parameter in group["params"]]
+        self.rates = tuple(_rate(group) for group in groups)
+        self.versions = [version_of(parameter) for parameter in self.parameters]
+        self.take_gradients()
+
+    def take_gradients(self) -> None:
+        """Note the gradients and their versions as they are now."""
+        grads = [parameter.grad if parameter.is_leaf else None for parameter in self.parameters]
+        self.gradients = [(grad, -1 if grad is None else version_of(grad)) for grad in grads]
+
+    def before(self) -> Iterator[tuple[Tensor, int, Tensor | None, int]]:
+        """(parameter, its version, gradient, its version)."""
+        for parameter, version, (grad, grad_version) in zip(
+            self.parameters, self.versions, self.gradients, strict=True
+        ):
+            yield parameter, version, grad, grad_version
+
+    def crossed(self) -> None:
+        """Tell who follows it."""
+        self._watcher.crossed(self)
+
+    def lost(self) -> None:
+        """Tell who follows it."""
+        self._watcher.lost(self)
+
+
+def _rate(group: dict[str, Any]) -> float:
+    """The learning rate of a group; -1 for a tensor, whose value is not read, and where there is none."""
+    rate = group.get("lr")
+    return float(rate) if isinstance(rate, (int, float)) else -1.0
