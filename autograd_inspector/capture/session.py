@@ -22,8 +22,10 @@ from autograd_inspector.capture.calls.compiled import Compiled
 from autograd_inspector.capture.calls.custom_backward import CustomBackward
 from autograd_inspector.capture.calls.fast_paths import FastPaths
 from autograd_inspector.capture.calls.functions import Unseen
+from autograd_inspector.capture.calls.mode_stack import is_on
 from autograd_inspector.capture.calls.ops import Recorder
 from autograd_inspector.capture.calls.regions import Regions
+from autograd_inspector.capture.calls.seen_modes import SeenModes
 from autograd_inspector.capture.calls.swaps import Swaps
 from autograd_inspector.capture.calls.warned import Warned
 from autograd_inspector.capture.engine.history import has_history
@@ -41,6 +43,8 @@ from autograd_inspector.capture.torch_private.modes import DisableTorchFunction
 from autograd_inspector.capture.torch_private.resolving import UnsupportedTorch, check, notes
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.steps_history import History
+
+TAKEN_OFF = "Something took the inspector's mode off torch's stack of modes: what ran after that is missing."
 
 _CURRENT: weakref.ref[Session] | None = None
 
@@ -104,7 +108,7 @@ class Session:
         tape.mode = recorder
         engine = Engine(tape, recorder, guard)
         unseen = (FastPaths(guard, recorder), Unseen(tape, regions, guard), CustomBackward(tape, guard))
-        everywhere = (self.modules, self.optimizers, *unseen, engine)
+        everywhere = (SeenModes(), self.modules, self.optimizers, *unseen, engine)
         observers = Observers(everywhere, recorder)
         with ExitStack() as stack:
             observers.install()
@@ -127,6 +131,8 @@ class Session:
                 without_own_frames(error)
             if error is not None:
                 tape.ended_by(error, text)
+            if tape.mode is not None and tape.thread == threading.get_ident() and not is_on(tape.mode):
+                tape.note(TAKEN_OFF)
             self._stack.close()
             if not tape.closed:
                 with DisableTorchFunction():

@@ -12,6 +12,7 @@ from typing import Any
 from torch import Tensor
 
 from autograd_inspector.capture.calls.exports import Exports
+from autograd_inspector.capture.calls.mode_stack import is_on
 from autograd_inspector.capture.calls.refused import refused
 from autograd_inspector.capture.calls.values import Values
 from autograd_inspector.capture.engine.reach import Reach
@@ -22,7 +23,6 @@ from autograd_inspector.capture.long_runs.kept import Kept
 from autograd_inspector.capture.long_runs.window import Window
 from autograd_inspector.capture.pauses import Pause
 from autograd_inspector.capture.registry import Registry
-from autograd_inspector.capture.torch_private.modes import mode_stack
 from autograd_inspector.capture.versions import Ledger
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Change, Exchange, Gap, GradRead, GradWrite, LeafChange, Step, TensorHook
@@ -147,7 +147,7 @@ class Tape:
             return False
         if threading.get_ident() == self.thread:
             return True
-        if any(mode is self.mode for mode in mode_stack()):
+        if is_on(self.mode):
             return True
         self.note(OTHER_THREADS)
         return False

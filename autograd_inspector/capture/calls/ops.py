@@ -17,8 +17,8 @@ from typing import Any
 import torch
 from torch import Tensor
 from torch.nn import Parameter
-from torch.overrides import TorchFunctionMode
 
+from autograd_inspector.capture.calls.mode_stack import HiddenMode, is_on, put_on, take_off
 from autograd_inspector.capture.calls.raised import text_of
 from autograd_inspector.capture.calls.regions import Regions
 from autograd_inspector.capture.calls.special import NAMES, PASS, SPECIAL, name_of
@@ -37,9 +37,6 @@ from autograd_inspector.capture.torch_private.modes import (
     below_autograd,
     is_tracing,
     mode_depth,
-    mode_stack,
-    pop_mode,
-    push_mode,
     subclasses_enabled,
 )
 from autograd_inspector.capture.torch_private.tensors import base_of
@@ -57,7 +54,7 @@ _UNDERIVED = frozenset({(Tensor,), (Parameter,), (Tensor, Parameter), (Parameter
 NO_WRITES: tuple[Write, ...] = ()
 
 
-class Recorder(TorchFunctionMode):
+class Recorder(HiddenMode):
     """Writes one raw op per torch call to the tape; a failure of its own switches it off, never the program."""
 
     def __init__(self, tape: Tape, regions: Regions, guard: Guard) -> None:
@@ -70,36 +67,24 @@ class Recorder(TorchFunctionMode):
     @contextmanager
     def installed(self) -> Iterator[None]:
         """Put the mode on this thread's stack, unless it is there; on exit take it, and nothing else, away."""
-        if any(mode is self for mode in mode_stack()):
+        if is_on(self):
             yield
             return
-        push_mode(self)
+        put_on(self)
         try:
             yield
         finally:
-            self._take_away()
+            take_off(self)
 
     @contextmanager
     def away(self) -> Iterator[None]:
-        """Off this thread's stack inside, and back where it was afterwards."""
-        place = self._take_away()
+        """Off this thread's stack inside, and on it again afterwards."""
+        was_on = take_off(self)
         try:
             yield
         finally:
-            if place >= 0:
-                above = [pop_mode() for _ in range(max(mode_depth() - place, 0))]
-                for mode in (self, *reversed(above)):
-                    push_mode(mode)
-
-    def _take_away(self) -> int:
-        """Modes that the program pushed above ours stay. Returns how many are below ours, -1 when it is not there."""
-        stack = mode_stack()
-        place = next((i for i, mode in enumerate(stack) if mode is self), -1)
-        if place >= 0:
-            above = [pop_mode() for _ in stack[place:]]
-            for mode in reversed(above[:-1]):
-                push_mode(mode)
-        return place
+            if was_on:
+                put_on(self)
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None

@@ -10,32 +10,18 @@ from typing import Any, TypeVar
 
 from torch import Tensor, nn
 
+from autograd_inspector.capture.lines.forwarding import locals_of
 from autograd_inspector.capture.lines.stacks import USER, classify
 
 T = TypeVar("T")
 
-_FUNCTION = 0x1
-"""inspect.CO_OPTIMIZED: the frame's locals are slots, and f_locals is a copy of them (before Python 3.13)."""
-_UNSHARED = 3
-"""References to the copy when nobody but the frame holds it: the frame, our variable, getrefcount's argument."""
 _LONGEST = 1000
 """Of a container that is longer only the first entries are looked at."""
 
 
 def variables(frame: FrameType) -> list[tuple[str, Any]]:
-    """(name, value) of a frame's locals and of its module's globals.
-
-    Before Python 3.13 a function's ``f_locals`` is a dictionary that the frame keeps: left as it is, it would keep
-    every local alive that the program deletes later. So it is emptied again, unless the program itself holds it.
-    """
-    found = list(frame.f_globals.items())
-    if not frame.f_code.co_flags & _FUNCTION:
-        return found
-    snapshot = frame.f_locals
-    found = [*snapshot.items(), *found]
-    if sys.version_info < (3, 13) and sys.getrefcount(snapshot) <= _UNSHARED:
-        snapshot.clear()
-    return found
+    """(name, value) of a frame's locals and of its module's globals."""
+    return [*locals_of(frame), *frame.f_globals.items()]
 
 
 def user_frames(stop: FrameType | None) -> Iterator[FrameType]:

@@ -10,6 +10,8 @@ from types import CodeType, FrameType, TracebackType
 
 import torch
 
+from autograd_inspector.capture.lines.forwarding import forwarding, is_handler
+
 SKIP, LIBRARY, USER = 0, 1, 2
 MAX_WALK = 96
 MAX_USER = 6
@@ -45,6 +47,7 @@ class Stacks:
         self._kinds: dict[str, int] = {}
         self._calls: dict[int, dict[int, tuple[int, ...]]] = {}
         self._caller: CodeType | None = None
+        self._kept: list[CodeType] = []
 
     def here(self, depth: int = 0) -> int:
         """The id of the current stack (our own frames are never part of one)."""
@@ -104,16 +107,27 @@ class Stacks:
         return self._intern(found, start) if site is None else site
 
     def _intern(self, key: tuple[int, ...], start: FrameType | None) -> int:
-        """Keep the code objects of a new stack, so that their ids stay theirs."""
+        """Keep the code objects of a new stack, so that their ids stay theirs.
+
+        A mode of the program's that hands the call on is no part of the chain: the line that called torch is.
+        """
         chain: list[tuple[CodeType, int, bool]] = []
+        handlers: dict[int, int] = {}
         frame = start
         while frame is not None and 2 * len(chain) < len(key):
             at = 2 * len(chain)
             if (id(frame.f_code), frame.f_lasti) == (key[at], key[at + 1]):
+                if is_handler(frame):
+                    handlers[id(frame)] = len(chain)
                 chain.append((frame.f_code, frame.f_lasti, self._kinds[frame.f_code.co_filename] == LIBRARY))
             frame = frame.f_back
-        site = self.keys[key] = len(self.chains)
+        if handlers:
+            self._kept += [code for code, _, _ in chain]
+            passed = {handlers.get(handler) for handler in forwarding()}
+            chain = [entry for at, entry in enumerate(chain) if at not in passed] or chain
+        site = len(self.chains)
         self.chains.append(chain)
+        self.keys[key] = site
         return site
 
     def of_code(self, code: CodeType, lineno: int | None = None) -> int:
@@ -180,4 +194,5 @@ class Stacks:
         self.stop = None
         self.keys.clear()
         self.chains.clear()
+        self._kept.clear()
         self._calls.clear()

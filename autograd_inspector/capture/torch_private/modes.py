@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import torch
 
-from autograd_inspector.capture.torch_private.resolving import MISSING, find, private, spare
+from autograd_inspector.capture.torch_private.resolving import MISSING, Place, looked_up, private, spare
 
 _OWN = "every torch call is recorded by a torch-function mode, which leaves the program's own where they are"
 _UNSEEN = "the program's own modes and tensor subclasses do not see what the inspector reads"
@@ -16,13 +17,38 @@ push_mode = private("torch._C:_push_on_torch_function_stack", _OWN, instead=spar
 pop_mode = private("torch._C:_pop_torch_function_stack", _OWN, instead=spare("torch.overrides:_pop_mode", _OWN))
 
 
-def _listed() -> Any:
-    at, count = spare("torch._C:_get_function_stack_at", _OWN), find("torch._C:_len_torch_function_stack")
-    return MISSING if MISSING in {at, count} else lambda: [at(place) for place in range(count())]
+_told = spare("torch.overrides:_get_current_function_mode_stack", _OWN)
 
 
-mode_stack = private("torch.overrides:_get_current_function_mode_stack", _OWN, instead=_listed())
-mode_depth = private("torch._C:_len_torch_function_stack", _OWN, instead=lambda: len(mode_stack()))
+def _or_listed(path: str, listed: Callable[..., Any]) -> Any:
+    """The function that torch.overrides has; it looks its own up by this name, which a capture stands in for."""
+    found = spare(path, _OWN)
+    return found if found is not MISSING or _told is MISSING else listed
+
+
+mode_depth = private(
+    "torch._C:_len_torch_function_stack",
+    _OWN,
+    instead=_or_listed("torch.overrides:_len_torch_function_stack", lambda: len(_told())),
+)
+mode_at = private(
+    "torch._C:_get_function_stack_at",
+    _OWN,
+    instead=_or_listed("torch.overrides:_get_function_stack_at", lambda place: _told()[place]),
+)
+
+_SEEN = "the program does not find the recorder among its own modes"
+_FOUND = "a program that lists its modes finds the recorder among them"
+SEEN_DEPTH = Place("torch.overrides:_len_torch_function_stack", _SEEN, without=_FOUND)
+SEEN_AT = Place("torch.overrides:_get_function_stack_at", _SEEN, without=_FOUND)
+_device_mode = looked_up("torch.utils._device:DeviceContext", "a default device lies beneath the recorder")
+
+
+def is_default_device(mode: object) -> bool:
+    """``set_default_device`` enters its mode; ``with torch.device()`` puts one on top, and takes off what is on top."""
+    kind = _device_mode()
+    return isinstance(kind, type) and isinstance(mode, kind) and hasattr(mode, "old_device")
+
 
 DisableTorchFunction = private("torch._C:DisableTorchFunction", _UNSEEN)
 EnableTorchFunction = private("torch._C:_EnableTorchFunction", _UNSEEN)

@@ -1,0 +1,62 @@
+"""The recorder's place on torch's stack of function modes: beneath the program's own, which do not notice it there.
+
+A mode is left by taking the topmost one away, whichever that is. So ours lies at the bottom: the program's modes,
+entered before the block or inside it, are above ours, get each call from the program's own frame, and are left in the
+order in which they would be. Only a default device, which torch keeps at the very bottom, lies deeper.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from operator import call
+from typing import Any
+
+from torch.overrides import TorchFunctionMode
+
+from autograd_inspector.capture.torch_private.modes import is_default_device, mode_at, mode_depth, pop_mode, push_mode
+
+
+class HiddenMode(TorchFunctionMode):
+    """A mode that the program does not see among its own."""
+
+
+def function_modes() -> list[Any]:
+    """The modes of this thread, ours among them, the innermost last."""
+    return [mode_at(place) for place in range(mode_depth())]
+
+
+def is_on(mode: object) -> bool:
+    """Whether a mode is on this thread's stack."""
+    return any(each is mode for each in function_modes())
+
+
+def put_on(mode: TorchFunctionMode) -> None:
+    """Put a mode beneath all others, but for a default device; one that is there stays where it is."""
+    stack = function_modes()
+    if not any(each is mode for each in stack):
+        bottom = int(bool(stack) and is_default_device(stack[0]))
+        arrange(stack, [*stack[:bottom], mode, *stack[bottom:]])
+
+
+def take_off(mode: TorchFunctionMode) -> bool:
+    """Take a mode, and nothing else, off this thread's stack. Returns whether it was there."""
+    stack = function_modes()
+    others = [each for each in stack if each is not mode]
+    if len(others) < len(stack):
+        arrange(stack, others)
+    return len(others) < len(stack)
+
+
+def arrange(stack: list[Any], wanted: list[Any]) -> None:
+    """Turn one stack into another in a single call of C code, which no signal handler can interrupt half-way."""
+    same = 0
+    while same < min(len(stack), len(wanted)) and stack[same] is wanted[same]:
+        same += 1
+    steps: list[Callable[[], Any]] = [pop_mode] * (len(stack) - same)
+    steps += [partial(push_mode, mode) for mode in wanted[same:]]
+    deque(map(_call, steps), maxlen=0)
+
+
+_call: Callable[[Callable[[], Any]], Any] = call

@@ -1,0 +1,66 @@
+"""torch's stack of function modes as the program sees it: without ours."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from torch.overrides import TorchFunctionMode
+
+from autograd_inspector.capture.calls.mode_stack import HiddenMode, arrange, function_modes
+from autograd_inspector.capture.patches import replaced
+from autograd_inspector.capture.torch_private.modes import SEEN_AT, SEEN_DEPTH, mode_at, mode_depth
+
+
+class SeenModes:
+    """Answers what torch's Python code asks about the stack, and lets modes be left as if ours were not on it.
+
+    Not in ``torch._C``: dynamo takes these functions from there for good when it is imported, which may be during a
+    capture. Who calls them there finds ours, at the bottom.
+    """
+
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        """Stand in for the functions where torch looks them up."""
+        with ExitStack() as stack:
+            for place, stand_in in ((SEEN_DEPTH, _length), (SEEN_AT, _at)):
+                owner = place.owner()
+                if owner is not None:
+                    stack.enter_context(replaced(owner, place.name, stand_in))
+            stack.enter_context(replaced(TorchFunctionMode, "__exit__", _leaving(TorchFunctionMode.__exit__)))
+            yield
+
+
+def _seen() -> list[Any]:
+    return [mode for mode in function_modes() if not isinstance(mode, HiddenMode)]
+
+
+def _length() -> int:
+    return len(_seen())
+
+
+def _at(place: int) -> Any:
+    seen = _seen()
+    return seen[place] if 0 <= place < len(seen) else mode_at(mode_depth())
+
+
+def _leaving(original: Callable[..., None]) -> Callable[..., None]:
+    """``TorchFunctionMode.__exit__``, which takes the topmost mode away; it raises where there is none."""
+
+    @functools.wraps(original)
+    def leave(mode: Any, *error: Any) -> None:
+        stack = function_modes()
+        if not stack or not isinstance(stack[-1], HiddenMode):
+            return original(mode, *error)
+        theirs = [place for place, each in enumerate(stack) if not isinstance(each, HiddenMode)]
+        if theirs:
+            return arrange(stack, [*stack[: theirs[-1]], *stack[theirs[-1] + 1 :]])
+        try:
+            arrange(stack, [])
+            return original(mode, *error)
+        finally:
+            arrange(function_modes(), stack)
+
+    return leave
