@@ -43,7 +43,7 @@ def identifier(path):
 
 def test_the_layers_exist():
     """The tests below look at something."""
-    assert all(files_of(layer) for layer in ("capture", "model", "rules", "views"))
+    assert all(files_of(layer) for layer in ("capture", "source", "model", "rules", "views"))
 
 
 def test_the_reader_of_imports_sees_every_form(tmp_path):
@@ -64,10 +64,11 @@ def test_torch_is_imported_only_where_tensors_are_touched(path):
 
 
 ALLOWED = {
+    "source": {"source"},
     "model": {"model"},
     "rules": {"rules", "model"},
     "views": {"views", "model", "report"},  # a Report is a capture and its findings: what views show
-    "capture": {"capture", "model"},
+    "capture": {"capture", "model", "source"},
 }
 
 

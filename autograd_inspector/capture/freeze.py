@@ -13,7 +13,7 @@ from autograd_inspector.capture.lines.aliases import alias_writes
 from autograd_inspector.capture.lines.blind import asked_at, ignores_gradients
 from autograd_inspector.capture.lines.kept_gradients import kept_gradients
 from autograd_inspector.capture.lines.option_lines import option_changes
-from autograd_inspector.capture.lines.sources import definition_of, resolve
+from autograd_inspector.capture.lines.sources import definition_of, resolve, unread
 from autograd_inspector.capture.lines.state_changes import state_changes
 from autograd_inspector.capture.long_runs.kept import kept_records
 from autograd_inspector.capture.modules.calls import Modules
@@ -40,6 +40,8 @@ def freeze(tape: Tape, modules: Modules, history: History, *, seconds: float, er
     kept = kept_records(tape)
     gradients_kept = tuple(kept_gradients(tape))
     sites = resolve(tape.stacks)
+    for text in unread(tape.stacks):
+        tape.note(text)
     calls = tuple(tape.calls)
     models = model_names(modules, calls, sites)
     names = tensor_names(modules, models)

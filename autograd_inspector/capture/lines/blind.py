@@ -10,6 +10,7 @@ from types import CodeType
 
 from autograd_inspector.capture.lines.sources import definition_of
 from autograd_inspector.capture.lines.stacks import USER, classify
+from autograd_inspector.source.index import Function
 
 _LAYOUT = {"shape", "dtype", "device", "layout", "ndim", "is_cuda", "requires_grad"}
 _ASKING = {"size", "dim", "ndimension", "numel", "nelement", "stride", "element_size"}
@@ -49,7 +50,7 @@ def _gradients(code: CodeType) -> set[str]:
     return {*code.co_varnames[1:count], *rest}
 
 
-def _reads(definition: ast.FunctionDef, gradients: set[str]) -> Iterator[tuple[ast.Name, bool]]:
+def _reads(definition: Function, gradients: set[str]) -> Iterator[tuple[ast.Name, bool]]:
     """(where a variable of those is read, whether it is for its layout alone)."""
     asked = {id(part) for node in ast.walk(definition) for part in _asked(node)}
     for node in ast.walk(definition):

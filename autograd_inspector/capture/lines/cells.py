@@ -10,7 +10,6 @@ import linecache
 import re
 import sys
 from difflib import SequenceMatcher
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 _IPYTHON_NAME = re.compile(r"<ipython-input-(\d+)-")
@@ -44,14 +43,28 @@ def cell_at(filename: str) -> Cell | None:
     count = _count(shell, filename)
     if count is None:
         return None
-    text = tuple(linecache.getlines(filename))
     # A magic such as %%capture runs its body as a cell of its own, which gets the next number.
-    found = [
-        (number, typed, *_aligned(typed, text)) for number in (count, count - 1) if (typed := _history(shell, number))
-    ]
-    number, typed, same, numbers = max(found, key=lambda one: one[2], default=(count, "", 0, ()))
+    found = linecache.getlines(filename), {number: _history(shell, number) for number in (count, count - 1)}
+    known = _KNOWN.get(filename)
+    if known is None or known[0] is not found[0] or known[1] != found[1]:
+        known = _KNOWN[filename] = *found, _cell(*found)
+        if len(_KNOWN) > _ROOM:
+            del _KNOWN[next(iter(_KNOWN))]
+    return known[2]
+
+
+_ROOM = 512
+_KNOWN: dict[str, tuple[list[str], dict[int, str], Cell]] = {}
+"""Cells that were looked up: every line of them is asked for on its own."""
+
+
+def _cell(lines: list[str], candidates: dict[int, str]) -> Cell:
+    """The cell that the compiled lines come from: of those that were typed, the one that has most of them."""
+    text = tuple(lines)
+    found = [(number, typed, *_aligned(typed, text)) for number, typed in candidates.items() if typed]
+    number, typed, same, numbers = max(found, key=lambda one: one[2], default=(next(iter(candidates)), "", 0, ()))
     if not same:
-        return Cell(f"In [{count}]", text)
+        return Cell(f"In [{next(iter(candidates))}]", text)
     return Cell(f"In [{number}]", text, numbers, tuple(typed.splitlines()))
 
 
@@ -95,7 +108,6 @@ def _history(shell: Any, number: int) -> str:
     return inputs[number] if -len(inputs) <= number < len(inputs) else ""
 
 
-@lru_cache(maxsize=512)
 def _aligned(raw: str, text: tuple[str, ...]) -> tuple[int, tuple[int, ...]]:
     """How many lines of the compiled text stand in the cell as typed, and the gutter's number for each line.
 
@@ -107,6 +119,9 @@ def _aligned(raw: str, text: tuple[str, ...]) -> tuple[int, tuple[int, ...]]:
     if called is not None:
         tops = [number for number, line in enumerate(typed, 1) if line.startswith(f"%%{called[1]}")]
         return len(tops[:1]), tuple(tops[:1]) * len(lines)
+    above = len(typed) - len(lines)
+    if above >= 0 and typed[above:] == lines:  # As nearly every cell: to compare line by line takes far longer.
+        return sum(map(bool, lines)), tuple(range(above + 1, len(typed) + 1))
     same = 0
     numbers = [0] * len(lines)
     for block in SequenceMatcher(None, lines, typed, autojunk=False).get_matching_blocks():

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from functools import lru_cache
-from types import CodeType
 
 from autograd_inspector.capture.lines.cells import cell_at
-from autograd_inspector.capture.lines.sources import compiled, scope_of, tree_of
+from autograd_inspector.capture.lines.sources import compiled, source_at, span_at
 from autograd_inspector.capture.lines.stacks import Stacks
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.model.event import GradientKept, Lines
+from autograd_inspector.source.index import Source
+from autograd_inspector.source.mentions import Mentions
+from autograd_inspector.source.resets import Resets
 
 _INNER = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"}
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp)
@@ -22,7 +23,6 @@ _DISPLAYS = (ast.List, ast.Tuple, ast.Set, ast.Starred)
 _GATHERING = {"list", "tuple", "dict", "zip", "deque", "OrderedDict"}
 _SAME_MEMORY = {"detach", "view", "view_as", "flatten", "ravel", "reshape"}
 _GROWING = {"append", "appendleft", "extend", "insert"}
-_SHRINKING = {"clear", "pop", "popleft", "popitem", "remove"}
 Parents = dict[ast.AST, ast.AST]
 
 
@@ -42,38 +42,17 @@ def _kept(stacks: Stacks, site: int) -> GradientKept | None:
         return None  # A library reads gradients for its own ends.
     while chain:
         code, lasti = chain[0]
-        tree = tree_of(code.co_filename)
-        read = None if tree is None else _expression(tree, code, lasti)
-        if tree is None or read is None:
+        source = source_at(code.co_filename)
+        read = None if source is None else source.expression_at(span_at(compiled(code, lasti, library=False)))
+        if source is None or read is None:
             return None
-        parents = _parents(tree)
-        value = _gathered(read, parents)
-        statement = parents[value]
-        if not isinstance(statement, ast.Return):
-            return _stored(site, code.co_filename, tree, value, parents)
+        value = _gathered(read, source.parents)
+        if not isinstance(source.parents[value], ast.Return):
+            return _stored(site, code.co_filename, source, value)
         while chain and chain[0][0].co_name in _INNER:
             chain.pop(0)
         chain = chain[1:]
     return None
-
-
-def _expression(tree: ast.Module, code: CodeType, lasti: int) -> ast.expr | None:
-    here = compiled(code, lasti, library=False)
-    span = (here.lineno, here.end_lineno, here.column, here.end_column)
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.Attribute, ast.Call)) and span == (
-            node.lineno,
-            node.end_lineno,
-            node.col_offset,
-            node.end_col_offset,
-        ):
-            return node
-    return None
-
-
-@lru_cache(maxsize=32)
-def _parents(tree: ast.Module) -> Parents:
-    return {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
 
 
 def _gathered(node: ast.AST, parents: Parents) -> ast.AST:
@@ -105,21 +84,21 @@ def _called(call: ast.Call) -> str:
     return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
-def _stored(site: int, filename: str, tree: ast.Module, value: ast.AST, parents: Parents) -> GradientKept | None:
-    statement = parents[value]
+def _stored(site: int, filename: str, source: Source, value: ast.AST) -> GradientKept | None:
+    statement = source.parents[value]
     match statement:
         case ast.Assign(targets=[ast.Subscript(value=ast.Name() | ast.Attribute() as container, slice=key)]):
-            return _named(site, filename, tree, container, _growth(statement, container, key, parents))
+            return _named(site, filename, source, container, _growth(source, statement, container, key))
         case ast.Assign(targets=[ast.Name() | ast.Attribute() as target]) | ast.AnnAssign(target=target):
-            return _named(site, filename, tree, target)
+            return _named(site, filename, source, target)
         case ast.AugAssign(target=ast.Name() as container, op=ast.Add()) if isinstance(value, (ast.List, ast.ListComp)):
-            return _named(site, filename, tree, container, _growth(statement, container, None, parents))
+            return _named(site, filename, source, container, _growth(source, statement, container, None))
         case ast.Call(func=ast.Attribute(value=ast.Name() as container, attr=how)) if how in _GROWING:
-            return _named(site, filename, tree, container, _growth(statement, container, None, parents))
+            return _named(site, filename, source, container, _growth(source, statement, container, None))
     return None
 
 
-def _growth(node: ast.AST, container: ast.expr, key: ast.expr | None, parents: Parents) -> ast.stmt | None:
+def _growth(source: Source, node: ast.AST, container: ast.expr, key: ast.expr | None) -> ast.stmt | None:
     """The outermost loop in which the container only grows: it is made, emptied and shortened outside of it.
 
     Of an attribute other functions may do that.
@@ -128,11 +107,11 @@ def _growth(node: ast.AST, container: ast.expr, key: ast.expr | None, parents: P
     name = container.id if isinstance(container, ast.Name) else ""
     while name and not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module, ast.Lambda)):
         if isinstance(node, (ast.For, ast.While)):
-            if any(_resets(inner, name) for inner in ast.walk(node)):
+            if name in source.index(Resets).within(node):
                 break
             if key is None or (isinstance(node, ast.For) and _names(node.target) & _names(key)):
                 best = node
-        node = parents[node]
+        node = source.parents[node]
     return best
 
 
@@ -140,59 +119,21 @@ def _names(node: ast.AST) -> set[str]:
     return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
 
 
-def _resets(node: ast.AST, name: str) -> bool:
-    match node:
-        case ast.Name(id=found, ctx=ast.Store() | ast.Del()):
-            return found == name
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=found), attr=how)) if how in _SHRINKING:
-            return found == name
-        case ast.Subscript(value=ast.Name(id=found), ctx=ast.Del()):
-            return found == name
-        case ast.Subscript(value=ast.Name(id=found), slice=ast.Slice(), ctx=ast.Store()):
-            return found == name
-    return False
-
-
-def _named(
-    site: int, filename: str, tree: ast.Module, target: ast.expr, growing: ast.stmt | None = None
-) -> GradientKept:
+def _named(site: int, filename: str, source: Source, target: ast.expr, growing: ast.stmt | None = None) -> GradientKept:
     """Kept as a variable; and under the other names that the variable is given (``previous = current`` at the end)."""
-    scope = scope_of(tree, target.lineno) if isinstance(target, ast.Name) else tree
-    name = ast.unparse(target)
-    later = {
-        ast.unparse(node.targets[0]): node.lineno
-        for node in ast.walk(scope)
-        if isinstance(node, ast.Assign) and ast.unparse(node.value) == name
-    }
-    uses = tuple(_lines(filename, node) for node in _mentions(scope, name))
+    scope = source.scope_at(target.lineno) if isinstance(target, ast.Name) else source.tree
+    name, mentions = ast.unparse(target), source.index(Mentions)
+    later = {ast.unparse(node.targets[0]): node.lineno for node in mentions.renamed(scope, name)}
+    uses = tuple(_lines(filename, node) for node in mentions.reading(scope, name))
     # A name that is given before it is used is one more for the same round: `direction = gradient`.
     renamed = tuple(
         _lines(filename, node)
         for other, line in later.items()
-        for node in _mentions(scope, other)
+        for node in mentions.reading(scope, other)
         if (node.end_lineno or line) < line
     )
     loops = () if growing is None else (_lines(filename, growing),)
     return GradientKept(site, name, loops, uses, renamed)
-
-
-def _mentions(scope: ast.AST, name: str) -> Iterator[ast.stmt]:
-    """Statements that read a variable; a loop over it as a whole."""
-    for node in ast.walk(scope):
-        if isinstance(node, ast.For):
-            parts: list[ast.AST] = [node.iter]
-        elif isinstance(node, ast.stmt) and not hasattr(node, "body"):
-            parts = [node]
-        else:
-            continue
-        read = {
-            ast.unparse(inner)
-            for part in parts
-            for inner in ast.walk(part)
-            if isinstance(inner, (ast.Name, ast.Attribute)) and isinstance(inner.ctx, ast.Load)
-        }
-        if name in read:
-            yield node
 
 
 def _lines(filename: str, node: ast.stmt) -> Lines:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from types import CodeType
 
-from autograd_inspector.capture.lines.sources import compiled, scope_of, tree_of
+from autograd_inspector.capture.lines.sources import compiled, source_at
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.model.event import Change
 
@@ -30,8 +30,9 @@ def option_changes(tape: Tape, error: str) -> Iterator[Change]:
 
 def _assigned(code: CodeType, lasti: int) -> Iterator[tuple[int, str]]:
     """(line, key) of the assignments to a subscript in a function."""
-    tree = tree_of(code.co_filename)
-    for node in () if tree is None else ast.walk(scope_of(tree, compiled(code, lasti, library=False).lineno)):
+    source = source_at(code.co_filename)
+    line = compiled(code, lasti, library=False).lineno
+    for node in () if source is None else ast.walk(source.scope_at(line)):
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from types import CodeType
 
 from msgspec.structs import replace
@@ -12,15 +11,29 @@ from msgspec.structs import replace
 from autograd_inspector.capture.lines.cells import cell_at, is_timed, lines_of, typed_line
 from autograd_inspector.capture.lines.stacks import Stacks
 from autograd_inspector.model.location import Location, Site
+from autograd_inspector.source.index import Function, Source, Span
+from autograd_inspector.source.parsed import is_too_long
+from autograd_inspector.source.shelf import source_of
+from autograd_inspector.source.targets import target_at
 
-Span = tuple[int, int, int, int]
+Position = tuple[int | None, int | None, int | None, int | None]
+_ROOM = 4096
+_POSITIONS: dict[int, tuple[CodeType, list[Position]]] = {}
+"""id -> the code itself, so that its id stays its own, and the places of its instructions."""
 
 
 def resolve(stacks: Stacks) -> tuple[Site, ...]:
-    """All stacks of a capture as sites."""
-    return tuple(
-        Site(tuple(locate(code, lasti, library=library) for code, lasti, library in chain)) for chain in stacks.chains
-    )
+    """All stacks of a capture as sites; a frame that many of them share is looked up once."""
+    known: dict[tuple[int, int, bool], Location] = {}
+
+    def once(code: CodeType, lasti: int, library: bool) -> Location:  # noqa: FBT001 - a frame as stacks have it
+        key = id(code), lasti, library
+        found = known.get(key)
+        if found is None:
+            found = known[key] = locate(code, lasti, library=library)
+        return found
+
+    return tuple([Site(tuple([once(*frame) for frame in chain])) for chain in stacks.chains])
 
 
 def locate(code: CodeType, lasti: int, *, library: bool) -> Location:
@@ -40,16 +53,16 @@ def locate(code: CodeType, lasti: int, *, library: bool) -> Location:
 
 
 def compiled(code: CodeType, lasti: int, *, library: bool) -> Location:
-    """One frame in the lines of the compiled text, as :func:`tree_of` numbers them.
+    """One frame in the lines of the compiled text, as :func:`source_at` numbers them.
 
     ``lasti`` -1 is the function's definition, ``-1 - n`` its line n.
     """
-    span = _span(code, lasti)
+    span = line, end, column, end_column = _span(code, lasti)
     filename = code.co_filename
-    line, end, column, end_column = span
     lines = lines_of(filename)
     # To name a target a whole file is parsed, which the large ones of libraries do not repay.
-    target = "" if lasti < 0 or library else _target(lines, span)
+    source = None if lasti < 0 or library or column < 0 else source_of(filename, lines)
+    target = "" if source is None else target_at(source, span)
     expression = "" if lasti < 0 or span[2] < 0 else _slice(lines, span)
     return Location(
         filename=filename,
@@ -74,94 +87,42 @@ def _span(code: CodeType, lasti: int) -> Span:
     return line, end or line, -1 if column is None else column, -1 if end_column is None else end_column
 
 
-@lru_cache(maxsize=4096)
-def _positions(code: CodeType) -> list[tuple[int | None, int | None, int | None, int | None]]:
-    return list(code.co_positions())
+def span_at(place: Location) -> Span:
+    """Where the expression of a location stands in the compiled text."""
+    return place.lineno, place.end_lineno, place.column, place.end_column
 
 
-def tree_of(filename: str) -> ast.Module | None:
-    """The syntax tree of a source file as it is in the line cache; None when it cannot be had."""
-    lines = lines_of(filename)
-    return _parse("".join(lines)) if lines else None
+def _positions(code: CodeType) -> list[Position]:
+    """Of each instruction. Code is known by its id: it compares, and hashes, by its contents without its file."""
+    known = _POSITIONS.get(id(code))
+    if known is None:
+        known = _POSITIONS[id(code)] = code, list(code.co_positions())
+        if len(_POSITIONS) > _ROOM:
+            del _POSITIONS[next(iter(_POSITIONS))]
+    return known[1]
 
 
-def scope_of(tree: ast.Module, line: int) -> ast.AST:
-    """The innermost function around a line, else the module."""
-    best: ast.AST = tree
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.lineno <= line <= (node.end_lineno or 0):
-            best = node
-    return best
+def source_at(filename: str) -> Source | None:
+    """The index of a source file as it is in the line cache; None when it cannot be had, or is too long to be read."""
+    return source_of(filename, lines_of(filename))
 
 
-def definition_of(code: CodeType) -> ast.FunctionDef | None:
+def unread(stacks: Stacks) -> Iterator[str]:
+    """What to tell of the program's own files that are too long to be parsed."""
+    filenames = dict.fromkeys(code.co_filename for chain in stacks.chains for code, _, library in chain if not library)
+    for filename in filenames:
+        lines = lines_of(filename)
+        if is_too_long(lines):
+            yield (
+                f"{Path(filename).name} has {len(lines):,} lines, more than are parsed: lines are shown, but variables "
+                "are not named after it, and it is not searched for what keeps a tensor"
+            )
+
+
+def definition_of(code: CodeType) -> Function | None:
     """The definition that a function was compiled from, None where its source cannot be had."""
-    tree = tree_of(code.co_filename)
-    for scope in ast.walk(tree) if tree is not None else ():
-        if isinstance(scope, ast.FunctionDef):
-            lines = {scope.lineno, *(decorator.lineno for decorator in scope.decorator_list)}
-            if code.co_firstlineno in lines:
-                return scope
-    return None
-
-
-@lru_cache(maxsize=256)
-def _parse(text: str) -> ast.Module | None:
-    try:
-        return ast.parse(text)
-    except (SyntaxError, ValueError):
-        pass
-    # A notebook cell may hold magics; blank those lines out so that the rest keeps its numbers.
-    blanked = "\n".join("" if line.lstrip().startswith(("%", "!", "?")) else line for line in text.split("\n"))
-    try:
-        return ast.parse(blanked)
-    except (SyntaxError, ValueError):
-        return None
-
-
-@lru_cache(maxsize=256)
-def _statements(text: str) -> dict[int, list[ast.stmt]]:
-    """Simple statements by each line that they cover."""
-    tree = _parse(text)
-    found: dict[int, list[ast.stmt]] = {}
-    for node in ast.walk(tree) if tree is not None else ():
-        if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.NamedExpr)):
-            for line in range(node.lineno, (node.end_lineno or node.lineno) + 1):
-                found.setdefault(line, []).append(node)  # type: ignore[arg-type]
-    return found
-
-
-def _target(lines: Sequence[str], span: Span) -> str:
-    """The variable that receives exactly the expression at ``span``, "" when none does."""
-    if not lines or span[2] < 0:
-        return ""
-    for statement in _statements("".join(lines)).get(span[0], ()):
-        for target, given in _pairs(statement):
-            value = _wrapped(given)
-            if (value.lineno, value.end_lineno, value.col_offset, value.end_col_offset) == span:
-                return ast.unparse(target)
-        if isinstance(statement, ast.AugAssign) and (statement.lineno, statement.col_offset) == (span[0], span[2]):
-            return ast.unparse(statement.target)
-    return ""
-
-
-def _wrapped(value: ast.expr) -> ast.expr:
-    """What ``nn.Parameter`` makes a parameter of: no torch call shows the wrapping, and the memory is the same."""
-    if not isinstance(value, ast.Call) or not value.args:
-        return value
-    called = value.func.attr if isinstance(value.func, ast.Attribute) else getattr(value.func, "id", "")
-    return value.args[0] if called == "Parameter" else value
-
-
-def _pairs(statement: ast.stmt) -> list[tuple[ast.expr, ast.expr]]:
-    if isinstance(statement, (ast.AnnAssign, ast.NamedExpr)):
-        return [] if statement.value is None else [(statement.target, statement.value)]
-    if not isinstance(statement, ast.Assign):
-        return []
-    target = statement.targets[0]
-    if isinstance(target, ast.Tuple) and isinstance(statement.value, ast.Tuple):
-        return list(zip(target.elts, statement.value.elts, strict=False))
-    return [(target, statement.value)]
+    source = source_at(code.co_filename)
+    return None if source is None else source.definition_at(code.co_firstlineno)
 
 
 def _slice(lines: Sequence[str], span: Span) -> str:

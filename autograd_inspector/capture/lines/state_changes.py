@@ -5,18 +5,18 @@ State is a plain dictionary: nothing shows when somebody writes to it.
 
 from __future__ import annotations
 
-import ast
 import inspect
 import re
 from collections.abc import Iterable, Iterator
 from types import CodeType, FunctionType
 
 from autograd_inspector.capture.lines.cells import lines_of
-from autograd_inspector.capture.lines.sources import tree_of
+from autograd_inspector.capture.lines.sources import source_at
 from autograd_inspector.capture.lines.stacks import USER, classify
 from autograd_inspector.capture.lines.state_lines import Function, StateLine, state_lines
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.model.event import Change
+from autograd_inspector.source.index import Source
 
 _STATE = re.compile(r"\.state\b")
 _SELF = "self"
@@ -33,16 +33,17 @@ def state_changes(tape: Tape) -> Iterator[Change]:
     """The lines of the classes of the capture's optimizers, then those of the functions that it saw run."""
     if not tape.optimizers:
         return
-    files: dict[str, dict[tuple[str, int], Function]] = {}
-    own: set[CodeType] = set()
+    mentioning: dict[str, bool] = {}
+    own: set[int] = set()
     for record in tape.optimizers.values():
         codes = tape.steppers.get((record.module, record.type), ())
-        own.update(codes)
-        for code, found in _lines(codes, files):
+        own.update(map(id, codes))
+        for code, found in _lines(codes, mentioning):
             if found.receiver == _SELF:
                 yield _change(tape, code, found, record.type, record.id)
-    seen = dict.fromkeys(code for chain in tape.stacks.chains for code, _, library in chain if not library)
-    for code, found in list(_lines([code for code in seen if code not in own], files)):
+    # By their ids: code compares by its contents alone, whichever file it is in.
+    seen = {id(code): code for chain in tape.stacks.chains for code, _, library in chain if not library}
+    for code, found in list(_lines([code for number, code in seen.items() if number not in own], mentioning)):
         if found.receiver != _SELF:
             yield _change(tape, code, found, found.receiver, -1)
 
@@ -52,27 +53,21 @@ def _change(tape: Tape, code: CodeType, found: StateLine, api: str, optimizer: i
     return Change(len(tape.ops), "state_line", api, site, (), optimizer, (found.what, found.receiver, *found.keys))
 
 
-def _lines(
-    codes: Iterable[CodeType], files: dict[str, dict[tuple[str, int], Function]]
-) -> Iterator[tuple[CodeType, StateLine]]:
-    """(function, line) of those functions; ``files`` are the ones that were read already."""
+def _lines(codes: Iterable[CodeType], mentioning: dict[str, bool]) -> Iterator[tuple[CodeType, StateLine]]:
+    """(function, line) of those functions; files that were found not to be ``mentioning`` state are not parsed."""
     for code in codes:
         filename = code.co_filename
-        if filename not in files:
-            files[filename] = _functions(filename)
-        first = 0 if code.co_name == _MODULE else code.co_firstlineno
-        scope = files[filename].get((code.co_name, first))
+        if filename not in mentioning:
+            mentioning[filename] = any(map(_STATE.search, lines_of(filename)))
+        source = source_at(filename) if mentioning[filename] else None
+        scope = None if source is None else _scope(source, code)
         for found in state_lines(scope) if scope is not None else ():
             yield code, found
 
 
-def _functions(filename: str) -> dict[tuple[str, int], Function]:
-    """(name, first line) -> definition, and the module itself; {} of a file that never mentions state."""
-    tree = tree_of(filename) if any(map(_STATE.search, lines_of(filename))) else None
-    if tree is None:
-        return {}
-    found: dict[tuple[str, int], Function] = {(_MODULE, 0): tree}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            found[node.name, min([node.lineno, *(d.lineno for d in node.decorator_list)])] = node
-    return found
+def _scope(source: Source, code: CodeType) -> Function | None:
+    """The definition of a function, the module's own lines, None of a comprehension or lambda."""
+    if code.co_name == _MODULE:
+        return source.tree
+    scope = source.definition_at(code.co_firstlineno)
+    return scope if scope is not None and scope.name == code.co_name else None

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import ast
+from bisect import bisect_right
 from collections.abc import Iterator
 from types import CodeType
 
 from torch import nn
 
-from autograd_inspector.capture.lines.sources import tree_of
+from autograd_inspector.capture.lines.sources import source_at
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.capture.torch_private.modules import own_parameters
 from autograd_inspector.model.event import Change
+from autograd_inspector.source.switched_off import SwitchedOff
 
 _MISSPELT = ("require_grad", "requires_grads", "require_grads", "required_grad", "requires_gradient")
 
@@ -40,19 +41,16 @@ def note_plain_attributes(tape: Tape, found: dict[str, dict[int, None]]) -> None
 
 def _assignments(tape: Tape, name: str) -> Iterator[tuple[tuple[str, int], int]]:
     """((file, line), site) of every ``x.<name> = False`` in the files that the program was seen to run."""
-    codes: dict[str, list[CodeType]] = {}
-    for chain in list(tape.stacks.chains):
+    codes: dict[str, dict[int, CodeType]] = {}
+    for chain in tape.stacks.chains:
         for code, _, library in chain:
             if not library:
-                codes.setdefault(code.co_filename, []).append(code)
+                codes.setdefault(code.co_filename, {}).setdefault(code.co_firstlineno, code)
     for filename, known in codes.items():
-        tree = tree_of(filename)
-        for node in ast.walk(tree) if tree is not None else ():
-            if not (
-                isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and node.value.value is False
-            ):
-                continue
-            if any(isinstance(target, ast.Attribute) and target.attr == name for target in node.targets):
-                above = [code for code in known if code.co_firstlineno <= node.lineno] or known
-                best = max(above, key=lambda code: code.co_firstlineno)
-                yield (filename, node.lineno), tape.stacks.of_code(best, node.lineno)
+        source = source_at(filename)
+        lines = source.index(SwitchedOff).lines_of(name) if source is not None else ()
+        first = sorted(known) if lines else []
+        for line in lines:
+            above = bisect_right(first, line) - 1
+            best = known[first[above]] if above >= 0 else known[first[-1]]
+            yield (filename, line), tape.stacks.of_code(best, line)

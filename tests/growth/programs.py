@@ -1,0 +1,130 @@
+"""Programs of any length: about so many ops, or so many functions in their file."""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+Program = Callable[[], object]
+
+
+def chain(ops: int) -> Program:
+    """One op after the other, and one backward."""
+    x = torch.ones(4, requires_grad=True)
+
+    def run() -> None:
+        y = x
+        for _ in range(ops):
+            y = y + 1
+        y.sum().backward()
+
+    return run
+
+
+def backwards(ops: int, every: int) -> Program:
+    """A graph of so many ops and its backward, again and again."""
+    x = torch.ones(4, requires_grad=True)
+
+    def run() -> None:
+        for _ in range(ops // every):
+            y = x
+            for _ in range(every - 2):
+                y = y * 1.5
+            y.sum().backward()
+
+    return run
+
+
+def accumulation(ops: int) -> Program:
+    """Micro-batches of a few ops with a backward each; the optimizer steps after 32 of them."""
+    net = nn.Linear(4, 4)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    x = torch.ones(2, 4)
+
+    def run() -> None:
+        for batch in range(ops // 4):
+            (net(x).pow(2).mean() / 32).backward()
+            if batch % 32 == 31:
+                optimizer.step()
+                optimizer.zero_grad()
+
+    return run
+
+
+def by_hand(ops: int) -> Program:
+    """Training without an optimizer: updates under no_grad and through `.data`, gradients cleared by hand."""
+    w, b = torch.ones(4, 4, requires_grad=True), torch.zeros(4, requires_grad=True)
+    x = torch.ones(8, 4) / 8
+
+    def run() -> None:
+        for _ in range(ops // 10):
+            loss = (x @ w + b).pow(2).mean()
+            loss.backward()
+            with torch.no_grad():
+                w.sub_(0.01 * w.grad)
+            b.data -= 0.01 * b.grad
+            w.grad = None
+            b.grad.zero_()
+
+    return run
+
+
+def summed(ops: int) -> Program:
+    """A loss to which each round adds a term, one factor of which is detached."""
+    x = torch.ones(4, requires_grad=True)
+
+    def run() -> None:
+        loss = torch.zeros(())
+        for _ in range(ops // 4):
+            loss = loss + (x.detach() * x).sum()
+        loss.backward()
+
+    return run
+
+
+def unrolled(ops: int) -> Program:
+    """Inner loops of five steps that a meta-loss is differentiated through."""
+    w = torch.full((4, 4), 0.1, requires_grad=True)
+    x = torch.ones(8, 4) / 8
+    optimizer = torch.optim.SGD([w], lr=0.01)
+
+    def run() -> None:
+        for _ in range(max(1, ops // 40)):
+            fast: Tensor = w
+            for _ in range(5):
+                loss = (x @ fast).tanh().pow(2).mean()
+                (gradient,) = torch.autograd.grad(loss, fast, create_graph=True)
+                fast = fast - 0.01 * gradient
+            optimizer.zero_grad()
+            (x @ fast).pow(2).mean().backward()
+            optimizer.step()
+
+    return run
+
+
+def same_named(ops: int, functions: int, *, trained: bool = False) -> Program:
+    """A loop that keeps its results, in a file of many classes whose methods have the same names.
+
+    Each class has two methods, in six lines. ``trained``: an optimizer steps in each round.
+    """
+    classes = "".join(
+        f"\nclass Variant{number}(nn.Linear):\n"
+        "    def forward(self, x):\n        return self.scale(x)\n"
+        f"    def scale(self, x):\n        return super().forward(x) * {number + 1}\n"
+        for number in range(functions // 2)
+    )
+    loop = (
+        "\ndef run():\n    model = Variant0(4, 4)\n    kept = None\n"
+        "    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)\n"
+        f"    for _ in range({ops // 6}):\n        x = model(torch.ones(3, 4))\n        y = model.scale(x)\n"
+        f"        kept = kept, x\n        y.sum().backward()\n{'        optimizer.step()' if trained else ''}\n"
+    )
+    text = f"import torch\nfrom torch import nn\n{classes}{loop}"
+    filename = f"same_named_{ops}_{functions}_{trained}.py"
+    linecache.cache[filename] = len(text), None, text.splitlines(keepends=True), filename
+    names: dict[str, Program] = {"__name__": "same_named"}  # type: ignore[dict-item]
+    exec(compile(text, filename, "exec"), names)
+    return names["run"]
