@@ -67,6 +67,7 @@ def freeze(tape: Tape, modules: Modules, history: History, *, seconds: float, er
         exchanges=tuple(tape.exchanges),
         alias_writes=writes,
         returns=tuple(Return(*pair) for pair in dict.fromkeys(tape.returns)),
+        given=_given(tape, tensors, ops),
         value_faults=tuple(tape.values.faults) if tape.values else (),
         bad_tensors=frozenset(tape.values.bad) if tape.values else frozenset(),
         gradient_faults=tuple(tape.values.gradient_faults) if tape.values else (),
@@ -93,6 +94,15 @@ def freeze(tape: Tape, modules: Modules, history: History, *, seconds: float, er
         rank=rank,
         world_size=world_size,
     )
+
+
+def _given(tape: Tape, tensors: tuple[TensorRecord, ...], ops: tuple[Op, ...]) -> dict[int, dict[str, float]]:
+    """The numbers given to writes through an alias that has a version counter of its own; of no other it matters."""
+    return {
+        op: dict(numbers)
+        for op, numbers in tape.given.items()
+        if any(tensors[write.tensor].counter < -1 for write in ops[op].writes)
+    }
 
 
 def _returning(tape: Tape, code: CodeType) -> int:

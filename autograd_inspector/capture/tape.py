@@ -69,6 +69,8 @@ class Tape:
     """Tensors with a graph that a program which raised still held at the end."""
     returns: list[tuple[int, int]] = field(default_factory=list)
     """(op, op that had taken a number out of torch which this one was given)."""
+    given: dict[int, tuple[tuple[str, float], ...]] = field(default_factory=dict)
+    """Op that wrote something -> the plain numbers among its arguments."""
     exports: Exports = field(default_factory=Exports)
     ledger: Ledger = field(default_factory=Ledger)
     reach: Reach = field(default_factory=Reach)

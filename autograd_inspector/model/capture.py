@@ -50,6 +50,8 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     exchanges: tuple[Exchange, ...] = ()
     alias_writes: tuple[AliasWrite, ...] = ()
     returns: tuple[Return, ...] = ()
+    given: dict[int, dict[str, float]] = {}
+    """Op that wrote through a ``.data`` -> the plain numbers that it was given, by place ("1") or name ("alpha")."""
     value_faults: tuple[ValueFault, ...] = ()
     bad_tensors: frozenset[int] = frozenset()
     """Tensors that were last seen with a NaN or Inf in them."""

@@ -238,6 +238,8 @@ class Recorder(HiddenMode):
                     "",
                 )
             )
+            if writes and (kwargs or len(args) > 1):
+                _note_numbers(tape, now, args, kwargs)
             if tape.exports.numbers:
                 tape.exports.used(tape, now, (*args, *kwargs.values()))
         except Exception as failure:
@@ -315,6 +317,14 @@ def _writes(inputs: list[Tensor], entries: list[Entry], versions: list[int], aft
             entry.requires_grad = tensor.requires_grad
             found.append(Write(entry.tensor, entry.storage, before, now))
     return tuple(found)
+
+
+def _note_numbers(tape: Tape, op: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """What an in-place op was given besides tensors: an edit can be told from the one that takes it back."""
+    named = [*((str(place), value) for place, value in enumerate(args)), *kwargs.items()]
+    found = tuple([(name, float(value)) for name, value in named if type(value) is float or type(value) is int])
+    if found:
+        tape.given[op] = found
 
 
 def _keeps_gradient(entries: Window[Entry], writes: tuple[Write, ...]) -> bool:

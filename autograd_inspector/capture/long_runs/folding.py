@@ -160,6 +160,7 @@ class Folding:
         if tape.values is not None:
             tape.values.fold(kept.tensors, kept.backwards)
         tape.ops.fold(cut, kept.ops)
+        tape.given = {op: numbers for op, numbers in tape.given.items() if op in tape.ops}
         tape.calls.fold(len(tape.calls), kept.calls)
         tape.regions.fold(len(tape.regions), kept.regions)
         tape.backwards.fold(len(tape.backwards), kept.backwards)

@@ -181,6 +181,7 @@ def settle(tape: Tape, modules: Modules, history: History) -> History:
     tape.optimizers = {optimizer[number]: numbers.record(known) for number, known in tape.optimizers.items()}
     tape.rows = {optimizer[number]: [*map(numbers.record, rows)] for number, rows in tape.rows.items()}
     tape.returns = [(op[at], op[taken]) for at, taken in tape.returns if at in op and taken in op]
+    tape.given = _keyed(tape.given, op)
     tape.variables = _keyed(tape.variables, tensor)
     tape.alive = numbers.tensors(tape.alive)
     tape.error_tensor = tensor.get(tape.error_tensor, -1)

@@ -8,6 +8,7 @@ from autograd_inspector.model.autograd import Backward, SavedTensor
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Trait
 from autograd_inspector.rules.edits.saving import made_at, place_of, saved_name, saver_name
+from autograd_inspector.rules.edits.standing import Edits
 from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.wording.places import unique
 
@@ -17,7 +18,7 @@ def on_ctx(saved: SavedTensor) -> bool:
     return saved.name.startswith("ctx.")
 
 
-def ctx_edits(facts: Facts, run: Backward, seen: set[int]) -> Iterator[Finding]:
+def ctx_edits(facts: Facts, edits: Edits, run: Backward, seen: set[int]) -> Iterator[Finding]:
     """Such tensors, modified between the Function's forward and its backward, which mentions them.
 
     Likely, no more: backward may read nothing but the shape.
@@ -29,7 +30,7 @@ def ctx_edits(facts: Facts, run: Backward, seen: set[int]) -> Iterator[Finding]:
                 continue
             name, saver = saved_name(facts, node, saved), saver_name(facts, node)
             attribute = saved.name
-            for op, write in facts.writes_to(saved.storage, saved.tensor, made_at(node), run.start):
+            for op, write in edits.standing(saved.storage, saved.tensor, made_at(node), run.start).certain:
                 if (
                     op.site in seen
                     or op.has(Trait.COLLECTIVE)

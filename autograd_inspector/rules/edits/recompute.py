@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op, Trait, Write
 from autograd_inspector.rules.edits.assigned_data import assigns, effective
-from autograd_inspector.rules.edits.restored import COPYING, restored
+from autograd_inspector.rules.edits.restored import COPYING
+from autograd_inspector.rules.edits.standing import Edits
 from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.wording.names import joined
 from autograd_inspector.rules.wording.places import unique
@@ -18,12 +19,13 @@ Key = tuple[str, int, str, int]
 _MODIFIED = "modified by an inplace operation"
 
 
-def recompute_edits(facts: Facts) -> Iterator[Finding]:
+def recompute_edits(facts: Facts, standing: Edits) -> Iterator[Finding]:
     """Tensors that live outside the checkpoint and changed between its forward and its recomputation."""
     capture = facts.capture
     if not any(op.has(Trait.BACKWARD) for op in capture.ops):
         return
     forward: dict[tuple[Key, int], list[Op]] = {}
+    recorded = _recorded(facts)
     told: dict[tuple[int, ...], list[tuple[Op, int, list[tuple[Op, Write]]]]] = {}
     for op in capture.ops:
         if not op.has(Trait.BACKWARD):
@@ -33,33 +35,48 @@ def recompute_edits(facts: Facts) -> Iterator[Finding]:
         if not _counts(facts, op):
             continue
         for tensor in dict.fromkeys(op.inputs):
-            earlier = forward.get((key_of(facts, op), tensor), [])
+            earlier = _recomputed(forward.get((key_of(facts, op), tensor), []), recorded.get(op.index, frozenset()))
             before = earlier[-1] if earlier else None
             if before is None or tensor in before.outputs or tensor in _writes(before):
                 continue
-            edits = _changed(facts, tensor, earlier, op)
+            edits = _changed(facts, standing, tensor, earlier, op)
             if edits:
                 told.setdefault(tuple(dict.fromkeys(e.site for e, _ in edits)), []).append((op, tensor, edits))
     for members in told.values():
         yield _finding(facts, members)
 
 
-def _changed(facts: Facts, tensor: int, earlier: list[Op], op: Op) -> list[tuple[Op, Write]]:
+def _recorded(facts: Facts) -> dict[int, frozenset[int]]:
+    """Op of a recomputation -> the ops whose saved tensors the backward that ran it had to ask a hook for."""
+    found: dict[int, frozenset[int]] = {}
+    for run in facts.capture.backwards:
+        packed = (node.op for node in run.graph.nodes if any(saved.status == "packed" for saved in node.saved))
+        ops = frozenset(packed) - {-1}
+        if ops:
+            found |= dict.fromkeys(range(run.start, run.end), ops)
+    return found
+
+
+def _recomputed(earlier: list[Op], recorded: frozenset[int]) -> list[Op]:
+    """Of the calls of the checkpointed function those that are in the graph; the same function may run in others."""
+    own = [op for op in earlier if op.index in recorded]
+    return own or [op for op in earlier if op.index <= max(recorded, default=-1)] or earlier
+
+
+def _changed(facts: Facts, standing: Edits, tensor: int, earlier: list[Op], op: Op) -> list[tuple[Op, Write]]:
     """What changed the tensor since the forward that is recomputed."""
-    edits = _edits(facts, tensor, earlier[-1], op)
+    edits = _edits(facts, standing, tensor, earlier[-1], op)
     evaluated = earlier[-1].first_seq == earlier[-1].last_seq and not earlier[-1].has(Trait.INNER)
     back = all(assigns(edit) or (evaluated and edit.name in COPYING) for edit, _ in edits)
-    if back and any(not _edits(facts, tensor, o, op) for o in earlier[:-1]):
+    if back and any(not _edits(facts, standing, tensor, o, op) for o in earlier[:-1]):
         return []  # Weights that an evaluation had swapped in were put back: the forward read what is there again.
     return edits
 
 
-def _edits(facts: Facts, tensor: int, before: Op, op: Op) -> list[tuple[Op, Write]]:
+def _edits(facts: Facts, standing: Edits, tensor: int, before: Op, op: Op) -> list[tuple[Op, Write]]:
     """What changed the tensor between two ops that read it."""
     record = facts.capture.tensors[tensor]
-    writes = list(facts.writes_to(record.storage, tensor, before.index + 1, op.index))
-    if restored(facts, writes, before.index + 1):
-        return []
+    writes = standing.standing(record.storage, tensor, before.index + 1, op.index).certain
     return [
         (edit, write)
         for edit, write in effective(facts, tensor, writes)

@@ -1,11 +1,12 @@
-"""Memory that was overwritten and then given back what it had: a copy taken before, and copied in again."""
+"""Memory that is given back what it had: a copy that was taken before, and is copied in again."""
 
 from __future__ import annotations
 
-from autograd_inspector.model.op import Op, Write
-from autograd_inspector.rules.facts import Facts
+from collections.abc import Iterable
 
-Edit = tuple[Op, Write]
+from autograd_inspector.model.op import Op, Write
+from autograd_inspector.model.tensor import TensorRecord
+from autograd_inspector.rules.facts import Facts
 
 _COPIES = frozenset({"clone", "__deepcopy__"})
 """Ops that return the same numbers in memory of their own."""
@@ -14,43 +15,66 @@ _SAME = frozenset({"detach", "data", "alias"})
 """Ops that return the same numbers in the same memory, and all of them."""
 
 
-def restored(facts: Facts, edits: list[Edit], start: int) -> bool:
-    """Whether the last of the edits put back what was there at op ``start``, bit by bit.
-
-    It copies in, over all that the others wrote, a copy that was taken of the very same memory before the first edit,
-    and that nobody wrote to in between. ``edits`` are all writes to that memory since ``start``, in order.
-    """
-    if len(edits) < 2:
-        return False
-    op, write = edits[-1]
-    kept = _copied_in(op, write)
-    taken = None if kept is None else _taken(facts, kept)
-    if taken is None or taken.index > edits[0][0].index or not _alike(facts, write, taken):
-        return False
-    storage, copy = facts.capture.tensors[write.tensor].storage, facts.capture.tensors[taken.outputs[0]].storage
-    before = facts.writes_to(storage, -1, taken.index + 1, start)  # Then it is a copy of something else.
-    within = facts.writes_to(copy, -1, taken.index + 1, op.index)
-    return not any((*before, *within)) and all(_within(facts, other, write) for _, other in edits)
-
-
-def _taken(facts: Facts, kept: int) -> Op | None:
-    """The op that took the copy which a tensor shows."""
+def taken(facts: Facts, op: Op, write: Write) -> Op | None:
+    """The op that took the copy which this one puts back, bit by bit: of the very memory, and not written to since."""
     capture = facts.capture
-    birth = capture.tensors[kept].birth
+    kept = _copied_in(op, write)
+    birth = -1 if kept is None else capture.tensors[kept].birth
     while birth >= 0 and capture.ops[birth].name in _SAME and capture.ops[birth].inputs:
         birth = capture.tensors[capture.ops[birth].inputs[0]].birth
-    taken = capture.ops[birth] if birth >= 0 else None
-    return taken if taken is not None and taken.name in _COPIES and taken.inputs and taken.outputs else None
+    made = capture.ops[birth] if birth >= 0 else None
+    if made is None or made.name not in _COPIES or not made.inputs or not made.outputs:
+        return None
+    if not _alike(facts, write, made):  # Another part, or rounded.
+        return None
+    edited = facts.writes_to(capture.tensors[made.outputs[0]].storage, -1, made.index + 1, op.index)
+    return None if any(edited) else made
 
 
-def _alike(facts: Facts, write: Write, taken: Op) -> bool:
+def written_back(facts: Facts, op: Op, exports: Iterable[int]) -> int:
+    """The op that took a number out of the memory into which this one assigns it, -1: none.
+
+    Which element it was is not known.
+    """
+    if op.name != "__setitem__" or len(op.inputs) != 1:
+        return -1
+    capture = facts.capture
+    target = capture.tensors[op.inputs[0]]
+    found = [e for e in exports if any(capture.tensors[t].overlaps(target) for t in capture.ops[e].inputs)]
+    return max(found, default=-1)
+
+
+def augmented(facts: Facts, op: Op) -> bool:
+    """Whether it is the end of ``x[i] += y``: Python assigns the view of ``x``, which was modified, to its own place."""
+    if op.name != "__setitem__" or len(op.inputs) != 2 or not op.index:
+        return False
+    target, source = (facts.capture.tensors[tensor] for tensor in op.inputs)
+    before = facts.capture.ops[op.index - 1]
+    return source.overlaps(target) and source.storage >= 0 and any(w.tensor == source.id for w in before.writes)
+
+
+def region(record: TensorRecord) -> tuple[int, int, int, tuple[int, ...], str]:
+    """Which part of which memory a tensor shows."""
+    return record.storage, record.offset, record.extent, record.shape, record.dtype
+
+
+def covers(whole: TensorRecord, part: TensorRecord) -> bool:
+    """Whether each element of the one lies in the other."""
+    if region(whole) == region(part):
+        return True
+    dense = whole.nbytes == whole.extent
+    return (
+        dense
+        and part.storage == whole.storage
+        and whole.offset <= part.offset
+        and part.offset + part.extent <= whole.offset + whole.extent
+    )
+
+
+def _alike(facts: Facts, write: Write, made: Op) -> bool:
     """Whether the copy was taken of just what it is put back into, and rounds nothing."""
-    target, source, copy = (facts.capture.tensors[t] for t in (write.tensor, taken.inputs[0], taken.outputs[0]))
-    place = (target.storage, target.offset, target.extent, target.shape, target.dtype)
-    return (source.storage, source.offset, source.extent, source.shape, source.dtype) == place and (
-        copy.shape,
-        copy.dtype,
-    ) == (target.shape, target.dtype)
+    target, source, copy = (facts.capture.tensors[t] for t in (write.tensor, made.inputs[0], made.outputs[0]))
+    return region(source) == region(target) and (copy.shape, copy.dtype) == (target.shape, target.dtype)
 
 
 def _copied_in(op: Op, write: Write) -> int | None:
@@ -61,12 +85,3 @@ def _copied_in(op: Op, write: Write) -> int | None:
         half, place = len(op.inputs) // 2, op.inputs.index(write.tensor)
         return op.inputs[half + place] if place < half else None
     return None
-
-
-def _within(facts: Facts, write: Write, whole: Write) -> bool:
-    part, all_of_it = facts.capture.tensors[write.tensor], facts.capture.tensors[whole.tensor]
-    return (
-        part.storage == all_of_it.storage
-        and all_of_it.offset <= part.offset
-        and part.offset + part.extent <= all_of_it.offset + all_of_it.extent
-    )

@@ -17,12 +17,15 @@ from autograd_inspector.rules.edits.ctx import ctx_edits, on_ctx
 from autograd_inspector.rules.edits.packed import packed_edits
 from autograd_inspector.rules.edits.recompute import recompute_edits
 from autograd_inspector.rules.edits.recompute_twice import edited_twice
-from autograd_inspector.rules.edits.restored import restored
 from autograd_inspector.rules.edits.saving import Saved, counter_of, made_at, place_of, saved_name, saver_name
 from autograd_inspector.rules.edits.slices import inside_slices
+from autograd_inspector.rules.edits.standing import Edit, Edits
 from autograd_inspector.rules.facts import Facts
-from autograd_inspector.rules.wording.names import folded
+from autograd_inspector.rules.wording.names import folded, joined
 from autograd_inspector.rules.wording.places import unique
+from autograd_inspector.rules.wording.spelling import copy_of
+
+Member = tuple[Saved, Op, Write]
 
 
 @rule("AG202", "unseen-edit")
@@ -54,53 +57,70 @@ def unseen_edit(facts: Facts) -> Iterator[Finding]:
         torch.Tensor.data in "Autograd mechanics"; torch.utils.checkpoint.
     """
     seen: set[int] = set()
+    edits = Edits(facts)
     for run in facts.capture.backwards:
         if run.error or run.api == "alive":
             continue
-        groups: dict[int, list[tuple[Saved, Op, Write]]] = {}
-        for node in run.graph.nodes:
-            for saved in (*node.saved, *inside_slices(facts, node)):
-                if saved.status == "valid" and not saved.unused and not on_ctx(saved):
-                    for op, write in _unseen_writes(facts, run, node, saved):
-                        groups.setdefault(op.site, []).append(((node, saved), op, write))
-        for site, members in groups.items():
-            if site not in seen:
-                seen.add(site)
-                yield _unseen(facts, run, members)
+        for told, groups in zip((_unseen, _doubtful), _grouped(facts, edits, run), strict=True):
+            for site, members in groups.items():
+                if site not in seen:
+                    seen.add(site)
+                    yield told(facts, run, members)
         yield from numpy_edits(facts, run, seen)
-        yield from ctx_edits(facts, run, seen)
-    yield from recompute_edits(facts)
+        yield from ctx_edits(facts, edits, run, seen)
+    yield from recompute_edits(facts, edits)
     yield from edited_twice(facts)
     yield from packed_edits(facts)
 
 
-def _unseen_writes(facts: Facts, run: Backward, node: Node, saved: SavedTensor) -> Iterator[tuple[Op, Write]]:
-    tensors = facts.capture.tensors
-    counter = counter_of(facts, saved)
+def _grouped(facts: Facts, edits: Edits, run: Backward) -> tuple[dict[int, list[Member]], dict[int, list[Member]]]:
+    """Saved tensors with the edits that certainly stand, and with those that something seems to have taken back.
+
+    By the site of the edit, or of the first of several that belong together.
+    """
+    certain: dict[int, list[Member]] = {}
+    doubtful: dict[int, list[Member]] = {}
+    for node in run.graph.nodes:
+        for saved in (*node.saved, *inside_slices(facts, node)):
+            if saved.status == "valid" and not saved.unused and not on_ctx(saved):
+                stands, may_stand = _unseen_writes(facts, edits, run, node, saved)
+                for edit in stands:
+                    certain.setdefault(edit[0].site, []).append(((node, saved), *edit))
+                if may_stand:
+                    doubtful.setdefault(may_stand[0][0].site, []).extend(((node, saved), *e) for e in may_stand)
+    return certain, doubtful
+
+
+def _unseen_writes(
+    facts: Facts, edits: Edits, run: Backward, node: Node, saved: SavedTensor
+) -> tuple[list[Edit], list[Edit]]:
+    """What modified the saved tensor unseen: what certainly stands, and what something seems to have taken back."""
     # The op that saved it may have modified it as well: in `x *= x.data` the saved alias changes unseen.
     start = node.op if node.op >= 0 else made_at(node)
-    writes = list(facts.writes_to(saved.storage, saved.tensor, start, run.start))
-    if restored(facts, writes, start):
-        return
-    for op, write in effective(facts, saved.tensor, writes):
-        target = tensors[write.tensor]
-        apart = target.counter != counter or (write.unseen and op.index != node.op)
-        touches = write.storage != saved.storage or (
-            target.storage != saved.storage
-            or (target.offset < saved.offset + saved.extent and saved.offset < target.offset + target.extent)
-        )
-        if apart and touches and not op.has(Trait.COLLECTIVE):
-            yield op, write
+    standing = edits.standing(saved.storage, saved.tensor, start, run.start)
+    certain = effective(facts, saved.tensor, standing.certain)
+    return (
+        [edit for edit in certain if _unseen_by(facts, node, saved, edit)],
+        [edit for edit in standing.doubtful if _unseen_by(facts, node, saved, edit)],
+    )
 
 
-def _unseen(facts: Facts, run: Backward, members: list[tuple[Saved, Op, Write]]) -> Finding:
+def _unseen_by(facts: Facts, node: Node, saved: SavedTensor, edit: Edit) -> bool:
+    op, write = edit
+    target = facts.capture.tensors[write.tensor]
+    apart = target.counter != counter_of(facts, saved) or (write.unseen and op.index != node.op)
+    touches = write.storage != saved.storage or (
+        target.storage != saved.storage
+        or (target.offset < saved.offset + saved.extent and saved.offset < target.offset + target.extent)
+    )
+    return apart and touches and not op.has(Trait.COLLECTIVE)
+
+
+def _unseen(facts: Facts, run: Backward, members: list[Member]) -> Finding:
     (node, saved), op, write = members[0]
     name = saved_name(facts, node, saved)
     how = _how(facts, op, write)
     names = [saved_name(facts, n, s) for (n, s), _, _ in members]
-    alias = facts.flow.birth(write.tensor)
-    aliased = facts.chain(alias.site, "alias made here") if alias is not None and alias.name == "data" else ()
-    saver = facts.chain(facts.capture.ops[node.op].site, "saved here") if node.op >= 0 else ()
     return Finding(
         "AG202",
         "unseen-edit",
@@ -108,14 +128,7 @@ def _unseen(facts: Facts, run: Backward, members: list[tuple[Saved, Op, Write]])
         f"{folded(names)} was saved for backward by {saver_name(facts, node)} and then modified by {how}: no version "
         "counter moved, so the gradients are silently wrong",
         repair(facts, [op], name),
-        unique(
-            [
-                *_modifying(facts, op, node),
-                *aliased,
-                *saver,
-                *facts.chain(run.site, "backward used the new values here"),
-            ]
-        ),
+        _places(facts, run, members[0], "backward used the new values here"),
         tuple(dict.fromkeys(names)),
         (
             f"{saver_name(facts, node)} saved {name}: {needs_because(saved.name)}.",
@@ -123,6 +136,33 @@ def _unseen(facts: Facts, run: Backward, members: list[tuple[Saved, Op, Write]])
         ),
         (op.index,),
     )
+
+
+def _doubtful(facts: Facts, run: Backward, members: list[Member]) -> Finding:
+    (node, saved), op, _ = members[0]
+    name = saved_name(facts, node, saved)
+    names = [saved_name(facts, n, s) for (n, s), _, _ in members]
+    ops = list(dict.fromkeys(f"`{op.name}`" for _, op, _ in members))
+    return Finding(
+        "AG202",
+        "unseen-edit",
+        "info",
+        f"{folded(names)} was saved for backward by {saver_name(facts, node)}, then modified by {joined(ops)} and likely "
+        "put back, but for rounding: no version counter moved, and no value was read",
+        f"To be sure, keep {copy_of(facts, name)} and `copy_()` it back in.",
+        _places(facts, run, members[0], "backward used the memory here"),
+        tuple(dict.fromkeys(names)),
+        (f"{saver_name(facts, node)} saved {name}: {needs_because(saved.name)}.",),
+        (op.index,),
+    )
+
+
+def _places(facts: Facts, run: Backward, member: Member, role: str) -> tuple[Location, ...]:
+    (node, _), op, write = member
+    alias = facts.flow.birth(write.tensor)
+    aliased = facts.chain(alias.site, "alias made here") if alias is not None and alias.name == "data" else ()
+    saver = facts.chain(facts.capture.ops[node.op].site, "saved here") if node.op >= 0 else ()
+    return unique([*_modifying(facts, op, node), *aliased, *saver, *facts.chain(run.site, role)])
 
 
 def _modifying(facts: Facts, op: Op, node: Node) -> tuple[Location, ...]:
