@@ -17,7 +17,7 @@ from autograd_inspector.model.merge import graph_of
 from autograd_inspector.model.placement import Placement
 from autograd_inspector.model.steps_history import History
 from autograd_inspector.rules import findings_of, unignored
-from autograd_inspector.views.archive import ReportFormatError, decode, encode
+from autograd_inspector.views.archive import ReportFormatError, decode, encode, storable
 from autograd_inspector.views.whole import write_whole
 
 if TYPE_CHECKING:
@@ -160,6 +160,7 @@ def report_of(
     capture: Capture, *, ignore: tuple[str, ...] = (), progress: Callable[[int, int], None] | None = None
 ) -> Report:
     """Apply the rules to a capture; ``progress`` is told how many have been applied, and of how many."""
+    capture = storable(capture)
     found, notes = findings_of(capture, progress)
     kept = unignored(found, ignore)
     return Report(capture, kept, len(found) - len(kept), (*capture.notes, *notes))

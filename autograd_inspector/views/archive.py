@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from typing import Any, TypeVar
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any, TypeVar, cast, get_type_hints
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, inspect
+from msgspec.structs import replace
 
 T = TypeVar("T")
-_SURROGATE = re.compile("[\ud800-\udfff]")
+S = TypeVar("S", bound=Struct)
 
 
 class ReportFormatError(ValueError):
@@ -20,12 +23,27 @@ class _Head(Struct):
     schema: int
 
 
-def encode(report: Struct) -> str:
-    """JSON text; lone surrogates in the program's names, which JSON cannot carry, become U+FFFD."""
+def storable(record: S) -> S:
+    r"""The record with lone surrogates, which JSON cannot carry, spelled out: ``\udc80``.
+
+    A program has them in names of files that are no UTF-8, or gets them from a model's vocabulary. They are replaced
+    before anything is concluded from a capture, so that what is read back is equal to what was seen.
+    """
+    record = _floats(record, _one_nan)
     try:
-        return msgspec.json.encode(report).decode()
+        for name in record.__struct_fields__:  # One after another: the text of a whole capture may be large.
+            _ENCODER.encode(getattr(record, name))
     except UnicodeEncodeError:
-        return msgspec.json.encode(_repaired(msgspec.to_builtins(report))).decode()
+        return msgspec.convert(_spelled(msgspec.to_builtins(record, enc_hook=_plain)), type(record))
+    return record
+
+
+def encode(report: Struct) -> str:
+    """JSON text; infinities and NaN, for which JSON has no number, are the strings "inf", "-inf" and "nan"."""
+    try:
+        return _ENCODER.encode(_floats(report, _written)).decode()
+    except UnicodeEncodeError:
+        return _ENCODER.encode(_floats(storable(report), _written)).decode()
 
 
 def decode(text: str | bytes, kind: type[T], schema: int) -> T:
@@ -39,16 +57,82 @@ def decode(text: str | bytes, kind: type[T], schema: int) -> T:
             f"this report has schema version {found}; this autograd_inspector reads version {schema}"
         )
     try:
-        return msgspec.json.decode(text, type=kind)
+        read = msgspec.json.decode(text, type=kind, strict=False)  # Not strict: "inf" is a number.
     except (msgspec.MsgspecError, UnicodeError) as error:
         raise ReportFormatError(f"damaged autograd_inspector report: {error}") from None
+    return cast("T", _floats(read, _one_nan))
 
 
-def _repaired(value: Any) -> Any:
+def _plain(value: Any) -> Any:
+    """What a program made a subclass of (``numpy.str_`` as a module's name), as what it is."""
     if isinstance(value, str):
-        return _SURROGATE.sub("\ufffd", value)
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int.__int__(value)
+    if isinstance(value, float):
+        return float.__float__(value)
+    raise TypeError(f"a {type(value).__name__} is nothing that a record holds")
+
+
+_ENCODER = msgspec.json.Encoder(enc_hook=_plain)
+
+
+def _written(number: float) -> Any:
+    return number if math.isfinite(number) else msgspec.Raw(f'"{number}"'.encode())
+
+
+def _one_nan(number: float) -> float:
+    """There is one NaN object in all reports: as it is itself, reports that are alike are equal."""
+    return math.nan if math.isnan(number) else number
+
+
+def _floats(value: Any, change: Callable[[float], Any]) -> Any:
+    """The same with other floats in it; only what can hold a float is looked through."""
+    if isinstance(value, float):
+        return change(value)
+    if isinstance(value, tuple):
+        found = [_floats(item, change) for item in value] if value and _may_hold(type(value[0])) else value
+        return tuple(found) if any(map(_differ, found, value)) else value
+    if isinstance(value, Struct):
+        given = {name: getattr(value, name) for name in _fractional(type(value))}
+        changed = {name: new for name, old in given.items() if (new := _floats(old, change)) is not old}
+        return replace(value, **changed) if changed else value
+    return value
+
+
+def _differ(new: Any, old: Any) -> bool:
+    return new is not old
+
+
+def _may_hold(kind: type) -> bool:
+    return not issubclass(kind, Struct) or bool(_fractional(kind))
+
+
+@cache
+def _fractional(kind: type[Struct]) -> tuple[str, ...]:
+    """The fields of a record in which there may be a float, at any depth."""
+    hints = get_type_hints(kind)
+    return tuple(name for name in kind.__struct_fields__ if _has_float(inspect.type_info(hints[name])))
+
+
+def _has_float(described: inspect.Type) -> bool:
+    match described:
+        case inspect.FloatType():
+            return True
+        case inspect.StructType(cls=kind):
+            return bool(_fractional(kind))
+        case inspect.VarTupleType(item_type=item):
+            return _has_float(item)
+        case inspect.UnionType(types=kinds) | inspect.TupleType(item_types=kinds):
+            return any(map(_has_float, kinds))
+    return False
+
+
+def _spelled(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, list | tuple):
-        return [_repaired(item) for item in value]
+        return [_spelled(item) for item in value]
     if isinstance(value, dict):
-        return {_repaired(key): _repaired(item) for key, item in value.items()}
+        return {_spelled(key): _spelled(item) for key, item in value.items()}
     return value

@@ -75,7 +75,10 @@ def is_timed(filename: str) -> bool:
 
 def lines_of(filename: str) -> list[str]:
     """The source text that was compiled, line by line; empty when it cannot be had."""
-    lines = linecache.getlines(filename)
+    try:
+        lines = linecache.getlines(filename)
+    except ValueError:  # A name that no file can have: with a NUL or a lone surrogate in it.
+        lines = []
     cell = cell_at(filename) if not lines and filename in _TIMED else None
     return lines if cell is None else list(cell.text)
 

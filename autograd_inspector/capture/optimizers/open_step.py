@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from types import CodeType, FrameType
 from typing import Any, Protocol
@@ -67,4 +68,9 @@ class OpenStep(Pause):
 def _rate(group: dict[str, Any]) -> float:
     """The learning rate of a group; -1 for a tensor, whose value is not read, and where there is none."""
     rate = group.get("lr")
-    return float(rate) if isinstance(rate, (int, float)) else -1.0
+    if not isinstance(rate, (int, float)):
+        return -1.0
+    try:
+        return float(rate)
+    except OverflowError:  # 10**400
+        return math.inf if rate > 0 else -math.inf

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from array import array
 from collections.abc import Hashable, Iterable
@@ -14,7 +13,6 @@ from autograd_inspector.views.wire import Column, Packed, Width
 _WIDTHS: tuple[tuple[Width, str, int], ...] = (("int8", "b", 1), ("int16", "h", 2), ("int32", "i", 4))
 _FLOAT: tuple[Width, str, int] = ("float64", "d", 8)
 _LONGEST = 1000
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class _Ids(dict[Hashable, int]):
@@ -55,8 +53,8 @@ class Shapes(_Ids):
 
 
 def legible(text: str, longest: int = _LONGEST) -> str:
-    """The text with controls spelled out but for line breaks, and with nothing that JSON cannot carry."""
-    return "\n".join(_SURROGATE.sub("\ufffd", shown(line, longest)) for line in text.split("\n"))
+    """The text with controls and lone surrogates spelled out, but for line breaks."""
+    return "\n".join(shown(line, longest) for line in text.split("\n"))
 
 
 class Columns:
