@@ -122,3 +122,20 @@ def test_functional_call_keeps_the_names():
     mine = {"weight": torch.ones(1, 3, requires_grad=True), "bias": torch.zeros(1, requires_grad=True)}
     capture = observe(lambda: torch.func.functional_call(model, mine, (torch.ones(2, 3),)).sum().backward())
     assert len(capture.backwards[0].reached) == 2
+
+
+def test_a_module_that_is_still_being_made():
+    """A module that trains another one before its own ``super().__init__()`` has no parts yet; the rest is named."""
+
+    class Late(nn.Module):
+        def __init__(self):
+            inner = nn.Linear(3, 1)
+            optimizer = torch.optim.SGD(inner.parameters(), lr=0.1)
+            inner(torch.ones(1, 3)).sum().backward()
+            optimizer.step()
+            super().__init__()
+            self.inner = inner
+
+    capture = observe(Late)
+    assert not capture.stopped
+    assert {name.rpartition(".")[2] for name in names_of(capture)} == {"weight", "bias"}

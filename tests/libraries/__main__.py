@@ -34,7 +34,11 @@ def outcomes(library: Library, *, inspected: bool, limit: int) -> dict[str, Any]
         }
         tests = [test for test in library.tests if (root / test).exists()]
         command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.libraries.plugin"]
-        command += ["-p", "no:cacheprovider", "-p", "no:randomly", "--timeout=120", "-W", "ignore", *library.options]
+        command += ["-p", "no:cacheprovider", "--timeout=120", "-W", "ignore", *library.options]
+        # The library's own settings of pytest may ask for plugins that are not here.
+        settings = Path(folder) / "pytest.ini"
+        settings.write_text("[pytest]\n", encoding="utf-8")
+        command += ["-c", str(settings), "--rootdir", str(root)]
         with (Path(folder) / "output.txt").open("w+", encoding="utf-8") as output:
             subprocess.run(
                 [*command, *tests], cwd=root, env=environment, stdout=output, stderr=output, timeout=limit, check=False

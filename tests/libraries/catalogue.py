@@ -17,7 +17,6 @@ class Library:
     tests: tuple[str, ...]
     options: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
-    version: str = ""
 
 
 LIBRARIES = (
@@ -34,7 +33,6 @@ LIBRARIES = (
             *("scikit-learn", "joblib", "threadpoolctl"),
         ),
     ),
-    Library("higher", ("tests",), needs=("scipy",)),
     Library(
         "torchmetrics",
         (

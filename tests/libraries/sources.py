@@ -10,7 +10,10 @@ import sys
 import tarfile
 import urllib.parse
 import urllib.request
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+
+from packaging.version import Version
 
 from .catalogue import Library
 
@@ -68,8 +71,22 @@ def _index() -> str:
     return str(PyPI.simple_url).rstrip("/")
 
 
+def _here(name: str) -> str:
+    """The version that is installed, "" for none."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
+
+
+def _rank(filename: str, wanted: str) -> tuple[bool, bool, Version]:
+    """The wanted version first, releases before the others, the newest before older ones."""
+    found = Version(filename.removesuffix(".tar.gz").rpartition("-")[2])
+    return str(found) == wanted, not found.is_prerelease, found
+
+
 def _downloaded(library: Library) -> Path:
-    """The newest source distribution: asking pip for it would build the library first."""
+    """The source distribution of the version that is installed here, else the newest; pip would build it first."""
     url = f"{_index()}/{library.name.replace('_', '-')}/"
     request = urllib.request.Request(url, headers={"Accept": "application/vnd.pypi.simple.v1+json"})
     with urllib.request.urlopen(request, timeout=60) as answer:
@@ -77,8 +94,7 @@ def _downloaded(library: Library) -> Path:
     sources = [file for file in files if file["filename"].endswith(".tar.gz") and not file.get("yanked")]
     if not sources:
         raise SystemExit(f"{library.name} has no source distribution")
-    wanted = [file for file in sources if not library.version or f"-{library.version}." in file["filename"]]
-    chosen = wanted[-1]
+    chosen = max(sources, key=lambda file: _rank(file["filename"], _here(library.name)))
     archive = cache() / chosen["filename"]
     archive.parent.mkdir(parents=True, exist_ok=True)
     if not archive.exists():

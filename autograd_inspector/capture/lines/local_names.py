@@ -75,10 +75,16 @@ def held_modules(stop: FrameType | None) -> Iterator[tuple[str, nn.Module]]:
     for frame in user_frames(stop):
         for name, value in variables(frame):
             if isinstance(value, nn.Module):
-                yield name, value
+                if _complete(value):
+                    yield name, value
             elif not name.startswith("_"):
-                inside += _within(name, value, nn.Module)
+                inside += [(place, held) for place, held in _within(name, value, nn.Module) if _complete(held)]
     yield from inside
+
+
+def _complete(module: nn.Module) -> bool:
+    """Whether ``nn.Module.__init__`` has run: before that a module has no children to ask for."""
+    return "_modules" in _attributes(module)
 
 
 def _within(name: str, value: Any, kind: type[T]) -> Iterator[tuple[str, T]]:
