@@ -17,6 +17,7 @@ from autograd_inspector.rules.cuts.severed import severed
 from autograd_inspector.rules.cuts.terms import constant_terms
 from autograd_inspector.rules.gradients.waiting import forgetful
 from autograd_inspector.rules.optimizers.loose import Loose, copies_of, loose_of
+from autograd_inspector.rules.optimizers.probed import trained_beside
 from autograd_inspector.rules.wording.places import CALLER
 
 
@@ -118,10 +119,21 @@ class Facts:
         return unregistered_of(self.capture, self.reached)
 
     @cached_property
-    def unwanted(self) -> tuple[int, ...]:
+    def copies(self) -> tuple[int, ...]:
         """Loose parameters that are a copy of trained ones."""
         loose = self.loose
         return () if loose is None else copies_of(self.capture, loose, self.flow)
+
+    @cached_property
+    def copies_used(self) -> bool:
+        """Whether the program computes with the gradient of a copy: a control variate (SVRG, SCAFFOLD)."""
+        found = (gradient for copy in self.copies for gradient in self.gradients.get(copy, ()))
+        return any(self.capture.readers.get(gradient) for gradient in found)
+
+    @cached_property
+    def unwanted(self) -> tuple[int, ...]:
+        """The copies, where a loss that trains something takes them in beside it."""
+        return self.copies if self.copies and trained_beside(self.capture, self.copies) else ()
 
     @cached_property
     def severed(self) -> tuple[Severed, ...]:

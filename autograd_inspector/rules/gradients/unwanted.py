@@ -46,9 +46,7 @@ def unwanted_gradient(facts: Facts) -> Iterator[Finding]:
     yield from _stepped(facts)
     yield from map(partial(_summed, facts), mixed(facts))
     copies = facts.unwanted
-    if any(facts.capture.readers.get(gradient) for copy in copies for gradient in facts.gradients.get(copy, ())):
-        return  # A control variate (SVRG, SCAFFOLD): the gradient of the copy is what the program wants.
-    if not copies:
+    if not copies or facts.copies_used:
         return
     names = [facts.name(t) for t in copies]
     plain = [c for c in facts.capture.changes if c.kind == "plain_attribute" and set(c.tensors) & set(copies)]

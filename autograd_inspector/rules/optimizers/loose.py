@@ -12,6 +12,7 @@ from autograd_inspector.model.op import Op, Trait, Write
 from autograd_inspector.model.placement import OptimizerRecord
 from autograd_inspector.rules.cuts.cutting import DETACHING, REWRAPPING
 from autograd_inspector.rules.cuts.leading import leading
+from autograd_inspector.rules.optimizers.probed import asks_for_input
 
 WritesTo = Callable[[int, int, int, int], Iterable[tuple[Op, Write]]]
 
@@ -58,6 +59,8 @@ def loose_of(capture: Capture, writes_to: WritesTo, flow: DataFlow) -> Loose | N
     ]
     handed = _handed_over(capture, held, flow) | _given_up(capture, held)
     found = [t for t in found if t not in handed]
+    if found and not orphans and asks_for_input(capture, found):
+        return None
     return Loose(optimizer, tuple(found), orphans) if found else None
 
 

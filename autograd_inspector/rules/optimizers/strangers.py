@@ -14,6 +14,7 @@ from autograd_inspector.rules.optimizers.given_nothing import given_nothing
 from autograd_inspector.rules.optimizers.loose import Loose
 from autograd_inspector.rules.optimizers.origins import birthplace, born_after
 from autograd_inspector.rules.optimizers.pasted import group_added, remade
+from autograd_inspector.rules.optimizers.probed import looked_into
 from autograd_inspector.rules.optimizers.vanished import taken_out, vanished
 from autograd_inspector.rules.state.left import state_left
 from autograd_inspector.rules.wording.names import folded, joined
@@ -48,7 +49,9 @@ def not_in_optimizer(facts: Facts) -> Iterator[Finding]:
     """
     yield from given_nothing(facts)
     loose = facts.loose
-    if loose is None or _replaced(facts, loose) or facts.unwanted or set(loose.parameters) <= facts.unregistered:
+    if loose is None or _replaced(facts, loose) or set(loose.parameters) <= facts.unregistered:
+        return
+    if facts.copies and (facts.copies_used or looked_into(facts.capture, facts.copies)):
         return
     if _cut_off(facts, loose.optimizer) or _wants_grad(facts, loose.optimizer):
         return
