@@ -59,7 +59,7 @@ LIBRARIES = (
             *("tests/test_custom_models.py", "tests/test_low_level_api.py", "tests/test_vera.py"),
             *("tests/test_randlora.py", "tests/test_mixed.py", "tests/test_incremental_pca.py"),
         ),
-        options=("-k", "(Vanilla or lora or Lora or vera or randlora or mixed or pca) and not Multi"),
-        needs=("parameterized",),
+        options=("-k", "(Vanilla or low_level or vera or randlora or mixed or pca) and not Multi"),
+        needs=("parameterized", "diffusers", "importlib_metadata", "zipp", "pillow"),
     ),
 )

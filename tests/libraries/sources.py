@@ -50,7 +50,7 @@ def installed(needs: tuple[str, ...]) -> Path:
 
 
 def _there(name: str, site: Path) -> bool:
-    module = {"scikit-learn": "sklearn", "lightning-utilities": "lightning_utilities"}.get(name, name)
+    module = {"scikit-learn": "sklearn", "pillow": "PIL"}.get(name, name.replace("-", "_"))
     return (site / module).exists() or (site / f"{module}.py").exists() or importlib.util.find_spec(module) is not None
 
 
