@@ -27,6 +27,8 @@ class Guard:
         try:
             with DisableTorchFunction():
                 return step(*args)
+        except RecursionError:
+            self.tape.out_of_stack = True  # Nothing is called here: a call would need room on the stack.
         except Exception as failure:
             self.on_failure(failure)
-            return None
+        return None

@@ -35,9 +35,11 @@ from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.lines.tracebacks import without_own_frames
 from autograd_inspector.capture.long_runs.folding import Folding
 from autograd_inspector.capture.modules.calls import Modules
+from autograd_inspector.capture.modules.entering import ModuleCalls
 from autograd_inspector.capture.modules.plain import note_plain_attributes
 from autograd_inspector.capture.observers import Observers
 from autograd_inspector.capture.optimizers.known import Optimizers
+from autograd_inspector.capture.recursion import OUT_OF_STACK, RecursionLimit
 from autograd_inspector.capture.tape import new_tape
 from autograd_inspector.capture.torch_private.modes import DisableTorchFunction
 from autograd_inspector.capture.torch_private.resolving import UnsupportedTorch, check, notes
@@ -106,11 +108,14 @@ class Session:
         self.folding = Folding(tape, self.modules, regions, self.optimizers)
         recorder = Recorder(tape, regions, guard)
         tape.mode = recorder
-        engine = Engine(tape, recorder, guard)
-        unseen = (FastPaths(guard, recorder), Unseen(tape, regions, guard), CustomBackward(tape, guard))
-        everywhere = (SeenModes(), self.modules, self.optimizers, *unseen, engine)
+        limit = RecursionLimit()
+        engine = Engine(tape, recorder, guard, limit)
+        calls = ModuleCalls(self.modules, FastPaths(guard, recorder))
+        unseen = (Unseen(tape, regions, guard), CustomBackward(tape, guard))
+        everywhere = (SeenModes(), calls, self.modules, self.optimizers, *unseen, engine)
         observers = Observers(everywhere, recorder)
         with ExitStack() as stack:
+            stack.enter_context(limit.installed())
             observers.install()
             stack.callback(observers.remove)
             stack.enter_context(Compiled(guard, observers).installed())
@@ -134,6 +139,8 @@ class Session:
             if tape.mode is not None and tape.thread == threading.get_ident() and not is_on(tape.mode):
                 tape.note(TAKEN_OFF)
             self._stack.close()
+            if tape.out_of_stack:
+                tape.note(OUT_OF_STACK)
             if not tape.closed:
                 with DisableTorchFunction():
                     self._last_look(error)

@@ -106,6 +106,8 @@ class Tape:
     """(site, number) of the first NaN or Inf that the program took out of torch itself."""
     closed: bool = False
     """Nothing is recorded any more: the capture ended, its own failure ended it, or this is a forked child."""
+    out_of_stack: bool = False
+    """An observer met the end of Python's stack, and let go of what it was about to record."""
     mode: object = None
     """The torch-function mode of this capture: the threads that have it on their stack are observed."""
     on_step: Callable[[int, int], None] | None = None

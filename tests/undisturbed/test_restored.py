@@ -1,6 +1,7 @@
 """After any exit, torch is as it was before."""
 
 import gc
+import sys
 import threading
 import warnings
 
@@ -46,6 +47,13 @@ def state_of_torch():
     patched = {
         (owner.__name__, name): vars(owner)[name] for owner, names in PATCHED for name in names if name in vars(owner)
     }
+    functions = (
+        nn.Module._call_impl,
+        nn.Module._apply,
+        torch.autograd.Function.apply.__func__,
+        torch.autograd.function.BackwardCFunction.apply,
+        torch.autograd.graph._engine_run_backward,
+    )
     dynamo = torch._dynamo.eval_frame
     return {
         "grad mode": torch.is_grad_enabled(),
@@ -57,6 +65,8 @@ def state_of_torch():
         "saved tensor hooks": torch._C._autograd._saved_tensors_hooks_is_enabled(),
         "hooks": hooks,
         "patched": patched,
+        "code": [function.__code__ for function in functions],
+        "recursion limit": sys.getrecursionlimit(),
         "dynamo": (dynamo._maybe_set_eval_frame, dynamo.OptimizedModule.__call__),
         "warning filters": list(warnings.filters),
         "garbage collector": (gc.isenabled(), gc.get_threshold(), len(gc.callbacks)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from torch.autograd.function import BackwardCFunction
 
 from autograd_inspector.capture.guard import Guard
-from autograd_inspector.capture.patches import replaced
+from autograd_inspector.capture.patches import around
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.model.event import Gap
 
@@ -24,18 +23,22 @@ class CustomBackward:
 
     @contextmanager
     def installed(self) -> Iterator[None]:
-        """Put the wrapper in place, and the original back on exit."""
-        original = BackwardCFunction.__dict__["apply"]
-
-        @functools.wraps(original)
-        def apply(node: Any, *gradients: Any) -> Any:
-            result = original(node, *gradients)
-            if self.tape.here():
-                self._guard(self._returned, node, result)
-            return result
-
-        with replaced(BackwardCFunction, "apply", apply):
+        """Put the probe in place, and take it away on exit."""
+        with around(BackwardCFunction, "apply", self):
             yield
+
+    def before(self, node: Any, /, *_gradients: Any) -> Any:
+        """The engine calls the node of a Function."""
+        return node
+
+    def after(self, node: Any, result: Any, /) -> Any:
+        """Its backward returned."""
+        if self.tape.here():
+            self._guard(self._returned, node, result)
+        return result
+
+    def failed(self, node: Any, error: BaseException, /) -> None:
+        """Its backward raised: nothing came back."""
 
     def _returned(self, node: Any, result: Any) -> None:
         given = result if isinstance(result, (tuple, list)) else (result,)

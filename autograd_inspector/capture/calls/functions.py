@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -15,14 +14,14 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.nn import Parameter
 
+from autograd_inspector.capture.calls.applied import Applied
 from autograd_inspector.capture.calls.ops import gather
 from autograd_inspector.capture.calls.regions import Regions
 from autograd_inspector.capture.guard import Guard
-from autograd_inspector.capture.patches import observed, replaced
+from autograd_inspector.capture.patches import around, observed, replaced
 from autograd_inspector.capture.pauses import Pause
 from autograd_inspector.capture.registry import version_of
 from autograd_inspector.capture.tape import Tape
-from autograd_inspector.capture.torch_private.graph import sequence_number
 from autograd_inspector.model.event import Change
 from autograd_inspector.model.op import Trait, Write
 
@@ -55,7 +54,7 @@ class Unseen:
     def installed(self) -> Iterator[None]:
         """Put the wrappers in place, and the originals back on exit."""
         with ExitStack() as stack:
-            stack.enter_context(self._apply())
+            stack.enter_context(around(Function, "apply", Applied(self.tape, self.regions, self._guard)))
             for method, after in (("__enter__", self._entered), ("__exit__", self._left)):
                 stack.enter_context(observed(torch.inference_mode, method, after=after, guard=self._guard))
             stack.enter_context(_through(torch, "from_numpy", self._from_numpy))
@@ -73,84 +72,6 @@ class Unseen:
     def _left(self, *_: Any) -> None:
         if self.tape.active():
             self.regions.leave()
-
-    @contextmanager
-    def _apply(self) -> Iterator[None]:
-        """Record ``Function.apply`` as one op; the ops of its forward get the trait INNER."""
-        original = Function.__dict__["apply"]
-        tape = self.tape
-
-        def call(cls: type[Function], *args: Any, **kwargs: Any) -> Any:
-            # A classmethod in Python, and from torch 2.14 on one in C: both are descriptors.
-            return original.__get__(None, cls)(*args, **kwargs)
-
-        @functools.wraps(Function.apply)
-        def apply(cls: type[Function], *args: Any, **kwargs: Any) -> Any:
-            if not (tape.here() and tape.active()):
-                return call(cls, *args, **kwargs)
-            started = self._guard(self._starts, args, kwargs)
-            traits = tape.traits
-            tape.traits = traits | int(Trait.INNER)
-            try:
-                with self.regions.kept():
-                    result = call(cls, *args, **kwargs)
-            finally:
-                tape.traits = traits
-            if started is not None:
-                self._guard(self._applied, cls, started, result)
-            return result
-
-        with replaced(Function, "apply", classmethod(apply)):
-            yield
-
-    def _starts(self, args: Any, kwargs: Any) -> Any:
-        inputs: list[Tensor] = []
-        gather((args, kwargs), inputs)
-        tape = self.tape
-        entries = [tape.registry.enter(t, -1, len(tape.ops)) for t in inputs]
-        alive = torch.is_grad_enabled() and any(e.requires_grad for e in entries)
-        return inputs, entries, [version_of(t) for t in inputs], alive, sequence_number()
-
-    def _applied(self, cls: type[Function], started: Any, result: Any) -> None:
-        inputs, entries, versions, alive, first = started
-        tape = self.tape
-        now = len(tape.ops)
-        outputs: list[Tensor] = []
-        gather((result,), outputs)
-        ids, connected = [], False
-        for tensor in outputs:
-            entry = tape.registry.enter(tensor, now, now)
-            entry.requires_grad = tensor.requires_grad
-            connected = connected or tensor.requires_grad
-            ids.append(entry.tensor)
-        traits = int(Trait.FUNCTION) | tape.traits
-        if not connected and (alive or any(e.requires_grad for e in entries)):
-            traits |= int(Trait.CUT)
-        writes = tuple(
-            Write(entry.tensor, entry.storage, before, version_of(tensor))
-            for tensor, entry, before in zip(inputs, entries, versions, strict=True)
-            if entry.tensor in ids and version_of(tensor) != before
-        )
-        last = sequence_number()
-        site = tape.stacks.here(0)
-        backward = inspect.unwrap(cls.backward)
-        tape.functions.setdefault(cls.__name__, getattr(backward, "__code__", None))
-        tape.ops.append(
-            (
-                f"{cls.__name__}.apply",
-                tuple(e.tensor for e in entries),
-                tuple(versions),
-                tuple(ids),
-                writes,
-                site,
-                tape.call,
-                tape.region,
-                traits,
-                first,
-                last,
-                "",
-            )
-        )
 
     @contextmanager
     def _parameters(self) -> Iterator[None]:

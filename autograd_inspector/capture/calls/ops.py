@@ -175,6 +175,9 @@ class Recorder(HiddenMode):
             if mode != self.regions.mode:
                 self.regions.sync(*mode)
             first = sequence_number()
+        except RecursionError:
+            tape.out_of_stack = True
+            return self.call(func, args, kwargs)
         except Exception as failure:
             self.on_failure(failure)
             return self.call(func, args, kwargs)
@@ -242,6 +245,8 @@ class Recorder(HiddenMode):
                 _note_numbers(tape, now, args, kwargs)
             if tape.exports.numbers:
                 tape.exports.used(tape, now, (*args, *kwargs.values()))
+        except RecursionError:
+            tape.out_of_stack = True
         except Exception as failure:
             self.on_failure(failure)
         return result
@@ -256,8 +261,8 @@ class Recorder(HiddenMode):
         error: BaseException,
     ) -> None:
         """Keep the call that raised, with what it was given and what it wrote before it raised."""
+        tape = self.tape
         try:
-            tape = self.tape
             after = [version_of(tensor) for tensor in inputs]
             text = text_of(error)
             if _OF_A_LEAF in text:
@@ -272,6 +277,8 @@ class Recorder(HiddenMode):
                 error=text,
                 versions=tuple(versions),
             )
+        except RecursionError:
+            tape.out_of_stack = True
         except Exception as failure:
             self.on_failure(failure)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from msgspec.structs import replace
@@ -15,7 +15,8 @@ from autograd_inspector.capture.engine.failed import mark_failure, merged, name_
 from autograd_inspector.capture.engine.graph_walk import Walk
 from autograd_inspector.capture.engine.history import is_leaf, node_of
 from autograd_inspector.capture.guard import Guard
-from autograd_inspector.capture.patches import replaced
+from autograd_inspector.capture.patches import around
+from autograd_inspector.capture.recursion import FOR_ENGINE, RecursionLimit
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.capture.torch_private.graph import ENGINE, sequence_number
 from autograd_inspector.model.autograd import Backward
@@ -24,53 +25,82 @@ from autograd_inspector.model.op import Trait
 BACKWARD = int(Trait.BACKWARD)
 
 
+class _Run:
+    """A run that has begun: what it was given, and what is to be restored at its end."""
+
+    def __init__(
+        self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any], traits: int, number: int | None
+    ) -> None:
+        self.outputs = outputs
+        self.args = args
+        self.kwargs = kwargs
+        self.traits = traits
+        self.number = number
+        self.first = sequence_number()
+        self.inside = ExitStack()
+        self.open = True
+
+
 class Engine:
     """Observes every engine run through the one function that all of torch's Python entries call."""
 
-    def __init__(self, tape: Tape, recorder: Recorder, guard: Guard) -> None:
+    def __init__(self, tape: Tape, recorder: Recorder, guard: Guard, limit: RecursionLimit) -> None:
         self.tape = tape
         self.recorder = recorder
+        self._limit = limit
         self._guard = guard
         self._hooks: dict[int, list[Any]] = {}
 
     @contextmanager
     def installed(self) -> Iterator[None]:
-        """Stand in for the engine's entry."""
+        """A probe in the engine's entry."""
         owner = ENGINE.owner()
         if owner is None:
             yield
             return
-        original = getattr(owner, ENGINE.name)
-
-        def run_backward(outputs: Any, *args: Any, **kwargs: Any) -> Any:
-            if not (self.tape.here() and self.tape.active()):
-                return original(outputs, *args, **kwargs)
-            return self.run(original, outputs, args, kwargs)
-
-        with replaced(owner, ENGINE.name, run_backward):
+        with around(owner, ENGINE.name, self):
             yield
 
-    def run(self, original: Callable[..., Any], outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """One engine run, with the recorder inside it, so that hooks and recomputation are seen."""
-        number = self._guard(self._begin, outputs, args, kwargs)
-        traits = self.tape.traits
-        first = sequence_number()
-        self.tape.traits = traits | BACKWARD
+    def before(self, outputs: Any, /, *args: Any, **kwargs: Any) -> _Run | None:
+        """A run begins. The recorder goes into it, so that hooks and recomputation are seen."""
+        tape = self.tape
+        if not (tape.here() and tape.active()):
+            return None
+        run = _Run(outputs, args, kwargs, tape.traits, self._guard(self._begin, outputs, args, kwargs))
         try:
-            create_graph = bool(kwargs.get("create_graph", args[2:3] == (True,)))
-            with self.recorder.installed(), self.recorder.regions.kept(grad=create_graph):
-                result = original(outputs, *args, **kwargs)
-        except BaseException as error:
-            if number is not None:
-                self._guard(self._failed, number, outputs, error)
+            tape.traits |= BACKWARD
+            run.inside.enter_context(self._limit.deeper(FOR_ENGINE))
+            run.inside.enter_context(self.recorder.installed())
+            run.inside.enter_context(
+                self.recorder.regions.kept(grad=bool(kwargs.get("create_graph", args[2:3] == (True,))))
+            )
+        except BaseException:
+            self._left(run)
             raise
-        finally:
-            self.tape.traits = traits
-            if number is not None:
-                self._guard(self._end, number, args, kwargs)
-        if number is not None and result:
-            self._guard(self._returned, number, result, first)
+        return run
+
+    def after(self, run: _Run | None, result: Any, /) -> Any:
+        """The run returned."""
+        if run is not None:
+            self._left(run)
+            if run.number is not None and result:
+                self._guard(self._returned, run.number, result, run.first)
         return result
+
+    def failed(self, run: _Run | None, error: BaseException, /) -> None:
+        """The run raised."""
+        if run is not None:
+            run.inside.close()
+            if run.number is not None:
+                self._guard(self._failed, run.number, run.outputs, error)
+            self._left(run)
+
+    def _left(self, run: _Run) -> None:
+        run.inside.close()
+        self.tape.traits = run.traits
+        if run.number is not None and run.open:
+            run.open = False
+            self._guard(self._end, run.number, run.args, run.kwargs)
 
     def _begin(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
         tape = self.tape

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from types import FrameType
-from typing import Any
 
 from torch import Tensor, nn
-from torch.nn.modules import module as hooks
 
 from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.lines.local_names import held_modules
@@ -57,11 +54,8 @@ class Modules:
 
     @contextmanager
     def installed(self) -> Iterator[None]:
-        """Global forward hooks, and what observes registration, conversion and loading."""
-        with ExitStack() as stack:
-            stack.callback(hooks.register_module_forward_pre_hook(self._enter).remove)
-            stack.callback(hooks.register_module_forward_hook(self._leave, always_call=True).remove)
-            stack.enter_context(self._conversions.installed())
+        """What observes registration, conversion and loading."""
+        with self._conversions.installed():
             yield
 
     def close(self) -> None:
@@ -70,10 +64,12 @@ class Modules:
 
     # --- the module call stack ---------------------------------------------------------------------------------
 
-    def _enter(self, module: nn.Module, _args: Any) -> None:
-        self.tape.stacks.module_called(sys._getframe(1))
-        if self.tape.here() and self.tape.active():
+    def enter(self, module: nn.Module) -> int:
+        """A call of that module begins. Returns how many are open outside it."""
+        depth = len(self._stack)
+        if self.tape.active():
             self._guard(self._push, module)
+        return depth
 
     def _push(self, module: nn.Module) -> None:
         tape = self.tape
@@ -90,14 +86,11 @@ class Modules:
         self._stack.append((tape.call, module))
         tape.call = number
 
-    def _leave(self, module: nn.Module, _args: Any, _output: Any) -> None:
-        if not self.tape.here():
-            return
-        while self._stack:
-            outer, entered = self._stack.pop()
-            self.tape.call = outer
-            if entered is module:
-                return
+    def leave(self, depth: int) -> None:
+        """The call outside which so many are open has ended, and with it those inside."""
+        if len(self._stack) > depth:
+            self.tape.call = self._stack[depth][0]
+            del self._stack[depth:]
 
     # --- folding -------------------------------------------------------------------------------------------------
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from torch import Tensor, nn
 from torch.nn.modules import module as hooks
 
 from autograd_inspector.capture.guard import Guard
-from autograd_inspector.capture.patches import observed
+from autograd_inspector.capture.patches import around, observed
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.capture.torch_private.modules import CONVERSION
 from autograd_inspector.model.event import Change, ChangeKind
@@ -42,7 +41,7 @@ class Conversions:
             for name in ("register_full_backward_hook", "register_full_backward_pre_hook"):
                 stack.enter_context(observed(nn.Module, name, after=self._hooked, guard=self._guard))
             if CONVERSION.owner() is not None:
-                stack.enter_context(observed(nn.Module, CONVERSION.name, after=self._converted, guard=self._guard))
+                stack.enter_context(around(nn.Module, CONVERSION.name, _Applied(self._guard, self._converted)))
             stack.enter_context(observed(nn.Module, "load_state_dict", after=self._loaded, guard=self._guard))
             yield
 
@@ -78,10 +77,8 @@ class Conversions:
         api = "Module.register_full_backward_hook()"
         tape.changes.append(Change(len(tape.ops), "module_hook", api, tape.stacks.here(0), detail=detail))
 
-    def _converted(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], _before: Any) -> None:
-        caller = _caller_name()
-        if caller != CONVERSION.name:
-            self._change("converted", f"{type(module).__name__}.{caller}()", tuple(module.parameters()), ())
+    def _converted(self, module: nn.Module, by: str) -> None:
+        self._change("converted", f"{type(module).__name__}.{by}()", tuple(module.parameters()), ())
 
     def _loaded(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], _before: Any) -> None:
         assign = bool(kwargs.get("assign", args[2:3] == (True,)))
@@ -104,9 +101,24 @@ class Conversions:
                 modules.rescan()
 
 
-def _caller_name() -> str:
-    """The torch method that called the observed one: ``to``, ``half``, ``double``, ``_apply`` itself."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and "autograd_inspector" in frame.f_code.co_filename:
-        frame = frame.f_back
-    return frame.f_code.co_name if frame is not None else ""
+class _Applied:
+    """A probe in the method for conversions: which of torch's own called it (``to``, ``half``) for which module.
+
+    For the modules inside that one it calls itself.
+    """
+
+    def __init__(self, guard: Guard, step: Callable[[nn.Module, str], None]) -> None:
+        self._guard = guard
+        self._step = step
+
+    def before(self, module: nn.Module, /, *_args: Any, **_kwargs: Any) -> tuple[nn.Module, str] | None:
+        name = sys._getframe(2).f_code.co_name
+        return None if name == CONVERSION.name or not self._guard.tape.here() else (module, name)
+
+    def after(self, seen: tuple[nn.Module, str] | None, result: Any, /) -> Any:
+        if seen is not None:
+            self._guard(self._step, *seen)
+        return result
+
+    def failed(self, seen: tuple[nn.Module, str] | None, _error: BaseException, /) -> None:
+        self.after(seen, None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from autograd_inspector.capture.torch_private.resolving import Place, attribute, inline
 
+CALL = Place("torch.nn:Module._call_impl", "the one method that every call of a module comes through", without="")
 CONVERSION = Place(
     "torch.nn:Module._apply",
     "the one method that to(), half(), cuda() and the like go through",

@@ -1,0 +1,117 @@
+"""Custom autograd.Functions: each application is one op, which no torch-function mode shows."""
+
+from __future__ import annotations
+
+import inspect
+from contextlib import AbstractContextManager
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+
+from autograd_inspector.capture.calls.ops import gather
+from autograd_inspector.capture.calls.regions import Regions
+from autograd_inspector.capture.guard import Guard
+from autograd_inspector.capture.registry import version_of
+from autograd_inspector.capture.tape import Tape
+from autograd_inspector.capture.torch_private.graph import sequence_number
+from autograd_inspector.model.op import Trait, Write
+
+INNER = int(Trait.INNER)
+
+
+class _Call:
+    """One that has begun, and what to restore at its end."""
+
+    def __init__(self, traits: int, kept: AbstractContextManager[None]) -> None:
+        self.traits = traits
+        self.kept = kept
+        self.started: Any = None
+
+
+class Applied:
+    """A probe in ``Function.apply``. The ops of the forward get the trait INNER."""
+
+    def __init__(self, tape: Tape, regions: Regions, guard: Guard) -> None:
+        self._tape = tape
+        self._regions = regions
+        self._guard = guard
+
+    def before(self, cls: type[Function], /, *args: Any, **kwargs: Any) -> tuple[type[Function], _Call] | None:
+        """A Function is about to be applied."""
+        tape = self._tape
+        if not (tape.here() and tape.active()):
+            return None
+        call = _Call(tape.traits, self._regions.kept())
+        call.started = self._guard(self._starts, args, kwargs)
+        self._guard(call.kept.__enter__)
+        tape.traits = call.traits | INNER
+        return cls, call
+
+    def after(self, seen: tuple[type[Function], _Call] | None, result: Any, /) -> Any:
+        """It returned."""
+        if seen is not None:
+            cls, call = seen
+            self._left(call)
+            if call.started is not None:
+                self._guard(self._ended, cls, call.started, result)
+        return result
+
+    def failed(self, seen: tuple[type[Function], _Call] | None, _error: BaseException, /) -> None:
+        """It raised."""
+        if seen is not None:
+            self._left(seen[1])
+
+    def _left(self, call: _Call) -> None:
+        self._tape.traits = call.traits
+        self._guard(call.kept.__exit__, None, None, None)
+
+    def _starts(self, *given: Any) -> Any:
+        inputs: list[Tensor] = []
+        gather(given, inputs)
+        tape = self._tape
+        entries = [tape.registry.enter(t, -1, len(tape.ops)) for t in inputs]
+        alive = torch.is_grad_enabled() and any(e.requires_grad for e in entries)
+        return inputs, entries, [version_of(t) for t in inputs], alive, sequence_number()
+
+    def _ended(self, cls: type[Function], started: Any, result: Any) -> None:
+        inputs, entries, versions, alive, first = started
+        tape = self._tape
+        now = len(tape.ops)
+        outputs: list[Tensor] = []
+        gather((result,), outputs)
+        ids, connected = [], False
+        for tensor in outputs:
+            entry = tape.registry.enter(tensor, now, now)
+            entry.requires_grad = tensor.requires_grad
+            connected = connected or tensor.requires_grad
+            ids.append(entry.tensor)
+        traits = int(Trait.FUNCTION) | tape.traits
+        if not connected and (alive or any(e.requires_grad for e in entries)):
+            traits |= int(Trait.CUT)
+        writes = tuple(
+            Write(entry.tensor, entry.storage, before, version_of(tensor))
+            for tensor, entry, before in zip(inputs, entries, versions, strict=True)
+            if entry.tensor in ids and version_of(tensor) != before
+        )
+        last = sequence_number()
+        site = tape.stacks.here(0)
+        backward = inspect.unwrap(cls.backward)
+        tape.functions.setdefault(cls.__name__, getattr(backward, "__code__", None))
+        tape.ops.append(
+            (
+                f"{cls.__name__}.apply",
+                tuple(e.tensor for e in entries),
+                tuple(versions),
+                tuple(ids),
+                writes,
+                site,
+                tape.call,
+                tape.region,
+                traits,
+                first,
+                last,
+                "",
+            )
+        )

@@ -1,0 +1,158 @@
+"""A function of torch's that tells a probe when it begins and ends, in its own frame.
+
+A wrapper would put a frame of ours on the stack for as long as the function runs: the program could recurse less deep,
+and would see it in its tracebacks. So the function is compiled anew, with its body between two calls to the probe, and
+keeps its object, its file, its lines and its globals. Whoever holds the function is observed as well, and whoever asks
+whether it is torch's own (dynamo does) gets the same answer as ever.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import functools
+import inspect
+import itertools
+import linecache
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import CodeType, FunctionType
+from typing import Any, Protocol, TypeVar
+
+
+class Probe(Protocol):
+    """Told each call of a function. None of the three may raise into the program."""
+
+    def before(self, /, *args: Any, **kwargs: Any) -> Any:
+        """A call begins. What this returns is given to the other two."""
+
+    def after(self, seen: Any, result: Any, /) -> Any:
+        """The call returned ``result``; this returns it to the caller."""
+
+    def failed(self, seen: Any, error: BaseException, /) -> None:
+        """The call raised ``error``."""
+
+
+@contextmanager
+def running(function: FunctionType, code: CodeType) -> Iterator[None]:
+    """Let a function run that code; on exit its own comes back, unless the program put another one there."""
+    own = function.__code__
+    function.__code__ = code
+    try:
+        yield
+    finally:
+        if function.__code__ is code:
+            function.__code__ = own
+
+
+def with_probe(function: FunctionType, probe: Probe) -> CodeType | None:
+    """The code of a function with calls to a probe around its body; None where its source is not at hand."""
+    template = _template(function.__code__, function.__code__.co_filename)  # Code compares equal across files.
+    if template is None:
+        return None
+    return template.replace(co_consts=tuple([probe if value == _PROBE else value for value in template.co_consts]))
+
+
+_PROBE = "autograd_inspector: the probe"
+"""Stands in the compiled code where the probe goes."""
+_SEEN, _ERROR = "_autograd_inspector_seen", "_autograd_inspector_error"
+_FUTURE = functools.reduce(int.__or__, (getattr(__future__, n).compiler_flag for n in __future__.all_feature_names))
+_PAUSES = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+_DEFINED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+_Node = TypeVar("_Node", bound=ast.AST)
+
+
+@functools.lru_cache(maxsize=64)
+def _template(code: CodeType, filename: str) -> CodeType | None:
+    if code.co_flags & _PAUSES:
+        return None
+    lines = linecache.getlines(filename)
+    try:
+        tree, function = _parsed(lines, code.co_qualname.split(".")[:-1], code.co_firstlineno - 1)
+    except (IndexError, SyntaxError):
+        return None
+    if function is None or _compiled(tree, code) != code:
+        return None  # An import hook has been there, or the file is another one by now.
+    _put_probe(function)
+    return _compiled(tree, code)
+
+
+def _parsed(lines: list[str], owners: list[str], first: int) -> tuple[ast.Module, ast.FunctionDef | None]:
+    """A function with what its code depends on: the class that it is in, and what the file imports."""
+    head = itertools.takewhile(lambda line: not line.startswith(("class ", "def ", "@")), lines)
+    imports = [node for node in ast.walk(ast.parse("".join(head))) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    classes = [f"{' ' * 4 * depth}class {owner}:\n" for depth, owner in enumerate(owners)]
+    tree = ast.parse("".join([*classes, *inspect.getblock(lines[first:])]))
+    ast.increment_lineno(tree, first - len(owners))
+    found: ast.AST = tree.body[0]
+    for _ in owners:
+        found = found.body[0] if isinstance(found, ast.ClassDef) else found
+    tree.body[:0] = imports
+    return tree, found if isinstance(found, ast.FunctionDef) else None
+
+
+def _compiled(tree: ast.Module, like: CodeType) -> CodeType | None:
+    """The code of the function in that tree."""
+    flags = like.co_flags & _FUTURE
+    found: CodeType | None = compile(tree, like.co_filename, "exec", flags=flags, dont_inherit=True)
+    for name in like.co_qualname.split("."):
+        inner = found.co_consts if found is not None else ()
+        found = next((value for value in inner if isinstance(value, CodeType) and value.co_name == name), None)
+    return found if found is not None and found.co_freevars == like.co_freevars else None
+
+
+def _put_probe(function: ast.FunctionDef) -> None:
+    """``seen = PROBE.before(...)``, then the body in a ``try``, and each of its results through ``PROBE.after``."""
+    documented = ast.get_docstring(function, clean=False) is not None
+    body = function.body[documented:]
+    start, end = body[0], body[-1]
+    inside: list[Any] = [_Returns().visit(statement) for statement in body]
+    if not isinstance(end, (ast.Return, ast.Raise)):
+        inside.append(_result_of(end, ast.Constant(None)))
+    failed = ast.Expr(_call("failed", [_loaded(_SEEN), _loaded(_ERROR)]))
+    handler = ast.ExceptHandler(_loaded("BaseException"), _ERROR, [failed, ast.Raise()])
+    before = ast.Assign([ast.Name(_SEEN, ast.Store())], _call("before", *_passed_on(function.args)))
+    function.body[documented:] = [
+        _placed(before, start),
+        _placed(ast.Try(inside, [_placed(handler, end)], [], []), start),
+    ]
+
+
+def _passed_on(given: ast.arguments) -> tuple[list[ast.expr], list[ast.keyword]]:
+    """The arguments of a function as those of a call that passes all of them on."""
+    values: list[ast.expr] = [_loaded(argument.arg) for argument in (*given.posonlyargs, *given.args)]
+    if given.vararg is not None:
+        values.append(ast.Starred(_loaded(given.vararg.arg), ast.Load()))
+    named = [ast.keyword(argument.arg, _loaded(argument.arg)) for argument in given.kwonlyargs]
+    if given.kwarg is not None:
+        named.append(ast.keyword(None, _loaded(given.kwarg.arg)))
+    return values, named
+
+
+class _Returns(ast.NodeTransformer):
+    """The results of one function, not of those that are defined in it."""
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        if isinstance(node, ast.Return):
+            return _result_of(node, node.value if node.value is not None else ast.Constant(None))
+        return node if isinstance(node, _DEFINED) else self.generic_visit(node)
+
+
+def _result_of(where: ast.stmt, value: ast.expr) -> ast.Return:
+    return _placed(ast.Return(_call("after", [_loaded(_SEEN), value])), where)
+
+
+def _call(method: str, values: list[ast.expr], named: list[ast.keyword] | None = None) -> ast.Call:
+    return ast.Call(ast.Attribute(ast.Constant(_PROBE), method, ast.Load()), values, named or [])
+
+
+def _loaded(name: str) -> ast.Name:
+    return ast.Name(name, ast.Load())
+
+
+def _placed(node: _Node, where: ast.AST) -> _Node:
+    """What is new in a tree stands where a statement of it stood."""
+    for part in ast.walk(node):
+        if "lineno" in part._attributes and not hasattr(part, "lineno"):
+            ast.copy_location(part, where)
+    return node
