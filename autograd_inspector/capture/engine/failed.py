@@ -24,15 +24,13 @@ def _ran(old: Node, new: Node) -> bool:
     return len(new.saved) < len(old.saved) or any(saved.status == "freed" for saved in new.saved)
 
 
-def mark_failure(graph: AutogradGraph, error: str) -> AutogradGraph:
-    """Mark the nodes whose own verdict on a saved tensor is the error that backward raised."""
-    nodes = tuple(
-        replace(node, failed=True)
-        if any(saved.verdict and saved.verdict.split(" Hint:")[0] in error for saved in node.saved)
-        else node
-        for node in graph.nodes
-    )
-    return replace(graph, nodes=nodes)
+def marked(graph: AutogradGraph, failed: Node | None) -> AutogradGraph:
+    """Mark the node that the run failed at."""
+    if failed is None:
+        return graph
+    key = (failed.seq, failed.name, failed.variable)
+    nodes = [replace(n, failed=True) if (n.seq, n.name, n.variable) == key else n for n in graph.nodes]
+    return replace(graph, nodes=tuple(nodes))
 
 
 def name_involved(tape: Tape, graph: AutogradGraph) -> None:

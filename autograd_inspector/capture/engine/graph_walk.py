@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from typing import Any
 
@@ -28,10 +28,11 @@ TOO_DEEP = "Graphs that continue each other grew too deep to be walked any more 
 class Walk:
     """One walk from some roots: consumers before producers, in descending order of sequence numbers."""
 
-    def __init__(self, tape: Tape) -> None:
+    def __init__(self, tape: Tape, *, keep: bool = False) -> None:
         self.tape = tape
+        self.keep = keep or tape.values is not None
         self.live: list[tuple[int, Any]] = []
-        """The nodes themselves, where values are read; whoever asked for the walk drops them at once."""
+        """The nodes themselves, to ``keep`` or to read values; whoever asked for the walk drops them at once."""
         self.leaves: dict[int, Tensor] = {}
         self.truncated = False
         self._bounds = tape.sequence_bounds()
@@ -65,7 +66,7 @@ class Walk:
                         below.append(child._sequence_nr())
             met.append((sequence, below))
             nodes[number] = self._record(number, node, tuple(edges))
-            if self.tape.values is not None and sequence != LEAF_SEQUENCE:
+            if self.keep and sequence != LEAF_SEQUENCE:
                 self.live.append((number, node))
         reach.met(met)
         if reach.exhausted:
@@ -206,6 +207,19 @@ def _saved_attributes(kind: type) -> tuple[str, ...]:
     if not SAVED_READABLE:
         return ()
     return (RAW_OF_FUNCTIONS,) if issubclass(kind, BackwardCFunction) else _of_kind(kind)  # type: ignore[arg-type]
+
+
+def raw_saved(node: Any) -> Iterator[tuple[str, Any]]:
+    """(name, its unpack hook) of all that a node saves, or has saved until a backward freed it."""
+    for attribute in _saved_attributes(type(node)):
+        name = attribute.removeprefix(RAW)
+        try:
+            raw = getattr(node, attribute)
+        except RuntimeError:
+            yield name, None
+            continue
+        for item in raw if isinstance(raw, (tuple, list)) else (raw,):
+            yield name, item.unpack_hook
 
 
 @lru_cache(maxsize=1024)

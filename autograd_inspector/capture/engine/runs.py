@@ -11,7 +11,8 @@ from torch import Tensor
 
 from autograd_inspector.capture.calls.hooks import older_hooks
 from autograd_inspector.capture.calls.ops import Recorder
-from autograd_inspector.capture.engine.failed import mark_failure, merged, name_involved
+from autograd_inspector.capture.engine.failed import marked, merged, name_involved
+from autograd_inspector.capture.engine.failing_node import Failure, failing_node
 from autograd_inspector.capture.engine.graph_walk import Walk
 from autograd_inspector.capture.engine.history import is_leaf, node_of
 from autograd_inspector.capture.guard import Guard
@@ -92,7 +93,7 @@ class Engine:
         if run is not None:
             run.inside.close()
             if run.number is not None:
-                self._guard(self._failed, run.number, run.outputs, error)
+                self._guard(self._failed, run.number, run.outputs, _inputs(run.args, run.kwargs), error)
             self._left(run)
 
     def _left(self, run: _Run) -> None:
@@ -104,13 +105,12 @@ class Engine:
 
     def _begin(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
         tape = self.tape
-        names = ("grad_tensors", "retain_graph", "create_graph", "inputs")
-        given = dict(zip(names, args, strict=False)) | kwargs
-        inputs = given.get("inputs") or ()
+        given = _given(args, kwargs)
+        inputs = _inputs(args, kwargs)
         walk = Walk(tape)
         graph = walk.graph(_nodes(outputs))
         accumulate = bool(kwargs.get("accumulate_grad"))
-        wanted = [tape.id_of(t) for t in inputs if isinstance(t, Tensor)]
+        wanted = [tape.id_of(t) for t in inputs]
         direct = [tape.id_of(t) for t in outputs if isinstance(t, Tensor) and is_leaf(t) and t.requires_grad]
         older_hooks(tape, walk.leaves.items())
         tape.name_variables([leaf for t, leaf in walk.leaves.items() if t not in tape.named])
@@ -142,14 +142,18 @@ class Engine:
         record = self.tape.ops[op]
         return self.tape.registry.alive(dict.fromkeys((*record[1], *record[3])))
 
-    def _failed(self, number: int, outputs: Any, error: BaseException) -> None:
+    def _failed(self, number: int, outputs: Any, inputs: list[Tensor], error: BaseException) -> None:
         """Look at the saved tensors again: recomputation inside backward may have modified them."""
         tape = self.tape
         record = tape.backwards[number]
-        after = Walk(tape).graph(_nodes(outputs))
-        text = f"{type(error).__name__}: {error}"
-        graph = mark_failure(merged(record.graph, after), text)
-        tape.backwards[number] = replace(record, graph=graph, error=text[:4000])
+        walk = Walk(tape, keep=True)
+        after = walk.graph(_nodes(outputs))
+        tensors = [tensor for _, tensor in tape.registry.alive({hook.tensor for hook in tape.tensor_hooks})]
+        kept = record.retain_graph or record.create_graph
+        failure = Failure(error, record.graph, after, dict(walk.live), walk.leaves, tensors, inputs, kept=kept)
+        at = failing_node(failure)
+        graph = marked(merged(record.graph, after), after.nodes[at] if at >= 0 else None)
+        tape.backwards[number] = replace(record, graph=graph, error=f"{type(error).__name__}: {error}"[:4000])
         name_involved(tape, graph)
 
     def _end(self, number: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -183,6 +187,16 @@ class Engine:
         traits = 0 if record.create_graph or any(entry.requires_grad for entry in found) else int(Trait.CUT)
         outputs = tuple(entry.tensor for entry in found)
         tape.append("grad", inputs, outputs, traits=traits, site=record.site, sequence=(first, sequence_number()))
+
+
+def _given(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    names = ("grad_tensors", "retain_graph", "create_graph", "inputs")
+    return dict(zip(names, args, strict=False)) | kwargs
+
+
+def _inputs(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor]:
+    """The tensors that alone are to get a gradient."""
+    return [tensor for tensor in _given(args, kwargs).get("inputs") or () if isinstance(tensor, Tensor)]
 
 
 def _nodes(outputs: Any) -> list[Any]:

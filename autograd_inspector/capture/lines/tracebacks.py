@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import TracebackType
+from types import FrameType, TracebackType
 
 _PACKAGE = str(Path(__file__).resolve().parents[2])
 _DISPATCH = "handle_torch_function"
@@ -27,7 +27,7 @@ def without_own_frames(error: BaseException | None) -> None:
 def _cleaned(traceback: TracebackType | None) -> TracebackType | None:
     kept: list[TracebackType] = []
     while traceback is not None:
-        if traceback.tb_frame.f_code.co_filename.startswith(_PACKAGE):
+        if is_own(traceback.tb_frame):
             _drop_detour(kept)
         else:
             kept.append(traceback)
@@ -42,3 +42,8 @@ def _drop_detour(kept: list[TracebackType]) -> None:
     """A torch function written in Python calls itself again for a mode: forget the first of the two calls."""
     if len(kept) > 1 and kept[-1].tb_frame.f_code.co_name == _DISPATCH:
         del kept[-2:]
+
+
+def is_own(frame: FrameType) -> bool:
+    """Whether the inspector itself runs in it, and not the program."""
+    return frame.f_code.co_filename.startswith(_PACKAGE)
