@@ -37,6 +37,8 @@ def freeze(tape: Tape, modules: Modules, history: History, *, seconds: float, er
     functions = {name: _returning(tape, code) for name, code in backwards.items()}
     blind = {name: asked_at(code) for name, code in backwards.items() if ignores_gradients(code)}
     functions |= {name: tape.stacks.of_code(backwards[name], line) for name, line in blind.items() if line is not None}
+    for note in filter(None, tape.left_out.values()):
+        tape.note(note)
     kept = kept_records(tape)
     gradients_kept = tuple(kept_gradients(tape))
     sites = resolve(tape.stacks)

@@ -60,6 +60,8 @@ class Tape:
     changes: list[Change] = field(default_factory=list)
     optimizers: dict[int, OptimizerRecord] = field(default_factory=dict)
     rows: dict[int, list[Any]] = field(default_factory=dict)
+    left_out: dict[int, str] = field(default_factory=dict)
+    """Optimizer -> what of its state could not be looked into, as a note."""
     notes: list[str] = field(default_factory=list)
     functions: dict[str, CodeType | None] = field(default_factory=dict)
     """Custom autograd.Function -> the code of its backward."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -46,10 +47,29 @@ class Held(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class StateEntry(Held, frozen=True, omit_defaults=True, gc=False, kw_only=True):
-    """One tensor of an optimizer's state for one parameter (``tensor``: its id, -1 when no op made it)."""
+    """One tensor of an optimizer's state for one parameter (``tensor``: its id, -1 when no op made it).
+
+    ``name`` is what the program writes behind ``state[p]``: ``exp_avg``, ``factors["left"][0]``, ``cache.matrix``.
+    ``holder`` is the class of the object that has it as an attribute, "" of what only dictionaries and lists hold.
+    """
 
     name: str
     tensor: int = -1
+    holder: str = ""
+
+    @property
+    def key(self) -> str:
+        """The innermost key or attribute on the way to it."""
+        return innermost(self.name)
+
+
+_PART = re.compile(r"""\["([^"]*)"\]|\['([^']*)'\]|(?:^|\.)([^.\["']+)""")
+
+
+def innermost(name: str) -> str:
+    """``left`` of ``factors["left"][0]``."""
+    parts = _PART.findall(name)
+    return "".join(parts[-1]) if parts else name
 
 
 class Gradient(Held, frozen=True, omit_defaults=True, gc=False, kw_only=True):

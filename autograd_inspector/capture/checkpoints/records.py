@@ -12,7 +12,8 @@ from torch.optim import Optimizer
 
 from autograd_inspector.capture.checkpoints.files import Locations
 from autograd_inspector.capture.engine.graph_walk import short
-from autograd_inspector.capture.optimizers.placement import bytes_of, settings_of, tensors_in
+from autograd_inspector.capture.optimizers.placement import bytes_of, settings_of
+from autograd_inspector.capture.optimizers.state_contents import StateContents
 from autograd_inspector.capture.registry import shape_of
 from autograd_inspector.capture.torch_private.modules import (
     left_out,
@@ -73,7 +74,8 @@ def saved_optimizer(path: Path, state: Mapping[str, Any], locations: Locations) 
         parameters = []
         for place, key in enumerate(keys):
             name = names[place] if place < len(names) else key if isinstance(key, str) else ""
-            held = tuple(saved_tensor(n, t, locations) for n, t in tensors_in("", entries.get(key, {})))
+            found = StateContents(entries.get(key, {})).tensors
+            held = tuple(saved_tensor(each.name, each.tensor, locations) for each in found)
             parameters.append(SavedParameter(key, name, held))
         groups.append(SavedGroup(_settings(dict(group)), tuple(parameters)))
     return SavedOptimizer(path, tuple(groups))

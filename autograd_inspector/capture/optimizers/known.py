@@ -16,7 +16,7 @@ from autograd_inspector.capture.engine.history import is_leaf
 from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.lines.state_changes import codes_of
 from autograd_inspector.capture.optimizers.loading import Loads
-from autograd_inspector.capture.optimizers.placement import rows_of, settings_of
+from autograd_inspector.capture.optimizers.placement import Rows, settings_of
 from autograd_inspector.capture.optimizers.spread import is_share
 from autograd_inspector.capture.optimizers.steps import Steps
 from autograd_inspector.capture.patches import observed
@@ -193,7 +193,8 @@ class Optimizers:
 
     def snapshot(self, optimizer: Optimizer, number: int) -> None:
         """Read where this optimizer's parameters, gradients and state live now."""
-        self.tape.rows[number] = list(rows_of(self.tape, optimizer, number))
+        rows = Rows(self.tape, optimizer, number)
+        self.tape.rows[number], self.tape.left_out[number] = rows.found, rows.note(type(optimizer).__name__)
         self._marks[number] = _mark(optimizer)
 
 

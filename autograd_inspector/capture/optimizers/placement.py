@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from msgspec.structs import replace
@@ -11,6 +11,7 @@ from torch.optim import Optimizer
 
 from autograd_inspector.capture.engine.graph_walk import short
 from autograd_inspector.capture.optimizers.spread import elsewhere, local_of, sharding_of, state_of
+from autograd_inspector.capture.optimizers.state_contents import Allowance, Found, StateContents, under_no_parameter
 from autograd_inspector.capture.registry import shape_of, version_of
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.capture.torch_private.tensors import sparse_indices, sparse_values
@@ -18,32 +19,54 @@ from autograd_inspector.model.placement import Gradient, ParameterRow, StateEntr
 
 _SHOWN_TYPES = (bool, int, float, str, type(None))
 _SHORT_TUPLE = 4
-_DEEPEST = 3
-"""LBFGS keeps lists of tensors, Shampoo dictionaries of lists."""
+_WRAPPERS = 3
+_TOLD = 6
 
 
-def rows_of(tape: Tape, optimizer: Optimizer, number: int) -> Iterator[ParameterRow]:
+class Rows:
     """One row a parameter of an optimizer (names and models are filled in when the tape freezes).
 
-    State of a parameter that no group holds any more has a row with group -1.
-
-    The state that a ``ZeroRedundancyOptimizer`` keeps on other ranks is told by the rank alone.
+    State of a parameter that no group holds any more has a row with group -1. The state that a
+    ``ZeroRedundancyOptimizer`` keeps on other ranks is told by the rank alone.
     """
-    state, ranks = state_of(optimizer), elsewhere(optimizer)
-    held: set[int] = set()
-    for group_number, group in enumerate(optimizer.param_groups):
-        for parameter in group["params"]:
-            held.add(id(parameter))
-            row = row_of(tape, parameter, number, group_number, state.get(parameter, {}))
-            yield replace(row, stepped_by=ranks[id(parameter)]) if id(parameter) in ranks else row
-    for parameter, left in state.items():
-        if isinstance(parameter, Tensor) and id(parameter) not in held:
-            yield row_of(tape, parameter, number, -1, left)
+
+    def __init__(self, tape: Tape, optimizer: Optimizer, number: int) -> None:
+        self._tape = tape
+        self._number = number
+        self._left: dict[str, str] = {}
+        self._allowance = Allowance()
+        state, ranks = state_of(optimizer), elsewhere(optimizer)
+        held: set[int] = set()
+        self.found: list[ParameterRow] = []
+        for group_number, group in enumerate(optimizer.param_groups):
+            for parameter in group["params"]:
+                held.add(id(parameter))
+                row = self._row(parameter, group_number, state.get(parameter, {}))
+                rank = ranks.get(id(parameter))
+                self.found.append(row if rank is None else replace(row, stepped_by=rank))
+        for key, left in state.items():
+            if isinstance(key, Tensor) and id(key) not in held:
+                self.found.append(self._row(key, -1, left))
+        for name, tensors in under_no_parameter(state):
+            total = sum(bytes_of(found.tensor) for found in tensors)
+            many = "1 tensor" if len(tensors) == 1 else f"{len(tensors):,} tensors"
+            self._left[f"`{name}`"] = f"{many} of no parameter, {total:,} bytes"
+
+    def _row(self, parameter: Tensor, group: int, state: Any) -> ParameterRow:
+        contents = StateContents(state, self._allowance)
+        self._left |= {f"`{name}` of a parameter": why for name, why in contents.left.items()}
+        return row_of(self._tape, parameter, self._number, group, contents.tensors)
+
+    def note(self, kind: str) -> str:
+        """What of the optimizer's state is in no row and no total, "" where that is nothing."""
+        told = [f"{name} ({why})" for name, why in self._left.items()]
+        more = f" and {len(told) - _TOLD:,} more" if len(told) > _TOLD else ""
+        return f"Of {kind}'s state this is in no row and no total: {', '.join(told[:_TOLD])}{more}." if told else ""
 
 
 def unwrapped(optimizer: Any) -> Any:
     """The optimizer inside LightningOptimizer, AcceleratedOptimizer and the like, however often it is wrapped."""
-    for _ in range(_DEEPEST):
+    for _ in range(_WRAPPERS):
         inner = getattr(optimizer, "optimizer", None)
         if not isinstance(inner, Optimizer):
             break
@@ -51,7 +74,9 @@ def unwrapped(optimizer: Any) -> Any:
     return optimizer
 
 
-def row_of(tape: Tape, parameter: Tensor, optimizer: int, group: int, state: Any) -> ParameterRow:
+def row_of(
+    tape: Tape, parameter: Tensor, optimizer: int = -1, group: int = -1, state: Iterable[Found] = ()
+) -> ParameterRow:
     """The facts of one parameter, its gradient and its state."""
     grad = parameter.grad if parameter.is_leaf else None
     return ParameterRow(
@@ -61,30 +86,15 @@ def row_of(tape: Tape, parameter: Tensor, optimizer: int, group: int, state: Any
         gradient=None if grad is None else Gradient(*held(tape, grad), version=version_of(grad)),
         optimizer=optimizer,
         group=group,
-        state=tuple(_entry(tape, name, value) for name, value in tensors_in("", state)),
+        state=tuple(_entry(tape, found) for found in state),
     )
 
 
-def _entry(tape: Tape, name: str, value: Tensor) -> StateEntry:
+def _entry(tape: Tape, found: Found) -> StateEntry:
     """State that no op of the capture ever met gets no number: nothing else tells of it."""
-    known = tape.registry.known(value)
-    return StateEntry(*held(tape, value), name=name, tensor=-1 if known is None else known.tensor)
-
-
-def tensors_in(name: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Tensor]]:
-    """(name, tensor) of what a state holds: ``exp_avg``, ``old_dirs[2]``, ``preconditioners.0``."""
-    if isinstance(value, Tensor):
-        yield name, value
-    elif depth < _DEEPEST and isinstance(value, dict):
-        for key, entry in value.items():
-            below = f"{name}.{key}" if name else str(key)
-            if isinstance(entry, Tensor):
-                yield below, entry  # By far the most: a generator of its own for each would cost more than the rest.
-            else:
-                yield from tensors_in(below, entry, depth + 1)
-    elif depth < _DEEPEST and isinstance(value, (list, tuple)):
-        for place, entry in enumerate(value):
-            yield from tensors_in(f"{name}[{place}]", entry, depth + 1)
+    known = tape.registry.known(found.tensor)
+    number = -1 if known is None else known.tensor
+    return StateEntry(*held(tape, found.tensor), name=found.name, tensor=number, holder=found.holder)
 
 
 def held(tape: Tape, tensor: Tensor) -> tuple[Any, ...]:

@@ -51,7 +51,7 @@ def _loose_rows(tape: Tape, loose: list[TensorRecord]) -> Iterator[ParameterRow]
     alive = dict(tape.registry.alive([record.id for record in loose]))
     for record in loose:
         if record.id in alive:
-            yield row_of(tape, alive[record.id], -1, -1, {})
+            yield row_of(tape, alive[record.id])
         else:
             yield ParameterRow(
                 record.shape,

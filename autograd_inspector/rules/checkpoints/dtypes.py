@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.loading_lines import plan, recreated
+from autograd_inspector.model.placement import innermost
 from autograd_inspector.model.resume import Resume
 from autograd_inspector.rules.checkpoints.fixes import LOAD, fix, saved
 from autograd_inspector.rules.checkpoints.kind import unlike
@@ -63,9 +64,9 @@ def _of_state(resume: Resume) -> Iterator[Cast]:
         return
     for parameter, name, row in zip(resume.saved.parameters, resume.names, resume.rows, strict=True):
         for entry in parameter.state:
-            kind = entry.name.rpartition(".")[2]
+            kind = innermost(entry.name)
             if kind != "step" and entry.dtype != row.dtype and floating(row.dtype):
-                yield Cast(name, kind.partition("[")[0], entry.dtype, row.dtype)
+                yield Cast(name, kind, entry.dtype, row.dtype)
 
 
 def _finding(resume: Resume, casts: list[Cast], before: str, after: str) -> Finding:

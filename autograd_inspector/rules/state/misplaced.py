@@ -36,7 +36,9 @@ def entries(facts: Facts, optimizer: OptimizerRecord, *, device: bool) -> Iterat
         settings = optimizer.groups[row.group] if 0 <= row.group < len(optimizer.groups) else {}
         on_device = "True" in {settings.get("fused"), settings.get("capturable")}
         for entry in row.state:
-            if entry.name == "step":
+            if entry.holder:
+                belongs = False  # Where it has to be is for the object to know.
+            elif entry.name == "step":
                 belongs = device and on_device
             else:
                 # LBFGS keeps one vector of all parameters' elements with the first of them.

@@ -1,0 +1,173 @@
+"""The tensors inside a parameter's optimizer state, however it is nested; no code of the program runs for it."""
+
+from __future__ import annotations
+
+import types
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import islice
+from typing import Any, NamedTuple
+
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from autograd_inspector.capture.torch_private.modules import own_buffers, own_parameters
+
+_MOST = 100_000
+"""So many values of an optimizer's states are looked at, but for those that stand in a state itself."""
+_DEEPEST = 64
+_LONGEST = 40
+_SHARED = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType, Optimizer)
+"""What is not the state's own, or has no memory to speak of."""
+
+
+class Found(NamedTuple):
+    """A tensor, what the program writes for it behind ``state[p]``, and the class of the object that has it."""
+
+    name: str
+    tensor: Tensor
+    holder: str = ""
+
+
+Parts = Iterator[tuple[str, Any, str]]
+"""(name, value, holder)."""
+
+
+class Allowance:
+    """How many values below the states themselves may still be looked at: an object may lead to the whole program."""
+
+    def __init__(self) -> None:
+        self.left = _MOST
+
+
+class StateContents:
+    """What a state holds: its tensors, and what cannot be looked into (name -> why)."""
+
+    def __init__(self, state: Any, allowance: Allowance | None = None) -> None:
+        self.tensors: list[Found] = []
+        self.left: dict[str, str] = {}
+        self._allowance = allowance or Allowance()
+        self._seen = {id(state)}
+        # A generator of its own for each value would cost more than the rest: by far most are tensors in a dictionary.
+        todo = [_parts("", state, top=True) or iter(())]
+        while todo:
+            below = self._next(todo[-1], len(todo))
+            if below is None:
+                todo.pop()
+            else:
+                todo.append(below)
+
+    def _next(self, values: Parts, depth: int) -> Parts | None:
+        """Take in values up to one that has parts of its own, and return these; None at the end."""
+        for name, value, holder in values:
+            if depth > 1:
+                if self._allowance.left <= 0:
+                    self.left.setdefault(f"{name} and what follows", f"more than {_MOST:,} values")
+                    return None
+                self._allowance.left -= 1
+            if issubclass(type(value), Tensor):
+                self.tensors.append(Found(name, value, holder))
+            elif type(value) not in _ATOMS and id(value) not in self._seen:
+                self._seen.add(id(value))
+                below = _parts(name, value, holder=holder) if depth < _DEEPEST else None
+                if below is not None:
+                    return below
+                why = _closed(value) if depth < _DEEPEST else f"deeper than {_DEEPEST} levels"
+                if why:
+                    self.left[name] = why
+        return None
+
+
+_LISTED: dict[type[Any], str] = {list: "[{}]", tuple: "[{}]", deque: "[{}]", set: "{{{}}}", frozenset: "{{{}}}"}
+_ATOMS = frozenset({int, float, bool, str, bytes, complex, type(None)})
+
+
+def _parts(name: str, value: Any, holder: str = "", *, top: bool = False) -> Parts | None:
+    """What something consists of; None of what has no parts, or none that can be seen.
+
+    Asked by its type: ``isinstance`` may ask the object itself.
+    """
+    own = type(value)
+    if issubclass(own, dict):
+        return iter([(_keyed(name, key, top=top), entry, holder) for key, entry in dict.items(value)])
+    named = getattr(own, "_fields", None)
+    if issubclass(own, tuple) and isinstance(named, tuple):
+        fields = zip(named, tuple.__iter__(value), strict=False)
+        return iter([(_attribute(name, field), entry, holder) for field, entry in fields])
+    for kind, place in _LISTED.items():
+        if issubclass(own, kind):
+            return iter([(f"{name}{place.format(i)}", entry, holder) for i, entry in enumerate(kind.__iter__(value))])
+    if issubclass(own, _SHARED):
+        return None
+    attributes = dict(_attributes(value))
+    return iter([(_attribute(name, k), v, own.__name__) for k, v in attributes.items()]) if attributes else None
+
+
+def _attributes(value: Any) -> Iterator[tuple[str, Any]]:
+    """What an object has of its own, past any ``__getattr__`` of the program's."""
+    if issubclass(type(value), nn.Module):
+        yield from own_parameters(value).items()
+        yield from own_buffers(value).items()
+        yield from nn.Module.named_children(value)
+        return
+    for kind in reversed(type(value).__mro__):
+        for name, member in vars(kind).items():
+            if type(member) is types.MemberDescriptorType and name not in {"__dict__", "__weakref__"}:
+                try:
+                    yield name, member.__get__(value)
+                except AttributeError:
+                    continue  # The slot is empty.
+    try:
+        own = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return
+    yield from dict.items(own) if isinstance(own, dict) else ()
+
+
+def _closed(value: Any) -> str:
+    """Why something that may well have memory was not looked into, "" of what has none."""
+    kind = type(value)
+    if kind is types.FunctionType:
+        held = [cell.cell_contents for cell in value.__closure__ or () if _filled(cell)]
+        return "a function with tensors in its closure" if any(isinstance(each, Tensor) for each in held) else ""
+    opaque = issubclass(kind, Iterator) or (
+        issubclass(kind, (Mapping, Sequence, AbstractSet)) and kind.__module__ != "builtins"
+    )
+    array = any("__array_interface__" in vars(base) for base in kind.__mro__)
+    return f"{kind.__module__}.{kind.__qualname__}" if opaque or array else ""
+
+
+def _filled(cell: types.CellType) -> bool:
+    try:
+        _ = cell.cell_contents
+    except ValueError:
+        return False
+    return True
+
+
+def _keyed(name: str, key: Any, *, top: bool) -> str:
+    """``exp_avg`` of the state's own keys, ``factors["left"]`` and ``factors[0]`` further down."""
+    if top:
+        return key if type(key) is str else _told(key)
+    return f"{name}[{_told(key)}]"
+
+
+def _told(key: Any) -> str:
+    if type(key) is str:
+        return f'"{key}"' if '"' not in key else repr(key)
+    text = repr(key) if type(key) in _ATOMS else type(key).__name__
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+
+
+def _attribute(name: str, attribute: str) -> str:
+    return f"{name}.{attribute}" if name else attribute
+
+
+def under_no_parameter(state: Mapping[Any, Any]) -> Iterator[tuple[str, list[Found]]]:
+    """(``state["shared"]``, its tensors) of what an optimizer keeps under keys that are no parameters."""
+    for key, entry in islice(state.items(), _MOST):
+        if not isinstance(key, Tensor):
+            found = StateContents(entry).tensors
+            if found:
+                yield f"state[{_told(key)}]", found
