@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+from collections.abc import Callable, Iterable
+from typing import ParamSpec
 
 from torch import Tensor, nn
 from torch.optim import Optimizer
@@ -13,10 +15,29 @@ from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.modules.calls import Modules
 from autograd_inspector.capture.optimizers.known import Optimizers
 from autograd_inspector.capture.tape import Tape, new_tape
+from autograd_inspector.capture.torch_private.resolving import UnsupportedTorch, check
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.steps_history import History
 
+P = ParamSpec("P")
 
+
+def _where_supported(capture: Callable[P, Capture]) -> Callable[P, Capture]:
+    """An empty capture that says so where this version of torch cannot be inspected."""
+
+    @functools.wraps(capture)
+    def capturing(*args: P.args, **kwargs: P.kwargs) -> Capture:
+        try:
+            check()
+        except UnsupportedTorch as failure:
+            text = f"autograd_inspector stopped recording: {failure}"
+            return Capture(stopped=text, notes=(text,))
+        return capture(*args, **kwargs)
+
+    return capturing
+
+
+@_where_supported
 def capture_graph(roots: Iterable[Tensor], model: nn.Module | None) -> Capture:
     """The graph behind some tensors."""
     tape, modules = _empty(*([] if model is None else [model]))
@@ -32,6 +53,7 @@ def capture_graph(roots: Iterable[Tensor], model: nn.Module | None) -> Capture:
     return _done(tape, modules)
 
 
+@_where_supported
 def capture_optimizers(given: Iterable[Optimizer], *models: nn.Module) -> Capture:
     """The parameters, gradients and state of some optimizers."""
     tape, modules = _empty(*models)
@@ -41,6 +63,7 @@ def capture_optimizers(given: Iterable[Optimizer], *models: nn.Module) -> Captur
     return _done(tape, modules)
 
 
+@_where_supported
 def capture_model(model: nn.Module) -> Capture:
     """A model's parameters."""
     return _done(*_empty(model))

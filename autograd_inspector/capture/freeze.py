@@ -21,6 +21,7 @@ from autograd_inspector.capture.modules.naming import model_names, tensor_names,
 from autograd_inspector.capture.optimizers.placing import placement_of
 from autograd_inspector.capture.optimizers.spread import rank_here
 from autograd_inspector.capture.tape import Tape
+from autograd_inspector.capture.torch_private.resolving import notes as lacking
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import Return
 from autograd_inspector.model.op import Op, Trait
@@ -42,7 +43,7 @@ def freeze(tape: Tape, modules: Modules, history: History, *, seconds: float, er
     kept = kept_records(tape)
     gradients_kept = tuple(kept_gradients(tape))
     sites = resolve(tape.stacks)
-    for text in unread(tape.stacks):
+    for text in (*unread(tape.stacks), *lacking()):
         tape.note(text)
     calls = tuple(tape.calls)
     models = model_names(modules, calls, sites)

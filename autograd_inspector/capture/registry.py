@@ -138,7 +138,7 @@ class Registry:
             entry = entries.get(number)
             tensor = None if entry is None else entry()
             if tensor is not None:
-                resurrect(tensor)()
+                resurrect(tensor)
                 yield number, tensor
 
     def fold(self, keep: set[int]) -> None:

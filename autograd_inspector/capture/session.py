@@ -42,7 +42,7 @@ from autograd_inspector.capture.optimizers.known import Optimizers
 from autograd_inspector.capture.recursion import OUT_OF_STACK, RecursionLimit
 from autograd_inspector.capture.tape import new_tape
 from autograd_inspector.capture.torch_private.modes import DisableTorchFunction
-from autograd_inspector.capture.torch_private.resolving import UnsupportedTorch, check, notes
+from autograd_inspector.capture.torch_private.resolving import UnsupportedTorch, check
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.steps_history import History
 
@@ -136,7 +136,12 @@ class Session:
                 without_own_frames(error)
             if error is not None:
                 tape.ended_by(error, text)
-            if tape.mode is not None and tape.thread == threading.get_ident() and not is_on(tape.mode):
+            if (
+                not tape.closed
+                and tape.mode is not None
+                and tape.thread == threading.get_ident()
+                and not is_on(tape.mode)
+            ):
                 tape.note(TAKEN_OFF)
             self._stack.close()
             if tape.out_of_stack:
@@ -144,8 +149,6 @@ class Session:
             if not tape.closed:
                 with DisableTorchFunction():
                     self._last_look(error)
-                for note in notes():
-                    tape.note(note)
             tape.closed = True
             history = self.folding.finish(raised=error is not None) if self.folding is not None else History()
             return replace(freeze(tape, self.modules, history, seconds=seconds, error=text), stopped=self.failure)
@@ -208,7 +211,7 @@ class Session:
         where = _origin(failure.__traceback__)
         text = f"autograd_inspector stopped recording: {type(failure).__name__}: {failure} ({where})"
         if isinstance(failure, UnsupportedTorch):
-            text = f"autograd_inspector recorded nothing: {failure}"
+            text = f"autograd_inspector stopped recording: {failure}"
         self.failure = text
         self.tape.note(text)
         if os.environ.get("AUTOGRAD_INSPECTOR_STRICT"):

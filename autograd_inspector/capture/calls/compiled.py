@@ -15,12 +15,14 @@ from autograd_inspector.capture.calls.opaque import Opaque
 from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.observers import Observers
 from autograd_inspector.capture.patches import replaced
-from autograd_inspector.capture.torch_private.calls import (
+from autograd_inspector.capture.torch_private.compiled import (
     COMPILED_CALL,
     COMPILED_MODULE,
-    COMPILER,
+    SWITCH,
+    dynamo_shows_itself,
     original_of,
 )
+from autograd_inspector.capture.torch_private.resolving import UnsupportedTorch
 
 OPAQUE = "torch.compile made some of the code that ran: each call of it is one op, and what it did inside is not seen."
 
@@ -37,7 +39,7 @@ class Compiled:
     def installed(self) -> Iterator[None]:
         """Stand where dynamo is switched on and off, and around compiled modules."""
         with ExitStack() as stack:
-            if not self._stand_in(stack):
+            if not self._stand_in(stack, used=False):
                 # dynamo takes seconds to import, so torch.compile does it on first use.
                 stack.enter_context(replaced(torch, "compile", self._compiling(torch.compile, stack)))
             yield
@@ -50,17 +52,21 @@ class Compiled:
             nonlocal standing
             result = original(*args, **kwargs)
             if not standing and not self._guard.tape.closed:
-                standing = self._stand_in(stack)
+                try:
+                    standing = self._stand_in(stack, used=True)
+                except UnsupportedTorch as failure:
+                    self._observers.remove()
+                    self._guard.on_failure(failure)
             return result
 
         return compiling
 
-    def _stand_in(self, stack: ExitStack) -> bool:
-        """Whether dynamo is there to stand in for."""
-        dynamo, module = COMPILER.owner(), COMPILED_MODULE.owner()
-        if dynamo is None or module is None:
+    def _stand_in(self, stack: ExitStack, *, used: bool) -> bool:
+        """Whether dynamo is there to stand in for; raises UnsupportedTorch where it would trace the observers."""
+        if not dynamo_shows_itself(used=used):
             return False
-        stack.enter_context(replaced(dynamo, COMPILER.name, self._switching(vars(dynamo)[COMPILER.name])))
+        dynamo, module = SWITCH.owner(), COMPILED_MODULE.owner()
+        stack.enter_context(replaced(dynamo, SWITCH.name, self._switching(vars(dynamo)[SWITCH.name])))
         stack.enter_context(replaced(module, COMPILED_MODULE.name, self._calling(vars(module)[COMPILED_MODULE.name])))
         return True
 

@@ -27,7 +27,6 @@ from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.capture.long_runs.window import Window
 from autograd_inspector.capture.registry import Entry, version_of
 from autograd_inspector.capture.tape import Tape
-from autograd_inspector.capture.torch_private.calls import COMPILED_BACKWARD
 from autograd_inspector.capture.torch_private.graph import sequence_number
 from autograd_inspector.capture.torch_private.modes import (
     DisableTorchFunction,
@@ -40,6 +39,7 @@ from autograd_inspector.capture.torch_private.modes import (
     subclasses_enabled,
 )
 from autograd_inspector.capture.torch_private.tensors import base_of
+from autograd_inspector.capture.torch_private.told import COMPILED_BACKWARD
 from autograd_inspector.model.op import Trait, Write
 
 _grad_enabled = torch.is_grad_enabled

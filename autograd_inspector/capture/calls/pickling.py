@@ -13,7 +13,7 @@ from torch import Tensor
 
 from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.capture.tape import Tape
-from autograd_inspector.capture.torch_private.calls import REBUILDER, REDUCER
+from autograd_inspector.capture.torch_private.told import REBUILDER, REDUCER
 
 if TYPE_CHECKING:
     from autograd_inspector.capture.calls.ops import Recorder

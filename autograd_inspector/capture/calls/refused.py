@@ -6,7 +6,7 @@ from types import TracebackType
 
 from torch import Tensor
 
-from autograd_inspector.capture.torch_private.calls import SENDER
+from autograd_inspector.capture.torch_private.told import SENDER
 
 _SENDER = (SENDER, "reductions.py")
 

@@ -25,9 +25,9 @@ class SeenModes:
     def installed(self) -> Iterator[None]:
         """Stand in for the functions where torch looks them up."""
         with ExitStack() as stack:
-            for place, stand_in in ((SEEN_DEPTH, _length), (SEEN_AT, _at)):
-                owner = place.owner()
-                if owner is not None:
+            places = [(place, place.owner(), own) for place, own in ((SEEN_DEPTH, _length), (SEEN_AT, _at))]
+            if all(owner is not None for _, owner, _ in places):  # Without one the other is how we look ourselves.
+                for place, owner, stand_in in places:
                     stack.enter_context(replaced(owner, place.name, stand_in))
             stack.enter_context(replaced(TorchFunctionMode, "__exit__", _leaving(TorchFunctionMode.__exit__)))
             yield

@@ -18,6 +18,7 @@ from autograd_inspector.capture.registry import shape_of, version_of
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.capture.torch_private.calls import QUESTIONS
 from autograd_inspector.capture.torch_private.modes import set_grad_enabled
+from autograd_inspector.capture.torch_private.tensors import HOOKS
 from autograd_inspector.model.event import Change, GradRead, GradWrite, LeafChange
 from autograd_inspector.model.op import Trait, Write
 
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 
 Handler = Callable[["Recorder", Any, tuple[Any, ...], dict[str, Any]], Any]
 
-_TENSOR_ATTRIBUTES = {"data", "grad", "requires_grad", "T", "mT", "H", "mH", "real", "imag", "_backward_hooks"}
-_SET_ATTRIBUTES = {"data", "grad", "requires_grad", "_backward_hooks"}
+_TENSOR_ATTRIBUTES = {"data", "grad", "requires_grad", "T", "mT", "H", "mH", "real", "imag", HOOKS}
+_SET_ATTRIBUTES = {"data", "grad", "requires_grad", HOOKS}
 _QUESTIONS = [
     "size",
     "stride",
@@ -57,8 +58,6 @@ _QUESTIONS = [
     "__hash__",
     "__dir__",
     "retain_grad",
-    "_is_view",
-    "_is_zerotensor",
     "is_neg",
     "is_conj",
     "__contains__",
@@ -299,7 +298,7 @@ def _specials() -> dict[Any, Handler]:
     }
     if set_grad_enabled is not None:
         table[set_grad_enabled] = _after(_set_grad_mode)
-    hooks_of = members.get("_backward_hooks")
+    hooks_of = members.get(HOOKS)
     if hooks_of is not None:
         table |= {hooks_of.__get__: pickling.read_hooks, hooks_of.__set__: pickling.set_hooks}
     table[Tensor.register_hook] = _after(hooks.registered)

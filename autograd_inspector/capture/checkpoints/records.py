@@ -115,7 +115,7 @@ def _slots(model: nn.Module) -> Iterator[Slot]:
             hooked.append(path)
         special = any(path.startswith(outer) for outer in hooked)
         parameters = own_parameters(module)
-        kept = {n: b for n, b in own_buffers(module).items() if n not in left_out(module)}
+        kept = {n: b for n, b in own_buffers(module).items() if n not in (left_out(module) or ())}
         for name, tensor in (*parameters.items(), *kept.items()):
             if tensor is not None:
                 kind: SlotKind = "parameter" if name in parameters else "buffer"
@@ -132,8 +132,8 @@ def _slots(model: nn.Module) -> Iterator[Slot]:
 def _loads_itself(module: nn.Module) -> bool:
     """Whether loading may rename or reshape what it is given, beside what torch's own modules do."""
     own, plain, hooks = loader_of(type(module)), loader_of(nn.Module), loading_hooks_of(module)
-    if own is None or hooks is None:
-        return True
+    if own is None or hooks is None or left_out(module) is None:
+        return True  # There is no telling.
     return (own is not plain and not _torchs(own)) or any(not _torchs(hook) for hook in hooks.values())
 
 

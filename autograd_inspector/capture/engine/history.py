@@ -26,7 +26,7 @@ def has_history(tensor: Tensor) -> bool:
     A view is not asked for its node: if its base was modified since, the look makes a new one, the old one dies, and
     torch's own errors name another op from then on.
     """
-    return tensor.requires_grad and (is_view(tensor)() or not is_leaf(tensor))
+    return tensor.requires_grad and (is_view(tensor) or not is_leaf(tensor))
 
 
 def is_leaf(tensor: Tensor) -> bool:

@@ -117,7 +117,7 @@ def bytes_of(tensor: Tensor) -> int:
     """Bytes of the tensor's own elements: of a sparse one its indices and values; 0 where there is no telling."""
     try:
         if tensor.is_sparse:
-            return bytes_of(sparse_values(tensor)()) + bytes_of(sparse_indices(tensor)())
+            return bytes_of(sparse_values(tensor)) + bytes_of(sparse_indices(tensor))
         return tensor.numel() * tensor.element_size()
     except (RuntimeError, NotImplementedError, ValueError):  # ValueError: a lazy parameter before its first forward.
         return 0

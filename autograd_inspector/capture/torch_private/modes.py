@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from autograd_inspector.capture.torch_private.resolving import MISSING, Place, looked_up, private, spare
+from autograd_inspector.capture.torch_private.resolving import MISSING, Place, find, looked_up, private, spare
 
 _OWN = "every torch call is recorded by a torch-function mode, which leaves the program's own where they are"
 _UNSEEN = "the program's own modes and tensor subclasses do not see what the inspector reads"
@@ -22,7 +22,7 @@ _told = spare("torch.overrides:_get_current_function_mode_stack", _OWN)
 
 def _or_listed(path: str, listed: Callable[..., Any]) -> Any:
     """The function that torch.overrides has; it looks its own up by this name, which a capture stands in for."""
-    found = spare(path, _OWN)
+    found = find(path)
     return found if found is not MISSING or _told is MISSING else listed
 
 

@@ -24,7 +24,6 @@ own_buffers = attribute(
 left_out = attribute(
     "torch.nn:Module._non_persistent_buffers_set",
     "the buffers that are in no state_dict",
-    instead=own_buffers,
     without="which buffers a checkpoint has to hold is not known",
 )
 
@@ -32,7 +31,11 @@ _RENAMED = "whether a module renames or reshapes what it loads"
 _UNTOLD = "what a module does to a state_dict before it loads it is not known"
 loader_of = attribute("torch.nn:Module._load_from_state_dict", _RENAMED, without=_UNTOLD)
 loading_hooks_of = attribute("torch.nn:Module._load_state_dict_pre_hooks", _RENAMED, without=_UNTOLD)
-metadata_of = attribute("torch.nn:Module.state_dict._metadata", "whether a state_dict is as a module returned it")
+metadata_of = attribute(
+    "torch.nn:Module.state_dict._metadata",
+    "whether a state_dict has the version numbers that modules add",
+    without="which version of a module a state_dict is of is not known",
+)
 
 _REORDERED = "whether hooks bring the state that an optimizer loads into another order"
 _MISNAMED = "state that an optimizer loaded for other parameters is not told by their names"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib.machinery import PathFinder
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -13,10 +13,6 @@ from msgspec import Struct
 
 MISSING: Any = object()
 _SUBMODULE = ":"
-
-
-class UnsupportedTorch(RuntimeError):  # noqa: N818 - names the torch that the program runs on, as TimeoutError names a time
-    """This version of torch lacks a name without which nothing can be observed."""
 
 
 class Private(Struct, frozen=True):
@@ -49,6 +45,15 @@ class Private(Struct, frozen=True):
         return find(self.path) is MISSING
 
 
+class UnsupportedTorch(RuntimeError):  # noqa: N818 - names the torch that there is, as TimeoutError names a time
+    """This version of torch lacks names without which nothing can be observed, or not what the program does."""
+
+    def __init__(self, gone: Iterable[Private], where: str = "") -> None:
+        names = [name.name for name in gone]
+        what = f"torch {torch.__version__} cannot be inspected {where}".rstrip()
+        super().__init__(f"{what}: {', '.join(names)} {'is' if len(names) == 1 else 'are'} missing")
+
+
 TABLE: dict[str, Private] = {}
 """All of them, by path."""
 
@@ -70,13 +75,19 @@ def read(owner: Any, name: str) -> Any:
 
 
 def _sign_of(owner: Any, name: str) -> Any:
-    """What only instances have is annotated in their class; a module may not be imported, a function not made yet."""
+    """Of what only instances have their class has an annotation, or the function that sets it has the name.
+
+    A module may not be imported yet, a function inside another not be made.
+    """
     if isinstance(owner, type):
         return vars(owner).get("__annotations__", {}).get(name, MISSING)
     if isinstance(owner, ModuleType):
         return PathFinder.find_spec(f"{owner.__name__}.{name}", getattr(owner, "__path__", [])) or MISSING
-    made = owner.__code__.co_consts if isinstance(owner, FunctionType) else ()
-    return next((code for code in made if isinstance(code, CodeType) and code.co_name == name), MISSING)
+    code = owner.__code__ if isinstance(owner, FunctionType) else None
+    if code is None:
+        return MISSING
+    made = next((each for each in code.co_consts if isinstance(each, CodeType) and each.co_name == name), MISSING)
+    return code if made is MISSING and name in code.co_names else made
 
 
 def private(path: str, use: str, *, instead: Any = MISSING, without: str = "") -> Any:
@@ -141,9 +152,9 @@ class Place:
 
 def check() -> None:
     """Raise UnsupportedTorch where a name is missing without which nothing can be observed."""
-    gone = [name.name for name in TABLE.values() if name.needed and name.missing]
+    gone = [name for name in TABLE.values() if name.needed and name.missing]
     if gone:
-        raise UnsupportedTorch(_unsupported(gone))
+        raise UnsupportedTorch(gone)
 
 
 def notes() -> Iterator[str]:
@@ -160,8 +171,3 @@ def _declare(name: Private) -> Private:
 
 def _refuse(*_: Any, **__: Any) -> Any:
     check()
-
-
-def _unsupported(names: list[str]) -> str:
-    are = "is" if len(names) == 1 else "are"
-    return f"torch {torch.__version__} cannot be inspected: {', '.join(names)} {are} missing"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import Any
 
+from torch import Tensor
+
 from autograd_inspector.capture.torch_private.resolving import MISSING, attribute, inline, private, spare
 
 inline("torch:Tensor._version", "which op modified a tensor, and whether that was after it was saved", needed=True)
@@ -27,13 +29,15 @@ base_of = attribute(
     "the tensor that a view shows part of",
     without="a leaf of no model is not named where a write to a view of it was refused",
 )
-is_view = attribute(
+is_view = private(
     "torch:Tensor._is_view",
     "a view's node is not asked for: that would change torch's own errors",
-    instead=lambda tensor: lambda: base_of(tensor) is not None,
+    instead=lambda tensor: base_of(tensor) is not None,
 )
+
+HOOKS = "_backward_hooks"
 gradient_hooks = attribute(
-    "torch:Tensor._backward_hooks",
+    f"torch:Tensor.{HOOKS}",
     "the hooks that a leaf had before the capture, and tensors that are pickled",
     without="older hooks on gradients, and tensors that are pickled, are not observed",
 )
@@ -42,17 +46,15 @@ post_accumulate_hooks = attribute(
     "the hooks that a leaf had before the capture",
     without="older hooks that run after a gradient is accumulated are not observed",
 )
-resurrect = attribute(
-    "torch:Tensor._fix_weakref",
-    "a tensor that C++ alone kept alive is Python's again",
-    instead=lambda _: lambda: None,
+resurrect = private(
+    "torch:Tensor._fix_weakref", "a tensor that C++ alone kept alive is Python's again", instead=lambda _: None
 )
-"""torch has it for as long as it is needed."""
+"""It is there for as long as it is needed."""
 
 _PARTS = "the size of a sparse tensor that is not coalesced"
 _WITHOUT_PARTS = "the bytes of sparse tensors that are not coalesced are not counted"
-sparse_values = attribute("torch:Tensor._values", _PARTS, instead=lambda t: t.values, without=_WITHOUT_PARTS)
-sparse_indices = attribute("torch:Tensor._indices", _PARTS, instead=lambda t: t.indices, without=_WITHOUT_PARTS)
+sparse_values = private("torch:Tensor._values", _PARTS, instead=Tensor.values, without=_WITHOUT_PARTS)
+sparse_indices = private("torch:Tensor._indices", _PARTS, instead=Tensor.indices, without=_WITHOUT_PARTS)
 
 _ONCE = "which tensors share memory"
 

@@ -9,6 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from autograd_inspector.model.op import Op, Write
+from autograd_inspector.model.torch_names import ADD_EACH, DIV_EACH, MUL_EACH, SUB_EACH
 from autograd_inspector.rules.facts import Facts
 
 Kind = Literal["sum", "product"]
@@ -18,19 +19,19 @@ Operand = tuple[int, int]
 _EFFECTS: dict[str, tuple[Kind, int]] = {
     "add_": ("sum", 1),
     "__iadd__": ("sum", 1),
-    "_foreach_add_": ("sum", 1),
+    ADD_EACH: ("sum", 1),
     "sub_": ("sum", -1),
     "subtract_": ("sum", -1),
     "__isub__": ("sum", -1),
-    "_foreach_sub_": ("sum", -1),
+    SUB_EACH: ("sum", -1),
     "mul_": ("product", 1),
     "multiply_": ("product", 1),
     "__imul__": ("product", 1),
-    "_foreach_mul_": ("product", 1),
+    MUL_EACH: ("product", 1),
     "div_": ("product", -1),
     "divide_": ("product", -1),
     "__itruediv__": ("product", -1),
-    "_foreach_div_": ("product", -1),
+    DIV_EACH: ("product", -1),
     "neg_": ("product", 1),
 }
 _SAME = frozenset({"detach", "data", "alias"})

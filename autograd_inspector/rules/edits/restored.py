@@ -6,11 +6,12 @@ from collections.abc import Iterable
 
 from autograd_inspector.model.op import Op, Write
 from autograd_inspector.model.tensor import TensorRecord
+from autograd_inspector.model.torch_names import COPY_EACH
 from autograd_inspector.rules.facts import Facts
 
 _COPIES = frozenset({"clone", "__deepcopy__"})
 """Ops that return the same numbers in memory of their own."""
-COPYING = frozenset({"copy_", "_foreach_copy_"})
+COPYING = frozenset({"copy_", COPY_EACH})
 _SAME = frozenset({"detach", "data", "alias"})
 """Ops that return the same numbers in the same memory, and all of them."""
 
@@ -81,7 +82,7 @@ def _copied_in(op: Op, write: Write) -> int | None:
     """The tensor whose numbers the op copied over what it wrote."""
     if op.name == "copy_" and len(op.inputs) == 2 and write.tensor == op.inputs[0]:
         return op.inputs[1]
-    if op.name == "_foreach_copy_" and len(op.inputs) % 2 == 0 and write.tensor in op.inputs:
+    if op.name == COPY_EACH and len(op.inputs) % 2 == 0 and write.tensor in op.inputs:
         half, place = len(op.inputs) // 2, op.inputs.index(write.tensor)
         return op.inputs[half + place] if place < half else None
     return None

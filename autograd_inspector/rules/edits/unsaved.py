@@ -41,7 +41,7 @@ def _candidates(facts: Facts, run: Backward, shape: tuple[int, ...], then: int, 
     """(op, tensor) that may have saved it: custom Functions, then what read it at that version, then what made it.
 
     First comes what ops read of which a hook holds a saved tensor, then the tensors whose grad_fn has the name that
-    the error says.
+    the error says. What an op itself modified it has hardly saved as it was before.
     """
     tensors = facts.capture.tensors
     packing = {node.op for node in run.graph.nodes if any(saved.status == "packed" for saved in node.saved)}
@@ -57,7 +57,8 @@ def _candidates(facts: Facts, run: Backward, shape: tuple[int, ...], then: int, 
             if version == then and tensors[tensor].shape == shape:
                 named = _grad_fn(facts, tensor, run.start) == history.lower()
                 inside = op.index in packing or tensors[tensor].storage in read
-                rank = (not op.has(Trait.FUNCTION), not inside, made, op.index not in packing, not named)
+                edits = any(write.tensor == tensor and write.before == then for write in op.writes)
+                rank = (edits, not op.has(Trait.FUNCTION), not inside, made, op.index not in packing, not named)
                 found.append((rank, (op, tensor)))
     return [pair for _, pair in sorted(found, key=lambda entry: entry[0])]
 

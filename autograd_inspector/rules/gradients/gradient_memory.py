@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 
 from autograd_inspector.model.op import Op, Trait, Write
 from autograd_inspector.model.tensor import TensorRecord
+from autograd_inspector.model.torch_names import ZERO_EACH
 from autograd_inspector.rules.facts import Facts
 
-_ZEROING = {"zero_", "_foreach_zero_"}
+_ZEROING = {"zero_", ZERO_EACH}
 
 
 def gradients_of(facts: Facts, tensors: Iterable[int]) -> frozenset[int]:

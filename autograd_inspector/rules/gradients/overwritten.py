@@ -7,12 +7,13 @@ from msgspec import Struct
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.dataflow import DataFlow
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.torch_names import ADD_EACH, COPY_EACH, LERP_EACH, MUL_EACH
 from autograd_inspector.rules.cuts.cutting import DETACHING
 
 _COPYING = DETACHING | {
     "copy_", "clone", "to", "float", "double", "half", "bfloat16", "cpu", "cuda", "__deepcopy__", "lerp", "lerp_",
     "mul", "mul_", "__mul__", "__rmul__", "__imul__", "add", "add_", "__add__", "__iadd__", "sub", "sub_", "__sub__",
-    "__isub__", "_foreach_copy_", "_foreach_lerp_", "_foreach_mul_", "_foreach_add_", "set_",
+    "__isub__", COPY_EACH, LERP_EACH, MUL_EACH, ADD_EACH, "set_",
 }  # fmt: skip
 """Ops of a copy or a moving average. What a layer computes from a parameter is no copy of it."""
 

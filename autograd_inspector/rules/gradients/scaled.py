@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op
+from autograd_inspector.model.torch_names import UPDATE_SCALE
 from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.gradients.clipping import clipping_sites
 from autograd_inspector.rules.wording.names import folded
@@ -53,7 +54,7 @@ def _unscales(facts: Facts, op: Op, tensor: int) -> bool:
 def scaled_by(facts: Facts, run: Backward) -> Op | None:
     """The multiplication by a GradScaler's scale that made the root of a backward."""
     capture = facts.capture
-    scales = {op.inputs[0] for op in capture.ops if op.name == "_amp_update_scale_" and op.inputs}
+    scales = {op.inputs[0] for op in capture.ops if op.name == UPDATE_SCALE and op.inputs}
     for root in run.roots:
         made = facts.flow.birth(root)
         if made is None or made.name != "mul" or len(made.inputs) < 2:

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 from autograd_inspector.model.event import GradRead, Step
 from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.torch_names import ZERO_EACH
 from autograd_inspector.rules.catalogue import rule
 from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.wording.names import joined
 from autograd_inspector.rules.wording.places import unique
 
-_CLEARING = {"zero_", "detach_", "requires_grad_", "_foreach_zero_", "fill_", "detach"}
+_CLEARING = {"zero_", "detach_", "requires_grad_", ZERO_EACH, "fill_", "detach"}
 
 
 @rule("AG408", "step-mutates-grad")
