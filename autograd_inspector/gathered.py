@@ -13,6 +13,7 @@ from autograd_inspector.model.across import placement_of_ranks
 from autograd_inspector.model.finding import SEVERITIES, Finding
 from autograd_inspector.model.placement import Placement
 from autograd_inspector.model.ranks import RankedFinding, RankedPlacement
+from autograd_inspector.model.sound import fault_in_placement, fault_in_ranks
 from autograd_inspector.report import Report
 from autograd_inspector.views.archive import decode, encode
 from autograd_inspector.views.whole import write_whole
@@ -62,7 +63,7 @@ class RanksReport(Struct, frozen=True):
     @classmethod
     def from_json(cls, text: str | bytes) -> RanksReport:
         """The report in JSON text; raises ReportFormatError for any other text or schema version."""
-        return decode(text, cls, SCHEMA)
+        return decode(text, cls, SCHEMA, lambda report: fault_in_ranks(report.placement))
 
     def to_dataframe(self) -> Any:
         """A pandas.DataFrame with one line a parameter; raises ImportError when pandas is not installed."""
@@ -104,11 +105,16 @@ def ranks_report(parts: Mapping[int, RankPart | None], notes: tuple[str, ...] = 
     )
 
 
+def _fault(part: RankPart) -> str:
+    return fault_in_placement(part.placement)
+
+
 def gather(report: Report, *, timeout: float, group: Any) -> RanksReport:
     """The report of all ranks, on each of them; see ``Report.gather``."""
     from autograd_inspector.capture.gathering import exchange
 
     def merge(parts: Mapping[int, bytes]) -> bytes:
-        return ranks_report({rank: decode(data, RankPart, SCHEMA) for rank, data in parts.items()}).to_json().encode()
+        read = {rank: decode(data, RankPart, SCHEMA, _fault) for rank, data in parts.items()}
+        return ranks_report(read).to_json().encode()
 
     return RanksReport.from_json(exchange(encode(part_of(report)).encode(), merge, timeout=timeout, group=group))

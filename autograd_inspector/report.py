@@ -15,6 +15,7 @@ from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.graph import Graph
 from autograd_inspector.model.merge import graph_of
 from autograd_inspector.model.placement import Placement
+from autograd_inspector.model.sound import fault_in
 from autograd_inspector.model.steps_history import History
 from autograd_inspector.rules import findings_of, unignored
 from autograd_inspector.views.archive import ReportFormatError, decode, encode, storable
@@ -72,7 +73,7 @@ class Report(Struct, frozen=True, dict=True):
     @classmethod
     def from_json(cls, text: str | bytes) -> Report:
         """The report in JSON text; raises ReportFormatError for any other text or schema version."""
-        return decode(text, cls, SCHEMA)
+        return decode(text, cls, SCHEMA, lambda report: fault_in(report.capture))
 
     def to_dot(self, *, boxes: int = 40, color_by: ColorBy = "gradient") -> str:
         """The collapsed graph in the DOT language, in at most about that many boxes.

@@ -41,7 +41,7 @@ def returned(capture: Capture) -> frozenset[int]:
     exports = []
     for op in capture.ops:
         if op.traits & _EXPORT:
-            last[op.inputs[0]] = op.index
+            last.update(dict.fromkeys(op.inputs[:1], op.index))
             exports.append(op.index)
         elif op.traits & _CUT and op.name in _FROM_PYTHON:
             found.update(last[tensor] for tensor in op.inputs if tensor in last)

@@ -168,13 +168,10 @@ class Flow:
 
 def _aside(op: Op, write: Write) -> bool:
     """An operand that shares memory with what the op modified (``w.detach().add_(w)``) keeps its own history."""
-    if len(op.writes) == 1 or write.tensor in op.outputs or write.tensor == op.inputs[0]:
+    modified = (*op.outputs, *op.inputs[:1])
+    if len(op.writes) == 1 or write.tensor in modified:
         return False
-    return any(
-        other.storage == write.storage and (other.tensor in op.outputs or other.tensor == op.inputs[0])
-        for other in op.writes
-        if other is not write
-    )
+    return any(other.storage == write.storage and other.tensor in modified for other in op.writes if other is not write)
 
 
 def _passes_through(op: Op) -> bool:

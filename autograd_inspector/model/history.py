@@ -86,9 +86,9 @@ def _exchanged(capture: Capture, exchange: Exchange) -> Iterator[str]:
 
 def _difference(before: str, after: str) -> str:
     """Of shape, dtype and device only what changed."""
-    parts = zip(before.rsplit(" ", 2), after.rsplit(" ", 2), strict=True)
-    old, new = zip(*[pair for pair in parts if pair[0] != pair[1]], strict=True)
-    return f"{' '.join(new)} instead of {' '.join(old)}"
+    parts = [*zip(before.rsplit(" ", 2), after.rsplit(" ", 2), strict=False)]
+    changed = [pair for pair in parts if pair[0] != pair[1]]
+    return " instead of ".join(" ".join(pair[at] for pair in changed) for at in (1, 0))
 
 
 def _before(capture: Capture, at: int) -> list[OptimizerRecord]:

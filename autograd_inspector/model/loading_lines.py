@@ -95,8 +95,9 @@ def recreated(resume: Resume) -> str:
     optimizer = resume.optimizer
     if optimizer is None:
         return ""
+    group = optimizer.groups[0] if optimizer.groups else {}
     home = "torch.optim." if optimizer.module.startswith("torch.optim") else ""
-    return f"optimizer = {home}{optimizer.type}(model.parameters(){settings(optimizer.groups[0])})"
+    return f"optimizer = {home}{optimizer.type}(model.parameters(){settings(group)})"
 
 
 def settings(group: dict[str, str]) -> str:

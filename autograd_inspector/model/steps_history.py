@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -21,6 +21,27 @@ class Runs(Struct, frozen=True, omit_defaults=True):
         for value, times in zip(self.values, self.times, strict=True):
             for _ in range(times):
                 yield value
+
+    @property
+    def stretches(self) -> Iterator[tuple[int, int, int]]:
+        """(first step, behind its last, value) of each run of equal entries."""
+        start = 0
+        for value, times in zip(self.values, self.times, strict=True):
+            yield start, start + times, value
+            start += times
+
+    @staticmethod
+    def of(stretches: Iterable[tuple[int, int, int]]) -> Runs:
+        """A column of such runs, equal neighbours as one."""
+        values: list[int] = []
+        times: list[int] = []
+        for start, end, value in stretches:
+            if values and values[-1] == value:
+                times[-1] += end - start
+            else:
+                values.append(value)
+                times.append(end - start)
+        return Runs(tuple(values), tuple(times))
 
 
 class StepChange(Struct, frozen=True, omit_defaults=True):
@@ -83,11 +104,11 @@ class History(Struct, frozen=True, omit_defaults=True):
     def __len__(self) -> int:
         return self.steps + self.unfinished
 
-    def gradients(self) -> Iterator[int]:
+    def gradients(self) -> Runs:
         """Of each step: how many parameters had a gradient when their optimizer stepped; -1 not known."""
         return self._present(self.without)
 
-    def moved(self) -> Iterator[int]:
+    def moved(self) -> Runs:
         """Of each step: how many parameters it moved; -1 not known."""
         return self._present(self.still)
 
@@ -114,6 +135,19 @@ class History(Struct, frozen=True, omit_defaults=True):
             raise ImportError("to_dataframe() needs pandas: pip install pandas (history.records() does not)") from None
         return pd.DataFrame.from_records(self.records())
 
-    def _present(self, missing: Runs) -> Iterator[int]:
-        for count, index in zip(self.parameters, missing, strict=True):
-            yield count - len(self.sets[index]) if index >= 0 else -1
+    def _present(self, missing: Runs) -> Runs:
+        return Runs.of(
+            (start, end, count - len(self.sets[index]) if index >= 0 else -1)
+            for start, end, count, index in _together(self.parameters, missing)
+        )
+
+
+def _together(one: Runs, other: Runs) -> Iterator[tuple[int, int, int, int]]:
+    """(first step, behind its last, value, value) of each stretch in which neither column changes."""
+    left, right = list(one.stretches), list(other.stretches)
+    at = beside = start = 0
+    while at < len(left) and beside < len(right):
+        (_, end, value), (_, other_end, other_value) = left[at], right[beside]
+        until = min(end, other_end)
+        yield start, until, value, other_value
+        start, at, beside = until, at + (end == until), beside + (other_end == until)

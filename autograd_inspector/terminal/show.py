@@ -22,6 +22,8 @@ class StoredReportError(Exception):
 def stored(path: Path) -> Report | RanksReport:
     """What ``run --json`` or ``merge --json`` wrote; raises StoredReportError for any other file."""
     try:
+        if path.is_char_device() or path.is_block_device():
+            raise StoredReportError(f"{path}: a device, not a file")
         text = path.read_bytes()
     except OSError as error:
         raise StoredReportError(f"{path}: {error.strerror or error}") from None

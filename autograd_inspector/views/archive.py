@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any, TypeVar, cast, get_type_hints
@@ -10,6 +11,8 @@ from typing import Any, TypeVar, cast, get_type_hints
 import msgspec
 from msgspec import Struct, inspect
 from msgspec.structs import replace
+
+from autograd_inspector.views.shown import shown
 
 T = TypeVar("T")
 S = TypeVar("S", bound=Struct)
@@ -46,21 +49,58 @@ def encode(report: Struct) -> str:
         return _ENCODER.encode(_floats(storable(report), _written)).decode()
 
 
-def decode(text: str | bytes, kind: type[T], schema: int) -> T:
-    """The report in ``text``; raises ReportFormatError in one line where there is none."""
+def decode(text: str | bytes, kind: type[T], schema: int, fault: Callable[[T], str]) -> T:
+    """The report in ``text``; raises ReportFormatError in one line where there is none.
+
+    Every view can show what comes back: types are right, ``fault`` has found nothing wrong with the rest, and no
+    number is beyond what a float can hold.
+    """
     try:
-        found = msgspec.json.decode(text, type=_Head).schema
-    except (msgspec.MsgspecError, UnicodeError) as error:
-        raise ReportFormatError(f"not an autograd_inspector report: {error}") from None
+        data = text.encode() if isinstance(text, str) else text
+        found = msgspec.json.decode(data, type=_Head).schema
+    except _UNREADABLE as error:
+        raise ReportFormatError(f"not an autograd_inspector report: {_said(error)}") from None
     if found != schema:
         raise ReportFormatError(
-            f"this report has schema version {found}; this autograd_inspector reads version {schema}"
+            f"this report has schema version {_said(found)}; this autograd_inspector reads version {schema}"
         )
     try:
-        read = msgspec.json.decode(text, type=kind, strict=False)  # Not strict: "inf" is a number.
-    except (msgspec.MsgspecError, UnicodeError) as error:
-        raise ReportFormatError(f"damaged autograd_inspector report: {error}") from None
+        read = msgspec.json.decode(data, type=kind, strict=False)  # Not strict: "inf" is a number.
+    except _UNREADABLE as error:
+        raise ReportFormatError(f"damaged autograd_inspector report: {_said(error)}") from None
+    wrong = _too_large(read) if _HUGE.search(data) else ""
+    wrong = wrong or fault(read)
+    if wrong:
+        raise ReportFormatError(f"damaged autograd_inspector report: {_said(wrong)}")
     return cast("T", _floats(read, _one_nan))
+
+
+_UNREADABLE = (msgspec.MsgspecError, ValueError, RecursionError)
+_DIGITS = 40
+"""More than any size in bytes has, and few enough for sums of such numbers to be floats."""
+_HUGE = re.compile(rb"""[:,"\[\s]-?\d{%d}""" % _DIGITS)
+"""What may be such a number: a text that looks like one is possible, too."""
+
+
+def _said(error: object) -> str:
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    return shown(str(error), 400)
+
+
+def _too_large(record: Any) -> str:
+    """The path to a number of too many digits, "" where there is none."""
+    todo: list[tuple[str, Any]] = [("", msgspec.to_builtins(record))]
+    while todo:
+        where, value = todo.pop()
+        if isinstance(value, dict):
+            todo += [(f"{where}.{key}".lstrip("."), inner) for key, inner in value.items()]
+            todo += [(where, key) for key in value if isinstance(key, int)]
+        elif isinstance(value, list | tuple | set | frozenset):
+            todo += [(f"{where}[{number}]", inner) for number, inner in enumerate(value)]
+        elif isinstance(value, int) and abs(value) >= 10**_DIGITS:
+            return f"{where}: a number of more than {_DIGITS} digits"
+    return ""
 
 
 def _plain(value: Any) -> Any:

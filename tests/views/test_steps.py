@@ -1,13 +1,19 @@
 """The steps of a long run, as text and as a page."""
 
 import re
+import statistics
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
 from torch import nn
 
 import autograd_inspector
+from autograd_inspector.model.steps_history import History, Runs
 from autograd_inspector.report import Report
+from autograd_inspector.views.encoding import encoded
 from autograd_inspector.views.folded.steps import extremes
 from autograd_inspector.views.text.sparkline import sparkline
 
@@ -99,7 +105,38 @@ def test_a_sparkline_is_short_and_loses_no_spike(count):
     """Forty characters for any number of steps; one step that differs shows."""
     values = [5] * count
     values[count // 3] = 9
-    drawn = sparkline(tuple(values))
+    drawn = sparkline(column(values))
     assert len(drawn) <= 40
     assert ("█" in drawn) is (count > 1)
-    assert max(value for _, value in extremes(tuple(values), 40)) == 9
+    assert max(value for _, value in extremes(column(values), 40)) == 9
+
+
+def column(values):
+    return Runs.of((step, step + 1, value) for step, value in enumerate(values))
+
+
+@given(st.lists(st.integers(-3, 3), max_size=60), st.integers(1, 12))
+def test_stretches_of_equal_values_are_looked_at_as_one(values, most):
+    """What is drawn of a column is what looking at each of its values gives."""
+    runs = column(values)
+    assert list(runs) == values
+    typical = statistics.median_low(values) if values else 0
+    count = min(len(values), most)
+    buckets = [range(n * len(values) // count, (n + 1) * len(values) // count) for n in range(count)]
+    expected = [max(bucket, key=lambda step: abs(values[step] - typical)) for bucket in buckets]
+    assert extremes(runs, most) == [(step, values[step]) for step in expected]
+
+
+def test_many_equal_steps_cost_as_much_as_one():
+    """A history of 10**12 steps is shown as quickly as one of two: it has as many stretches."""
+    report = trained(4)
+    many = Runs((5, 7), (10**12, 1))
+    history = History(
+        steps=10**12 + 1, sets=((0,),), without=Runs((-1, 0), (1, 10**12)),
+        **dict.fromkeys(("ops", "nodes", "saved_bytes", "backwards", "parameters", "still", "stepped", "graph"), many),
+    )  # fmt: skip
+    history = replace(history, still=Runs((-1,), (10**12 + 1,)))
+    shown = replace(report, capture=replace(report.capture, history=history))
+    assert "1,000,000,000,001 complete steps" in shown.to_text()
+    assert "1,000,000,000,001 complete steps" in shown.to_html()
+    assert encoded(shown)[0]

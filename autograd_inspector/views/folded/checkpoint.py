@@ -105,7 +105,7 @@ def _optimizer(resume: Resume, optimizer: SavedOptimizer) -> Part:
         cells = _cells(large[0]) if large else ("", "", "")
         kinds = ", ".join(entry.name for entry in parameter.state) or "no state"
         row = (parameter.name or f"position {parameter.key}", *cells, kinds)
-        rows.append((*row, names[place]) if names else row)
+        rows.append((*row, *(names[place : place + 1] or ("",))) if names else row)
     headers = ("position", "shape", "dtype", "device", "state", "goes to") if names else _POSITION
     return Part(title, tuple(lines), headers, _folded(rows))
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from statistics import median_low
+from collections import deque
+from collections.abc import Callable, Iterator
+from itertools import takewhile
 
 from msgspec import Struct
 
-from autograd_inspector.model.steps_history import History, StepChange
+from autograd_inspector.model.steps_history import History, Runs, StepChange
 from autograd_inspector.report import Report
 from autograd_inspector.views.shown import counted, op_name, size
 
@@ -21,7 +22,7 @@ class Row(Struct, frozen=True):
 
     label: str
     said: str
-    values: tuple[int, ...] = ()
+    values: Runs = Runs()
 
 
 class Told(Struct, frozen=True):
@@ -54,15 +55,30 @@ def steps_of(report: Report) -> StepsShown | None:
     )
 
 
-def extremes(values: tuple[int, ...], most: int) -> list[tuple[int, int]]:
+def extremes(values: Runs, most: int) -> list[tuple[int, int]]:
     """(index, value) of at most so many values, of each stretch the one furthest from the typical: no spike is lost."""
-    typical = median_low(values) if values else 0
-    count = min(len(values), most)
+    length = len(values)
+    count, typical = min(length, most), _typical(values)
     found = []
+    runs = deque(values.stretches)
     for bucket in range(count):
-        start, end = bucket * len(values) // count, (bucket + 1) * len(values) // count
-        found.append(max(((i, values[i]) for i in range(start, end)), key=lambda pair: abs(pair[1] - typical)))
+        start, end = bucket * length // count, (bucket + 1) * length // count
+        while runs[0][1] <= start:
+            runs.popleft()
+        within = takewhile(lambda run: run[0] < end, runs)  # noqa: B023 - used up before `end` changes
+        found.append(max(((max(s, start), v) for s, _, v in within), key=lambda pair: abs(pair[1] - typical)))
     return found
+
+
+def _typical(values: Runs) -> int:
+    """The lower median: of one run of equal values after the other, the one in which the middle lies."""
+    middle = (len(values) - 1) // 2
+    passed = 0
+    for value, times in sorted(zip(values.values, values.times, strict=True)):
+        passed += times
+        if passed > middle:
+            return value
+    return 0
 
 
 def _counted(history: History, *, raised: bool) -> str:
@@ -82,24 +98,22 @@ def _rows(history: History) -> Iterator[Row]:
     yield _row("torch calls", history.ops)
 
 
-def _row(
-    label: str, given: Iterable[int], how: Callable[[int], str] | None = None, history: History | None = None
-) -> Row:
+def _row(label: str, given: Runs, how: Callable[[int], str] | None = None, history: History | None = None) -> Row:
     """``how`` says a value; with a ``history`` it is a part of the parameters."""
-    values = tuple(_filled(given))
-    low, high = min(values, default=0), max(values, default=0)
+    values = Runs.of(_filled(given))
+    low, high = min(values.values, default=0), max(values.values, default=0)
     said = [how(value) if how is not None else f"{value:,}" for value in dict.fromkeys((low, high))]
-    totals = set(history.parameters) - {0} if history is not None else set()
+    totals = set(history.parameters.values) - {0} if history is not None else set()
     of = f" of {totals.pop():,}" if len(totals) == 1 else ""
-    return Row(label, " to ".join(said) + of, values if low != high else ())
+    return Row(label, " to ".join(said) + of, values if low != high else Runs())
 
 
-def _filled(values: Iterable[int]) -> Iterator[int]:
+def _filled(values: Runs) -> Iterator[tuple[int, int, int]]:
     """What is not known of a step (-1) is taken to be as before."""
     last = 0
-    for value in values:
+    for start, end, value in values.stretches:
         last = value if value >= 0 else last
-        yield last
+        yield start, end, last
 
 
 def _changed(report: Report, change: StepChange) -> str:

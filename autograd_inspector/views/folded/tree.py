@@ -15,6 +15,8 @@ from autograd_inspector.views.shown import listed, shown
 
 _NUMBER = re.compile(r"\d+")
 _PLACES = 3
+DEEPEST = 40
+"""Levels of module calls that are shown one in the other; what runs deeper, in a module that calls itself, is there."""
 
 Mark = tuple[str, str, bool]
 """(what, at which lines, whether it is alarming)"""
@@ -63,19 +65,32 @@ class _Tree:
         self.kept: dict[int, list[SavedTensor]] = {}
         self.lists: dict[tuple[str, ...], str] = {}
         self.parameters = frozenset(t.storage for t in capture.tensors if t.kind == "parameter")
+        home = self.home = self.homes()
         for node in graph.nodes:
             if not node.leaf:
-                self.own[node.call].append(node)
+                self.own[home[node.call]].append(node)
         for edge in graph.severed:
             self.cuts[edge.target].append((edge.cause, edge.site, edge.live))
             self.special.add(edge.target)
         for call in capture.calls:
-            self.children[call.parent].append(call.id)
+            if home[call.id] == call.id:
+                self.children[call.parent].append(call.id)
+
+    def homes(self) -> dict[int, int]:
+        """The call that shows what ran in a call: itself, or the one around it that is as deep as any is shown."""
+        found, depth = {-1: -1}, {-1: 0}
+        for call in self.capture.calls:
+            outer = found[call.parent]
+            found[call.id] = call.id if depth[outer] < DEEPEST else outer
+            depth[call.id] = depth[outer] + 1
+        return found
 
     def roots(self) -> tuple[Branch, ...]:
         known: dict[int, Branch] = {}
         # A child is called after its parent, so from the last call to the first every child is there already.
         for call in reversed(self.capture.calls):
+            if self.home[call.id] != call.id:
+                continue
             below = [known.pop(child) for child in self.children[call.id] if child in known]
             branch = self.branch(call.id, below)
             if branch.total:

@@ -38,7 +38,7 @@ def _plot(row: Row) -> list[Markup]:
     """A line over the steps, lowest value at the bottom; nothing where all are alike."""
     if not row.values:
         return []
-    low, high = min(row.values), max(row.values)
+    low, high = min(row.values.values), max(row.values.values)
     across = (_WIDTH - 2 * _MARGIN) / max(len(row.values) - 1, 1)
     up = (_HEIGHT - 2 * _MARGIN) / (high - low)
     points = [

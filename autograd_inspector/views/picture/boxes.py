@@ -15,8 +15,11 @@ from autograd_inspector.views.picture.labels import alarms_of, leaf_title, title
 from autograd_inspector.views.picture.relevant import relevant
 
 _FEW = 3
+_CROWDS = 200
 _BOUND = frozenset({"parameter", "buffer"})
 
+Crowd = tuple[str, bool, str]
+"""(kind, whether gradient can flow through it, the boxes that read it) of leaves that are one box."""
 Look = Literal["flowing", "still", "learnt", "given", "start", "broken"]
 
 
@@ -104,7 +107,7 @@ class _Drawing:
         """
         readers: dict[int, set[Key]] = defaultdict(set)
         modular: dict[int, bool] = {}
-        crowds: dict[tuple[str, bool, str], list[int]] = {}
+        crowds: dict[Crowd, list[int]] = {}
         for edge in self.edges:
             if self._bare(self.nodes[edge.source]) and edge.target in self.keys:
                 readers[edge.source].add(self.keys[edge.target])
@@ -119,7 +122,7 @@ class _Drawing:
                 crowds.setdefault((node.kind, node.tracked, crowd), []).append(number)
             elif node.call < 0:
                 self.keys[number] = ("op", str(number))
-        for numbers in crowds.values():
+        for numbers in _few(crowds).values():
             together = len(numbers) > _FEW
             for number in numbers:
                 self.keys[number] = ("leaves", str(numbers[0])) if together else ("op", str(number))
@@ -194,3 +197,13 @@ class _Drawing:
         if edge.kind != "severed":
             return ""
         return edge.cause if location is None else f"{edge.cause}\n{location.place}"
+
+
+def _few(crowds: dict[Crowd, list[int]]) -> dict[Crowd, list[int]]:
+    """Where there are very many, those of a kind as one: more boxes than that nobody looks at one by one."""
+    if len(crowds) <= _CROWDS:
+        return crowds
+    alike: dict[Crowd, list[int]] = {}
+    for (kind, tracked, _), numbers in crowds.items():
+        alike.setdefault((kind, tracked, ""), []).extend(numbers)
+    return alike

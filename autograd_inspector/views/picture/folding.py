@@ -9,10 +9,12 @@ from functools import partial
 
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.graph import Graph, GraphNode
+from autograd_inspector.views.folded.tree import DEEPEST
 
 Key = tuple[str, ...]
 """A box: ("op", node), ("call", module call), ("line", module call, place) or ("path", path)."""
 
+_REST: Key = ("path", "")
 _NUMBER = re.compile(r"\d+")
 
 
@@ -24,7 +26,8 @@ class Folding:
         self.nodes = [graph.nodes[n] for n in sorted(shown) if not graph.nodes[n].leaf]
         self.chains: dict[int, tuple[int, ...]] = {-1: ()}
         for call in capture.calls:
-            self.chains[call.id] = (*self.chains[call.parent], call.id)
+            around = self.chains[call.parent]
+            self.chains[call.id] = (*around, call.id) if len(around) < DEEPEST else around
         self._population: Counter[int] = Counter()
         for inner, count in Counter([node.call for node in self.nodes]).items():
             for outer in self.chains[inner]:
@@ -39,13 +42,15 @@ class Folding:
         return self._called[call.root, call.path]
 
     def keys(self, limit: int) -> dict[int, Key]:
-        """The finest folding that needs no more boxes than ``limit``, else the coarsest."""
+        """The finest folding that needs no more boxes than ``limit``, else the coarsest, its smallest boxes as one."""
         candidates = list(self._candidates())
         for key_of in candidates[:-1]:
             found = self._within(limit, key_of)
             if found is not None:
                 return found
-        return {node.id: candidates[-1](node) for node in self.nodes}
+        coarsest = {node.id: candidates[-1](node) for node in self.nodes}
+        largest = {key for key, _ in Counter(coarsest.values()).most_common(limit)}
+        return {number: key if key in largest else _REST for number, key in coarsest.items()}
 
     def _within(self, limit: int, key_of: Callable[[GraphNode], Key]) -> dict[int, Key] | None:
         found: dict[int, Key] = {}

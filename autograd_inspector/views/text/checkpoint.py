@@ -14,6 +14,7 @@ from autograd_inspector.views.folded.checkpoint import Part, contents_of
 from autograd_inspector.views.shown import counted, shown
 
 _ROWS = 40
+_PARTS = 40
 
 
 def checkpoint_section(report: Report) -> Iterator[RenderableType]:
@@ -23,8 +24,10 @@ def checkpoint_section(report: Report) -> Iterator[RenderableType]:
         return
     yield Text("")
     yield Text(f"checkpoint: {shown(contents.title, 600)}", "bold")
-    for part in contents.parts:
+    for part in contents.parts[:_PARTS]:
         yield from _part(part)
+    if len(contents.parts) > _PARTS:
+        yield Text(f"… and {counted(len(contents.parts) - _PARTS, 'state_dict')} more", "dim")
     if contents.plan:
         yield Text("")
         yield Text("to load it:", "bold")

@@ -13,7 +13,7 @@ from autograd_inspector.model.ranks import RankedFinding, RankedPlacement
 from autograd_inspector.model.ranks import ranks_text as of_ranks
 from autograd_inspector.views.folded.ranks import differences, headline, ranked_table, sums
 from autograd_inspector.views.shown import counted, shown
-from autograd_inspector.views.text.report import finding_block, rendered
+from autograd_inspector.views.text.report import FINDINGS, finding_block, more_findings, rendered
 
 _ROWS = 40
 _COLUMNS = 8
@@ -33,10 +33,11 @@ def ranks_text(
 
 
 def _findings(findings: Sequence[RankedFinding]) -> Iterator[RenderableType]:
-    for each in findings:
+    for each in findings[:FINDINGS]:
         yield Text("")
         yield Text(f"on {of_ranks(each.ranks)}", "dim")
         yield finding_block(each.finding)
+    yield from more_findings(len(findings))
 
 
 def _table(placement: RankedPlacement) -> Iterator[RenderableType]:

@@ -31,6 +31,8 @@ _LINES = 60
 _ROWS = 40
 _NAMES = 8
 _CHANGES = 12
+FINDINGS = 400
+"""More in one text nobody reads."""
 
 
 def to_text(report: Report, *, width: int = 100, color: bool = False, order: Order = "model") -> str:
@@ -72,9 +74,17 @@ def _findings(report: Report) -> Iterator[RenderableType]:
     yield Text(f"autograd inspector: {headline(report)}", "bold")
     if report.capture.error:
         yield Text(f"the program raised {shown(report.capture.error.split(chr(10))[0], 400)}", "red")
-    for finding in report.findings:
+    for finding in report.findings[:FINDINGS]:
         yield Text("")
         yield finding_block(finding)
+    yield from more_findings(len(report.findings))
+
+
+def more_findings(count: int) -> Iterator[RenderableType]:
+    """How many of so many findings are not in the text."""
+    if count > FINDINGS:
+        yield Text("")
+        yield Text(f"… and {counted(count - FINDINGS, 'finding')} more: `report.findings` and the page have all", "dim")
 
 
 def finding_block(finding: Finding) -> RenderableType:

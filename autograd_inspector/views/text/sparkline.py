@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from autograd_inspector.model.steps_history import Runs
 from autograd_inspector.views.folded.steps import extremes
 
 _LEVELS = "▁▂▃▄▅▆▇█"
 _WIDTH = 40
 
 
-def sparkline(values: tuple[int, ...]) -> str:
+def sparkline(values: Runs) -> str:
     """The values over the steps, lowest to highest; "" where they are all alike."""
-    low, high = min(values, default=0), max(values, default=0)
+    low, high = min(values.values, default=0), max(values.values, default=0)
     if low == high:
         return ""
     scale = (len(_LEVELS) - 1) / (high - low)
