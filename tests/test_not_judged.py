@@ -25,7 +25,7 @@ def broken(monkeypatch):
 
 
 @pytest.mark.usefixtures("broken")
-@pytest.mark.filterwarnings("ignore::autograd_inspector.capture.session.InspectorWarning")
+@pytest.mark.filterwarnings("ignore::autograd_inspector.capture.warned.own.InspectorWarning")
 def test_a_capture_that_stopped():
     """The headline says so, the program ran, and whoever asks for a verdict gets a failure."""
     with autograd_inspector.inspect() as inspection:
@@ -40,7 +40,7 @@ def test_a_capture_that_stopped():
 
 
 @pytest.mark.usefixtures("broken")
-@pytest.mark.filterwarnings("ignore::autograd_inspector.capture.session.InspectorWarning")
+@pytest.mark.filterwarnings("ignore::autograd_inspector.capture.warned.own.InspectorWarning")
 def test_the_command_line_says_3(tmp_path, capsys):
     """Not 0: a CI job must not turn green because nobody looked. The program's own failure is told first."""
     script = tmp_path / "train.py"

@@ -27,7 +27,6 @@ from autograd_inspector.capture.calls.ops import Recorder
 from autograd_inspector.capture.calls.regions import Regions
 from autograd_inspector.capture.calls.seen_modes import SeenModes
 from autograd_inspector.capture.calls.swaps import Swaps
-from autograd_inspector.capture.calls.warned import Warned
 from autograd_inspector.capture.engine.history import has_history
 from autograd_inspector.capture.engine.runs import Engine, walk_alive
 from autograd_inspector.capture.freeze import freeze
@@ -43,6 +42,8 @@ from autograd_inspector.capture.recursion import OUT_OF_STACK, RecursionLimit
 from autograd_inspector.capture.tape import new_tape
 from autograd_inspector.capture.torch_private.modes import DisableTorchFunction
 from autograd_inspector.capture.torch_private.resolving import UnsupportedTorch, check
+from autograd_inspector.capture.warned.own import InspectorWarning
+from autograd_inspector.capture.warned.shown import Warned
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.steps_history import History
 
@@ -53,10 +54,6 @@ _CURRENT: weakref.ref[Session] | None = None
 
 class NestedInspectionError(RuntimeError):
     """A capture is already open in this process."""
-
-
-class InspectorWarning(UserWarning):
-    """The inspector itself failed or could not look; the program was not disturbed."""
 
 
 class Session:

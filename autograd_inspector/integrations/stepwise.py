@@ -13,7 +13,8 @@ from torch import nn
 from torch.optim import Optimizer
 
 from autograd_inspector.capture.optimizers.placement import unwrapped
-from autograd_inspector.capture.session import InspectorWarning, Session, current
+from autograd_inspector.capture.session import Session, current
+from autograd_inspector.capture.warned.own import InspectorWarning
 from autograd_inspector.integrations.delivery import FORMATS, LOGGER, deliver
 from autograd_inspector.report import Report, report_of
 

@@ -7,7 +7,8 @@ import weakref
 import pytest
 
 import autograd_inspector
-from autograd_inspector.capture.session import InspectorWarning, current
+from autograd_inspector.capture.session import current
+from autograd_inspector.capture.warned.own import InspectorWarning
 from autograd_inspector.integrations import stepwise
 from autograd_inspector.integrations.stepwise import Stepwise
 

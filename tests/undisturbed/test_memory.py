@@ -10,7 +10,7 @@ from torch import nn
 
 import autograd_inspector
 from autograd_inspector.capture.engine import runs as gradients
-from autograd_inspector.capture.session import InspectorWarning
+from autograd_inspector.capture.warned.own import InspectorWarning
 
 pytestmark = pytest.mark.undisturbed
 

@@ -12,7 +12,7 @@ from autograd_inspector.capture.engine import runs as gradients
 from autograd_inspector.capture.modules import calls as modules
 from autograd_inspector.capture.optimizers import known as optimizers
 from autograd_inspector.capture.optimizers import steps
-from autograd_inspector.capture.session import InspectorWarning
+from autograd_inspector.capture.warned.own import InspectorWarning
 
 pytestmark = pytest.mark.undisturbed
 

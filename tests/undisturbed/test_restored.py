@@ -17,7 +17,7 @@ from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
 import autograd_inspector
 from autograd_inspector.capture import registry
-from autograd_inspector.capture.session import InspectorWarning
+from autograd_inspector.capture.warned.own import InspectorWarning
 
 pytestmark = pytest.mark.undisturbed
 
@@ -32,7 +32,7 @@ PATCHED = (
     (torch._C, ("_swap_tensor_impl",)),
     (dist, ("all_reduce", "broadcast", "all_gather")),
     (threading.Thread, ("start", "run", "_bootstrap_inner")),
-    (warnings, ("showwarning", "_showwarnmsg", "warn")),
+    (warnings, ("showwarning", "_showwarnmsg", "_filters_mutated", "warn")),
 )
 
 
