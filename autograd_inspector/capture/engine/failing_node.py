@@ -21,10 +21,11 @@ from autograd_inspector.capture.engine.history import node_of
 from autograd_inspector.capture.engine.order import execution_order
 from autograd_inspector.capture.engine.verdicts import verify
 from autograd_inspector.capture.lines.tracebacks import is_own
+from autograd_inspector.capture.torch_private.graph import ENGINE
+from autograd_inspector.capture.torch_private.tensors import gradient_hooks, post_accumulate_hooks
 from autograd_inspector.model.autograd import AutogradGraph, Node
 
 _INVALID = re.compile(r"Function (\w+) returned an invalid gradient")
-_ENTRY = "_engine_run_backward"
 _APPLY = frozenset({(torch.autograd.function.__file__, "apply"), (torch.autograd.function.__file__, "apply_boxed")})
 """What the engine calls for the node of a custom Function, which is its ``self``."""
 
@@ -117,7 +118,7 @@ def _unpacks(failure: Failure, number: int, code: CodeType) -> bool:
 
 
 def _carries(tensor: Tensor, code: CodeType) -> bool:
-    hooks = [getattr(tensor, name, None) or {} for name in ("_backward_hooks", "_post_accumulate_grad_hooks")]
+    hooks = [held(tensor) or {} for held in (gradient_hooks, post_accumulate_hooks)]
     return any(_code_of(hook) is code for each in hooks for hook in each.values())
 
 
@@ -145,7 +146,7 @@ def _number(failure: Failure, node: Any) -> int:
 
 def _called_by_engine(traceback: TracebackType | None) -> FrameType | None:
     """The frame of the Python function that the engine had called when it raised; None: it raised itself."""
-    while traceback is not None and traceback.tb_frame.f_code.co_name != _ENTRY:
+    while traceback is not None and traceback.tb_frame.f_code.co_name != ENGINE.name:
         traceback = traceback.tb_next
     below = None if traceback is None else traceback.tb_next
     while below is not None and is_own(below.tb_frame):

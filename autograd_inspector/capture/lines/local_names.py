@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from autograd_inspector.capture.lines.forwarding import locals_of
 from autograd_inspector.capture.lines.stacks import USER, classify
+from autograd_inspector.capture.torch_private.modules import MADE
 
 T = TypeVar("T")
 
@@ -84,7 +85,7 @@ def held_modules(stop: FrameType | None) -> Iterator[tuple[str, nn.Module]]:
 
 def _complete(module: nn.Module) -> bool:
     """Whether ``nn.Module.__init__`` has run: before that a module has no children to ask for."""
-    return "_modules" in _attributes(module)
+    return MADE in _attributes(module)
 
 
 def _within(name: str, value: Any, kind: type[T]) -> Iterator[tuple[str, T]]:

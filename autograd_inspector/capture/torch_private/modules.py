@@ -11,6 +11,10 @@ CONVERSION = Place(
     without="conversions of modules by to(), half(), cuda() and the like are not observed",
 )
 
+_CHILDREN = "_modules"
+MADE = _CHILDREN if inline(f"torch.nn:Module.{_CHILDREN}", "whether a module's constructor has run") else "training"
+"""What a module has once ``nn.Module.__init__`` has run; ``training`` is public, and may be set before it."""
+
 own_parameters = attribute(
     "torch.nn:Module._parameters",
     "the parameters of a module itself, without a method that the program may have written",
