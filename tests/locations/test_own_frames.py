@@ -10,8 +10,8 @@ import torch
 from torch import nn
 
 import autograd_inspector
-from autograd_inspector.capture.calls.warned import _CAPTURE
 from autograd_inspector.capture.lines.stacks import SKIP, USER, classify
+from autograd_inspector.capture.warned import stack
 
 PACKAGE = Path(autograd_inspector.__file__).parent
 
@@ -24,9 +24,11 @@ def test_every_file_of_ours_is_skipped():
     assert classify(__file__) == USER
 
 
-def test_warnings_are_pointed_away_from_the_recorder():
-    """What counts as the recorder's own line is the folder of the capture, whole and nothing else."""
-    assert Path(_CAPTURE) == PACKAGE / "capture"
+def test_warnings_are_pointed_away_from_our_frames():
+    """What counts as ours is the whole package, and what runs a program is a folder of it that is there."""
+    assert stack._PACKAGE == f"{PACKAGE}/"
+    assert stack._RUNNERS == f"{PACKAGE / 'terminal'}/"
+    assert (PACKAGE / "terminal" / "script.py").is_file()
 
 
 def test_a_finding_shows_the_programs_lines_alone():
