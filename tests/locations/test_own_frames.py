@@ -26,8 +26,8 @@ def test_every_file_of_ours_is_skipped():
 
 def test_warnings_are_pointed_away_from_our_frames():
     """What counts as ours is the whole package, and what runs a program is a folder of it that is there."""
-    assert stack._PACKAGE == f"{PACKAGE}/"
-    assert stack._RUNNERS == f"{PACKAGE / 'terminal'}/"
+    assert f"{PACKAGE}/" == stack._PACKAGE
+    assert f"{PACKAGE / 'terminal'}/" == stack._RUNNERS
     assert (PACKAGE / "terminal" / "script.py").is_file()
 
 
