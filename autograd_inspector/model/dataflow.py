@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 
 from autograd_inspector.model.capture import Capture
@@ -13,6 +13,21 @@ SKIPPED = Trait.STEP | Trait.BACKWARD
 """Ops that data flow does not go through: a step links each parameter with everything that ever made its gradient."""
 
 
+class _Memory:
+    """What happened to one storage, as op indices in program order."""
+
+    __slots__ = ("born", "by", "met", "written")
+
+    def __init__(self) -> None:
+        self.written: list[int] = []
+        self.by: list[int] = []
+        """For each write the tensor that it went through."""
+        self.met: list[int] = []
+        """What wrote no value: a tensor was born in that memory, or lost its history (``detach_()``)."""
+        self.born = -1
+        """The first birth."""
+
+
 class DataFlow:
     """Producers of values. Memory is what counts: a tensor's value comes from whoever wrote its storage last."""
 
@@ -20,22 +35,38 @@ class DataFlow:
         self.capture = capture
 
     @cached_property
-    def _storage_events(self) -> dict[int, tuple[list[int], list[int]]]:
-        """Storage -> (op indices, tensors) of births and writes in it, in program order."""
+    def _memory(self) -> dict[int, _Memory]:
+        """Storage -> what happened to it. Births are many (each alias is one), writes few: they are apart."""
         tensors = self.capture.tensors
-        found: dict[int, tuple[list[int], list[int]]] = {}
+        found: dict[int, _Memory] = {}
         for op in self.capture.ops:
             if op.has(SKIPPED):
                 continue
-            touched = {(tensors[t].storage, t): None for t in op.outputs if tensors[t].birth == op.index}
-            touched |= {(w.storage, w.tensor): None for w in op.writes}
-            if op.has(Trait.CUT):  # `detach_()` hands back its own input, changed, and writes no memory.
-                touched |= {(tensors[t].storage, t): None for t in op.outputs if t in op.inputs}
-            for storage, tensor in touched:
+            written = dict.fromkeys((w.storage, w.tensor) for w in op.writes)
+            for storage, tensor in written:
                 if storage >= 0:
-                    ops, who = found.setdefault(storage, ([], []))
-                    ops.append(op.index)
-                    who.append(tensor)
+                    memory = found.setdefault(storage, _Memory())
+                    memory.written.append(op.index)
+                    memory.by.append(tensor)
+            # `detach_()` hands back its own input, changed, and writes no memory.
+            changed = frozenset(op.inputs) if op.has(Trait.CUT) else ()
+            for tensor in op.outputs:
+                storage, cut = tensors[tensor].storage, tensor in changed
+                if (cut or tensors[tensor].birth == op.index) and storage >= 0 and (storage, tensor) not in written:
+                    memory = found.setdefault(storage, _Memory())
+                    memory.met.append(op.index)
+                    if memory.born < 0 and not cut:
+                        memory.born = op.index
+        return found
+
+    @cached_property
+    def _cuts(self) -> dict[int, list[int]]:
+        """Tensor -> the ops that took its history away in place."""
+        found: dict[int, list[int]] = {}
+        for op in self.capture.ops:
+            if op.has(Trait.CUT) and not op.has(SKIPPED):
+                for tensor in dict.fromkeys(t for t in op.outputs if t in op.inputs):
+                    found.setdefault(tensor, []).append(op.index)
         return found
 
     @cached_property
@@ -46,37 +77,44 @@ class DataFlow:
             found.setdefault(back.op, []).append(back.export)
         return found
 
-    def events(self, tensor: int, before: int) -> Iterator[tuple[int, int]]:
-        """(op, tensor it touched) of all births and writes in a tensor's storage before an op, latest first."""
-        record = self.capture.tensors[tensor]
-        ops, who = self._storage_events.get(record.storage, ([], []))
-        for at in range(bisect_left(ops, before) - 1, -1, -1):
-            yield ops[at], who[at]
-
     def producers(self, tensor: int, before: int) -> list[int]:
         """The ops whose results a read of ``tensor`` by op ``before`` depends on."""
-        record = self.capture.tensors[tensor]
+        return self._producers(tensor, before, set())
+
+    def _producers(self, tensor: int, before: int, walked: set[tuple[int, int]]) -> list[int]:
+        """The same without those that an earlier walk from the tensor found: ``walked`` is where it has been.
+
+        Writes are gone through from the latest to the one that all earlier ones come through.
+        """
+        ops, tensors = self.capture.ops, self.capture.tensors
+        record = tensors[tensor]
+        memory = self._memory.get(record.storage)
         born = 0 <= record.birth < before
         found = [record.birth] if born else []
-        for op, touched in self.events(tensor, before):
-            if op == record.birth:
+        if memory is None:
+            return [op for op in found if not ops[op].has(SKIPPED)]
+        # An op that data flow does not go through is no beginning either.
+        since = record.birth if born and not ops[record.birth].has(SKIPPED) else -1
+        cut = _last(self._cuts.get(tensor, ()), before, since)
+        wrapped = -1 if record.birth >= 0 else _last(memory.met, min(before, record.first_use), cut)
+        for at in range(bisect_left(memory.written, before) - 1, -1, -1):
+            op, touched = memory.written[at], memory.by[at]
+            if op <= since or op <= cut or op < wrapped:
                 break
-            if touched == tensor and self._cut_in_place(op, tensor):
-                return [op, *found[born:]]
-            wrote = any(w.tensor == touched for w in self.capture.ops[op].writes)
-            if wrote and touched == tensor and tensor in self.capture.ops[op].inputs:
-                found = [*found[born:], op]  # It read what it wrote: all that came before comes through it.
-                break
-            if wrote and self.capture.tensors[touched].overlaps(record):
+            if (tensor, at) in walked:
+                return list(dict.fromkeys(found[born:]))
+            walked.add((tensor, at))
+            if touched == tensor and tensor in ops[op].inputs:
+                return list(
+                    dict.fromkeys((*found[born:], op))
+                )  # It read what it wrote: what came before comes through.
+            if tensors[touched].overlaps(record):
                 found.append(op)
-            elif not wrote and record.birth < 0 and op < record.first_use:
-                found.append(op)
-                break
-        return [op for op in dict.fromkeys(found) if not self.capture.ops[op].has(SKIPPED)]
-
-    def _cut_in_place(self, op: int, tensor: int) -> bool:
-        record = self.capture.ops[op]
-        return record.has(Trait.CUT) and tensor in record.inputs and tensor in record.outputs
+        if cut >= 0 and wrapped < 0:
+            return [cut, *found[born:]]
+        if wrapped >= 0:
+            found.append(wrapped)
+        return [op for op in dict.fromkeys(found) if not ops[op].has(SKIPPED)]
 
     def birth(self, tensor: int) -> Op | None:
         """The op that made the tensor, or the memory that it wraps (``nn.Parameter(t)``); None: it existed before."""
@@ -84,22 +122,19 @@ class DataFlow:
         if record.birth >= 0:
             return self.capture.ops[record.birth]
         limit = record.first_use if record.first_use >= 0 else len(self.capture.ops)
-        first = None
-        for op, touched in self.events(tensor, limit):
-            if any(w.tensor == touched for w in self.capture.ops[op].writes) or self._cut_in_place(op, touched):
-                continue
-            first = op
-        return None if first is None else self.capture.ops[first]
+        memory = self._memory.get(record.storage)
+        return self.capture.ops[memory.born] if memory is not None and 0 <= memory.born < limit else None
 
     def upstream(
         self, starts: Iterable[tuple[int, int]], through: Callable[[Op, int], bool] | None = None
     ) -> Iterator[tuple[Op, int]]:
         """(op, the tensor it was reached through) upstream of (tensor, op index) pairs; ``through`` says go on."""
         seen: set[tuple[int, int]] = set()
+        walked: set[tuple[int, int]] = set()
         todo = list(starts)
         while todo:
             tensor, before = todo.pop()
-            for index in self.producers(tensor, before):
+            for index in self._producers(tensor, before, walked):
                 if (index, tensor) in seen:
                     continue
                 seen.add((index, tensor))
@@ -114,3 +149,9 @@ class DataFlow:
                             yield left, left.inputs[0]
                             if through is None or through(left, left.inputs[0]):
                                 todo += [(read, export) for read in left.inputs]
+
+
+def _last(ops: Sequence[int], before: int, after: int) -> int:
+    """The last of some ops between two others, -1 where there is none."""
+    at = bisect_left(ops, before) - 1
+    return ops[at] if at >= 0 and ops[at] > after else -1

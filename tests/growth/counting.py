@@ -40,7 +40,7 @@ def superlinear(
 
     A function that is of no account beside the whole may do so.
     """
-    enough = large.total() / 50
+    enough = large.total() / 100
     return [
         (f"{code.co_filename.rpartition('/')[2]}:{code.co_qualname}", small[code], count)
         for code, count in large.most_common()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Callable
+from contextlib import suppress
 
 import torch
 from torch import Tensor, nn
@@ -38,8 +39,8 @@ def backwards(ops: int, every: int) -> Program:
     return run
 
 
-def accumulation(ops: int) -> Program:
-    """Micro-batches of a few ops with a backward each; the optimizer steps after 32 of them."""
+def accumulation(ops: int, *, steps: bool = True) -> Program:
+    """Micro-batches of a few ops with a backward each; the optimizer steps after 32 of them, or once at the end."""
     net = nn.Linear(4, 4)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
     x = torch.ones(2, 4)
@@ -47,9 +48,11 @@ def accumulation(ops: int) -> Program:
     def run() -> None:
         for batch in range(ops // 4):
             (net(x).pow(2).mean() / 32).backward()
-            if batch % 32 == 31:
+            if batch % 32 == 31 and steps:
                 optimizer.step()
                 optimizer.zero_grad()
+        if not steps:
+            optimizer.step()
 
     return run
 
@@ -101,6 +104,98 @@ def unrolled(ops: int) -> Program:
             optimizer.zero_grad()
             (x @ fast).pow(2).mean().backward()
             optimizer.step()
+
+    return run
+
+
+def constant_terms(ops: int) -> Program:
+    """A loss with a term that is computed under no_grad, again and again before the optimizer steps."""
+    net = nn.Linear(4, 4)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    x = torch.ones(2, 4)
+
+    def run() -> None:
+        for _ in range(ops // 6):
+            loss = net(x).mean()
+            with torch.no_grad():
+                penalty = net(x).pow(2).mean()
+            (loss + 0.1 * penalty).backward()
+        optimizer.step()
+
+    return run
+
+
+def leaking(ops: int) -> Program:
+    """A total that keeps the graph of each round."""
+    w = torch.ones(4, requires_grad=True)
+
+    def run() -> None:
+        total = torch.zeros(())
+        for _ in range(ops // 4):
+            loss = (w * 2).sum()
+            loss.backward()
+            total = total + loss
+
+    return run
+
+
+def modified(ops: int) -> Program:
+    """Results that are modified in place although backward needs them: backward raises."""
+    x = torch.ones(4, requires_grad=True)
+
+    def run() -> None:
+        y = x * 1
+        for _ in range(ops // 3):
+            y = y.exp()
+            y.mul_(1.0)
+            y = y * 0.5
+        with suppress(RuntimeError):
+            y.sum().backward()
+
+    return run
+
+
+def reading(ops: int) -> Program:
+    """Gradients that are read, kept and measured in each round, and dropped."""
+    weights = [torch.ones(4, requires_grad=True) for _ in range(3)]
+
+    def run() -> None:
+        for _ in range(ops // 12):
+            torch.stack([(w * 2).sum() for w in weights]).sum().backward()
+            gradients = [w.grad for w in weights]
+            for gradient in gradients:
+                gradient.norm().item()
+            for w in weights:
+                w.grad = None
+
+    return run
+
+
+def hooked(ops: int) -> Program:
+    """A hook on a result of each round."""
+    w = torch.ones(4, requires_grad=True)
+
+    def run() -> None:
+        for _ in range(ops // 4):
+            y = w * 2
+            y.register_hook(lambda gradient: gradient * 1)
+            y.sum().backward()
+
+    return run
+
+
+def optimizers(ops: int) -> Program:
+    """Each layer with an optimizer of its own, which step in turn."""
+    layers = [nn.Linear(4, 4) for _ in range(ops // 8)]
+    each = [torch.optim.SGD(layer.parameters(), lr=0.01) for layer in layers]
+    x = torch.ones(2, 4)
+
+    def run() -> None:
+        for _ in range(2):
+            nn.Sequential(*layers)(x).mean().backward()
+            for optimizer in each:
+                optimizer.step()
+                optimizer.zero_grad()
 
     return run
 

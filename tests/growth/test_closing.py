@@ -28,6 +28,33 @@ def warm():
     closing(programs.chain(10))
 
 
+PROGRAMS = {
+    "one chain": programs.chain,
+    "a backward every 10 ops": lambda ops: programs.backwards(ops, 10),
+    "a backward every 50 ops": lambda ops: programs.backwards(ops, 50),
+    "gradient accumulation, folded": programs.accumulation,
+    "gradient accumulation, one step": lambda ops: programs.accumulation(ops, steps=False),
+    "training by hand": programs.by_hand,
+    "a sum of detached terms": programs.summed,
+    "unrolled inner loops": programs.unrolled,
+    "methods of the same names": lambda ops: programs.same_named(ops, 20),
+    "terms without gradient": programs.constant_terms,
+    "a graph that each round adds to": programs.leaking,
+    "saved tensors modified": programs.modified,
+    "gradients read": programs.reading,
+    "hooks in each round": programs.hooked,
+    "an optimizer for each layer": programs.optimizers,
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_twice_the_program_takes_twice_the_work(name):
+    """As a whole, and each function of the inspector that has a share worth naming."""
+    small, large = (closing(PROGRAMS[name](ops)) for ops in (240, 480))
+    assert superlinear(small, large, 2, 1.3) == []
+    assert large.total() < 2.2 * small.total()
+
+
 def test_functions_of_the_same_name_in_the_file_of_a_program():
     """Twice as many of them, twice the work at most: each is read once, whoever calls one of that name."""
     small, large = (closing(programs.same_named(36, count, trained=True)) for count in (20, 40))
