@@ -108,4 +108,5 @@ def _attributes(value: Any) -> dict[Any, Any]:
 
 def _entries(container: list[Any] | tuple[Any, ...] | dict[Any, Any], kind: type[T]) -> Iterator[tuple[Any, T]]:
     pairs = container.items() if isinstance(container, Mapping) else enumerate(container)
-    return ((place, entry) for place, entry in islice(pairs, _LONGEST) if isinstance(entry, kind))
+    # A list of them first: the container may change meanwhile, by another thread or by a proxy that is asked its class.
+    return ((place, entry) for place, entry in list(islice(pairs, _LONGEST)) if isinstance(entry, kind))
