@@ -56,6 +56,8 @@ class Tape:
     grad_reads: list[GradRead] = field(default_factory=list)
     grad_writes: list[GradWrite] = field(default_factory=list)
     tensor_hooks: list[TensorHook] = field(default_factory=list)
+    hooked: set[int] = field(default_factory=set)
+    """The tensors that those are on."""
     leaf_changes: list[LeafChange] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
     optimizers: dict[int, OptimizerRecord] = field(default_factory=dict)

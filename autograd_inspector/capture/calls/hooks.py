@@ -35,13 +35,13 @@ def _registered(tape: Tape, args: tuple[Any, ...], *, post: bool) -> None:
         name, again = _name(args[1]), sum(_alike(hook, args[1]) for hook in there) - 1
     number = tape.id_of(args[0])
     tape.tensor_hooks.append(TensorHook(len(tape.ops), number, tape.stacks.here(1), name, post, again=max(again, 0)))
+    tape.hooked.add(number)
 
 
 def older_hooks(tape: Tape, leaves: Iterable[tuple[int, Tensor]]) -> None:
     """Note the program's own hooks on leaves that were registered out of sight. They are looked at, never called."""
-    known = {hook.tensor for hook in tape.tensor_hooks}
     for number, leaf in leaves:
-        if number in known:
+        if number in tape.hooked:
             continue
         for held, post in ((gradient_hooks, False), (post_accumulate_hooks, True)):
             for hook in (held(leaf) or {}).values():
@@ -49,6 +49,7 @@ def older_hooks(tape: Tape, leaves: Iterable[tuple[int, Tensor]]) -> None:
                 if code is not None and classify(code.co_filename) == USER:
                     site = tape.stacks.of_code(code)
                     tape.tensor_hooks.append(TensorHook(0, number, site, _name(hook), post, older=True))
+                    tape.hooked.add(number)
 
 
 def _name(hook: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import takewhile
 from typing import Any
 
 from msgspec.structs import replace
@@ -171,9 +172,9 @@ class Engine:
                 elif tape.values is not None and tensor.grad is not None:
                     tape.values.leaf(number, tensor_id, tensor.grad)
         # A hook may step, or carry the gradient off: the optimizer in backward.
-        steps = [step for step in tape.steps if step.at >= record.start]
+        steps = takewhile(lambda step: step.at >= record.start, reversed(tape.steps))
         used = {met.tensor for step in steps for met in step.parameters if met.gradient >= 0}
-        used.update(write.tensor for write in tape.grad_writes if write.at >= record.start)
+        used.update(w.tensor for w in takewhile(lambda write: write.at >= record.start, reversed(tape.grad_writes)))
         taken = tuple(t for t in empty if t in used)
         tape.backwards[number] = replace(record, end=len(tape.ops), empty=tuple(empty), taken=taken)
 

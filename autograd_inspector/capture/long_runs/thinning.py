@@ -34,6 +34,7 @@ def thin_events(tape: Tape, cut: int, first: int, tensors: Collection[int]) -> N
     hooks = [hook for hook in tape.tensor_hooks if hook.at >= cut or hook.tensor in tensors]
     changes = [change for change in tape.leaf_changes if change.at >= cut or change.tensor in tensors]
     tape.tensor_hooks[:] = _thinned(hooks, cut, lambda h: h.at, lambda h: (h.tensor, h.site))
+    tape.hooked = {hook.tensor for hook in tape.tensor_hooks}
     # The steps that tell set-up and training apart go: whether a change came before the first of them is noted here.
     changes = [replace(c, folded=True) if first < c.at < cut and not c.folded else c for c in changes]
     tape.leaf_changes[:] = _thinned(changes, cut, lambda c: c.at, lambda c: (c.tensor, c.site))
