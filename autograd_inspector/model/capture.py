@@ -119,6 +119,19 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
         return found
 
     @cached_property
+    def begun(self) -> frozenset[int]:
+        """The tensors that engine runs started from."""
+        return frozenset(root for run in self.backwards if run.api != "alive" for root in run.roots)
+
+    @cached_property
+    def changes_of(self) -> dict[int, list[LeafChange]]:
+        """Leaf -> when its ``requires_grad`` was set, in program order."""
+        found: dict[int, list[LeafChange]] = {}
+        for change in self.leaf_changes:
+            found.setdefault(change.tensor, []).append(change)
+        return found
+
+    @cached_property
     def wrapped(self) -> frozenset[int]:
         """Parameters that ``nn.Parameter(t)`` made of a tensor with a history."""
         return frozenset(tensor for change in self.changes if change.kind == "wrapped" for tensor in change.tensors)

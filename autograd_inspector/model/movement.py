@@ -59,7 +59,7 @@ def _ungraded(capture: Capture, step: Step, tensor: int) -> str:
 
 def _required_grad(capture: Capture, tensor: int, at: int) -> bool:
     """Whether it required grad just then: by the last change before, else as it was at the end."""
-    changes = [change for change in capture.leaf_changes if change.tensor == tensor]
+    changes = capture.changes_of.get(tensor, ())
     before = [change.requires_grad for change in changes if change.at <= at]
     if before:
         return before[-1]
@@ -74,6 +74,6 @@ def _rates(capture: Capture, step: Step) -> dict[int, float]:
 def _state_without_data(capture: Capture, step: Step) -> frozenset[int]:
     return frozenset(
         row.tensor
-        for row in capture.placement.rows
-        if row.optimizer == step.optimizer and row.device != "meta" and any(e.device == "meta" for e in row.state)
+        for row in capture.placement.rows_of.get(step.optimizer, ())
+        if row.device != "meta" and any(e.device == "meta" for e in row.state)
     )

@@ -134,6 +134,14 @@ class Placement(Struct, frozen=True, omit_defaults=True, dict=True):
 
         return Totals(self)
 
+    @cached_property
+    def rows_of(self) -> dict[int, list[ParameterRow]]:
+        """Optimizer -> its rows, also those of state whose parameter it does not hold."""
+        found: dict[int, list[ParameterRow]] = {}
+        for row in self.rows:
+            found.setdefault(row.optimizer, []).append(row)
+        return found
+
     def standing(self, row: ParameterRow) -> Standing:
         """What a row is to models and optimizers."""
         if row.optimizer >= 0 and (row.group < 0 or (not row.model and self._has_models)):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from heapq import merge
 
 from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.capture import Capture, with_role
@@ -11,6 +13,8 @@ from autograd_inspector.model.dataflow import DataFlow
 from autograd_inspector.model.event import LeafChange
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Write
+from autograd_inspector.model.timeline import Timeline
+from autograd_inspector.model.torch_names import UPDATE_SCALE
 from autograd_inspector.rules.cuts.bare import unregistered_of
 from autograd_inspector.rules.cuts.cutting import Severed
 from autograd_inspector.rules.cuts.severed import severed
@@ -27,6 +31,7 @@ class Facts:
     def __init__(self, capture: Capture) -> None:
         self.capture = capture
         self.flow = DataFlow(capture)
+        self.timeline = Timeline(capture)
 
     @cached_property
     def reached(self) -> frozenset[int]:
@@ -99,14 +104,7 @@ class Facts:
 
     def leaf_changes_of(self, tensor: int) -> Sequence[LeafChange]:
         """When ``requires_grad`` of a leaf was set, in program order."""
-        return self._leaf_changes.get(tensor, ())
-
-    @cached_property
-    def _leaf_changes(self) -> dict[int, list[LeafChange]]:
-        found: dict[int, list[LeafChange]] = {}
-        for change in self.capture.leaf_changes:
-            found.setdefault(change.tensor, []).append(change)
-        return found
+        return self.capture.changes_of.get(tensor, ())
 
     @cached_property
     def loose(self) -> Loose | None:
@@ -143,7 +141,7 @@ class Facts:
     @cached_property
     def forgotten(self) -> dict[int, Op]:
         """Parameters whose own loss backward() was never called on -> the op that made that loss."""
-        return forgetful(self.capture)
+        return forgetful(self.capture, self.timeline)
 
     @cached_property
     def constant_terms(self) -> tuple[Severed, ...]:
@@ -155,15 +153,21 @@ class Facts:
     def writes_to(self, storage: int, tensor: int, start: int, end: int) -> Iterator[tuple[Op, Write]]:
         """(op, write) in program order of all writes to a storage, or to that tensor, by ops ``start`` to ``end``."""
         ops = self.capture.ops
-        found = {
-            (index, number)
-            for key in (("storage", storage), ("tensor", tensor))
-            if key[1] >= 0
-            for index, number in self._writes.get(key, ())
-            if start <= index < end
-        }
-        for index, number in sorted(found):
-            yield ops[index], ops[index].writes[number]
+        keys = [key for key in (("storage", storage), ("tensor", tensor)) if key[1] >= 0]
+        lists = [self._writes.get(key, ()) for key in keys]
+        places = [range(bisect_left(writes, (start, 0)), bisect_left(writes, (end, 0))) for writes in lists]
+        last = None
+        for found in merge(*([writes[at] for at in within] for writes, within in zip(lists, places, strict=True))):
+            if found != last:
+                yield ops[found[0]], ops[found[0]].writes[found[1]]
+            last = found
+
+    def writes_in(self, storage: int, start: int, end: int) -> Iterator[tuple[Op, Write]]:
+        """(op, write) in program order of the writes to exactly that storage, by ops ``start`` to ``end``."""
+        writes = self._writes.get(("storage", storage), [])
+        for at in range(bisect_left(writes, (start, 0)), bisect_left(writes, (end, 0))):
+            op = self.capture.ops[writes[at][0]]
+            yield op, op.writes[writes[at][1]]
 
     @cached_property
     def _writes(self) -> dict[tuple[str, int], list[tuple[int, int]]]:
@@ -195,6 +199,12 @@ class Facts:
             if gradient >= 0:
                 found.setdefault(tensor, set()).add(gradient)
         return {tensor: frozenset(gradients) for tensor, gradients in found.items()}
+
+    @cached_property
+    def scales(self) -> frozenset[int]:
+        """The scales of the GradScalers that updated theirs."""
+        updates = (op for op in self.capture.ops if op.name == UPDATE_SCALE and op.inputs)
+        return frozenset(op.inputs[0] for op in updates)
 
     @cached_property
     def stored(self) -> frozenset[int]:

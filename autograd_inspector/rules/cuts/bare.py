@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Trait
@@ -20,10 +21,10 @@ def unregistered_of(capture: Capture, reached: frozenset[int]) -> frozenset[int]
         return frozenset()
     foreign = {call.root for call in capture.calls if call.parent >= 0 and capture.calls[call.parent].root != call.root}
     inside: dict[int, set[int]] = {}
-    runs = [run for run in capture.backwards if run.api == "backward" and not run.error]
+    ends = sorted(run.end for run in capture.backwards if run.api == "backward" and not run.error)
     for op in capture.ops:
         if op.call >= 0 and not op.has(Trait.STEP | Trait.BACKWARD):
-            window = sum(run.end <= op.index for run in runs) if len(runs) < 64 else 0
+            window = bisect_right(ends, op.index)
             for tensor in op.inputs:
                 if tensor in reached and tensor not in held:
                     inside.setdefault(tensor, set()).add(window)

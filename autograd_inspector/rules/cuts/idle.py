@@ -27,7 +27,7 @@ def idle_optimizers(facts: Facts) -> Iterator[Finding]:
     parameters are in no optimizer, AG404 has more to say than that those of another part are frozen.
     """
     capture = facts.capture
-    stepped = [o for o in capture.placement.optimizers if any(step.optimizer == o.id for step in capture.steps)]
+    stepped = [o for o in capture.placement.optimizers if facts.timeline.steps_of(o.id).all]
     ran = any(run.reached and not run.error for run in capture.backwards)
     if not ran or not stepped or not all(is_idle(facts, optimizer) for optimizer in stepped):
         return

@@ -38,7 +38,7 @@ def constant_terms(capture: Capture, flow: DataFlow, meant: frozenset[int]) -> t
         terms.append(list(_terms(capture, leaves, run, start, meant)))
     # What was computed once, and is added in every step, is a constant by intention.
     uses = Counter(tensor for found in terms for tensor in {tensor for _, tensor in found})
-    told: dict[tuple[Cause, str, int], Severed] = {}
+    told: dict[tuple[Cause, str, int], list[Severed]] = {}
     for run, start, found in zip(runs, since, terms, strict=False):
         tensors = [(op, tensor) for op, tensor in found if tensor >= 0 and uses[tensor] == 1]
         numbers = [op for op, tensor in found if tensor < 0]
@@ -47,18 +47,19 @@ def constant_terms(capture: Capture, flow: DataFlow, meant: frozenset[int]) -> t
             *_as_tensors(capture, flow, leaves, run, start, tensors, meant),
             *numbers_in(capture, flow, exports, numbers, run, meant),
         ):
-            key = (cut.cause, *place_of(capture, cut.ops[0], cut.cause))
-            told[key] = _both(told[key], cut) if key in told else cut
-    return tuple(told.values())
+            told.setdefault((cut.cause, *place_of(capture, cut.ops[0], cut.cause)), []).append(cut)
+    return tuple(map(_one, told.values()))
 
 
-def _both(one: Severed, other: Severed) -> Severed:
-    """The same line in another turn of a loop, or in another step."""
+def _one(cuts: list[Severed]) -> Severed:
+    """The same line in all turns of a loop, or in all steps."""
+    if len(cuts) == 1:
+        return cuts[0]
     return replace(
-        one,
-        ops=tuple({op.index: op for op in (*one.ops, *other.ops)}.values()),
-        through=tuple(dict.fromkeys((*one.through, *other.through))),
-        parameters=tuple(dict.fromkeys((*one.parameters, *other.parameters))),
+        cuts[0],
+        ops=tuple({op.index: op for cut in cuts for op in cut.ops}.values()),
+        through=tuple(dict.fromkeys(tensor for cut in cuts for tensor in cut.through)),
+        parameters=tuple(dict.fromkeys(tensor for cut in cuts for tensor in cut.parameters)),
     )
 
 

@@ -83,18 +83,15 @@ def saved_tensor_modified(facts: Facts) -> Iterator[Finding]:
 def _bumps(facts: Facts, run: Backward, node: Node, saved: SavedTensor) -> list[tuple[Op, Write]]:
     """The in-place ops that moved the saved tensor's counter after it was saved, in order."""
     capture = facts.capture
-    found = []
+    found: list[tuple[Op, Write]] = []
     # The op that saved it may have modified it as well: in `x *= x` the saved factor is the one before.
     start = node.op if node.op >= 0 and saved.saved_version is not None else made_at(node)
-    for op in capture.ops[start : run.end]:
-        for write in op.writes:
-            if write.storage != saved.storage or write.unseen:
-                continue
-            if saved.saved_version is not None and write.after <= saved.saved_version:
-                continue
-            if capture.tensors[write.tensor].counter == counter_of(facts, saved):
-                found.append((op, write))
-                break
+    counter = counter_of(facts, saved)
+    for op, write in facts.writes_in(saved.storage, start, run.end):
+        if write.unseen or (saved.saved_version is not None and write.after <= saved.saved_version):
+            continue
+        if capture.tensors[write.tensor].counter == counter and not (found and found[-1][0] is op):
+            found.append((op, write))
     return found
 
 

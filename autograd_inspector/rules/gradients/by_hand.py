@@ -94,8 +94,7 @@ def _added_up(facts: Facts, made: tuple[Update, ...]) -> Iterator[Finding]:
     late: dict[int, dict[str, tuple[Update, Backward]]] = {}
     for update in made:
         parameter = update.parameter
-        following = [r for r in facts.capture.backwards if r.start > update.op.index and parameter in r.reached]
-        run = following[0] if update.kept and following else None
+        run = next(facts.timeline.runs_to(parameter).since(update.op.index + 1), None) if update.kept else None
         if run is not None and parameter in run.stale and not renewed(facts, [parameter], update.op.index, run):
             late.setdefault(update.op.site, {}).setdefault(facts.name(parameter), (update, run))
     for site, found in late.items():
@@ -124,7 +123,7 @@ def _dropped(facts: Facts, made: tuple[Update, ...]) -> list[Update]:
     return [
         found[0]
         for (parameter, _), found in lost.items()
-        if any(run.start > found[0].op.index and parameter in run.reached for run in capture.backwards)
+        if next(facts.timeline.runs_to(parameter).since(found[0].op.index + 1), None) is not None
         and not any(capture.readers.get(t) for update in found for t in update.op.outputs)
         and not _written(facts, parameter, found[0].op.index)
         and not _other_holder(facts, found)

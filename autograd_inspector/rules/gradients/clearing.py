@@ -6,24 +6,22 @@ from collections.abc import Iterable
 
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Change, Step
+from autograd_inspector.model.timeline import together
 from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.gradients.gradient_memory import gradients_of, writes_into, zeroed_in_place
 
 
-def clears(facts: Facts, change: Change, tensors: Iterable[int]) -> bool:
-    """Whether it is a zero_grad() of an optimizer that holds some of the parameters."""
-    if change.kind != "zero_grad" or change.optimizer < 0:
-        return False
-    held = set(facts.capture.placement.optimizers[change.optimizer].held)
-    return not held.isdisjoint(tensors)
+def clearings(facts: Facts, tensors: Iterable[int], start: int, end: int) -> list[Change]:
+    """The calls of zero_grad() of optimizers that hold some of the parameters, from ``start`` to ``end``."""
+    timeline = facts.timeline
+    return together(map(timeline.clearings_of, timeline.holders(tensors)), start, end)
 
 
 def renewed(facts: Facts, tensors: list[int], since: int, run: Backward) -> bool:
     """Whether the program cleared or replaced gradients between the last step and this backward."""
-    capture = facts.capture
-    if any(since <= c.at <= run.start and clears(facts, c, tensors) for c in capture.changes):
+    if clearings(facts, tensors, since, run.start):
         return True
-    if any(since <= w.at <= run.start and w.tensor in tensors for w in capture.grad_writes):
+    if any(facts.timeline.writes_of(tensor).places(since, run.start) for tensor in tensors):
         return True
     return any(True for g in gradients_of(facts, tensors) for _ in writes_into(facts, g, max(since, 0), run.start))
 
@@ -41,9 +39,9 @@ def cleared_before(facts: Facts, step: Step, reached: set[int], run: Backward) -
 
 
 def _dropped(facts: Facts, step: Step, reached: set[int], run: Backward) -> int | None:
-    capture = facts.capture
-    calls = [c for c in capture.changes if run.end <= c.at <= step.at and clears(facts, c, reached)]
+    calls = clearings(facts, reached, run.end, step.at)
     if calls:
         return calls[-1].site
-    writes = [w for w in capture.grad_writes if run.end <= w.at <= step.at and w.gradient < 0 and w.tensor in reached]
-    return writes[-1].site if writes else None
+    writes = together(map(facts.timeline.writes_of, reached), run.end, step.at)
+    dropped = [write for write in writes if write.gradient < 0]
+    return dropped[-1].site if dropped else None

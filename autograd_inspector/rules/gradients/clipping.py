@@ -8,7 +8,7 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import GradRead, Step
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.rules.facts import Facts, line_of
-from autograd_inspector.rules.gradients.clearing import clears
+from autograd_inspector.rules.gradients.clearing import clearings
 from autograd_inspector.rules.gradients.gradient_memory import gradients_of, zeroed_in_place
 from autograd_inspector.rules.wording.names import folded
 from autograd_inspector.rules.wording.places import unique
@@ -76,8 +76,7 @@ class _Order:
         facts = self._facts
         computed = max((end for end in self._computed.get(read.tensor, ()) if end <= read.at), default=-1)
         if read.gradient < 0:
-            between = (c for c in facts.capture.changes if computed <= c.at <= read.at)
-            cleared = [c for c in between if clears(facts, c, [read.tensor])]
+            cleared = clearings(facts, [read.tensor], computed, read.at)
             return "early", cleared[-1].site if cleared else -1
         if computed < 0:
             return "", -1

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from itertools import islice
 
 from msgspec import Struct
 
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
-from autograd_inspector.rules.facts import Facts
+from autograd_inspector.rules.facts import Facts, line_of
 from autograd_inspector.rules.gradients.gradient_memory import zeroed_in_place
 
 
@@ -29,7 +28,9 @@ class Losses:
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
         capture = facts.capture
-        runs = [r for r in capture.backwards if r.api == "backward" and not r.error and not _in_closure(facts, r)]
+        stepping = {line_of(facts, step.site) for step in capture.steps}
+        complete = (run for run in capture.backwards if run.api == "backward" and not run.error)
+        runs = [run for run in complete if not _in_closure(facts, run, stepping)]
         hooked = {hook.tensor for hook in capture.tensor_hooks}
         self._met: dict[int, list[tuple[int, int, Backward | Step]]] = {}
         for number, run in enumerate(runs):
@@ -96,7 +97,8 @@ class Losses:
         # Filling with zeros is an op, so what cleared at the very index of the backward came before it. Setting to
         # None is none: there the last of several is the one that came after it.
         later = bisect_right(calls, run.end, key=lambda call: call[0])
-        for at, site, called in islice(calls, later, None):
+        for place in range(later, len(calls)):
+            at, site, called = calls[place]
             if at > end:
                 break
             if called or not in_place:
@@ -120,13 +122,10 @@ def _clearings(facts: Facts) -> dict[int, list[tuple[int, int, bool]]]:
     return found
 
 
-def _in_closure(facts: Facts, run: Backward) -> bool:
-    """Whether a step called it: a line search computes gradients as often as it likes."""
-    callers = {(frame.filename, frame.lineno) for frame in facts.capture.site(run.site)}
-    places = [facts.capture.place(step.site) for step in facts.capture.steps]
-    return run.nested_in >= 0 or any(
-        place is not None and (place.filename, place.lineno) in callers for place in places
-    )
+def _in_closure(facts: Facts, run: Backward, stepping: set[tuple[str, int] | None]) -> bool:
+    """Whether a step called it, from one of those lines: a line search computes gradients as often as it likes."""
+    frames = facts.capture.site(run.site)
+    return run.nested_in >= 0 or any((frame.filename, frame.lineno) in stepping for frame in frames)
 
 
 def windows(facts: Facts, tensors: frozenset[int]) -> Iterator[tuple[int, int]]:

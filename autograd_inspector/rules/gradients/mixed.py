@@ -11,7 +11,7 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.location import Location
 from autograd_inspector.rules.facts import Facts
-from autograd_inspector.rules.gradients.clearing import clears, renewed
+from autograd_inspector.rules.gradients.clearing import clearings, renewed
 from autograd_inspector.rules.gradients.gradient_memory import zeroed_in_place
 
 
@@ -43,9 +43,11 @@ def mixed(facts: Facts) -> Iterator[Mixed]:
     """
     capture = facts.capture
     rounds: dict[int, list[Mixed | None]] = {}
-    for number, step in enumerate(capture.steps):
-        before = [s.at for s in capture.steps[:number] if s.optimizer == step.optimizer]
-        found = _round(facts, step, before[-1] if before else -1)
+    last: dict[int, int] = {}
+    for step in capture.steps:
+        before = step.optimizer in last
+        found = _round(facts, step, last.get(step.optimizer, -1))
+        last[step.optimizer] = step.at
         if before or found is not None or not capture.history.folded:  # Else half of it may be folded away.
             rounds.setdefault(step.optimizer, []).append(found)
     for each in rounds.values():
@@ -55,12 +57,15 @@ def mixed(facts: Facts) -> Iterator[Mixed]:
 
 
 def _round(facts: Facts, step: Step, since: int) -> Mixed | None:
-    capture = facts.capture
-    others = [s for s in capture.steps if since < s.at < step.at]
+    steps = facts.timeline.steps
+    between = steps.places(since + 1, step.at - 1)
+    if not between or steps.all[between[0]].optimizer != steps.all[between[-1]].optimizer:
+        return None
+    others = [steps.all[place] for place in between]
     if len({s.optimizer for s in others}) != 1 or step.error or step.computed:
         return None
     other = others[-1]
-    runs = [r for r in capture.backwards if r.api == "backward" and not r.error and since < r.start <= step.at]
+    runs = facts.timeline.backwards.within(since + 1, step.at)
     tensors, adversary = {p.tensor for p in step.parameters}, {p.tensor for p in other.parameters}
     first = [run for run in runs if run.start <= other.at]
     second = [run for run in runs if run.start > other.at]
@@ -75,12 +80,12 @@ def _round(facts: Facts, step: Step, since: int) -> Mixed | None:
 
 def _cleared(facts: Facts, found: Mixed, since: int) -> bool:
     """Whether something cleared what the foreign loss had left, or nothing what the round before had left."""
-    capture, tensors = facts.capture, found.tensors
+    tensors = found.tensors
     start, end = found.foreign.end, found.own.start
     # At the very index of the foreign backward it came before: setting to None after it would show, zeros are an op.
-    if any(start < change.at <= end and clears(facts, change, tensors) for change in capture.changes):
+    if clearings(facts, tensors, start + 1, end):
         return True
-    if any(start < write.at <= end and write.tensor in tensors for write in capture.grad_writes):
+    if any(facts.timeline.writes_of(tensor).places(start + 1, end) for tensor in tensors):
         return True
     if zeroed_in_place(facts, [p.gradient for p in found.step.parameters if p.gradient >= 0], start, end) is not None:
         return True

@@ -13,10 +13,10 @@ from autograd_inspector.rules.wording.names import folded
 from autograd_inspector.rules.wording.places import unique
 
 
-def never_called(facts: Facts, step: Step, since: int, runs: list[Backward], trainable: set[int]) -> Finding | None:
-    """The finding about a step that a backward is missing before; ``since``: the step before it, ``runs``: in between."""
+def never_called(facts: Facts, step: Step, since: int, last: Backward | None, trainable: set[int]) -> Finding | None:
+    """The finding about a step that a backward is missing before; ``last``: the last one ``since`` the step before."""
     loss = next((facts.forgotten[t] for t in trainable if t in facts.forgotten), None)
-    if loss is None or not _finds_nothing(facts, step, runs):
+    if loss is None or not _finds_nothing(facts, step, last):
         reached = facts.reached.intersection(trainable) if facts.capture.backwards else ()
         if any(p.gradient >= 0 for p in step.parameters) or reached or not _waited(facts, trainable):
             return None
@@ -25,9 +25,9 @@ def never_called(facts: Facts, step: Step, since: int, runs: list[Backward], tra
     return _finding(facts, step, loss)
 
 
-def _finds_nothing(facts: Facts, step: Step, runs: list[Backward]) -> bool:
+def _finds_nothing(facts: Facts, step: Step, last: Backward | None) -> bool:
     """Whether the step meets no gradient, or zeros alone that another loss's gradients were cleared to."""
-    end = runs[-1].end if runs else 0
+    end = 0 if last is None else last.end
     return all(p.gradient < 0 or zeroed_in_place(facts, [p.gradient], end, step.at) for p in step.parameters)
 
 

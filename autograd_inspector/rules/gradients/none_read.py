@@ -11,7 +11,7 @@ from autograd_inspector.model.location import Location
 from autograd_inspector.rules.catalogue import CATALOGUE
 from autograd_inspector.rules.cuts.numbers import assigned
 from autograd_inspector.rules.facts import Facts
-from autograd_inspector.rules.gradients.clearing import clears
+from autograd_inspector.rules.gradients.clearing import clearings
 from autograd_inspector.rules.wording.places import unique
 from autograd_inspector.rules.wording.receivers import read_name
 from autograd_inspector.rules.wording.spelling import method_on
@@ -65,7 +65,7 @@ def _cleared(facts: Facts, read: GradRead) -> Reason | None:
     if not given:
         return None
     since = given[-1].end
-    calls = [(c.at, c.site) for c in capture.changes if since <= c.at <= read.at and clears(facts, c, [tensor])]
+    calls = [(call.at, call.site) for call in clearings(facts, [tensor], since, read.at)]
     writes = [(w.at, w.site) for w in capture.grad_writes if since <= w.at <= read.at and w.tensor == tensor]
     last = max((*calls, *writes), default=None)
     if last is None:

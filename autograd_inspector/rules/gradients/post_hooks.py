@@ -25,12 +25,10 @@ def emptied_by_hook(facts: Facts) -> Iterator[Finding]:
     capture = facts.capture
     told: dict[tuple[int, str], list[TensorHook]] = {}
     for hook in capture.tensor_hooks:
-        runs = [
-            run
-            for run in capture.backwards
-            if run.api == "backward" and not run.error and hook.tensor in run.reached and run.start >= hook.at
-        ]
-        if not hook.post or hook.tensor not in capture.optimized or not runs:
+        if not hook.post or hook.tensor not in capture.optimized:
+            continue
+        runs = list(facts.timeline.backwards_to(hook.tensor).since(hook.at))
+        if not runs:
             continue
         verdicts = [None if _stepped(facts, hook, run) else _left(facts, hook, run) for run in runs]
         if verdicts[-1] is not None and None not in verdicts:

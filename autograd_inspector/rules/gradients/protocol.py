@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
@@ -46,8 +46,11 @@ def gradient_protocol(facts: Facts) -> Iterator[Finding]:
         "Taking an optimization step" in the documentation of torch.optim.
     """
     told: set[tuple[str, int]] = set()
-    for number, step in enumerate(facts.capture.steps):
-        for kind, finding in _judged(facts, number, step):
+    last: dict[int, int] = {}
+    for step in facts.capture.steps:
+        since = last.get(step.optimizer)
+        last[step.optimizer] = step.at
+        for kind, finding in _judged(facts, since, step):
             if (kind, step.site) not in told:
                 told.add((kind, step.site))
                 yield finding
@@ -58,50 +61,67 @@ def gradient_protocol(facts: Facts) -> Iterator[Finding]:
     yield from misled_updates(facts)
 
 
-def _judged(facts: Facts, number: int, step: Step) -> Iterator[tuple[str, Finding]]:
-    previous = [s.at for s in facts.capture.steps[:number] if s.optimizer == step.optimizer]
+def _judged(facts: Facts, previous: int | None, step: Step) -> Iterator[tuple[str, Finding]]:
+    """What is wrong with a step; ``previous``: when the same optimizer had stepped before."""
     if (
         facts.capture.history.folded
-        and not previous
+        and previous is None
         and facts.forgotten.keys().isdisjoint(p.tensor for p in step.parameters)
     ):
         return  # What came between its last step and this one is folded away.
-    since = previous[-1] if previous else -1
-    runs = [
-        run
-        for run in facts.capture.backwards
-        if run.api == "backward" and not run.error and since < run.start <= step.at
-    ]
+    since = -1 if previous is None else previous
+    runs = facts.timeline.backwards
+    within = runs.places(since + 1, step.at)
+    last = runs.all[within[-1]] if within else None
     trainable = {p.tensor for p in step.parameters if facts.requires_grad_at(p.tensor, step.at)}
     if not trainable:
         return
-    missing = None if step.error or _closure(facts, step) else never_called(facts, step, since, runs, trainable)
+    missing = None if step.error or _closure(facts, step) else never_called(facts, step, since, last, trainable)
     if missing is not None:
         yield "missing", missing
         return
-    reached = {t for run in runs for t in run.reached if t not in run.empty} & trainable
-    if reached and not step.error and not _closure(facts, step):
-        site = cleared_before(facts, step, reached, runs[-1])
+    reached = {tensor for tensor in trainable if _reached(facts, tensor, since, step)}
+    if last is not None and reached and not step.error and not _closure(facts, step):
+        site = cleared_before(facts, step, reached, last)
         if site is not None:
-            yield "cleared", _cleared(facts, step, site, runs[-1])
+            yield "cleared", _cleared(facts, step, site, last)
             return
     if all(p.gradient < 0 for p in step.parameters) and not step.error and not _closure(facts, step):
         return
-    first = {t: run for run in reversed(runs) for t in run.reached if t in reached}
-    for run in runs:
-        stale = [t for t in run.stale if first.get(t) is run]
+    for run, stale in _first_to_add(facts, reached, since, step):
         # Another loss may run through a critic in between: what it leaves there is cleared with the rest, later.
-        last = next((r for r in reversed(runs) if not set(stale).isdisjoint(r.reached)), run)
-        if stale and not renewed(facts, stale, since, last):
-            yield "stale", _accumulated(facts, step, stale, run, first=not previous)
+        latest = max((_runs_to(facts, tensor, since, step)[-1] for tensor in stale), key=lambda r: r.index)
+        if not renewed(facts, stale, since, latest):
+            yield "stale", _accumulated(facts, step, stale, run, first=previous is None)
             return
+
+
+def _runs_to(facts: Facts, tensor: int, since: int, step: Step) -> Sequence[Backward]:
+    """The backwards between an optimizer's step and the one before that reached a parameter."""
+    return facts.timeline.backwards_to(tensor).within(since + 1, step.at)
+
+
+def _reached(facts: Facts, tensor: int, since: int, step: Step) -> bool:
+    return any(tensor not in facts.timeline.empty(run) for run in _runs_to(facts, tensor, since, step))
+
+
+def _first_to_add(facts: Facts, reached: set[int], since: int, step: Step) -> list[tuple[Backward, list[int]]]:
+    """(backward, the parameters that it was the first to reach, and whose ``.grad`` was there already)."""
+    found: dict[int, tuple[Backward, list[int]]] = {}
+    for tensor in reached:
+        run = _runs_to(facts, tensor, since, step)[0]
+        if tensor in facts.timeline.stale(run):
+            found.setdefault(run.index, (run, []))[1].append(tensor)
+    return [
+        (run, sorted(stale, key=facts.timeline.stale(run).__getitem__)) for _, (run, stale) in sorted(found.items())
+    ]
 
 
 def _closure(facts: Facts, step: Step) -> bool:
     """Whether the step ran the program's closure: its gradients were not there yet when it began."""
-    return any(p.gradient < 0 and p.version_after > p.version_before for p in step.parameters) or any(
-        run.start <= step.at and run.site >= 0 and step.site == run.site for run in facts.capture.backwards
-    )
+    if any(p.gradient < 0 and p.version_after > p.version_before for p in step.parameters):
+        return True
+    return step.site >= 0 and facts.timeline.first_at(step.site) <= step.at
 
 
 def _cleared(facts: Facts, step: Step, site: int, run: Backward) -> Finding:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op
-from autograd_inspector.model.torch_names import UPDATE_SCALE
 from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.gradients.clipping import clipping_sites
 from autograd_inspector.rules.wording.names import folded
@@ -23,12 +23,12 @@ def scaled_gradients(facts: Facts) -> Iterator[Finding]:
         scaled = scaled_by(facts, run) if run.api == "backward" and not run.error else None
         if scaled is None:
             continue
-        scale = scaled.inputs[-1]
-        undone = [op for op in capture.ops[run.end :] if op.name in {"double", "reciprocal"} and scale in op.inputs]
-        following = min(
-            (r.start for r in capture.backwards if r.start >= run.end and r.index > run.index), default=len(capture.ops)
-        )
-        for at, site, what, tensor in sorted(_uses(facts, run, clips, following)):
+        readers = capture.readers.get(scaled.inputs[-1], ())
+        later = (capture.ops[readers[at]] for at in range(bisect_left(readers, run.end), len(readers)))
+        undone = [op for op in later if op.name in {"double", "reciprocal"}]
+        following = facts.timeline.next_run(run)
+        end = len(capture.ops) if following is None else following.start
+        for at, site, what, tensor in sorted(_uses(facts, run, clips, end)):
             ready = any(op.index <= at and _unscales(facts, op, tensor) for op in undone)
             if not ready and site not in told:
                 told.add(site)
@@ -37,30 +37,30 @@ def scaled_gradients(facts: Facts) -> Iterator[Finding]:
 
 def _uses(facts: Facts, run: Backward, clips: set[int], end: int) -> Iterator[tuple[int, int, str, int]]:
     """(op index, site, "clipped" / "stepped", parameter) of what uses this run's gradients."""
-    for read in facts.capture.grad_reads:
-        if read.site in clips and run.end <= read.at < end + 1 and read.tensor in run.reached:
+    reached = frozenset(run.reached)
+    for read in facts.timeline.reads.within(run.end, end):
+        if read.site in clips and read.tensor in reached:
             yield read.at, read.site, "clipped", read.tensor
-    for step in facts.capture.steps:
-        held = [p.tensor for p in step.parameters if p.gradient >= 0 and p.tensor in run.reached]
-        if run.end <= step.at < end and held:
-            yield step.at, step.site, "stepped", held[0]
+    for step in facts.timeline.steps.within(run.end, end - 1):
+        held = next((p.tensor for p in step.parameters if p.gradient >= 0 and p.tensor in reached), -1)
+        if held >= 0:
+            yield step.at, step.site, "stepped", held
 
 
 def _unscales(facts: Facts, op: Op, tensor: int) -> bool:
     """Whether the unscaling that this op belongs to went over the parameter's gradient."""
-    return any(r.site == op.site and r.tensor == tensor and r.at >= op.index for r in facts.capture.grad_reads)
+    return any(read.site == op.site for read in facts.timeline.reads_of(tensor).since(op.index))
 
 
 def scaled_by(facts: Facts, run: Backward) -> Op | None:
     """The multiplication by a GradScaler's scale that made the root of a backward."""
     capture = facts.capture
-    scales = {op.inputs[0] for op in capture.ops if op.name == UPDATE_SCALE and op.inputs}
     for root in run.roots:
         made = facts.flow.birth(root)
         if made is None or made.name != "mul" or len(made.inputs) < 2:
             continue
         place = capture.place(made.site)
-        if made.inputs[-1] in scales or (place is not None and ".scale(" in place.expression):
+        if made.inputs[-1] in facts.scales or (place is not None and ".scale(" in place.expression):
             return made
     return None
 

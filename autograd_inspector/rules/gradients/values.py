@@ -60,10 +60,9 @@ def nan_or_inf(facts: Facts) -> Iterator[Finding]:
 def _skipped(facts: Facts, run: Backward) -> bool:
     """Whether a GradScaler let it go: searching for its scale, it skips the step of what overflowed."""
     capture = facts.capture
-    following = min(
-        (r.start for r in capture.backwards if r.start >= run.end and r is not run), default=len(capture.ops)
-    )
-    used = any(run.end <= step.at <= following for step in capture.steps)
+    following = next((other for other in facts.timeline.runs.since(run.end) if other is not run), None)
+    end = len(capture.ops) if following is None else following.start
+    used = bool(facts.timeline.steps.places(run.end, end))
     return bool(capture.steps) and not used and scaled_by(facts, run) is not None
 
 
@@ -71,8 +70,11 @@ def _swallowed(facts: Facts) -> Iterator[Finding]:
     """An Inf that a later op made finite again (``x / inf``), where parameters above it get nothing but zeros."""
     capture = facts.capture
     moving = {v.tensor for v in capture.leaf_values if not v.zero}
+    found: dict[int, set[int]] = {}
+    for value in capture.leaf_values:
+        found.setdefault(value.backward, set()).add(value.tensor)
     for run in capture.backwards:
-        still = {v.tensor for v in capture.leaf_values if v.backward == run.index} - moving
+        still = found.get(run.index, set()) - moving
         still &= capture.optimized or still
         fault = _forward_fault(facts, run) if still else None
         if fault is None or fault.op < 0 or _meant(facts, fault) or not all(r.finite for r in fault.inputs):

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.timeline import Timeline
 
 _COPIES = {"clone"}
 """A logger clones what it is given and detaches the copy: that is still only reading."""
@@ -18,9 +19,9 @@ def waiting(capture: Capture, tensors: Iterable[int], start: int = 0, end: int |
 
     What was copied into another one has gone on, and what an engine run began at has had its backward.
     """
-    live = set(tensors)
-    begun = {root for run in capture.backwards if run.api != "alive" for root in run.roots}
-    for op in capture.ops[start:end]:
+    live, begun = set(tensors), capture.begun
+    for at in range(start, len(capture.ops) if end is None else end):
+        op = capture.ops[at]
         if op.last_seq > op.first_seq and not live.isdisjoint(op.inputs):
             live.update(op.outputs)
             if op.outputs and begun.isdisjoint(op.outputs) and op.name not in _COPIES and not _went_on(capture, op):
@@ -46,25 +47,26 @@ def losses(capture: Capture, tensors: Iterable[int], start: int, end: int) -> It
             yield op
 
 
-def forgotten(capture: Capture, step: Step) -> Op | None:
+def forgotten(capture: Capture, timeline: Timeline, step: Step) -> Op | None:
     """The loss that was made for a step and that no backward ran from.
 
     Another optimizer has stepped, and has used what was backpropagated until then; since that step a loss was computed
     with these parameters, and no backward ran. A `detach()` for the sake of the other one's loss does not explain what
     is missing here.
     """
-    before = [other for other in capture.steps if other.at < step.at]
-    since = max((other.at for other in before if other.optimizer == step.optimizer), default=-1)
-    others = [other.at for other in before if other.at > since]
-    if not others or step.computed:
+    own = next(timeline.steps_of(step.optimizer).before(step.at), None)
+    other = next(timeline.steps.before(step.at), None)
+    if other is None or other is own or step.computed:
         return None
-    if any(run.api == "backward" and others[-1] < run.start <= step.at for run in capture.backwards):
+    since = -1 if own is None else own.at
+    nothing = step.at - other.at <= 1  # Optimizers step in turn: all of them alike find what came before.
+    if nothing or any(run.api == "backward" for run in timeline.runs.within(other.at + 1, step.at)):
         return None
     found = losses(capture, (p.tensor for p in step.parameters), since + 1, step.at)
-    return next((op for op in found if op.index > others[-1]), None)
+    return next((op for op in found if op.index > other.at), None)
 
 
-def forgetful(capture: Capture) -> dict[int, Op]:
+def forgetful(capture: Capture, timeline: Timeline) -> dict[int, Op]:
     """Parameters of optimizers for none of whose steps a backward ran -> the loss that waited for one.
 
     Where one ran for a step that is folded away it was no more than left out this time.
@@ -72,7 +74,7 @@ def forgetful(capture: Capture) -> dict[int, Op]:
     once = set(capture.history.reached).difference(t for run in capture.backwards for t in run.reached)
     found: dict[int, list[Op | None]] = {}
     for step in capture.steps:
-        found.setdefault(step.optimizer, []).append(forgotten(capture, step))
+        found.setdefault(step.optimizer, []).append(forgotten(capture, timeline, step))
     lost = {optimizer: ops[0] for optimizer, ops in found.items() if all(ops)}
     return {
         p.tensor: op

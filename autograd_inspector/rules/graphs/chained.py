@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
@@ -15,6 +16,9 @@ from autograd_inspector.rules.wording.spelling import assignable
 
 _LINKS = 2
 """So many links of a chain in folded steps show that it goes on from step to step."""
+
+
+_ASIDE = Trait.BACKWARD | Trait.STEP | Trait.CUT
 
 
 class Link(Struct, frozen=True):
@@ -40,22 +44,18 @@ def chains(facts: Facts) -> Iterator[Finding]:
 
 def _links(facts: Facts) -> Iterator[tuple[tuple[str, int], Link]]:
     capture = facts.capture
-    runs = _windows(facts)
+    ends = sorted(run.end for run in _windows(facts))
     for op in capture.ops:
-        if op.has(Trait.BACKWARD | Trait.STEP | Trait.CUT) or not any(r.end <= op.index for r in runs):
+        window = bisect_right(ends, op.index)
+        if not window or op.has(_ASIDE):
             continue
-        window = sum(r.end <= op.index for r in runs)
         for tensor in op.inputs:
             record = capture.tensors[tensor]
             made = capture.ops[record.birth] if record.birth >= 0 else None
             if made is None or record.leaf or not record.requires_grad or not op.outputs:
                 continue
             line = line_of(facts, op.site)
-            if (
-                line is not None
-                and line_of(facts, made.site) == line
-                and sum(r.end <= made.index for r in runs) < window
-            ):
+            if line is not None and line_of(facts, made.site) == line and bisect_right(ends, made.index) < window:
                 yield line, Link(op, tensor, window)
 
 
@@ -96,12 +96,9 @@ def _consumed(facts: Facts, links: list[Link]) -> bool:
     """Whether a later backward runs through the chain: then it is computation, not a leak."""
     indices = {link.op.index for link in links}
     first = min(indices)
-    for run in facts.capture.backwards:
-        if run.start > first:
-            starts = [(root, run.start) for root in run.roots]
-            if any(op.index in indices for op, _ in facts.flow.upstream(starts, lambda o, t: o.index > first)):
-                return True
-    return False
+    starts = [(root, run.start) for run in facts.timeline.runs.since(first + 1) for root in run.roots]
+    # Of all at once: what several of them share is gone through once.
+    return any(op.index in indices for op, _ in facts.flow.upstream(starts, lambda o, t: o.index > first))
 
 
 def _finding(facts: Facts, line: tuple[str, int], layers: dict[str, list[Link]]) -> Finding:

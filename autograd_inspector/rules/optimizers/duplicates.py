@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from autograd_inspector.model.event import Change
 from autograd_inspector.model.finding import Finding
@@ -103,27 +103,30 @@ def _two_optimizers(facts: Facts) -> Iterator[Finding]:
     An optimizer that steps after a backward of its own is meant: one loss and then another, or training in phases.
     """
     optimizers = facts.capture.placement.optimizers
-    for i, one in enumerate(optimizers):
-        for other in optimizers[i + 1 :]:
-            shared = set(one.held) & set(other.held)
-            twice = sorted(t for t in shared if _same_gradient(facts, t, (one.id, other.id)))
-            if twice:
-                names = [facts.name(t) for t in twice]
-                yield Finding(
-                    "AG407",
-                    "duplicate-parameter",
-                    "warning",
-                    f"{folded(names)} {'are' if len(names) > 1 else 'is'} a duplicate: in {one.type} and in {other.type}, "
-                    "which both step with one gradient",
-                    "Give each parameter to one optimizer only.",
-                    unique(
-                        [
-                            *facts.chain(one.site, "first optimizer made here"),
-                            *facts.chain(other.site, "second optimizer made here"),
-                        ]
-                    ),
-                    tuple(names),
-                )
+    shared: dict[tuple[int, int], list[int]] = {}
+    for tensor, holders in facts.timeline.shared.items():
+        for pair in combinations(holders, 2):
+            shared.setdefault(pair, []).append(tensor)
+    for pair in sorted(shared):
+        one, other = (optimizers[number] for number in pair)
+        twice = sorted(t for t in shared[pair] if _same_gradient(facts, t, (one.id, other.id)))
+        if twice:
+            names = [facts.name(t) for t in twice]
+            yield Finding(
+                "AG407",
+                "duplicate-parameter",
+                "warning",
+                f"{folded(names)} {'are' if len(names) > 1 else 'is'} a duplicate: in {one.type} and in {other.type}, "
+                "which both step with one gradient",
+                "Give each parameter to one optimizer only.",
+                unique(
+                    [
+                        *facts.chain(one.site, "first optimizer made here"),
+                        *facts.chain(other.site, "second optimizer made here"),
+                    ]
+                ),
+                tuple(names),
+            )
 
 
 def _same_gradient(facts: Facts, tensor: int, pair: tuple[int, int]) -> bool:

@@ -56,7 +56,7 @@ def frozen_groups(facts: Facts, told: Collection[str]) -> Iterator[Finding]:
     """A parameter group of its own that is frozen at every step: a hint, for it may be thawed later."""
     capture = facts.capture
     for optimizer in capture.placement.optimizers:
-        steps = [step for step in capture.steps if step.optimizer == optimizer.id]
+        steps = facts.timeline.steps_of(optimizer.id).all
         groups = [held for held in optimizer.parameters if held]
         idle = [held for held in groups if all(_rests(facts, t, [step.at for step in steps]) for t in held)]
         tensors = [t for held in idle for t in held if facts.name(t) not in told]

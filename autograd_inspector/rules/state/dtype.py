@@ -69,9 +69,7 @@ def _dtype_text(facts: Facts, optimizer: OptimizerRecord, wrong: list[Misplaced]
 
 def _cast_by_loading(facts: Facts, optimizer: OptimizerRecord) -> Iterator[Finding]:
     """``load_state_dict`` changed the dtype of state on its own, and the state still has it."""
-    for change in facts.capture.changes:
-        if change.kind != "optimizer_load_state_dict" or change.optimizer != optimizer.id:
-            continue
+    for change in facts.timeline.loads_of(optimizer.id).all:
         casts = [cast for text in change.detail if (cast := _lowered(facts, optimizer, text)) is not None]
         for before, after in dict.fromkeys(cast[1:] for cast in casts):
             kinds = [name for name, *dtypes in casts if (before, after) == tuple(dtypes)]

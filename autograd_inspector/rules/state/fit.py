@@ -75,7 +75,7 @@ def state_shape(facts: Facts) -> Iterator[Finding]:
 
 def _unfit(facts: Facts, optimizer: OptimizerRecord) -> Iterator[Finding]:
     """State of another shape, or of another optimizer."""
-    rows = [row for row in facts.capture.placement.rows if row.optimizer == optimizer.id]
+    rows = facts.capture.placement.rows_of.get(optimizer.id, [])
     entries = [(row, entry) for row in rows for entry in row.state]
     wrong = [(row, entry) for row, entry in entries if entry.name in ELEMENTWISE and _unlike(row, entry)]
     loads = loads_of(facts, optimizer)
@@ -167,8 +167,5 @@ def is_refusal(text: str) -> bool:
 def loads_of(facts: Facts, optimizer: OptimizerRecord) -> tuple[Location, ...]:
     """Where state was loaded into the optimizer."""
     return tuple(
-        place
-        for c in facts.capture.changes
-        if c.kind == "optimizer_load_state_dict" and c.optimizer == optimizer.id
-        for place in facts.chain(c.site, "state loaded here")
+        place for c in facts.timeline.loads_of(optimizer.id).all for place in facts.chain(c.site, "state loaded here")
     )

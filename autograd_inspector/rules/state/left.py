@@ -14,7 +14,7 @@ from autograd_inspector.rules.wording.names import folded
 def state_left(facts: Facts) -> Iterator[Finding]:
     """State of parameters that no group holds; of those that a model still has it may wait for their return."""
     for optimizer in facts.capture.placement.optimizers:
-        rows = [r for r in facts.capture.placement.rows if r.optimizer == optimizer.id and r.group < 0 and r.state]
+        rows = [r for r in facts.capture.placement.rows_of.get(optimizer.id, ()) if r.group < 0 and r.state]
         gone = [row for row in rows if not row.model]
         if not rows:
             continue

@@ -24,7 +24,7 @@ raises. Measured by tests/placement."""
 
 def rows_of(facts: Facts, optimizer: OptimizerRecord) -> list[ParameterRow]:
     """The rows of the parameters that its groups hold."""
-    return [row for row in facts.capture.placement.rows if row.optimizer == optimizer.id and row.group >= 0]
+    return [row for row in facts.capture.placement.rows_of.get(optimizer.id, ()) if row.group >= 0]
 
 
 def entries(facts: Facts, optimizer: OptimizerRecord, *, device: bool) -> Iterator[Misplaced]:
