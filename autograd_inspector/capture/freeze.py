@@ -91,7 +91,7 @@ def freeze(tape: Tape, modules: Modules, history: History, *, seconds: float, er
         error_tensor=tape.error_tensor,
         nonfinite=tape.nonfinite,
         values_read=bool(tape.values),
-        notes=tuple(tape.notes),
+        notes=tuple(filter(None, (*tape.notes, tape.cutoffs.note(sites)))),
         seconds=seconds,
         torch_version=str(torch.__version__),
         rank=rank,

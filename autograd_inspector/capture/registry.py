@@ -175,8 +175,9 @@ class Registry:
         self.by_address.clear()
         self.entries.clear()
         self.facts.clear()
-        while self._storages:
-            free_weak_ref(self._storages.popitem()[0])
+        storages, self._storages = self._storages, {}  # One that was only emptied would keep its room.
+        for address in storages:
+            free_weak_ref(address)
 
 
 def shape_of(tensor: Tensor) -> Any:

@@ -15,6 +15,8 @@ from autograd_inspector.capture.calls.exports import Exports
 from autograd_inspector.capture.calls.mode_stack import is_on
 from autograd_inspector.capture.calls.refused import refused
 from autograd_inspector.capture.calls.values import Values
+from autograd_inspector.capture.engine.cutoffs import Cutoffs
+from autograd_inspector.capture.engine.lineage import Lineage
 from autograd_inspector.capture.engine.reach import Reach
 from autograd_inspector.capture.lines.compared import Compared
 from autograd_inspector.capture.lines.local_names import names_of
@@ -78,6 +80,8 @@ class Tape:
     exports: Exports = field(default_factory=Exports)
     ledger: Ledger = field(default_factory=Ledger)
     reach: Reach = field(default_factory=Reach)
+    lineage: Lineage = field(default_factory=Lineage)
+    cutoffs: Cutoffs = field(default_factory=Cutoffs)
     kept: Kept = field(default_factory=Kept)
     gaps: list[Gap] = field(default_factory=list)
     exchanges: list[Exchange] = field(default_factory=list)
@@ -216,7 +220,8 @@ class Tape:
         self.stacks.close()
         self.registry.close()
         self.ops.clear()
-        self.ledger, self.reach, self.compared = Ledger(), Reach(), Compared()
+        self.ledger, self.reach, self.lineage, self.compared = Ledger(), Reach(), Lineage(), Compared()
+        self._bounds, self._bounded = ([], [], []), 0
         self.on_step = self.mode = None
         self.adopt = lambda _: None
 

@@ -7,6 +7,12 @@ from typing import Literal
 from msgspec import Struct
 
 SavedStatus = Literal["valid", "modified", "freed", "packed", "unverifiable"]
+Witness = Literal["node", "edge", "op"]
+"""Who tells of a node and of what lies below it.
+
+``node``: autograd's own node was met and opened. ``edge``: it was met and not opened; what lies below is told by the
+record of the op that made it. ``op``: it was not met; the record of an op stands in for all nodes that the op made.
+"""
 
 
 class SavedTensor(Struct, frozen=True, omit_defaults=True, gc=False):
@@ -37,7 +43,8 @@ class Node(Struct, frozen=True, omit_defaults=True, gc=False):
     """One autograd node: ``edges`` are (node index, input number) pairs of ``next_functions``.
 
     ``op`` is the op that made it (-1 unknown), ``variable`` the tensor of an AccumulateGrad node, ``position`` how
-    many ops had run when it was made.
+    many ops had run when it was made. ``told_by`` is who knows of it; of what was never met no saved tensor is known.
+    ``blind``: of some of what lies below it nothing is known at all.
     """
 
     index: int
@@ -50,6 +57,13 @@ class Node(Struct, frozen=True, omit_defaults=True, gc=False):
     saved: tuple[SavedTensor, ...] = ()
     hooks: int = 0
     failed: bool = False
+    told_by: Witness = "node"
+    blind: bool = False
+
+    @property
+    def met(self) -> bool:
+        """Autograd's own node was looked at."""
+        return self.told_by != "op"
 
     @property
     def older(self) -> bool:
@@ -58,11 +72,16 @@ class Node(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class AutogradGraph(Struct, frozen=True, omit_defaults=True):
-    """All nodes reachable from ``roots``; ``truncated`` where the walk stopped at its depth limit."""
+    """All nodes reachable from ``roots``.
+
+    ``truncated``: the walk of autograd's own nodes stopped where going on would have endangered the program; the
+    records of ops tell of the rest. ``blind``: of some of that not even they do.
+    """
 
     nodes: tuple[Node, ...] = ()
     roots: tuple[int, ...] = ()
     truncated: bool = False
+    blind: bool = False
 
 
 class Backward(Struct, frozen=True, omit_defaults=True):
@@ -71,7 +90,8 @@ class Backward(Struct, frozen=True, omit_defaults=True):
     ``start`` and ``end`` are op indices around it; ``roots`` the tensors it started from, ``reached`` the leaves
     whose AccumulateGrad the graph holds (or the ``inputs`` asked for), ``empty`` those of them whose ``.grad`` was
     still None afterwards, ``taken`` those of these whose gradient a hook had used or cleared by then, ``stale`` those
-    that had one already before.
+    that had one already before. ``untouched``: where the graph is ``blind``, the leaves whose ``.grad`` was looked at
+    before and afterwards and was the same.
     """
 
     index: int
@@ -85,6 +105,7 @@ class Backward(Struct, frozen=True, omit_defaults=True):
     empty: tuple[int, ...] = ()
     taken: tuple[int, ...] = ()
     stale: tuple[int, ...] = ()
+    untouched: tuple[int, ...] = ()
     nested_in: int = -1
     retain_graph: bool = False
     create_graph: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 
 from msgspec import Struct
@@ -103,6 +104,12 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
         """The user's own line of a site, with a role."""
         user = self.sites[index].user if index >= 0 else None
         return None if user is None else with_role(user, role)
+
+    def unsettled(self, tensors: Iterable[int]) -> frozenset[int]:
+        """Those that a backward may have reached unseen: of its graph something is unknown, and so are they to it."""
+        runs = [run for run in self.backwards if run.graph.blind and run.api == "backward" and not run.error]
+        settled = [frozenset((*run.reached, *run.untouched)) for run in runs]
+        return frozenset(tensor for tensor in tensors if any(tensor not in known for known in settled))
 
     @cached_property
     def optimized(self) -> frozenset[int]:

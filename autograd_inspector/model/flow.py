@@ -22,10 +22,9 @@ class Flow:
     returned or last modified it; a parameter stays itself, whatever initialises or steps it.
     """
 
-    def __init__(self, capture: Capture, joined: Joined, *, truncated: bool) -> None:
+    def __init__(self, capture: Capture, joined: Joined) -> None:
         self.capture = capture
         self.joined = joined
-        self.truncated = truncated
         self.nodes: list[int] = []
         self.edges: dict[tuple[int, int], Edge] = {}
         self.node_of_op: dict[int, int] = {}
@@ -161,9 +160,8 @@ class Flow:
         self._inner.clear()
 
     def _walked(self, index: int) -> bool:
-        """Whether autograd's own edges tell all about this op."""
-        made = self.joined.made.get(index)
-        return made is not None and (not self.truncated or all(node.edges for node in made.values()))
+        """Whether the edges of a walk tell all about this op."""
+        return index in self.joined.made and index not in self.joined.blind
 
 
 def _aside(op: Op, write: Write) -> bool:

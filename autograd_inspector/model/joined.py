@@ -32,18 +32,26 @@ def homes(capture: Capture) -> list[int]:
 
 
 class Joined:
-    """``made``: the autograd nodes of each op. ``alone``: those that no recorded op made."""
+    """``made``: the autograd nodes of each op, none where its record stands in. ``alone``: those that no op made.
+
+    ``blind``: ops of which autograd's edges do not tell all.
+    """
 
     def __init__(self, capture: Capture, home: list[int]) -> None:
         self.home = home
         self.made: dict[int, dict[Key, Node]] = {}
         self.alone: dict[Key, Node] = {}
+        self.blind: set[int] = set()
         for run in capture.backwards:
             for node in run.graph.nodes:
                 if node.variable >= 0:
                     continue
-                key = self.key(run.index, node)
                 group = self.alone if node.op < 0 else self.made.setdefault(home[node.op], {})
+                if node.blind and node.op >= 0:
+                    self.blind.add(home[node.op])
+                if not node.met:
+                    continue
+                key = self.key(run.index, node)
                 known = group.get(key)
                 # A later walk knows what became of the saved tensors, unless they have been freed by then.
                 if known is None or node.failed or len(node.saved) >= len(known.saved):

@@ -22,7 +22,7 @@ def graph_of(capture: Capture) -> Graph:
     """The merged graph of everything that the capture saw."""
     joined = Joined(capture, homes(capture))
     truncated = any(run.graph.truncated for run in capture.backwards)
-    flow = Flow(capture, joined, truncated=truncated)
+    flow = Flow(capture, joined)
     flow.run()
     alone: dict[Key, int] = {}
     starts: list[tuple[int, ...]] = []
@@ -77,9 +77,8 @@ def _nodes(
             found.append(replace(leaf, hooks=leaves[leaf.tensor]) if leaves[leaf.tensor] else leaf)
         else:
             op = capture.ops[source]
-            made = joined.made.get(source)
             path = paths[op.call] if op.call >= 0 else ""
-            call = _call(number, op, path, flow, () if made is None else tuple(made.values()), root=root)
+            call = _call(number, op, path, flow, joined.made.get(source), root=root)
             found.append(replace(call, hooks=call.hooks + hooked[source]) if hooked[source] else call)
     return tuple(found)
 
@@ -104,11 +103,12 @@ def _hooks(capture: Capture) -> tuple[Counter[int], Counter[int]]:
     return by_op, by_leaf
 
 
-def _call(number: int, op: Op, path: str, flow: Flow, made: tuple[Node, ...], *, root: bool) -> GraphNode:
+def _call(number: int, op: Op, path: str, flow: Flow, group: dict[Key, Node] | None, *, root: bool) -> GraphNode:
     kind: NodeKind = "op"
     if op.traits & (_STEP | _FUNCTION):
         kind = "step" if op.traits & _STEP else "function"
     result = op.outputs[0] if op.outputs else -1
+    made = tuple(group.values()) if group else ()
     return GraphNode(
         number,
         kind,
@@ -122,7 +122,7 @@ def _call(number: int, op: Op, path: str, flow: Flow, made: tuple[Node, ...], *,
         tuple([saved for node in made for saved in node.saved]) if made else (),
         sum([node.hooks for node in made]) if made else 0,
         flow.folded.get(number, 0),
-        bool(made) or (result >= 0 and bool(flow.tracked[result])),
+        group is not None or (result >= 0 and bool(flow.tracked[result])),
         root,
         any(node.failed for node in made) if made else False,
         bool(op.traits & _BACKWARD),

@@ -59,10 +59,11 @@ class Facts:
 
     @cached_property
     def starved(self) -> frozenset[int]:
-        """Parameters meant to learn that no backward reached."""
+        """Parameters meant to learn that no backward reached, as far as its graph was seen to the end."""
         orphans = set(self.loose.orphans) if self.loose is not None else set()
         given = {write.tensor for write in self.capture.grad_writes if write.gradient >= 0}
-        return self.meant - self.reached - orphans - given
+        missed = self.meant - self.reached - orphans - given
+        return missed - self.capture.unsettled(missed)
 
     @cached_property
     def emptied(self) -> frozenset[int]:

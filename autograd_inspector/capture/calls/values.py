@@ -182,6 +182,7 @@ class _Observer:
 
 
 def _edges(record: Node, node: Any) -> tuple[Edge | None, ...]:
-    """The edges of a node as its gradients are ordered: None where the input needs none. An unopened one has none."""
+    """The edges of a node as its gradients are ordered: None where the input needs none; of an opened one alone."""
     edges = iter(record.edges)
-    return tuple(None if child is None else next(edges) for child, _ in node.next_functions) if record.edges else ()
+    opened = record.told_by == "node" and record.edges
+    return tuple(None if child is None else next(edges) for child, _ in node.next_functions) if opened else ()

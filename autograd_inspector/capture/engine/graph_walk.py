@@ -14,15 +14,13 @@ from torch.autograd.function import BackwardCFunction
 
 from autograd_inspector.capture.calls.ctx import ctx_tensors
 from autograd_inspector.capture.engine.reach import MAX_DEPTH, MAX_WIDTH
+from autograd_inspector.capture.engine.stand_ins import LEAF_SEQUENCE, StandIns
 from autograd_inspector.capture.engine.verdicts import freed, unused, verify
 from autograd_inspector.capture.registry import shape_of, version_of
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.capture.torch_private.graph import RAW, RAW_OF_FUNCTIONS, SAVED_READABLE
 from autograd_inspector.capture.torch_private.tensors import is_symbolic
 from autograd_inspector.model.autograd import AutogradGraph, Node, SavedStatus, SavedTensor
-
-LEAF_SEQUENCE = 2**64 - 1
-TOO_DEEP = "Graphs that continue each other grew too deep to be walked any more without danger to the program."
 
 
 class Walk:
@@ -34,7 +32,8 @@ class Walk:
         self.live: list[tuple[int, Any]] = []
         """The nodes themselves, to ``keep`` or to read values; whoever asked for the walk drops them at once."""
         self.leaves: dict[int, Tensor] = {}
-        self.truncated = False
+        self._ends: dict[int, int] = {}
+        """Nodes that were not opened -> how deep they lie."""
         self._bounds = tape.sequence_bounds()
         tape.ledger.update(tape)
 
@@ -55,10 +54,10 @@ class Walk:
             edges: list[tuple[int, int]] = []
             below: list[int] = []
             if self._too_wide(sequence):
-                self.truncated = True
-            elif depth >= MAX_DEPTH or sequence < floor:
+                self._ends[number] = depth
+            elif sequence != LEAF_SEQUENCE and (depth >= MAX_DEPTH or sequence < floor):
                 # Another path may lead below this node: nothing older is opened either.
-                self.truncated, floor = True, max(floor, sequence)
+                self._ends[number], floor = depth, max(floor, sequence)
             else:
                 for child, slot in node.next_functions:
                     if child is not None:
@@ -69,10 +68,19 @@ class Walk:
             if self.keep and sequence != LEAF_SEQUENCE:
                 self.live.append((number, node))
         reach.met(met)
-        if reach.exhausted:
-            self.tape.note(TOO_DEEP)
-        ordered = tuple(nodes[i] for i in range(len(numbers)))
-        return AutogradGraph(ordered, tuple(starts), self.truncated)
+        ordered = [nodes[i] for i in range(len(numbers))]
+        if self._ends:
+            self._go_on(ordered)
+        blind = any(node.blind for node in ordered) if self._ends else False
+        return AutogradGraph(tuple(ordered), tuple(starts), bool(self._ends), blind)
+
+    def _go_on(self, nodes: list[Node]) -> None:
+        """Below the nodes that were not opened, by the records of ops."""
+        tape, walked = self.tape, len(nodes)
+        below = StandIns(tape, nodes)
+        below.below(self._ends)
+        self.leaves |= tape.registry.alive(below.leaves)
+        tape.cutoffs.add(tape, nodes, walked, self._ends)
 
     def _too_wide(self, sequence: int) -> bool:
         """Opening a node meets all its inputs at once; they may be one chain, as the steps of a loop are."""

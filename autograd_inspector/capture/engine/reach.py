@@ -15,7 +15,7 @@ MAX_DEPTH = 5_000
 MAX_WIDTH = 20_000
 """Inputs of a Node that a walk opens."""
 
-_MAX_TOTAL = 15_000
+MAX_TOTAL = 15_000
 """Nodes met along any path by all walks; the walk that exceeds it is the last one."""
 
 _REMEMBERED = 50_000
@@ -36,6 +36,6 @@ class Reach:
             height = 1 + max([heights.get(child, 0) for child in below], default=0)
             if height > heights.get(sequence, 0):
                 heights[sequence] = height
-                self.exhausted = self.exhausted or height > _MAX_TOTAL
+                self.exhausted = self.exhausted or height > MAX_TOTAL
         if len(heights) > _REMEMBERED + _SPARE:  # At once: the first entry of a dict that lost many is long to find.
             self._heights = dict(islice(heights.items(), len(heights) - _REMEMBERED, None))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import takewhile
 from typing import Any
@@ -12,11 +12,13 @@ from torch import Tensor
 
 from autograd_inspector.capture.calls.hooks import older_hooks
 from autograd_inspector.capture.calls.ops import Recorder
+from autograd_inspector.capture.engine.arrivals import Arrivals
 from autograd_inspector.capture.engine.failed import marked, merged, name_involved
 from autograd_inspector.capture.engine.failing_node import Failure, failing_node
 from autograd_inspector.capture.engine.graph_walk import Walk
 from autograd_inspector.capture.engine.history import is_leaf, node_of
 from autograd_inspector.capture.guard import Guard
+from autograd_inspector.capture.lines.local_names import held_modules
 from autograd_inspector.capture.patches import around
 from autograd_inspector.capture.recursion import FOR_ENGINE, RecursionLimit
 from autograd_inspector.capture.tape import Tape
@@ -52,6 +54,7 @@ class Engine:
         self._limit = limit
         self._guard = guard
         self._hooks: dict[int, list[Any]] = {}
+        self._arrivals: dict[int, Arrivals] = {}
 
     @contextmanager
     def installed(self) -> Iterator[None]:
@@ -135,9 +138,21 @@ class Engine:
             )
         )
         tape.running.append(number)
+        if graph.truncated and accumulate and not wanted:
+            self._arrivals[number] = Arrivals(self._leaves(walk, blind=graph.blind))
         if tape.values is not None:
             self._hooks[number] = tape.values.watch(number, graph, walk.live, self._tensors_of)
         return number
+
+    def _leaves(self, walk: Walk, *, blind: bool) -> list[Tensor]:
+        """All that may get a gradient, as far as the capture tells and, of an older graph, the program's models."""
+        tape = self.tape
+        known = {*tape.registry.parameters, *tape.lineage.leaves()} - walk.leaves.keys()
+        found = {id(leaf): leaf for leaf in walk.leaves.values()}
+        found |= {id(leaf): leaf for _, leaf in tape.registry.alive(known)}
+        for _, module in held_modules(tape.stacks.stop) if blind else ():
+            found |= {id(leaf): leaf for leaf in module.parameters()}
+        return list(found.values())
 
     def _tensors_of(self, op: int) -> Iterator[tuple[int, Tensor]]:
         record = self.tape.ops[op]
@@ -162,7 +177,12 @@ class Engine:
         tape.running.remove(number)
         for handle in self._hooks.pop(number, ()):
             handle.remove()
-        record = tape.backwards[number]
+        # A hook may step, or carry the gradient off: the optimizer in backward.
+        start = tape.backwards[number].start
+        steps = takewhile(lambda step: step.at >= start, reversed(tape.steps))
+        used = {met.tensor for step in steps for met in step.parameters if met.gradient >= 0}
+        used.update(w.tensor for w in takewhile(lambda write: write.at >= start, reversed(tape.grad_writes)))
+        record = self._with_arrivals(number, used)
         empty = []
         if record.api == "backward" and not record.error:
             wanted = set(record.reached)
@@ -171,12 +191,24 @@ class Engine:
                     empty.append(tensor_id)
                 elif tape.values is not None and tensor.grad is not None:
                     tape.values.leaf(number, tensor_id, tensor.grad)
-        # A hook may step, or carry the gradient off: the optimizer in backward.
-        steps = takewhile(lambda step: step.at >= record.start, reversed(tape.steps))
-        used = {met.tensor for step in steps for met in step.parameters if met.gradient >= 0}
-        used.update(w.tensor for w in takewhile(lambda write: write.at >= record.start, reversed(tape.grad_writes)))
         taken = tuple(t for t in empty if t in used)
         tape.backwards[number] = replace(record, end=len(tape.ops), empty=tuple(empty), taken=taken)
+
+    def _with_arrivals(self, number: int, used: Collection[int]) -> Backward:
+        """The record, with the leaves below the end of the walk that were seen to get a gradient, or not to.
+
+        Of one that a hook has ``used``, or that a run inside this one has reached, neither can be seen.
+        """
+        record, arrivals = self.tape.backwards[number], self._arrivals.pop(number, None)
+        if arrivals is None:
+            return record
+        got, rest = arrivals.after()
+        inside = {t for _, run in self.tape.backwards.items(number + 1) for t in run.reached}
+        arrived = [t for t in map(self.tape.id_of, got) if t not in inside]
+        reached = dict.fromkeys((*record.reached, *arrived))
+        known = {entry.tensor for leaf in rest if (entry := self.tape.registry.known(leaf)) is not None}
+        untouched = sorted(known.difference(reached, used, inside)) if record.graph.blind else ()
+        return replace(record, reached=tuple(reached), untouched=tuple(untouched))
 
     def _returned(self, number: int, gradients: Any, first: int) -> None:
         """``autograd.grad`` is an op as well: what it returns has a history only under ``create_graph=True``."""

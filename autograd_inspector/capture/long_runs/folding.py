@@ -156,6 +156,7 @@ class Folding:
         thin_events(tape, cut, self._first, kept.tensors)
         tape.fold_bounds(cut, kept.ops)
         tape.ledger.fold(cut, kept.ops, kept.tensors, registry.storages_of(kept.tensors))
+        tape.lineage.fold(cut, kept.ops, kept.tensors)
         tape.exports.fold(kept.tensors, kept.ops, cut)
         if tape.values is not None:
             tape.values.fold(kept.tensors, kept.backwards)

@@ -50,6 +50,7 @@ FIELDS: dict[type[Struct], dict[str, str]] = {
         "empty": "tensors",
         "stale": "tensors",
         "taken": "tensors",
+        "untouched": "tensors",
         "nested_in": "backward",
     },
     ParameterStep: {"tensor": "tensor", "gradient": "tensor"},

@@ -9,17 +9,18 @@ from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.op import Op
 from autograd_inspector.rules.facts import Facts
 
-# A node of torch's own has a number at its end; a custom Function named Round makes a RoundBackward without one.
-DRAWS = re.compile(r"(Normal|Bernoulli|Poisson)Backward\d")
-ROUNDS = re.compile(r"(Round|Floor|Ceil|Trunc|Sign)Backward\d")
+# A node of torch's own has a number at its end; a custom Function named Round makes a RoundBackward without one. Where
+# the record of an op stands in for its nodes, it is the op's own name.
+DRAWS = re.compile(r"(Normal|Bernoulli|Poisson)Backward\d|(normal|bernoulli|poisson)_?$")
+ROUNDS = re.compile(r"(Round|Floor|Ceil|Trunc|Sign)Backward\d|(round|floor|ceil|trunc|sign)_?$")
 
 
 def flattened(facts: Facts, kinds: re.Pattern[str]) -> Iterator[tuple[Op, tuple[int, ...]]]:
     """(op, parameters meant to learn whose every way to every loss leads through such ops), one for each line."""
     capture = facts.capture
     runs = [run for run in capture.backwards if run.api == "backward" and not run.error]
-    if any(run.graph.truncated for run in runs):
-        return  # What lies behind the end of the walk may have another way.
+    if any(run.graph.blind for run in runs):
+        return  # What lies behind the unknown part may have another way.
     idle: set[int] = set()
     lively: set[int] = set()
     walls: dict[int, tuple[Op, set[int]]] = {}

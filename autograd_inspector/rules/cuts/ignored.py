@@ -36,10 +36,13 @@ def ignoring(facts: Facts) -> Iterator[Finding]:
 
 
 def _scaled(run: Backward) -> set[int]:
-    """The nodes to which some way leads through an op that makes of a gradient of ones another one."""
+    """The nodes to which some way leads through an op that makes of a gradient of ones another one.
+
+    What the nodes of an op make that none of them was looked at is not known.
+    """
     nodes = run.graph.nodes
     found: set[int] = set()
-    todo = [node for node in nodes if not _UNIT.match(node.name)]
+    todo = [node for node in nodes if node.met and not _UNIT.match(node.name)]
     while todo:
         for index, _ in todo.pop().edges:
             if index not in found:

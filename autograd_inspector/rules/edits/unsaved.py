@@ -1,7 +1,11 @@
-"""AG201 where no node of the graph holds the modified tensor: a saved-tensor hook, as checkpointing installs, does."""
+"""AG201 where no node that was looked at holds the modified tensor.
+
+A saved-tensor hook holds it, as checkpointing installs one, or a node below the end of the walk.
+"""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 
@@ -10,6 +14,7 @@ from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op, Trait, Write
 from autograd_inspector.model.torch_names import SAVES_INPUTS
 from autograd_inspector.rules.edits.advice import repair
+from autograd_inspector.rules.edits.saving import VIEWS
 from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.wording.names import joined
 from autograd_inspector.rules.wording.places import unique
@@ -18,6 +23,13 @@ from autograd_inspector.rules.wording.spelling import assignable
 _ERROR = re.compile(
     r"\[torch\.(?:\w+\.)?\w+ \[(?P<shape>[\d, ]*)\]\].*?is at version (?P<now>\d+); expected version (?P<then>\d+)"
 )
+
+_OF_RESULT = frozenset({
+    "exp", "expm1", "sigmoid", "tanh", "sqrt", "rsqrt", "reciprocal", "softmax", "log_softmax", "relu", "elu", "selu",
+})  # fmt: skip
+"""Ops whose derivative is computed from their result."""
+_LINEAR = frozenset({"add", "sub", "iadd", "isub", "neg", "sum", "mean", "cat", "stack", "clone", "to", "contiguous"})
+"""Ops whose derivative needs the value of none of their operands."""
 
 _HISTORY = re.compile(r"which is output \d+ of (?P<node>[A-Za-z_]+?)\d*,")
 
@@ -41,9 +53,12 @@ def _candidates(facts: Facts, run: Backward, shape: tuple[int, ...], then: int, 
     """(op, tensor) that may have saved it: custom Functions, then what read it at that version, then what made it.
 
     First comes what ops read of which a hook holds a saved tensor, then the tensors whose grad_fn has the name that
-    the error says. What an op itself modified it has hardly saved as it was before.
+    the error says. What an op itself modified it has hardly saved as it was before. Before all others, where the walk did
+    not come to the end of the graph, come the ops whose records stand in for the rest, the last first: in this order the
+    engine comes to them.
     """
     tensors = facts.capture.tensors
+    below = {node.op for node in run.graph.nodes if node.told_by != "node"} - {-1}
     packing = {node.op for node in run.graph.nodes if any(saved.status == "packed" for saved in node.saved)}
     read = {tensors[t].storage for op in packing - {-1} for t in facts.capture.ops[op].inputs}
     found = []
@@ -54,13 +69,24 @@ def _candidates(facts: Facts, run: Backward, shape: tuple[int, ...], then: int, 
             *((t, 0, True) for t in op.outputs if tensors[t].birth == op.index),
         ]
         for tensor, version, made in met:
-            if version == then and tensors[tensor].shape == shape:
+            own = tensors[tensor].shape
+            if version == then and (own == shape or (op.index in below and math.prod(own) == math.prod(shape))):
                 named = _grad_fn(facts, tensor, run.start) == history.lower()
                 inside = op.index in packing or tensors[tensor].storage in read
                 edits = any(write.tensor == tensor and write.before == then for write in op.writes)
-                rank = (edits, not op.has(Trait.FUNCTION), not inside, made, op.index not in packing, not named)
+                kind: tuple[bool | int, ...] = (made, op.index not in packing, not named)
+                if op.index in below:
+                    # What an op saved may be a view that it made for itself: a vector as a matrix of one row.
+                    kind = (own != shape, not named, _keeps_nothing(op, made=made), -op.index)
+                rank = (op.index not in below, edits, not op.has(Trait.FUNCTION), not inside, *kind)
                 found.append((rank, (op, tensor)))
     return [pair for _, pair in sorted(found, key=lambda entry: entry[0])]
+
+
+def _keeps_nothing(op: Op, *, made: bool) -> bool:
+    """Whether the derivative of an op is known to need nothing of what it made, or of what it read."""
+    name = op.name.strip("_")
+    return name not in _OF_RESULT if made else name in _LINEAR or name in _OF_RESULT or name in VIEWS
 
 
 def _grad_fn(facts: Facts, tensor: int, before: int) -> str:

@@ -54,7 +54,8 @@ class Losses:
         self.served: list[Backward] = []
         for number, run in enumerate(runs):
             reached = frozenset(t for t in run.reached if t not in run.empty)
-            lost = self._lost(run, number, reached) if reached <= capture.optimized - hooked else None
+            judged = reached <= capture.optimized - hooked and not run.graph.blind
+            lost = self._lost(run, number, reached) if judged else None
             if lost is not None:
                 self.found.append(lost)
             elif any(self._following(tensor, run, number) is not None for tensor in reached):

@@ -44,7 +44,8 @@ def loose_of(capture: Capture, writes_to: WritesTo, flow: DataFlow) -> Loose | N
     start = _window(capture, optimizer.id)
     reached = _reached(capture, start)
     trainable = {t for t in optimizer.held if capture.tensors[t].requires_grad}
-    orphans = tuple(t for t in sorted(trainable - reached) if not _owned(capture, t, start))
+    missed = trainable - reached
+    orphans = tuple(t for t in sorted(missed - capture.unsettled(missed)) if not _owned(capture, t, start))
     if orphans:  # What the loss was computed from, cut off or not, is the program's still.
         runs = [run for run in capture.backwards if run.api == "backward" and not run.error and run.start > start]
         led = leading(capture, flow, runs, start)
