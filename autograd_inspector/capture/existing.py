@@ -9,6 +9,7 @@ from typing import ParamSpec
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from autograd_inspector.capture.attributes import needs_grad, node_of
 from autograd_inspector.capture.engine.runs import walk_roots
 from autograd_inspector.capture.freeze import freeze
 from autograd_inspector.capture.guard import Guard
@@ -43,10 +44,10 @@ def capture_graph(roots: Iterable[Tensor], model: nn.Module | None) -> Capture:
     tape, modules = _empty(*([] if model is None else [model]))
     tensors = list(roots)
     for tensor in tensors:
-        if tensor.grad_fn is None:
+        if node_of(tensor) is None:
             tape.note(
                 "A tensor given has no grad_fn: "
-                + ("it is a leaf." if tensor.requires_grad else "it does not require grad, so nothing leads to it.")
+                + ("it is a leaf." if needs_grad(tensor) else "it does not require grad, so nothing leads to it.")
             )
     tape.name_variables(tensors)
     walk_roots(tape, tensors)

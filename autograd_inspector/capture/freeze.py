@@ -129,7 +129,7 @@ def _tensors(tape: Tape, names: dict[int, tuple[str, ...]], variables: dict[int,
             leaf = tape.ops[birth][9] == tape.ops[birth][10]
         numel = 1
         for size in shape:
-            numel *= size
+            numel *= max(size, 0)  # One that is only a symbol says nothing of the bytes.
         item = dtype.itemsize
         reach = numel and (
             numel if stride is None else 1 + sum((size - 1) * step for size, step in zip(shape, stride, strict=False))

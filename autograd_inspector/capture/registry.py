@@ -9,15 +9,19 @@ from typing import Any
 from torch import Tensor
 from torch.nn import Parameter
 
-from autograd_inspector.capture.engine.history import is_leaf
-from autograd_inspector.capture.long_runs.window import Window
-from autograd_inspector.capture.torch_private.tensors import (
-    free_weak_ref,
-    is_symbolic,
-    resurrect,
-    storage_address,
-    storage_expired,
+from autograd_inspector.capture.attributes import (
+    address_of,
+    device_of,
+    dtype_of,
+    is_inference,
+    is_leaf,
+    needs_grad,
+    placed,
+    shape_of,
+    storage_of,
 )
+from autograd_inspector.capture.long_runs.window import Window
+from autograd_inspector.capture.torch_private.tensors import free_weak_ref, resurrect, storage_expired
 
 
 class Entry(weakref.ref[Tensor]):
@@ -80,23 +84,25 @@ class Registry:
         """A new entry for an object that was never met."""
         known = self._numbered
         storage = self.storage_of(tensor)
-        requires_grad = tensor.requires_grad
-        if storage == known and birth >= 0:
-            offset, stride = 0, None
+        kind = type(tensor)
+        if kind is Tensor or kind is Parameter:
+            requires_grad, dtype, device = tensor.requires_grad, tensor.dtype, tensor.device
+            inference = not requires_grad and tensor.is_inference()
         else:
-            offset, stride = _placed(tensor)
+            requires_grad, dtype, device = needs_grad(tensor), dtype_of(tensor), device_of(tensor)
+            inference = not requires_grad and is_inference(tensor)
+        offset, stride = (0, None) if storage == known and birth >= 0 else placed(tensor)
         number = len(self.entries)
         entry = Entry(tensor)
         entry.tensor, entry.storage, entry.requires_grad = number, storage, requires_grad
         leaf = not requires_grad or (birth < 0 and is_leaf(tensor))
-        inference = not requires_grad and tensor.is_inference()
         same = self._same.setdefault
-        shape, device = shape_of(tensor), tensor.device
+        shape = shape_of(tensor)
         shape, device = same(shape, shape), same(device, device)
-        self.facts.append((shape, tensor.dtype, device, leaf, offset, stride, inference, storage, birth, now))
+        self.facts.append((shape, dtype, device, leaf, offset, stride, inference, storage, birth, now))
         self.by_address[id(tensor)] = entry
         self.entries.append(entry)
-        if birth < 0 and type(tensor) is Parameter:
+        if birth < 0 and kind is Parameter:
             self.parameters.add(number)
         return entry
 
@@ -104,29 +110,28 @@ class Registry:
         """Read a tensor's layout again: ``.data = `` and ``module.to()`` change it under the same object."""
         storage = self.storage_of(tensor)
         entry = self.entries[number]
-        entry.storage, entry.requires_grad = storage, tensor.requires_grad
+        entry.storage, entry.requires_grad = storage, needs_grad(tensor)
         layout = (
             shape_of(tensor),
-            tensor.dtype,
-            tensor.device,
+            dtype_of(tensor),
+            device_of(tensor),
             is_leaf(tensor),
-            *_placed(tensor),
-            tensor.is_inference(),
+            *placed(tensor),
+            is_inference(tensor),
         )
         self.facts[number] = (*layout, storage, *self.facts[number][8:])
 
     def storage_of(self, tensor: Tensor) -> int:
         """The number of the memory behind a tensor, -1 when it has none (sparse, functorch wrappers)."""
-        try:
-            address = storage_address(tensor)
-        except (RuntimeError, NotImplementedError):
+        address = address_of(tensor)
+        if address is None:
             return -1
         number = self._storages.get(address)
         if number is None:
-            try:
-                tensor.untyped_storage()._weak_ref()  # What it returns is the address, which close() frees it by.
-            except ValueError:  # A lazy parameter has no memory before its first forward.
+            memory = storage_of(tensor)
+            if memory is None:
                 return -1
+            memory._weak_ref()  # What it returns is the address, which close() frees it by.
             number = self._storages[address] = self._numbered
             self._numbered += 1
         return number
@@ -175,34 +180,6 @@ class Registry:
         self.by_address.clear()
         self.entries.clear()
         self.facts.clear()
-        storages, self._storages = self._storages, {}  # One that was only emptied would keep its room.
-        for address in storages:
-            free_weak_ref(address)
-
-
-def shape_of(tensor: Tensor) -> Any:
-    """Its sizes; () where it has none (nested), -1 for one that is only a symbol."""
-    try:
-        shape = tensor.shape
-    except RuntimeError:
-        return ()
-    if is_symbolic(tensor):
-        return tuple([size if type(size) is int else -1 for size in shape])
-    return shape
-
-
-def _placed(tensor: Tensor) -> tuple[int, Any]:
-    try:
-        if is_symbolic(tensor):
-            return 0, None
-        return int(tensor.storage_offset()), tensor.stride()
-    except (RuntimeError, NotImplementedError, ValueError):
-        return 0, None
-
-
-def version_of(tensor: Tensor) -> int:
-    """``tensor._version``, or -1 for an inference tensor, which tracks none."""
-    try:
-        return tensor._version
-    except RuntimeError:
-        return -1
+        while self._storages:
+            free_weak_ref(self._storages.popitem()[0])
+        self._storages = {}  # One that was only emptied would keep its room.

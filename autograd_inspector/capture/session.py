@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from torch import nn
 from torch.optim import Optimizer
 
+from autograd_inspector.capture.attributes import has_history
 from autograd_inspector.capture.calls.compiled import Compiled
 from autograd_inspector.capture.calls.custom_backward import CustomBackward
 from autograd_inspector.capture.calls.fast_paths import FastPaths
@@ -27,7 +28,6 @@ from autograd_inspector.capture.calls.ops import Recorder
 from autograd_inspector.capture.calls.regions import Regions
 from autograd_inspector.capture.calls.seen_modes import SeenModes
 from autograd_inspector.capture.calls.swaps import Swaps
-from autograd_inspector.capture.engine.history import has_history
 from autograd_inspector.capture.engine.runs import Engine, walk_alive
 from autograd_inspector.capture.freeze import freeze
 from autograd_inspector.capture.guard import Guard
@@ -132,7 +132,8 @@ class Session:
             if not self.failure:
                 without_own_frames(error)
             if error is not None:
-                tape.ended_by(error, text)
+                with DisableTorchFunction():
+                    tape.ended_by(error, text)
             if (
                 not tape.closed
                 and tape.mode is not None
@@ -143,12 +144,8 @@ class Session:
             self._stack.close()
             if tape.out_of_stack:
                 tape.note(OUT_OF_STACK)
-            if not tape.closed:
-                with DisableTorchFunction():
-                    self._last_look(error)
-            tape.closed = True
-            history = self.folding.finish(raised=error is not None) if self.folding is not None else History()
-            return replace(freeze(tape, self.modules, history, seconds=seconds, error=text), stopped=self.failure)
+            with DisableTorchFunction():
+                return self._frozen(seconds, error, text)
         except Exception as failure:
             self.fail(failure)
             return Capture(error=text, seconds=seconds, stopped=self.failure, notes=tuple(tape.notes))
@@ -157,6 +154,14 @@ class Session:
             self.optimizers.close()
             self.modules.close()
             tape.forget()
+
+    def _frozen(self, seconds: float, error: BaseException | None, text: str) -> Capture:
+        tape = self.tape
+        if not tape.closed:
+            self._last_look(error)
+        tape.closed = True
+        history = self.folding.finish(raised=error is not None) if self.folding is not None else History()
+        return replace(freeze(tape, self.modules, history, seconds=seconds, error=text), stopped=self.failure)
 
     def give_way(self, to: FrameType | None) -> None:
         """End here: the program opens a capture of its own in that frame."""

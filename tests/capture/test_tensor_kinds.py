@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch import nn
 
+import autograd_inspector
 from tests.capture.observe import names, observe
 
 
@@ -108,3 +109,71 @@ def test_inference_tensors_are_told():
     capture = observe(inference)
     (made,) = [capture.tensors[op.outputs[0]] for op in capture.ops if op.name == "exp"]
     assert made.inference
+
+
+READ = [
+    "shape", "dtype", "device", "layout", "requires_grad", "is_leaf", "grad", "grad_fn", "_version", "_base",
+    "retains_grad", "is_sparse", "stride", "storage_offset", "numel", "element_size", "is_contiguous", "is_inference",
+    "_is_view", "untyped_storage", "_backward_hooks", "_post_accumulate_grad_hooks", "_fix_weakref",
+]  # fmt: skip
+
+
+class Refusal(Exception):
+    """What a program's own attribute raises."""
+
+
+def refusing(name):
+    """A subclass whose attribute of that name raises."""
+
+    def refuses(_):
+        raise Refusal(name)
+
+    disabled = {"__torch_function__": torch._C._disabled_torch_function_impl}
+    return type("Refusing", (torch.Tensor,), {name: property(refuses), **disabled})
+
+
+@pytest.mark.parametrize("values", [False, True], ids=["metadata", "values"])
+@pytest.mark.parametrize("name", READ)
+def test_a_subclass_whose_attribute_raises(name, values):
+    """It is recorded with what torch itself knows of it."""
+    x = torch.ones(2, 3).as_subclass(refusing(name))
+    torch.Tensor.requires_grad_(x)
+    with autograd_inspector.inspect(values=values) as inspection:
+        loss = torch.sum(torch.exp(x) * 2)
+        torch.autograd.backward(loss)
+    capture = inspection.report.capture
+    assert names(capture)[:3] == ["exp", "mul", "sum"]
+    assert not capture.stopped
+    assert [node.name for node in capture.backwards[0].graph.nodes][-1].endswith("AccumulateGrad")
+    (record,) = [tensor for tensor in capture.tensors if tensor.id == capture.ops[0].inputs[0]]
+    assert (record.shape, record.dtype, record.device, record.requires_grad) == ((2, 3), "float32", "cpu", True)
+    inspection.report.to_text()
+
+
+@pytest.mark.parametrize("values", [False, True], ids=["metadata", "values"])
+def test_a_wrapper_that_fails_to_answer(values):
+    """Its sizes are unknown, and so is no other tensor's."""
+
+    class Failing(torch.Tensor):
+        __torch_function__ = torch._C._disabled_torch_function_impl
+
+        @staticmethod
+        def __new__(cls):
+            return torch.Tensor._make_wrapper_subclass(
+                cls, (2, 3), dtype=torch.float64, dispatch_sizes_strides_policy="sizes", dispatch_device=True
+            )
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            if func is torch.ops.aten.exp.default:
+                return torch.ones(4)
+            raise Refusal(str(func))
+
+    x = Failing()
+    with autograd_inspector.inspect(values=values) as inspection:
+        torch.exp(x).sin()
+    capture = inspection.report.capture
+    assert not capture.stopped
+    assert names(capture) == ["exp", "sin"]
+    shapes = {tensor.dtype: tensor.shape for tensor in capture.tensors}
+    assert shapes == {"float64": (), "float32": (4,)}

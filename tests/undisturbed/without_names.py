@@ -155,8 +155,8 @@ def holders(owner, last):
     """(dictionary, name) of everything that has it: of a class of nodes all of them, by the beginning of the name."""
     if isinstance(owner, ModuleType):
         return [(vars(owner), last)]
-    if not isinstance(owner, type):
-        return []
+    if not isinstance(owner, type) or last in vars(owner).get("__annotations__", {}):
+        return []  # What only its objects have is not what a class above it has under the same name.
     nodes = owner in vars(torch._C._functions).values()
     classes = (
         [kind for kind in vars(torch._C._functions).values() if isinstance(kind, type)] if nodes else owner.__mro__

@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 from torch.autograd import Function
 
+from autograd_inspector.capture.attributes import needs_grad, version_of
 from autograd_inspector.capture.calls.ops import gather
 from autograd_inspector.capture.calls.regions import Regions
 from autograd_inspector.capture.guard import Guard
-from autograd_inspector.capture.registry import version_of
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.capture.torch_private.graph import sequence_number
 from autograd_inspector.model.op import Trait, Write
@@ -84,8 +84,8 @@ class Applied:
         ids, connected = [], False
         for tensor in outputs:
             entry = tape.registry.enter(tensor, now, now)
-            entry.requires_grad = tensor.requires_grad
-            connected = connected or tensor.requires_grad
+            entry.requires_grad = needs_grad(tensor)
+            connected = connected or entry.requires_grad
             ids.append(entry.tensor)
         traits = int(Trait.FUNCTION) | tape.traits
         if not connected and (alive or any(e.requires_grad for e in entries)):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
-from autograd_inspector.capture.registry import shape_of, version_of
+from autograd_inspector.capture.attributes import dtype_of, shape_of, version_of
 from autograd_inspector.model.op import Trait
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Exports:
         tape.append("__reduce_ex__", (number,), site=tape.stacks.here(), versions=(version_of(tensor),))
         if len(self._pickled) > _KEPT:
             self._pickled.clear()
-        self._pickled[shape_of(tensor), tensor.dtype] = number
+        self._pickled[shape_of(tensor), dtype_of(tensor)] = number
 
     def unpickled(self, tape: Tape, tensor: Tensor) -> None:
         """A tensor was rebuilt from a pickle: of what was pickled last among those of its kind, as far as is known."""
@@ -76,7 +76,7 @@ class Exports:
         if entry is None or op is None or op[0] != "empty":
             return
         tape.registry.refresh(entry.tensor, tensor)  # It was made empty, and then given its memory.
-        source = self._pickled.get((shape_of(tensor), tensor.dtype), -1)
+        source = self._pickled.get((shape_of(tensor), dtype_of(tensor)), -1)
         known = () if source < 0 else (source,)
         cut = int(Trait.CUT) if known and tape.registry.entries[source].requires_grad else 0
         tape.ops[index] = ("unpickle", known, (-1,) * len(known), *op[3:8], op[8] | cut, *op[9:])

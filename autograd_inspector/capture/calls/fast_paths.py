@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from autograd_inspector.capture.attributes import needs_grad
 from autograd_inspector.capture.calls.opaque import Opaque
 from autograd_inspector.capture.calls.ops import Recorder, gather
 from autograd_inspector.capture.guard import Guard
@@ -37,4 +38,4 @@ class FastPaths:
 def _records_nothing(module: nn.Module, given: Any) -> bool:
     tensors: list[Tensor] = []
     gather(given, tensors)
-    return not torch.is_grad_enabled() or not any(t.requires_grad for t in (*tensors, *module.parameters()))
+    return not torch.is_grad_enabled() or not any(needs_grad(t) for t in (*tensors, *module.parameters()))

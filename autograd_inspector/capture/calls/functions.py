@@ -14,13 +14,13 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.nn import Parameter
 
+from autograd_inspector.capture.attributes import is_leaf, needs_grad, version_of
 from autograd_inspector.capture.calls.applied import Applied
 from autograd_inspector.capture.calls.ops import gather
 from autograd_inspector.capture.calls.regions import Regions
 from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.patches import around, observed, replaced
 from autograd_inspector.capture.pauses import Pause
-from autograd_inspector.capture.registry import version_of
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.model.event import Change
 from autograd_inspector.model.op import Trait, Write
@@ -90,7 +90,7 @@ class Unseen:
             yield
 
     def _wrapped(self, data: Tensor, result: Tensor) -> None:
-        if not data.requires_grad or data.is_leaf:
+        if not needs_grad(data) or is_leaf(data):
             return
         tape = self.tape
         site = tape.stacks.here(0)

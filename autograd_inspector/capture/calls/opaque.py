@@ -8,10 +8,10 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from autograd_inspector.capture.attributes import needs_grad, version_of
 from autograd_inspector.capture.calls.ops import gather
 from autograd_inspector.capture.calls.raised import text_of
 from autograd_inspector.capture.guard import Guard
-from autograd_inspector.capture.registry import version_of
 from autograd_inspector.capture.torch_private.graph import sequence_number
 from autograd_inspector.model.op import Trait, Write
 
@@ -75,8 +75,8 @@ class Opaque:
         ids, connected = [], False
         for tensor in outputs:
             entry = tape.registry.enter(tensor, now, now)
-            entry.requires_grad = tensor.requires_grad
-            connected = connected or tensor.requires_grad
+            entry.requires_grad = needs_grad(tensor)
+            connected = connected or entry.requires_grad
             ids.append(entry.tensor)
         writes = tuple(
             Write(entry.tensor, entry.storage, before, version_of(tensor))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from types import FrameType
@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 from torch.nn import Parameter
 
+from autograd_inspector.capture.attributes import needs_grad, version_of
 from autograd_inspector.capture.calls.mode_stack import HiddenMode, is_on, put_on, take_off
 from autograd_inspector.capture.calls.raised import text_of
 from autograd_inspector.capture.calls.regions import Regions
@@ -25,7 +26,7 @@ from autograd_inspector.capture.calls.special import NAMES, PASS, SPECIAL, name_
 from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.capture.long_runs.window import Window
-from autograd_inspector.capture.registry import Entry, version_of
+from autograd_inspector.capture.registry import Entry
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.capture.torch_private.graph import sequence_number
 from autograd_inspector.capture.torch_private.modes import (
@@ -146,14 +147,15 @@ class Recorder(HiddenMode):
         tape = self.tape
         try:
             inputs: list[Tensor] = []
+            odd = False
             for value in args:
                 kind = type(value)
                 if kind is Tensor or kind is Parameter:
                     inputs.append(value)
-                elif kind not in _PLAIN:
-                    gather((value,), inputs)
-            if kwargs:
-                gather(kwargs.values(), inputs)
+                elif kind not in _PLAIN and gather((value,), inputs):
+                    odd = True
+            if kwargs and gather(kwargs.values(), inputs):
+                odd = True
             registry = tape.registry
             by_address = registry.by_address
             entries: list[Entry] = []
@@ -168,7 +170,7 @@ class Recorder(HiddenMode):
                 if entry.requires_grad:
                     alive = True
             try:
-                versions = [tensor._version for tensor in inputs]
+                versions = [tensor._version for tensor in inputs] if not odd else [version_of(t) for t in inputs]
             except RuntimeError:
                 versions = [version_of(tensor) for tensor in inputs]
             mode = (_grad_enabled(), _inference())
@@ -189,7 +191,7 @@ class Recorder(HiddenMode):
         try:
             last = sequence_number()
             try:
-                after = [tensor._version for tensor in inputs]
+                after = [tensor._version for tensor in inputs] if not odd else [version_of(t) for t in inputs]
             except RuntimeError:
                 after = [version_of(tensor) for tensor in inputs]
             writes = NO_WRITES if after == versions else _writes(inputs, entries, versions, after)
@@ -213,7 +215,7 @@ class Recorder(HiddenMode):
                 outputs = ()
                 for tensor in found:
                     entry = registry.enter(tensor, now, now)
-                    entry.requires_grad = tensor.requires_grad
+                    entry.requires_grad = tensor.requires_grad if type(tensor) is Tensor else needs_grad(tensor)
                     connected = connected or entry.requires_grad
                     outputs += (entry.tensor,)
             if alive and not connected and not _keeps_gradient(registry.entries, writes):
@@ -301,27 +303,35 @@ def _zeros(count: int) -> tuple[int, ...]:
     return (0,) * count
 
 
-def gather(values: Any, into: list[Tensor]) -> None:
-    """Collect the tensors among arguments, also inside lists, tuples and dicts."""
+def gather(values: Iterable[Any], into: list[Tensor]) -> bool:
+    """Collect the tensors among arguments, also inside lists, tuples and dicts; whether some are of another class.
+
+    None of the program's code runs: it may have containers that compute what they contain.
+    """
+    odd = False
     for value in values:
         kind = type(value)
         if kind is Tensor or kind is Parameter:
             into.append(value)
         elif kind in _PLAIN:
             continue
-        elif isinstance(value, Tensor):
+        elif issubclass(kind, Tensor):
             into.append(value)
-        elif isinstance(value, (list, tuple)):
-            gather(value, into)
-        elif isinstance(value, dict):
-            gather(value.values(), into)
+            odd = True
+        elif issubclass(kind, list):
+            odd = gather(list.__iter__(value), into) or odd
+        elif issubclass(kind, tuple):
+            odd = gather(tuple.__iter__(value), into) or odd
+        elif issubclass(kind, dict):
+            odd = gather(dict.values(value), into) or odd
+    return odd
 
 
 def _writes(inputs: list[Tensor], entries: list[Entry], versions: list[int], after: list[int]) -> tuple[Write, ...]:
     found = []
     for tensor, entry, before, now in zip(inputs, entries, versions, after, strict=True):
         if now != before:
-            entry.requires_grad = tensor.requires_grad
+            entry.requires_grad = tensor.requires_grad if type(tensor) is Tensor else needs_grad(tensor)
             found.append(Write(entry.tensor, entry.storage, before, now))
     return tuple(found)
 

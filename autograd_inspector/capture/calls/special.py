@@ -11,10 +11,10 @@ from torch import Tensor
 from torch.nn import Parameter
 from torch.nn import functional as F
 
+from autograd_inspector.capture.attributes import is_leaf, needs_grad, retains_grad, shape_of, version_of
 from autograd_inspector.capture.calls import hooks, pickling
 from autograd_inspector.capture.calls.regions import outside
 from autograd_inspector.capture.lines.stacks import SKIP, classify
-from autograd_inspector.capture.registry import shape_of, version_of
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.capture.torch_private.calls import QUESTIONS
 from autograd_inspector.capture.torch_private.modes import set_grad_enabled
@@ -173,8 +173,8 @@ def _read_grad(recorder: Recorder, args: tuple[Any, ...], result: Any) -> None:
     caller = outside(sys._getframe(1))
     if caller is not None and caller.f_code.co_name == "zero_grad" and classify(caller.f_code.co_filename) == SKIP:
         return  # torch's own zero_grad looks whether there is one.
-    leaf = tensor.is_leaf
-    retains = not leaf and tensor.retains_grad
+    leaf = is_leaf(tensor)
+    retains = not leaf and retains_grad(tensor)
     gradient = tape.id_of(result) if isinstance(result, Tensor) else -1
     number = tape.id_of(tensor)
     if number not in tape.named and number not in tape.variables and type(tensor) is Parameter:
@@ -220,7 +220,7 @@ def _data_written(tape: Tape, tensor: Tensor, source: Tensor, shape: Any) -> Non
 def _read_requires_grad(recorder: Recorder, args: tuple[Any, ...], _: Any) -> None:
     tape, frame = recorder.tape, outside(sys._getframe(1))
     wanted = None if frame is None else tape.compared.wanted(frame)
-    if frame is not None and wanted is not None and args[0].is_leaf:
+    if frame is not None and wanted is not None and is_leaf(args[0]):
         tensor = tape.id_of(args[0])
         if tape.compared.first(frame, tensor):
             site, text = tape.stacks.here(), (str(wanted),)
@@ -230,7 +230,7 @@ def _read_requires_grad(recorder: Recorder, args: tuple[Any, ...], _: Any) -> No
 def _set_requires_grad(recorder: Recorder, args: tuple[Any, ...], _: Any) -> None:
     tape, tensor = recorder.tape, args[0]
     entry = tape.registry.enter(tensor, -1, len(tape.ops))
-    wanted = tensor.requires_grad
+    wanted = needs_grad(tensor)
     if wanted != entry.requires_grad or entry.tensor == len(tape.registry.facts) - 1:
         entry.requires_grad = wanted
         tape.leaf_changes.append(LeafChange(len(tape.ops), entry.tensor, wanted, tape.stacks.here()))

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
-import torch
 from torch import Tensor
 
+from autograd_inspector.capture.attributes import dtype_of, version_of
 from autograd_inspector.capture.calls.reading import (
     any_nonzero,
-    counts,
     has_nan,
+    is_continuous,
     norm,
     range_of,
-    readable,
     sound,
     whole,
 )
-from autograd_inspector.capture.registry import version_of
-from autograd_inspector.capture.torch_private.modes import DisableTorchFunction
 from autograd_inspector.model.values import SATURATING, GradientFault, LeafValues, Range, ValueFault
 
 if TYPE_CHECKING:
+    from autograd_inspector.capture.guard import Guard
     from autograd_inspector.capture.registry import Entry
     from autograd_inspector.model.autograd import AutogradGraph, Node
 
@@ -61,11 +58,8 @@ class Values:
         after = {e.tensor: t for e, t in zip(entries, inputs, strict=True)}  # An op may write its inputs.
         made = dict(results)
         if name in SATURATING:
-            ends = all(map(whole, made.values()))
-            before = (
-                [(entry.tensor, t) for entry, t in zip(entries, inputs, strict=True) if readable(t)] if ends else []
-            )
-            self._extreme[index] = tuple(starmap(range_of, (*before, *made.items()))) if ends else ()
+            before = [(entry.tensor, t) for entry, t in zip(entries, inputs, strict=True)]
+            self._extreme[index] = _ranges((*before, *made.items())) if all(map(whole, made.values())) else ()
         after |= made
         tainted, poisoned = bool(self.bad & given), bool(self._nan & given)
         found = []
@@ -82,10 +76,8 @@ class Values:
             if nan:
                 self._nan.add(number)
         if found and len(self.faults) < _KEPT:
-            ranges = tuple(
-                range_of(e.tensor, t) for e, t in zip(entries, inputs, strict=True) if readable(t) or counts(t)
-            )
-            self.faults.append(ValueFault(index, tuple(range_of(n, t) for n, t in found), ranges))
+            given_ranges = _ranges([(e.tensor, t) for e, t in zip(entries, inputs, strict=True)], counts=True)
+            self.faults.append(ValueFault(index, _ranges(found), given_ranges))
 
     def arrived(self, number: int, tensor: Tensor, index: int) -> None:
         """A tensor that no op of the capture made, met by the op of that index."""
@@ -94,7 +86,7 @@ class Values:
             if has_nan(tensor):
                 self._nan.add(number)
             if len(self.faults) < _KEPT:
-                self.faults.append(ValueFault(-1, (range_of(number, tensor),), met_by=index))
+                self.faults.append(ValueFault(-1, _ranges([(number, tensor)]), met_by=index))
 
     def fold(self, tensors: set[int], backwards: set[int]) -> None:
         """Forget what was found in other runs of the engine, and other tensors."""
@@ -106,7 +98,7 @@ class Values:
         self._extreme = dict([*self._extreme.items()][-_KEPT:])
 
     def watch(
-        self, run: int, graph: AutogradGraph, nodes: Iterable[tuple[int, Any]], tensors_of: TensorsOf
+        self, guard: Guard, run: int, graph: AutogradGraph, nodes: Iterable[tuple[int, Any]], tensors_of: TensorsOf
     ) -> list[Any]:
         """Hooks on the nodes of a graph; remove them when the engine is done.
 
@@ -116,15 +108,16 @@ class Values:
         found = []
         for number, node in nodes:
             record = graph.nodes[number]
-            look = partial(self._ranges, record.op, tensors_of)
-            found.append(node.register_hook(_Observer(self, run, number, arrived, _edges(record, node), look)))
+            look = partial(self._around, record.op, tensors_of)
+            observer = _Observer(self, run, number, arrived, _edges(record, node), look)
+            found.append(node.register_hook(partial(_quietly, guard, observer)))
         return found
 
-    def _ranges(self, op: int, tensors_of: TensorsOf) -> tuple[Range, ...]:
+    def _around(self, op: int, tensors_of: TensorsOf) -> tuple[Range, ...]:
         """The values that an op was given and made, as far as they can be read."""
         if op < 0 or op in self._extreme:
             return self._extreme.get(op, ())
-        return tuple(range_of(number, t) for number, t in tensors_of(op) if readable(t) and t.numel())
+        return _ranges(tensors_of(op))
 
     def hooked(self, run: int, node: int, given: Any, arrived: set[Edge]) -> None:
         """A node was given nothing but zeros although others had passed on something: a hook came in between."""
@@ -173,12 +166,21 @@ class _Observer:
         self.edges = edges
 
     def __call__(self, passed_on: Any, given: Any) -> None:
-        with DisableTorchFunction(), torch.no_grad():
-            self.values.hooked(self.run, self.node, given, self.arrived)
-            self.values.passed(self.run, self.node, given, passed_on, self.look)
-            for edge, gradient in zip(self.edges, passed_on, strict=False):
-                if edge is not None and isinstance(gradient, Tensor) and sound(gradient) and any_nonzero(gradient):
-                    self.arrived.add(edge)
+        self.values.hooked(self.run, self.node, given, self.arrived)
+        self.values.passed(self.run, self.node, given, passed_on, self.look)
+        for edge, gradient in zip(self.edges, passed_on, strict=False):
+            if edge is not None and isinstance(gradient, Tensor) and sound(gradient) and any_nonzero(gradient):
+                self.arrived.add(edge)
+
+
+def _quietly(guard: Guard, observer: _Observer, passed_on: Any, given: Any) -> None:
+    guard(observer, passed_on, given)
+
+
+def _ranges(tensors: Iterable[tuple[int, Tensor]], *, counts: bool = False) -> tuple[Range, ...]:
+    """Those of the tensors that can be read; of whole numbers only if ``counts``."""
+    found = [range_of(number, tensor) for number, tensor in tensors if counts or is_continuous(dtype_of(tensor))]
+    return tuple(values for values in found if values is not None)
 
 
 def _edges(record: Node, node: Any) -> tuple[Edge | None, ...]:

@@ -10,11 +10,11 @@ from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 from torch.optim import Optimizer
 
+from autograd_inspector.capture.attributes import nbytes_of, shape_of
 from autograd_inspector.capture.checkpoints.files import Locations
 from autograd_inspector.capture.engine.graph_walk import short
-from autograd_inspector.capture.optimizers.placement import bytes_of, settings_of
+from autograd_inspector.capture.optimizers.placement import settings_of
 from autograd_inspector.capture.optimizers.state_contents import StateContents
-from autograd_inspector.capture.registry import shape_of
 from autograd_inspector.capture.torch_private.modules import (
     left_out,
     loader_of,
@@ -45,7 +45,7 @@ def saved_tensor(name: str, tensor: Tensor, locations: Locations) -> SavedTensor
         device = locations.get(storage_key(tensor.untyped_storage()), "") or short(tensor.device)
     except (RuntimeError, NotImplementedError):  # Sparse, nested: no storage of its own.
         device = short(tensor.device)
-    return SavedTensor(name, tuple(shape_of(tensor)), short(tensor.dtype), device, bytes_of(tensor))
+    return SavedTensor(name, tuple(shape_of(tensor)), short(tensor.dtype), device, nbytes_of(tensor))
 
 
 def saved_model(path: Path, state: Mapping[str, Any], locations: Locations) -> SavedModel:

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 
 from torch import Tensor
 
-from autograd_inspector.capture.engine.history import is_leaf
-from autograd_inspector.capture.registry import version_of
+from autograd_inspector.capture.attributes import gradient_of, is_leaf, needs_grad, version_of
 
 _Seen = tuple[weakref.ref[Tensor] | None, int]
 """(the gradient, its version); nothing is kept alive."""
@@ -19,7 +18,7 @@ class Arrivals:
 
     def __init__(self, tensors: Iterable[Tensor]) -> None:
         self._before: list[tuple[weakref.ref[Tensor], _Seen]] = [
-            (weakref.ref(tensor), _seen(tensor)) for tensor in tensors if tensor.requires_grad and is_leaf(tensor)
+            (weakref.ref(tensor), _seen(tensor)) for tensor in tensors if needs_grad(tensor) and is_leaf(tensor)
         ]
 
     def after(self) -> tuple[list[Tensor], list[Tensor]]:
@@ -29,12 +28,12 @@ class Arrivals:
         for leaf, (gradient, version) in self._before:
             tensor = leaf()
             if tensor is not None:
-                now, before = tensor.grad, None if gradient is None else gradient()
-                arrived = now is not None and (now is not before or version_of(now) != version)
+                now, before = gradient_of(tensor), None if gradient is None else gradient()
+                arrived = now is not None and (version_of(now) != version or now is not before)
                 (got if arrived else rest).append(tensor)
         return got, rest
 
 
 def _seen(tensor: Tensor) -> _Seen:
-    gradient = tensor.grad
+    gradient = gradient_of(tensor)
     return (None, -1) if gradient is None else (weakref.ref(gradient), version_of(gradient))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 from torch import Tensor
 
-from autograd_inspector.capture.engine.history import has_history
+from autograd_inspector.capture.attributes import has_history
 from autograd_inspector.capture.lines.local_names import held_tensors
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.model.autograd import AutogradGraph, Node

@@ -16,8 +16,8 @@ from msgspec import Struct
 from torch import Tensor
 from torch.autograd.function import BackwardCFunction
 
+from autograd_inspector.capture.attributes import node_of
 from autograd_inspector.capture.engine.graph_walk import raw_saved
-from autograd_inspector.capture.engine.history import node_of
 from autograd_inspector.capture.engine.order import execution_order
 from autograd_inspector.capture.engine.verdicts import verify
 from autograd_inspector.capture.lines.tracebacks import is_own

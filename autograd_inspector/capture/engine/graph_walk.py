@@ -12,14 +12,13 @@ from msgspec.structs import replace
 from torch import Tensor
 from torch.autograd.function import BackwardCFunction
 
+from autograd_inspector.capture.attributes import device_of, dtype_of, shape_of, span_of, version_of
 from autograd_inspector.capture.calls.ctx import ctx_tensors
 from autograd_inspector.capture.engine.reach import MAX_DEPTH, MAX_WIDTH
 from autograd_inspector.capture.engine.stand_ins import LEAF_SEQUENCE, StandIns
 from autograd_inspector.capture.engine.verdicts import freed, unused, verify
-from autograd_inspector.capture.registry import shape_of, version_of
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.capture.torch_private.graph import RAW, RAW_OF_FUNCTIONS, SAVED_READABLE
-from autograd_inspector.capture.torch_private.tensors import is_symbolic
 from autograd_inspector.model.autograd import AutogradGraph, Node, SavedStatus, SavedTensor
 
 
@@ -176,8 +175,8 @@ class Walk:
             name,
             number,
             tuple(shape_of(tensor)),
-            short(tensor.dtype),
-            short(tensor.device),
+            short(dtype_of(tensor)),
+            short(device_of(tensor)),
             nbytes,
             storage,
             offset,
@@ -193,21 +192,6 @@ class Walk:
 def short(value: Any) -> str:
     """The name of a dtype or device, without ``torch.``: one string for each."""
     return str(value).removeprefix("torch.")
-
-
-def span_of(tensor: Tensor) -> tuple[int, int, int]:
-    """(first byte in its storage, bytes from there to its last element, bytes of its own elements)."""
-    if is_symbolic(tensor):
-        return 0, 0, 0
-    try:
-        item = tensor.element_size()
-        offset, nbytes = int(tensor.storage_offset() * item), int(tensor.numel() * item)
-        if nbytes == 0 or tensor.is_contiguous():
-            return offset, nbytes, nbytes
-        reach = 1 + sum([(size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True)])
-        return offset, int(reach * item), nbytes
-    except (RuntimeError, NotImplementedError):
-        return 0, 0, 0
 
 
 def _saved_attributes(kind: type) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from autograd_inspector.capture.engine.history import is_leaf
+from autograd_inspector.capture.attributes import is_leaf
 from autograd_inspector.model.op import Trait
 
 if TYPE_CHECKING:

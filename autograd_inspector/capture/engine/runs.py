@@ -10,13 +10,13 @@ from typing import Any
 from msgspec.structs import replace
 from torch import Tensor
 
+from autograd_inspector.capture.attributes import gradient_of, is_leaf, needs_grad, node_of, retains_grad
 from autograd_inspector.capture.calls.hooks import older_hooks
 from autograd_inspector.capture.calls.ops import Recorder
 from autograd_inspector.capture.engine.arrivals import Arrivals
 from autograd_inspector.capture.engine.failed import marked, merged, name_involved
 from autograd_inspector.capture.engine.failing_node import Failure, failing_node
 from autograd_inspector.capture.engine.graph_walk import Walk
-from autograd_inspector.capture.engine.history import is_leaf, node_of
 from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.lines.local_names import held_modules
 from autograd_inspector.capture.patches import around
@@ -115,7 +115,7 @@ class Engine:
         graph = walk.graph(_nodes(outputs))
         accumulate = bool(kwargs.get("accumulate_grad"))
         wanted = [tape.id_of(t) for t in inputs]
-        direct = [tape.id_of(t) for t in outputs if isinstance(t, Tensor) and is_leaf(t) and t.requires_grad]
+        direct = [tape.id_of(t) for t in outputs if isinstance(t, Tensor) and is_leaf(t) and needs_grad(t)]
         older_hooks(tape, walk.leaves.items())
         tape.name_variables([leaf for t, leaf in walk.leaves.items() if t not in tape.named])
         number = len(tape.backwards)
@@ -131,7 +131,7 @@ class Engine:
                 tuple(tape.id_of(t) for t in outputs if isinstance(t, Tensor)),
                 graph,
                 tuple(wanted or [*walk.leaves, *direct]),
-                stale=tuple(t for t, leaf in walk.leaves.items() if accumulate and leaf.grad is not None),
+                stale=tuple(t for t, leaf in walk.leaves.items() if accumulate and gradient_of(leaf) is not None),
                 nested_in=tape.running[-1] if tape.running else -1,
                 retain_graph=bool(given.get("retain_graph")),
                 create_graph=bool(given.get("create_graph")),
@@ -141,7 +141,7 @@ class Engine:
         if graph.truncated and accumulate and not wanted:
             self._arrivals[number] = Arrivals(self._leaves(walk, blind=graph.blind))
         if tape.values is not None:
-            self._hooks[number] = tape.values.watch(number, graph, walk.live, self._tensors_of)
+            self._hooks[number] = tape.values.watch(self._guard, number, graph, walk.live, self._tensors_of)
         return number
 
     def _leaves(self, walk: Walk, *, blind: bool) -> list[Tensor]:
@@ -187,10 +187,11 @@ class Engine:
         if record.api == "backward" and not record.error:
             wanted = set(record.reached)
             for tensor_id, tensor in tape.registry.alive(wanted):
-                if is_leaf(tensor) and tensor.grad is None:
-                    empty.append(tensor_id)
-                elif tape.values is not None and tensor.grad is not None:
-                    tape.values.leaf(number, tensor_id, tensor.grad)
+                gradient = gradient_of(tensor) if is_leaf(tensor) or retains_grad(tensor) else None
+                if gradient is None:
+                    empty += [tensor_id] if is_leaf(tensor) else []
+                elif tape.values is not None:
+                    tape.values.leaf(number, tensor_id, gradient)
         taken = tuple(t for t in empty if t in used)
         tape.backwards[number] = replace(record, end=len(tape.ops), empty=tuple(empty), taken=taken)
 
@@ -249,7 +250,7 @@ def walk_alive(tape: Tape) -> None:
     ends = [
         tensor
         for number, tensor in tape.registry.alive()
-        if number not in used and tensor.requires_grad and node_of(tensor) is not None
+        if number not in used and needs_grad(tensor) and node_of(tensor) is not None
     ]
     if ends:
         walk_roots(tape, ends)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from autograd_inspector.capture.torch_private.dispatch import Refused, refusing
 from autograd_inspector.capture.torch_private.graph import UNPACKED, in_training
 from autograd_inspector.model.autograd import SavedStatus, SavedTensor
 
@@ -15,10 +16,13 @@ def verify(node: Any, name: str) -> tuple[SavedStatus, str, int | None]:
     """Autograd's own verdict on one saved tensor: (status, its message, the version it expected)."""
     attribute = name.split("[", maxsplit=1)[0]
     try:
-        if attribute == "tensors":
-            _ = node.saved_tensors
-        else:
-            getattr(node, f"{UNPACKED}{attribute}")
+        with refusing():
+            if attribute == "tensors":
+                _ = node.saved_tensors
+            else:
+                getattr(node, f"{UNPACKED}{attribute}")
+    except Refused:
+        return "valid", "", None  # Autograd has checked, and would go on to ask a wrapper for a copy of itself.
     except RuntimeError as error:
         text = str(error)
         versions = _VERSIONS.search(text)

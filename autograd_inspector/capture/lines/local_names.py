@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from types import FrameType, FunctionType, ModuleType
 from typing import Any, TypeVar
@@ -16,6 +16,7 @@ from autograd_inspector.capture.torch_private.modules import MADE
 
 T = TypeVar("T")
 
+_CONTAINERS = (list, tuple, dict)
 _LONGEST = 1000
 """Of a container that is longer only the first entries are looked at."""
 
@@ -57,9 +58,9 @@ def held_tensors(stop: FrameType | None) -> Iterator[tuple[str, Tensor]]:
         for name, value in variables(frame):
             if name.startswith("_"):
                 continue
-            if isinstance(value, Tensor):
+            if _is(value, Tensor):
                 yield name, value
-            elif isinstance(value, (list, tuple, dict)):
+            elif _is(value, _CONTAINERS):
                 inside += _within(name, value, Tensor)
             else:
                 attributes += _within(name, value, Tensor)
@@ -75,7 +76,7 @@ def held_modules(stop: FrameType | None) -> Iterator[tuple[str, nn.Module]]:
     inside: list[tuple[str, nn.Module]] = []
     for frame in user_frames(stop):
         for name, value in variables(frame):
-            if isinstance(value, nn.Module):
+            if _is(value, nn.Module):
                 if _complete(value):
                     yield name, value
             elif not name.startswith("_"):
@@ -90,11 +91,16 @@ def _complete(module: nn.Module) -> bool:
 
 def _within(name: str, value: Any, kind: type[T]) -> Iterator[tuple[str, T]]:
     """What a container or a plain object has of a kind, and how the program would write it."""
-    if isinstance(value, (list, tuple, dict)):
+    if _is(value, _CONTAINERS):
         return ((f"{name}[{place!r}]", entry) for place, entry in _entries(value, kind))
-    if isinstance(value, (type, ModuleType, FunctionType)):
+    if _is(value, (type, ModuleType, FunctionType)):
         return iter(())
     return ((f"{name}.{place}", entry) for place, entry in _entries(_attributes(value), kind))
+
+
+def _is(value: Any, kind: type | tuple[type, ...]) -> bool:
+    """As isinstance(), which would ask the value for its ``__class__``: that may be code of the program's."""
+    return issubclass(type(value), kind)
 
 
 def _attributes(value: Any) -> dict[Any, Any]:
@@ -106,7 +112,11 @@ def _attributes(value: Any) -> dict[Any, Any]:
     return own if type(own) is dict else {}
 
 
-def _entries(container: list[Any] | tuple[Any, ...] | dict[Any, Any], kind: type[T]) -> Iterator[tuple[Any, T]]:
-    pairs = container.items() if isinstance(container, Mapping) else enumerate(container)
-    # A list of them first: the container may change meanwhile, by another thread or by a proxy that is asked its class.
-    return ((place, entry) for place, entry in list(islice(pairs, _LONGEST)) if isinstance(entry, kind))
+def _entries(container: Any, kind: type[T]) -> Iterator[tuple[Any, T]]:
+    pairs: Iterable[tuple[Any, Any]]
+    if _is(container, dict):
+        pairs = dict.items(container)
+    else:
+        pairs = enumerate(list.__iter__(container) if _is(container, list) else tuple.__iter__(container))
+    # A list of them first: the container may change meanwhile, by another thread.
+    return ((place, entry) for place, entry in list(islice(pairs, _LONGEST)) if _is(entry, kind))

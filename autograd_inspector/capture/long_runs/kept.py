@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from torch import Tensor
 
-from autograd_inspector.capture.engine.history import has_history
+from autograd_inspector.capture.attributes import has_history
 from autograd_inspector.capture.lines.keepers import keeper
 from autograd_inspector.capture.long_runs.rounds import Rounds
 from autograd_inspector.model.event import Kept as KeptRecord

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from torch import Tensor
 
+from autograd_inspector.capture.attributes import gradient_of
+
 if TYPE_CHECKING:
     from autograd_inspector.capture.tape import Tape
 
@@ -51,7 +53,7 @@ class Rounds:
         for _, run in tape.backwards.items(backwards):
             if run.api == "backward" and not run.error:
                 self._given.update(set(run.reached).difference(run.empty))
-        accumulating = any(leaf.grad is not None for leaf in leaves.values())
+        accumulating = any(gradient_of(leaf) is not None for leaf in leaves.values())
         if self._given and (not accumulating or self._written(tape, ops, leaves)):
             self._steps.setdefault(_BY_HAND, []).append(tensors)
             self._fresh = True
@@ -63,7 +65,7 @@ class Rounds:
         """Whether a recorded op wrote the memory of a leaf that had a gradient, or that gradient's."""
         written = {write.storage for _, op in tape.ops.items(since) for write in op[4]} - {-1}
         known = [leaf for number, leaf in leaves.items() if number in self._given] if written else []
-        held = [*known, *(leaf.grad for leaf in known if leaf.grad is not None)]
+        held = [*known, *(gradient for gradient in map(gradient_of, known) if gradient is not None)]
         return any(tape.registry.storage_of(tensor) in written for tensor in held)
 
     def between(self, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -7,8 +7,8 @@ from typing import Any
 
 from torch import Tensor
 
+from autograd_inspector.capture.attributes import device_of, dtype_of, shape_of
 from autograd_inspector.capture.engine.graph_walk import short
-from autograd_inspector.capture.registry import shape_of
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.model.event import Exchange
 
@@ -50,7 +50,7 @@ class Contents:
     def look(self, model: int, parameters: Iterable[tuple[str, Tensor]]) -> None:
         """Note what is no longer as it was; the first look only remembers."""
         now: dict[str, Content] = {
-            name: (self.tape.id_of(parameter), (shape_of(parameter), parameter.dtype, parameter.device))
+            name: (self.tape.id_of(parameter), (shape_of(parameter), dtype_of(parameter), device_of(parameter)))
             for name, parameter in parameters
         }
         before = self._models.get(model)

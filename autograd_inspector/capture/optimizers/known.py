@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from torch import Tensor
 from torch.optim import Optimizer
 
-from autograd_inspector.capture.engine.history import is_leaf
+from autograd_inspector.capture.attributes import is_leaf
 from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.lines.state_changes import codes_of
 from autograd_inspector.capture.optimizers.loading import Loads

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from torch import Tensor
 from torch.optim import Optimizer
 
+from autograd_inspector.capture.attributes import dtype_of, needs_grad
 from autograd_inspector.capture.engine.graph_walk import short
 from autograd_inspector.capture.optimizers.param_names import misnamed, names_of, parameters_of
 from autograd_inspector.capture.optimizers.spread import elsewhere, state_of
@@ -120,7 +121,7 @@ class Loads:
         )
         flat = parameters_of(optimizer)
         state, others = state_of(optimizer), elsewhere(optimizer)
-        absent = [p for p in flat if p.requires_grad and not state.get(p) and id(p) not in others]
+        absent = [p for p in flat if needs_grad(p) and not state.get(p) and id(p) not in others]
         noted: tuple[tuple[ChangeKind, tuple[int, ...]], ...] = (
             ("state_swapped", tuple(t for pair in swapped or by_name for t in pair)),
             ("state_absent", tuple(map(tape.id_of, absent)) if len(absent) < len(flat) - len(others) else ()),
@@ -144,5 +145,5 @@ def _dtypes(state: Any) -> dict[str, str]:
         if isinstance(entries, dict):
             for name, value in entries.items():
                 if isinstance(value, Tensor):
-                    found.setdefault(str(name), short(value.dtype))
+                    found.setdefault(str(name), short(dtype_of(value)))
     return found

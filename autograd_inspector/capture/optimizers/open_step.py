@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 from torch import Tensor
 
+from autograd_inspector.capture.attributes import gradient_of, is_leaf, version_of
 from autograd_inspector.capture.pauses import Pause
-from autograd_inspector.capture.registry import version_of
 
 
 class Watcher(Protocol):
@@ -46,7 +46,7 @@ class OpenStep(Pause):
 
     def take_gradients(self) -> None:
         """Note the gradients and their versions as they are now."""
-        grads = [parameter.grad if parameter.is_leaf else None for parameter in self.parameters]
+        grads = [gradient_of(parameter) if is_leaf(parameter) else None for parameter in self.parameters]
         self.gradients = [(grad, -1 if grad is None else version_of(grad)) for grad in grads]
 
     def before(self) -> Iterator[tuple[Tensor, int, Tensor | None, int]]:

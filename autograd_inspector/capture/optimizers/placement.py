@@ -9,12 +9,21 @@ from msgspec.structs import replace
 from torch import Tensor
 from torch.optim import Optimizer
 
+from autograd_inspector.capture.attributes import (
+    device_of,
+    dtype_of,
+    gradient_of,
+    is_leaf,
+    nbytes_of,
+    needs_grad,
+    shape_of,
+    storage_of,
+    version_of,
+)
 from autograd_inspector.capture.engine.graph_walk import short
 from autograd_inspector.capture.optimizers.spread import elsewhere, local_of, sharding_of, state_of
 from autograd_inspector.capture.optimizers.state_contents import Allowance, Found, StateContents, under_no_parameter
-from autograd_inspector.capture.registry import shape_of, version_of
 from autograd_inspector.capture.tape import Tape
-from autograd_inspector.capture.torch_private.tensors import sparse_indices, sparse_values
 from autograd_inspector.model.placement import Gradient, ParameterRow, StateEntry
 
 _SHOWN_TYPES = (bool, int, float, str, type(None))
@@ -48,7 +57,7 @@ class Rows:
             if isinstance(key, Tensor) and id(key) not in held:
                 self.found.append(self._row(key, -1, left))
         for name, tensors in under_no_parameter(state):
-            total = sum(bytes_of(found.tensor) for found in tensors)
+            total = sum(nbytes_of(found.tensor) for found in tensors)
             many = "1 tensor" if len(tensors) == 1 else f"{len(tensors):,} tensors"
             self._left[f"`{name}`"] = f"{many} of no parameter, {total:,} bytes"
 
@@ -78,11 +87,11 @@ def row_of(
     tape: Tape, parameter: Tensor, optimizer: int = -1, group: int = -1, state: Iterable[Found] = ()
 ) -> ParameterRow:
     """The facts of one parameter, its gradient and its state."""
-    grad = parameter.grad if parameter.is_leaf else None
+    grad = gradient_of(parameter) if is_leaf(parameter) else None
     return ParameterRow(
         *held(tape, parameter),
         tensor=tape.id_of(parameter),
-        requires_grad=parameter.requires_grad,
+        requires_grad=needs_grad(parameter),
         gradient=None if grad is None else Gradient(*held(tape, grad), version=version_of(grad)),
         optimizer=optimizer,
         group=group,
@@ -104,23 +113,13 @@ def held(tape: Tape, tensor: Tensor) -> tuple[Any, ...]:
     storage = tape.registry.storage_of(own)
     return (
         tuple(shape_of(tensor)),
-        short(tensor.dtype),
-        short(own.device),
-        bytes_of(tensor),
+        short(dtype_of(tensor)),
+        short(device_of(own)),
+        nbytes_of(tensor),
         storage,
-        own.untyped_storage().nbytes() if storage >= 0 else 0,
-        None if local is None else sharding_of(tensor, shape_of(local), bytes_of(local)),
+        storage_of(own).nbytes() if storage >= 0 else 0,
+        None if local is None else sharding_of(tensor, shape_of(local), nbytes_of(local)),
     )
-
-
-def bytes_of(tensor: Tensor) -> int:
-    """Bytes of the tensor's own elements: of a sparse one its indices and values; 0 where there is no telling."""
-    try:
-        if tensor.is_sparse:
-            return bytes_of(sparse_values(tensor)) + bytes_of(sparse_indices(tensor))
-        return tensor.numel() * tensor.element_size()
-    except (RuntimeError, NotImplementedError, ValueError):  # ValueError: a lazy parameter before its first forward.
-        return 0
 
 
 def settings_of(group: dict[str, Any]) -> dict[str, str]:

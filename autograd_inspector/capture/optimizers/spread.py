@@ -29,7 +29,7 @@ def local_of(tensor: Tensor) -> Tensor | None:
     ``to_local()`` would record a node and wait for pending communication, so the attribute behind it is read.
     """
     module = sys.modules.get("torch.distributed.tensor")
-    if module is None or not isinstance(tensor, module.DTensor):
+    if module is None or not issubclass(type(tensor), module.DTensor):
         return None
     local: Tensor | None = local_tensor(tensor)
     return local

@@ -12,12 +12,12 @@ from msgspec.structs import replace
 from torch.optim import Optimizer
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
+from autograd_inspector.capture.attributes import version_of
 from autograd_inspector.capture.calls.raised import UNKNOWN
 from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.optimizers.closures import codes_of
 from autograd_inspector.capture.optimizers.open_step import OpenStep
 from autograd_inspector.capture.optimizers.spread import rank_here
-from autograd_inspector.capture.registry import version_of
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.model.event import ParameterStep, Step
 from autograd_inspector.model.op import Trait, Write

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
+from collections.abc import Callable
+from types import GetSetDescriptorType
 from typing import Any
 
 from torch import Tensor
 
-from autograd_inspector.capture.torch_private.resolving import MISSING, attribute, inline, private, spare
+from autograd_inspector.capture.torch_private.resolving import MISSING, attribute, inline, looked_up, private, spare
 
-inline("torch:Tensor._version", "which op modified a tensor, and whether that was after it was saved", needed=True)
+_counter = private("torch:Tensor._version", "which op modified a tensor, and whether that was after it was saved")
+version_counter = _counter.__get__ if isinstance(_counter, GetSetDescriptorType) else _counter
+"""Torch's own count of a tensor's modifications; raises for an inference tensor, which has none."""
 
 
 def _has_symbol(tensor: Any) -> bool:
@@ -19,12 +22,18 @@ def _has_symbol(tensor: Any) -> bool:
         return False
 
 
-_SYMBOLIC = "_has_symbolic_sizes_strides"
-_ASKED = inline(f"torch:Tensor.{_SYMBOLIC}", "sizes that are symbols, as in torch.export")
-is_symbolic = attrgetter(_SYMBOLIC) if _ASKED else _has_symbol
+def _own(path: str, use: str, *, instead: Callable[[Any], Any] = lambda _: None, without: str = "") -> Any:
+    """A function that reads torch's own attribute of a tensor, whatever a subclass put in its place."""
+    found = private(path, use, instead=None, without=without)
+    return instead if found is None else found.__get__
+
+
+is_symbolic = _own(
+    "torch:Tensor._has_symbolic_sizes_strides", "sizes that are symbols, as in torch.export", instead=_has_symbol
+)
 """Whether a size, a stride or the offset of a tensor is no number."""
 
-base_of = attribute(
+base_of = _own(
     "torch:Tensor._base",
     "the tensor that a view shows part of",
     without="a leaf of no model is not named where a write to a view of it was refused",
@@ -36,12 +45,12 @@ is_view = private(
 )
 
 HOOKS = "_backward_hooks"
-gradient_hooks = attribute(
+gradient_hooks = _own(
     f"torch:Tensor.{HOOKS}",
     "the hooks that a leaf had before the capture, and tensors that are pickled",
     without="older hooks on gradients, and tensors that are pickled, are not observed",
 )
-post_accumulate_hooks = attribute(
+post_accumulate_hooks = _own(
     "torch:Tensor._post_accumulate_grad_hooks",
     "the hooks that a leaf had before the capture",
     without="older hooks that run after a gradient is accumulated are not observed",
@@ -55,6 +64,32 @@ _PARTS = "the size of a sparse tensor that is not coalesced"
 _WITHOUT_PARTS = "the bytes of sparse tensors that are not coalesced are not counted"
 sparse_values = private("torch:Tensor._values", _PARTS, instead=Tensor.values, without=_WITHOUT_PARTS)
 sparse_indices = private("torch:Tensor._indices", _PARTS, instead=Tensor.indices, without=_WITHOUT_PARTS)
+
+_INSIDE = "the values of a jagged tensor"
+_WITHOUT_INSIDE = "the values of jagged tensors are not read"
+_JAGGED = "torch.nested._internal.nested_tensor:NestedTensor"
+_jagged = looked_up(_JAGGED, _INSIDE, without=_WITHOUT_INSIDE)
+_jagged_values = attribute(f"{_JAGGED}._values", _INSIDE, without=_WITHOUT_INSIDE, late=True)
+
+
+def values_of_jagged(tensor: Tensor) -> Any:
+    """The plain tensor with all the values of a jagged one, None of any other tensor."""
+    kind = _jagged()
+    return _jagged_values(tensor) if kind is not MISSING and issubclass(type(tensor), kind) else None
+
+
+_UNMASKED = "the values of a masked tensor"
+_MASKED = "torch.masked:MaskedTensor"
+_masked = looked_up(_MASKED, _UNMASKED, without="the values of masked tensors are not read")
+_masked_data = attribute(f"{_MASKED}._set_data_mask._masked_data", _UNMASKED, late=True)
+_mask = attribute(f"{_MASKED}._set_data_mask._masked_mask", _UNMASKED, late=True)
+
+
+def parts_of_masked(tensor: Tensor) -> tuple[Any, Any] | None:
+    """(values, mask: where they count), None of any other tensor."""
+    kind = _masked()
+    return (_masked_data(tensor), _mask(tensor)) if kind is not MISSING and issubclass(type(tensor), kind) else None
+
 
 _ONCE = "which tensors share memory"
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn.modules import module as hooks
 from torch.optim import Optimizer
 
-from autograd_inspector.capture.engine.history import is_leaf
+from autograd_inspector.capture.attributes import is_leaf
 
 
 class PreflightError(RuntimeError):

@@ -1,0 +1,52 @@
+"""Where a tensor can be read without any code of the program's running: that depends on its class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from weakref import WeakKeyDictionary
+
+from torch import Tensor
+from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
+
+from autograd_inspector.capture.lines.stacks import SKIP, classify
+from autograd_inspector.capture.torch_private.dispatch import refusing, straight_to_kernels
+from autograd_inspector.capture.torch_private.modes import DisableTorchFunction
+
+Room = Callable[[], AbstractContextManager[object]]
+
+_LAZY = (UninitializedParameter, UninitializedBuffer)
+_HOOK = "__torch_dispatch__"
+_NONE = vars(Tensor).get(_HOOK)
+_KNOWN: WeakKeyDictionary[type, Room] = WeakKeyDictionary()
+
+
+def room_of(kind: type) -> Room:
+    """What to enter before the sizes, the strides or the device of a tensor of that class are read."""
+    room = _KNOWN.get(kind)
+    if room is None:
+        room = _KNOWN[kind] = _empty if issubclass(kind, _LAZY) else _of_hook(dispatch_of(kind))
+    return room
+
+
+def dispatch_of(kind: type) -> object:
+    """The ``__torch_dispatch__`` of a class that is not torch's own default, None where there is none."""
+    found: object = next((vars(base)[_HOOK] for base in kind.__mro__ if _HOOK in vars(base)), _NONE)
+    return None if found is _NONE else found
+
+
+def is_torchs(hook: object) -> bool:
+    """Whether torch wrote it: for fake, jagged, distributed tensors and the like. It may run for us."""
+    code = getattr(getattr(hook, "__func__", hook), "__code__", None)
+    return code is not None and classify(code.co_filename) == SKIP
+
+
+def _of_hook(hook: object) -> Room:
+    if hook is None:
+        return DisableTorchFunction  # type: ignore[no-any-return]
+    return straight_to_kernels if is_torchs(hook) else refusing
+
+
+def _empty() -> AbstractContextManager[object]:
+    """A lazy parameter has neither sizes nor memory before its first forward."""
+    raise LookupError("nothing to read")

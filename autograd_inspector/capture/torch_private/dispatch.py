@@ -1,0 +1,130 @@
+"""The dispatcher: which keys a tensor has, what a thread leaves out, and the modes and subclasses written in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from autograd_inspector.capture.torch_private.calls import is_functorch_wrapped
+from autograd_inspector.capture.torch_private.modes import DisableTorchFunction
+from autograd_inspector.capture.torch_private.resolving import private
+
+_QUIET = "the program's own dispatch modes and tensor subclasses do not see what the inspector reads"
+_SEEN = "a dispatch mode or a tensor subclass of the program's own may see what the inspector reads"
+
+_keys: Any = private("torch._C:DispatchKey", _QUIET, instead=None, without=_SEEN)
+_key_set: Any = private("torch._C:DispatchKeySet", _QUIET, instead=None, without=_SEEN)
+_forced: Any = private("torch._C:_ForceDispatchKeyGuard", _QUIET, instead=None, without=_SEEN)
+
+_ABOVE = (
+    "AutogradFunctionality", "AutogradOther", "AutogradNestedTensor", "ADInplaceOrView",
+    "Python", "PythonTLSSnapshot", "PythonDispatcher", "PreDispatch",
+    "Functionalize", "FuncTorchDynamicLayerFrontMode", "FuncTorchDynamicLayerBackMode", "FuncTorchVmapMode",
+    "FuncTorchGradWrapper", "FuncTorchBatched", "FuncTorchBatchedDecomposition", "AutocastCPU", "AutocastCUDA",
+    "AutocastMPS", "AutocastXPU", "AutocastHPU", "AutocastPrivateUse1",
+)  # fmt: skip
+"""What lies between a call and the kernel that computes."""
+
+
+def _set_of(*names: str) -> Any:
+    found = None
+    for key in [getattr(_keys, name) for name in names if hasattr(_keys, name)]:
+        found = _key_set(key) if found is None else found | _key_set(key)
+    return found
+
+
+_POSSIBLE = None not in {_keys, _key_set, _forced}
+_INCLUDED, _EXCLUDED = (_set_of("BackendSelect"), _set_of(*_ABOVE)) if _POSSIBLE else (None, None)
+
+
+@contextmanager
+def straight_to_kernels() -> Iterator[None]:
+    """Inside, calls go to the kernels: no autograd, autocast, transform, mode or subclass lies in between.
+
+    What the thread had switched on is off for that long, so that it makes no difference to what is computed.
+    """
+    if _POSSIBLE:
+        with DisableTorchFunction(), _forced(_INCLUDED, _EXCLUDED):
+            yield
+    else:
+        with DisableTorchFunction(), torch.no_grad():
+            yield
+
+
+class Refused(Exception):  # noqa: N818 - says what happened
+    """Only code of the program's own could tell, and it was not asked."""
+
+
+class _Refusing:
+    """Stands for a dispatch mode on top of all others: what a subclass would be asked is refused in its place."""
+
+    @classmethod
+    def is_infra_mode(cls) -> bool:
+        """It is none of torch's own."""
+        return False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Refuse."""
+        raise Refused
+
+
+_push: Any = private("torch._C:_push_on_torch_dispatch_stack", _QUIET, instead=None, without=_SEEN)
+_pop: Any = private("torch._C:_pop_torch_dispatch_stack", _QUIET, instead=None, without=_SEEN)
+_REFUSING = _Refusing()
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Inside, no dispatch mode and no subclass of the program's runs: what only they could tell raises Refused."""
+    with DisableTorchFunction():
+        if _push is None or _pop is None:
+            yield
+            return
+        try:
+            _push(_REFUSING)
+            yield
+        finally:
+            _pop(None)
+
+
+Storing = Literal["dense", "sparse", "compressed", "nested", ""]
+_keys_of: Any = private(
+    "torch._C:_dispatch_keys",
+    "which kernels a tensor has",
+    instead=None,
+    without="values are read of plain tensors only",
+)
+_BACKENDS = ("CPU", "CUDA", "HIP", "MPS", "XPU", "HPU", "MTIA", "PrivateUse1")
+"""Those that hold values now. A lazy one would have to compute them first."""
+_STANDS_FOR_ANOTHER = ("Functionalize", "FuncTorchGradWrapper", "FuncTorchBatched")
+
+
+def how_stored(tensor: Tensor) -> Storing:
+    """How the kernels see its values; "" where it has none, or stands for a tensor that a transform has hidden."""
+    if _keys_of is None or not _POSSIBLE:
+        plain = type(tensor) in {Tensor, torch.nn.Parameter} and not is_functorch_wrapped(tensor)
+        return "dense" if plain and tensor.layout == torch.strided and tensor.device.type != "meta" else ""
+    return _storing(_keys_of(tensor).raw_repr())
+
+
+@lru_cache(maxsize=256)
+def _storing(keys: int) -> Storing:
+    found = _key_set.from_raw_repr(keys)
+    if _has(found, *_STANDS_FOR_ANOTHER):
+        return ""
+    kinds: tuple[tuple[Storing, str], ...] = (
+        ("nested", "NestedTensor"),
+        ("sparse", "Sparse"),
+        ("compressed", "SparseCsr"),
+        ("dense", ""),
+    )
+    return next((name for name, prefix in kinds if _has(found, *(prefix + backend for backend in _BACKENDS))), "")
+
+
+def _has(keys: Any, *names: str) -> bool:
+    return any(keys.has(getattr(_keys, name)) for name in names if hasattr(_keys, name))
