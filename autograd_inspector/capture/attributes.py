@@ -123,6 +123,7 @@ placed: Callable[[Tensor], tuple[int, Any]] = _layout(_place, unknown=(0, None))
 storage_of: Callable[[Tensor], Any] = _layout(_TORCHS.untyped_storage, unknown=None)
 address_of: Callable[[Tensor], int | None] = _layout(storage_address, unknown=None)
 """The same number for the same memory; None where there is none (sparse, functorch wrappers, lazy)."""
+is_meta: Callable[[Tensor], bool] = _layout(_TORCHS.is_meta.__get__, unknown=False)
 _asked_device: Callable[[Tensor], torch.device | None] = _layout(_TORCHS.device.__get__, unknown=None)
 
 

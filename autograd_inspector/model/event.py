@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Literal
 
 from msgspec import Struct
@@ -127,7 +128,11 @@ class Change(Struct, frozen=True, omit_defaults=True):
 
 
 class ParameterStep(Struct, frozen=True, omit_defaults=True, gc=False):
-    """What one optimizer step met and did to one parameter (versions: -1 where there is no tensor)."""
+    """What one optimizer step met and did to one parameter (versions: -1 where there is no tensor).
+
+    As it was when the step began: ``group`` is the one that held it (-1 unknown), ``frozen``: it did not require grad,
+    ``dataless``: it had state on meta, and was not there itself.
+    """
 
     tensor: int
     gradient: int
@@ -135,9 +140,12 @@ class ParameterStep(Struct, frozen=True, omit_defaults=True, gc=False):
     version_after: int
     gradient_before: int
     gradient_after: int
+    group: int = -1
+    frozen: bool = False
+    dataless: bool = False
 
 
-class Step(Struct, frozen=True, omit_defaults=True):
+class Step(Struct, frozen=True, omit_defaults=True, dict=True):
     """One ``optimizer.step()``; ``op`` is the op record that stands for it, ``unseen``: it bumps no counter.
 
     ``start`` is the op index when it began, ``rates`` are the groups' learning rates then (-1: a tensor, not read),
@@ -154,6 +162,15 @@ class Step(Struct, frozen=True, omit_defaults=True):
     start: int = -1
     rates: tuple[float, ...] = ()
     closure: bool = False
+
+    def rate(self, parameter: ParameterStep) -> float:
+        """The learning rate that the parameter's group had; -1 not known."""
+        return self.rates[parameter.group] if 0 <= parameter.group < len(self.rates) else -1.0
+
+    @cached_property
+    def counted(self) -> frozenset[int]:
+        """The groups of which the step moved some version counter: in these it moves one wherever it writes."""
+        return frozenset(p.group for p in self.parameters if p.version_after > p.version_before)
 
     @property
     def computed(self) -> bool:

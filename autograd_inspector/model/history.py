@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import Change, Exchange
-from autograd_inspector.model.movement import movement_of
+from autograd_inspector.model.movement import AT_ZERO, movement_of
 from autograd_inspector.model.placement import OptimizerRecord
 
 _LOADED = {"optimizer_load_state_dict": "loaded state into", "optimizer_load_failed": "refused to load state into"}
@@ -45,14 +45,22 @@ def _steps(capture: Capture) -> Iterator[Event]:
     for step in capture.steps:
         name = capture.placement.optimizers[step.optimizer].type
         movement = movement_of(capture, step)
-        held = len(step.parameters)
-        said = [f"moved {len(movement.moved):,} of {held:,} parameter{'' if held == 1 else 's'}"]
+        said = [_wrote(len(movement.written), len(movement.unseen), len(step.parameters))]
         for why, tensors in movement.still.items():
-            said.append(f"not {_named(capture, tensors)}: {why}")
+            names = _named(capture, tensors)
+            said.append(f"{names} at lr 0, which changes nothing" if why == AT_ZERO else f"not {names}: {why}")
         if movement.gradients:
             said.append(f"changed .grad of {_named(capture, movement.gradients)} in place")
         alarming = any(why not in {"frozen", "no gradient"} for why in movement.still)
         yield Event(step.start if step.start >= 0 else step.at, step.site, f"{name}.step()", "; ".join(said), alarming)
+
+
+def _wrote(written: int, unseen: int, held: int) -> str:
+    of = f"of {held:,} parameter{'' if held == 1 else 's'}"
+    if not unseen:
+        return f"wrote {written:,} {of}"
+    quietly = "no version counter moved (a fused step, or one through .data)"
+    return f"stepped {unseen:,} {of}: {quietly}" if not written else f"wrote {written:,} {of}; of {unseen:,} {quietly}"
 
 
 def _exchanges(capture: Capture) -> Iterator[Event]:

@@ -1,4 +1,4 @@
-"""What one optimizer step did: which parameters it moved, which it did not and why."""
+"""What one optimizer step did: to which parameters it wrote, to which it did not and why."""
 
 from __future__ import annotations
 
@@ -7,73 +7,60 @@ from msgspec import Struct
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import ParameterStep, Step
 
+AT_ZERO = "its group's lr is 0"
+
 
 class Movement(Struct, frozen=True):
-    """``still``: reason -> the parameters that stayed; ``gradients``: whose ``.grad`` the step changed in place."""
+    """Told by what was seen when the step ran, by version counters: values are not read.
 
-    moved: tuple[int, ...]
+    ``unseen``: with a gradient, in a group of which the step moved no counter at all. A fused step writes like that,
+    and so does one that writes through ``.data``; a step that does nothing looks the same.
+    ``still``: reason -> the parameters that stayed; ``gradients``: whose ``.grad`` the step changed in place.
+    """
+
+    written: tuple[int, ...]
+    unseen: tuple[int, ...]
     still: dict[str, tuple[int, ...]]
     gradients: tuple[int, ...]
 
 
 def movement_of(capture: Capture, step: Step) -> Movement:
-    """By version counters and metadata; a fused step bumps no counter, so there a gradient counts as a move."""
-    moved: list[int] = []
+    """What became of each parameter that the step was given."""
+    written: list[int] = []
+    unseen: list[int] = []
     still: dict[str, list[int]] = {}
-    rates = _rates(capture, step)
-    meta = _state_without_data(capture, step)
     for parameter in step.parameters:
-        why = _stayed(capture, step, parameter, rates.get(parameter.tensor, -1.0), meta)
+        why = _stayed(capture, step, parameter)
         if why:
             still.setdefault(why, []).append(parameter.tensor)
         else:
-            moved.append(parameter.tensor)
+            (written if parameter.group in step.counted else unseen).append(parameter.tensor)
     return Movement(
-        tuple(moved),
+        tuple(written),
+        tuple(unseen),
         {why: tuple(tensors) for why, tensors in still.items()},
         tuple(p.tensor for p in step.parameters if p.gradient_after > p.gradient_before >= 0),
     )
 
 
-def _stayed(capture: Capture, step: Step, parameter: ParameterStep, rate: float, meta: frozenset[int]) -> str:
-    """Why the step did not move it, "" when it did."""
+def _stayed(capture: Capture, step: Step, parameter: ParameterStep) -> str:
+    """Why the step left it as it was, "" when it did not, or when that cannot be seen."""
     if parameter.gradient < 0 and not step.error:
-        return _ungraded(capture, step, parameter.tensor)
+        return _ungraded(capture, step, parameter)
     reasons = {
         "the step raised": bool(step.error),
-        "its state is on meta, which has no data": parameter.tensor in meta,
-        "its group's lr is 0": rate == 0,
-        "the step did not write to it": parameter.version_after == parameter.version_before and not step.unseen,
+        "its state is on meta, which has no data": parameter.dataless,
+        AT_ZERO: step.rate(parameter) == 0,
+        "the step did not write to it": parameter.version_after == parameter.version_before
+        and parameter.group in step.counted,
     }
     return next((why for why, holds in reasons.items() if holds), "")
 
 
-def _ungraded(capture: Capture, step: Step, tensor: int) -> str:
+def _ungraded(capture: Capture, step: Step, parameter: ParameterStep) -> str:
     """Why it had no gradient."""
-    if not _required_grad(capture, tensor, step.at):
+    if parameter.frozen:
         return "frozen"
     if step.closure and not any(step.start <= run.start < step.at for run in capture.backwards):
         return "the closure ran no backward"
     return "no gradient"
-
-
-def _required_grad(capture: Capture, tensor: int, at: int) -> bool:
-    """Whether it required grad just then: by the last change before, else as it was at the end."""
-    changes = capture.changes_of.get(tensor, ())
-    before = [change.requires_grad for change in changes if change.at <= at]
-    if before:
-        return before[-1]
-    return not changes[0].requires_grad if changes else capture.tensors[tensor].requires_grad
-
-
-def _rates(capture: Capture, step: Step) -> dict[int, float]:
-    groups = capture.placement.optimizers[step.optimizer].parameters
-    return {tensor: rate for group, rate in zip(groups, step.rates, strict=False) for tensor in group}
-
-
-def _state_without_data(capture: Capture, step: Step) -> frozenset[int]:
-    return frozenset(
-        row.tensor
-        for row in capture.placement.rows_of.get(step.optimizer, ())
-        if row.device != "meta" and any(e.device == "meta" for e in row.state)
-    )

@@ -85,7 +85,7 @@ class History(Struct, frozen=True, omit_defaults=True):
     without: Runs = Runs()
     """Index into ``sets``: which of them had no gradient then; -1: no optimizer stepped, or there are too many sets."""
     still: Runs = Runs()
-    """Index into ``sets``: which of them the step did not move; -1 as above."""
+    """Index into ``sets``: which of them the step did not write, or only at lr 0; -1 as above, or not seen."""
     stepped: Runs = Runs()
     """Index into ``stepping``: the optimizers that stepped, each as often as it did; -1 as above."""
     graph: Runs = Runs()
@@ -108,8 +108,11 @@ class History(Struct, frozen=True, omit_defaults=True):
         """Of each step: how many parameters had a gradient when their optimizer stepped; -1 not known."""
         return self._present(self.without)
 
-    def moved(self) -> Runs:
-        """Of each step: how many parameters it moved; -1 not known."""
+    def written(self) -> Runs:
+        """Of each step: how many parameters it wrote to at a learning rate other than 0, by their version counters.
+
+        -1: not known. A fused step writes without moving a counter.
+        """
         return self._present(self.still)
 
     def records(self) -> list[dict[str, Any]]:
@@ -121,7 +124,7 @@ class History(Struct, frozen=True, omit_defaults=True):
             "backwards": self.backwards,
             "parameters": self.parameters,
             "gradients": self.gradients(),
-            "moved": self.moved(),
+            "written": self.written(),
             "graph": self.graph,
         }
         found = zip(*columns.values(), strict=True)

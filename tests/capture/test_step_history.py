@@ -49,7 +49,7 @@ def test_every_step_is_counted(steps):
     history = observe(lambda: train(steps, plain)).history
     assert (history.steps, history.unfinished, len(history)) == (steps, False, steps)
     assert list(history.backwards) == [1] * steps
-    assert list(history.gradients()) == list(history.moved()) == list(history.parameters) == [4] * steps
+    assert list(history.gradients()) == list(history.written()) == list(history.parameters) == [4] * steps
     assert len(set(history.nodes)) == len(set(history.saved_bytes)) == len(set(history.graph)) == 1
 
 
@@ -84,7 +84,7 @@ def test_parameters_that_lose_their_gradient_are_told():
     (change,) = [change for change in capture.history.changes if change.kind == "gradients"]
     assert change.step == 30
     assert [capture.tensors[t].name for t in change.lost] == ["2.weight", "2.bias"]
-    assert list(capture.history.moved()) == [4] * 29 + [2] * 31
+    assert list(capture.history.written()) == [4] * 29 + [2] * 31
 
 
 def test_evaluation_and_accumulation_are_no_changes():
@@ -137,7 +137,7 @@ def test_a_learning_rate_of_zero_moves_nothing():
             optimizer.zero_grad()
 
     history = observe(program).history
-    assert list(history.moved()) == [0, 2, 2]
+    assert list(history.written()) == [0, 2, 2]
     assert list(history.gradients()) == [2, 2, 2]
 
 

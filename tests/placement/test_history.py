@@ -53,7 +53,7 @@ def test_steps_say_what_moved_and_fold():
         return net
 
     events = told(program)
-    assert the(events, "SGD.step()") == "moved 3 of 5 parameters; not 0.bias: frozen; not unused: no gradient"
+    assert the(events, "SGD.step()") == "wrote 3 of 5 parameters; not 0.bias: frozen; not unused: no gradient"
     assert [times for api, _, _, times in events if api == "SGD.step()"] == [3]
 
 
@@ -66,7 +66,9 @@ def test_step_with_lr_zero():
         train(net, torch.optim.SGD(groups, lr=0.1))
         return net
 
-    assert the(told(program), "SGD.step()") == "moved 2 of 4 parameters; not 0.weight, 0.bias: its group's lr is 0"
+    assert (
+        the(told(program), "SGD.step()") == "wrote 2 of 4 parameters; 0.weight, 0.bias at lr 0, which changes nothing"
+    )
 
 
 def test_closure_without_backward():

@@ -41,9 +41,9 @@ def test_the_figures_of_all_steps_are_drawn(panel):
     expect(run.locator("summary")).to_contain_text("200 complete steps")
     nodes = run.get_by_role("row").filter(has_text="autograd nodes")
     expect(nodes.get_by_role("img")).to_have_accessible_name("autograd nodes over 200 steps: 14 to 17")
-    moved = run.get_by_role("row").filter(has_text="parameters moved")
-    expect(moved).to_contain_text("6 of 6")
-    expect(moved.get_by_role("img")).to_have_count(0)
+    written = run.get_by_role("row").filter(has_text="parameters written")
+    expect(written).to_contain_text("6 of 6")
+    expect(written.get_by_role("img")).to_have_count(0)
 
 
 def test_what_was_new_is_told_with_its_step_and_line(panel):

@@ -40,7 +40,7 @@ def test_ops_and_events_stand_in_program_order(panel):
     expect(moment(panel, "backward")).to_contain_text("reached 6 leaves")
     expect(moment(panel, "torch.no_grad()")).to_contain_text("gradient off")
     expect(moment(panel, "mul")).to_contain_text("no_grad")
-    expect(moment(panel, "AdamW.step")).to_contain_text("moved 6 of 6")
+    expect(moment(panel, "AdamW.step")).to_contain_text("wrote 6 of 6")
 
 
 def test_a_version_bump_is_told(panel):

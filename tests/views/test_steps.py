@@ -50,7 +50,7 @@ def test_the_text_says_how_many_steps_and_what_changed_when():
     lines = section(trained(60))
     assert lines[0] == "steps: 60 complete steps"
     figures = {line[:27].strip(): line[27:].strip() for line in lines[1:-1]}
-    assert figures["parameters moved"] == "2 of 2"
+    assert figures["parameters written"] == "2 of 2"
     assert figures["backward runs"] == "1"
     assert "█" in figures["autograd nodes"]
     assert figures["autograd nodes"].startswith("6 to 7")

@@ -1,4 +1,4 @@
-"""What is known of each training step for good: counts, who had a gradient and who moved, what was new in it."""
+"""What is known of each training step for good: counts, who had a gradient, who was written, what was new in it."""
 
 from __future__ import annotations
 
@@ -93,7 +93,8 @@ class StepFacts:
         saved = (tensor for run in runs for node in run.graph.nodes for tensor in node.saved)
         given = {p.tensor: p for step in stretch.steps for p in step.parameters}
         without = {p.tensor for p in given.values() if p.gradient < 0}
-        moved = {tensor for step in stretch.steps for tensor in self._moved(step)}
+        written = {tensor for step in stretch.steps for tensor in self._written(step)}
+        seen = stretch.steps and not any(_unseen(step) for step in stretch.steps)
         values = {
             "ops": len(stretch.ops),
             "nodes": sum(len(run.graph.nodes) for run in runs),
@@ -101,7 +102,7 @@ class StepFacts:
             "backwards": len(runs),
             "parameters": len(given),
             "without": self._sets.number(tuple(sorted(without))) if stretch.steps else -1,
-            "still": self._sets.number(tuple(sorted(given.keys() - moved))) if stretch.steps else -1,
+            "still": self._sets.number(tuple(sorted(given.keys() - written))) if seen else -1,
             "stepped": self._stepping.number(tuple(step.optimizer for step in stretch.steps)),
             "graph": self._graph(stretch.ops),
         }
@@ -109,12 +110,11 @@ class StepFacts:
             self._columns[name].append(value)
         self._gradients({tensor: tensor not in without for tensor in given})
 
-    def _moved(self, step: Step) -> Iterator[int]:
-        """The parameters that a step wrote to. A fused one bumps no counter: there a gradient counts as a move."""
-        groups = self._tape.optimizers[step.optimizer].parameters if 0.0 in step.rates else ()
-        idle = {t for group, rate in zip(groups, step.rates, strict=False) if rate == 0 for t in group}
+    @staticmethod
+    def _written(step: Step) -> Iterator[int]:
+        """The parameters that a step wrote to, at a learning rate that changes them."""
         for p in step.parameters:
-            if p.gradient >= 0 and p.tensor not in idle and (step.unseen or p.version_after > p.version_before):
+            if p.gradient >= 0 and p.version_after > p.version_before and step.rate(p) != 0:
                 yield p.tensor
 
     def _graph(self, ops: list[RawOp]) -> int:
@@ -169,6 +169,11 @@ class StepFacts:
             **columns,
             **others,
         )
+
+
+def _unseen(step: Step) -> bool:
+    """Whether it stepped a parameter of a group of which it moved no version counter: then it may have written it."""
+    return any(p.gradient >= 0 and step.rate(p) != 0 and p.group not in step.counted for p in step.parameters)
 
 
 _COLUMNS = ("ops", "nodes", "saved_bytes", "backwards", "parameters", "without", "still", "stepped", "graph")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from types import CodeType, FrameType
 from typing import Any, Protocol
 
 from torch import Tensor
 
-from autograd_inspector.capture.attributes import gradient_of, is_leaf, version_of
+from autograd_inspector.capture.attributes import gradient_of, is_leaf, is_meta, needs_grad, version_of
 from autograd_inspector.capture.pauses import Pause
 
 
@@ -33,15 +33,24 @@ class OpenStep(Pause):
         self.parameters: list[Tensor] = []
         self.rates: tuple[float, ...] = ()
         self.versions: list[int] = []
+        self.circumstances: list[tuple[int, bool, bool]] = []
+        """(its group, whether it is frozen, whether it has state without data) of each parameter."""
         self.gradients: list[tuple[Tensor | None, int]] = []
         self.closure = False
 
-    def begins(self, optimizer: int, site: int, start: int, groups: list[dict[str, Any]]) -> None:
+    def begins(
+        self, optimizer: int, site: int, start: int, groups: list[dict[str, Any]], state: Mapping[Any, Any]
+    ) -> None:
         """Note where it begins and what it is given."""
         self.optimizer, self.site, self.start = optimizer, site, start
         self.parameters = [parameter for group in groups for parameter in group["params"]]
         self.rates = tuple(_rate(group) for group in groups)
         self.versions = [version_of(parameter) for parameter in self.parameters]
+        self.circumstances = [
+            (number, not needs_grad(parameter), _dataless(parameter, state.get(parameter)))
+            for number, group in enumerate(groups)
+            for parameter in group["params"]
+        ]
         self.take_gradients()
 
     def take_gradients(self) -> None:
@@ -49,12 +58,12 @@ class OpenStep(Pause):
         grads = [gradient_of(parameter) if is_leaf(parameter) else None for parameter in self.parameters]
         self.gradients = [(grad, -1 if grad is None else version_of(grad)) for grad in grads]
 
-    def before(self) -> Iterator[tuple[Tensor, int, Tensor | None, int]]:
-        """(parameter, its version, gradient, its version)."""
-        for parameter, version, (grad, grad_version) in zip(
-            self.parameters, self.versions, self.gradients, strict=True
+    def before(self) -> Iterator[tuple[Tensor, int, Tensor | None, int, tuple[int, bool, bool]]]:
+        """(parameter, its version, gradient, its version, its circumstances)."""
+        for parameter, version, (grad, grad_version), around in zip(
+            self.parameters, self.versions, self.gradients, self.circumstances, strict=True
         ):
-            yield parameter, version, grad, grad_version
+            yield parameter, version, grad, grad_version, around
 
     def crossed(self) -> None:
         """Tell who follows it."""
@@ -63,6 +72,13 @@ class OpenStep(Pause):
     def lost(self) -> None:
         """Tell who follows it."""
         self._watcher.lost(self)
+
+
+def _dataless(parameter: Tensor, state: Any) -> bool:
+    """Whether some of a parameter's state is on meta, and it itself is not."""
+    if not isinstance(state, dict) or is_meta(parameter):
+        return False
+    return any(is_meta(value) for value in state.values() if issubclass(type(value), Tensor))
 
 
 def _rate(group: dict[str, Any]) -> float:

@@ -17,7 +17,7 @@ from autograd_inspector.capture.calls.raised import UNKNOWN
 from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.optimizers.closures import codes_of
 from autograd_inspector.capture.optimizers.open_step import OpenStep
-from autograd_inspector.capture.optimizers.spread import rank_here
+from autograd_inspector.capture.optimizers.spread import rank_here, state_of
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.model.event import ParameterStep, Step
 from autograd_inspector.model.op import Trait, Write
@@ -57,7 +57,7 @@ class Steps:
         number = self._optimizers.id_of(optimizer)
         self._optimizers.changed_since(optimizer, number)
         step = OpenStep(self, frame, codes_of(optimizer, given))
-        step.begins(number, tape.stacks.here(0), len(tape.ops), optimizer.param_groups)
+        step.begins(number, tape.stacks.here(0), len(tape.ops), optimizer.param_groups, state_of(optimizer))
         tape.pause(step)
 
     def crossed(self, step: OpenStep) -> None:
@@ -104,18 +104,18 @@ class Steps:
         unseen = False
         enter, storage_of = tape.registry.enter, tape.registry.storage_of
         now = len(tape.ops)
-        for parameter, version, grad, grad_version in opened.before():
+        for parameter, version, grad, grad_version, around in opened.before():
             number = enter(parameter, -1, now).tensor
             after = version_of(parameter)
             if grad is None:
-                facts.append(ParameterStep(number, -1, version, after, grad_version, -1))
+                facts.append(ParameterStep(number, -1, version, after, grad_version, -1, *around))
                 continue
             gradient = enter(grad, -1, now).tensor
             gradients.append(gradient)
             if not error or after != version:
                 unseen = unseen or after == version
                 writes.append(Write(number, storage_of(parameter), version, after))
-            facts.append(ParameterStep(number, gradient, version, after, grad_version, version_of(grad)))
+            facts.append(ParameterStep(number, gradient, version, after, grad_version, version_of(grad), *around))
         op = tape.append(f"{kind}.step", tuple(gradients), writes=tuple(writes), traits=STEP, site=site, error=error)
         tape.steps.append(
             Step(

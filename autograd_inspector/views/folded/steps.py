@@ -93,13 +93,15 @@ def _rows(history: History) -> Iterator[Row]:
     yield _row("autograd nodes", history.nodes)
     yield _row("saved for backward", history.saved_bytes, size)
     yield _row("parameters with a gradient", history.gradients(), history=history)
-    yield _row("parameters moved", history.moved(), history=history)
+    yield _row("parameters written", history.written(), history=history)
     yield _row("backward runs", history.backwards)
     yield _row("torch calls", history.ops)
 
 
 def _row(label: str, given: Runs, how: Callable[[int], str] | None = None, history: History | None = None) -> Row:
     """``how`` says a value; with a ``history`` it is a part of the parameters."""
+    if given.values and max(given.values) < 0:
+        return Row(label, "not seen: no version counter moved")
     values = Runs.of(_filled(given))
     low, high = min(values.values, default=0), max(values.values, default=0)
     said = [how(value) if how is not None else f"{value:,}" for value in dict.fromkeys((low, high))]
@@ -109,8 +111,8 @@ def _row(label: str, given: Runs, how: Callable[[int], str] | None = None, histo
 
 
 def _filled(values: Runs) -> Iterator[tuple[int, int, int]]:
-    """What is not known of a step (-1) is taken to be as before."""
-    last = 0
+    """What is not known of a step (-1) is taken to be as before, at first as in the first one that is known."""
+    last = next((value for value in values.values if value >= 0), 0)
     for start, end, value in values.stretches:
         last = value if value >= 0 else last
         yield start, end, last

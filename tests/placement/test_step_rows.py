@@ -1,0 +1,157 @@
+"""Rows of steps tell what was seen when each step ran, not how things stood at the end; a version bump is a write."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+import autograd_inspector
+from autograd_inspector.model.history import history_of
+from autograd_inspector.views.folded.steps import steps_of
+
+X = torch.ones(2, 4)
+DATALESS = "wrote 0 of 2 parameters; not weight, bias: its state is on meta, which has no data"
+
+
+def inspected(optimizer_of, between=lambda net, optimizer, number: None, steps=3):
+    net = nn.Linear(4, 1)
+    optimizer = optimizer_of(net)
+    with autograd_inspector.inspect() as inspection:
+        for number in range(steps):
+            between(net, optimizer, number)
+            optimizer.zero_grad()
+            net(X).square().mean().backward()
+            optimizer.step()
+    return inspection.report
+
+
+def rows(report):
+    """What is said of the steps -> of how many of them."""
+    return {event.said: event.times for event in history_of(report.capture) if event.api.endswith(".step()")}
+
+
+def momentum(net):
+    return torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+
+
+def test_state_that_loses_its_data_later():
+    """The steps before were good ones."""
+
+    def between(net, optimizer, number):
+        if number == 2:
+            for state in optimizer.state.values():
+                state["momentum_buffer"] = state["momentum_buffer"].to("meta")
+
+    assert rows(inspected(momentum, between)) == {"wrote 2 of 2 parameters": 2, DATALESS: 1}
+
+
+def test_state_that_gets_its_data_back():
+    """A step whose state was on meta did not write, however things stand at the end."""
+
+    def between(net, optimizer, number):
+        for state in optimizer.state.values() if number else ():
+            like = torch.zeros_like if number == 2 else torch.empty_like
+            state["momentum_buffer"] = like(state["momentum_buffer"], device="cpu" if number == 2 else "meta")
+
+    assert rows(inspected(momentum, between)) == {"wrote 2 of 2 parameters": 2, DATALESS: 1}
+
+
+def test_group_that_is_changed_later():
+    """A parameter that goes over into a group at lr 0 was written by the steps before."""
+
+    def between(net, optimizer, number):
+        if number == 2:
+            assert optimizer.param_groups[0]["params"].pop() is net.bias
+            optimizer.add_param_group({"params": [net.bias], "lr": 0.0})
+
+    report = inspected(lambda net: torch.optim.SGD(net.parameters(), lr=0.1), between)
+    assert rows(report) == {
+        "wrote 2 of 2 parameters": 2,
+        "wrote 1 of 2 parameters; bias at lr 0, which changes nothing": 1,
+    }
+    assert list(report.history.written()) == [2, 2, 1]
+
+
+def test_parameter_that_is_frozen_out_of_sight():
+    """Whether it required grad is asked when the step begins."""
+
+    class Freezing(torch.optim.SGD):
+        def step(self, closure=None):
+            super().step(closure)
+            for group in self.param_groups:
+                for p in group["params"]:
+                    p.requires_grad_(True)
+
+    def between(net, optimizer, number):
+        net.bias.requires_grad_(number != 1)
+
+    assert rows(inspected(lambda net: Freezing(net.parameters(), lr=0.1), between)) == {
+        "wrote 2 of 2 parameters": 2,
+        "wrote 1 of 2 parameters; not bias: frozen": 1,
+    }
+
+
+class ThroughData(torch.optim.SGD):
+    def step(self, closure=None):
+        for group in self.param_groups:
+            for p in group["params"]:
+                p.data.add_(p.grad, alpha=-group["lr"])
+
+
+class Idle(torch.optim.SGD):
+    def step(self, closure=None):
+        pass
+
+
+@pytest.mark.parametrize(
+    "optimizer_of",
+    [
+        lambda net: torch.optim.SGD(net.parameters(), lr=0.1, fused=True),
+        lambda net: torch.optim.AdamW(net.parameters(), lr=0.1, fused=True),
+        lambda net: ThroughData(net.parameters(), lr=0.1),
+        lambda net: Idle(net.parameters(), lr=0.1),
+    ],
+    ids=["SGD", "AdamW", "data", "idle"],
+)
+def test_steps_that_move_no_version_counter(optimizer_of):
+    """Whether they wrote is not known: they are told neither as writes nor as none."""
+    report = inspected(optimizer_of)
+    assert set(rows(report)) == {
+        "stepped 2 of 2 parameters: no version counter moved (a fused step, or one through .data)"
+    }
+    assert list(report.history.written()) == [-1, -1, -1]
+    figures = {row.label: row.said for row in steps_of(report).rows}
+    assert figures["parameters written"] == "not seen: no version counter moved"
+
+
+def test_some_parameters_of_a_group_that_are_left_out():
+    """Where the step moves the counters of others of the group, those that it does not move were not written."""
+
+    class First(torch.optim.SGD):
+        def step(self, closure=None):
+            with torch.no_grad():
+                first = self.param_groups[0]["params"][0]
+                first.add_(first.grad, alpha=-0.1)
+
+    report = inspected(lambda net: First(net.parameters(), lr=0.1))
+    assert set(rows(report)) == {"wrote 1 of 2 parameters; not bias: the step did not write to it"}
+    assert list(report.history.written()) == [1, 1, 1]
+
+
+def test_fused_group_beside_another():
+    """Each group is told by itself."""
+
+    def optimizer_of(net):
+        return torch.optim.SGD([{"params": [net.weight]}, {"params": [net.bias], "fused": True}], lr=0.1)
+
+    assert set(rows(inspected(optimizer_of))) == {
+        "wrote 1 of 2 parameters; of 1 no version counter moved (a fused step, or one through .data)"
+    }
+
+
+def test_no_row_says_moved():
+    """Values were not read: nothing is said to have moved."""
+    text = inspected(momentum).to_text()
+    assert "wrote 2 of 2 parameters" in text
+    assert "moved" not in text
