@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import pickletools
 import re
+import struct
 import warnings
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
 import torch
 
+from autograd_inspector.capture.checkpoints.scanning import scan_legacy, scan_zip
+from autograd_inspector.capture.checkpoints.values import HostileError, UnreadError
 from autograd_inspector.capture.torch_private.tensors import storage_key
 from autograd_inspector.model.checkpoint import CheckpointError
 
@@ -29,11 +32,21 @@ def load_zip(path: Path) -> tuple[Any, Locations]:
     """The objects of a zip that torch.save wrote, mapped; raises CheckpointError for any other zip."""
     try:
         with zipfile.ZipFile(path) as archive:
-            members = {member.filename.partition("/")[2]: member for member in archive.infolist()}
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, RecursionError):
+            _recognise(path, archive)
+            root = archive.infolist()[0].filename.partition("/")[0]
+            _scanned(path, lambda: scan_zip(path, archive, root))
+    except CheckpointError:
+        raise
+    except (zipfile.BadZipFile, OSError, ValueError, RuntimeError, struct.error):
         raise CheckpointError(
             f"{path} is cut short or damaged: a zip whose directory is missing or broken; copy or download it again"
         ) from None
+    return _load(path, mmap=True)
+
+
+def _recognise(path: Path, archive: zipfile.ZipFile) -> None:
+    """Raise CheckpointError for a zip that is something else."""
+    members = {member.filename.partition("/")[2]: member for member in archive.infolist()}
     if "constants.pkl" in members:
         raise CheckpointError(
             f"{path} is a TorchScript program, not a checkpoint; "
@@ -45,12 +58,26 @@ def load_zip(path: Path) -> tuple[Any, Locations]:
         raise CheckpointError(
             f"{path} is a compressed zip, which torch.save never writes: unpack it, or save the checkpoint again"
         )
-    return _load(path, mmap=True)
 
 
 def load_legacy(path: Path) -> tuple[Any, Locations]:
     """The objects of a file of before torch 1.6, which cannot be mapped; raises CheckpointError."""
+    _scanned(path, lambda: scan_legacy(path))
     return _load(path, mmap=False)
+
+
+def _scanned(path: Path, scan: Callable[[], None]) -> None:
+    """Before torch is given the file: refuse one that asks for more than it holds."""
+    try:
+        scan()
+    except UnreadError:
+        return
+    except HostileError as failure:
+        raise CheckpointError(f"{path} {failure}: refused, nothing was loaded") from None
+    except (EOFError, KeyError, IndexError):
+        raise CheckpointError(
+            f"{path} is cut short or damaged: it ends within what it says to hold; copy or download it again"
+        ) from None
 
 
 def refuse_pickle(path: Path) -> NoReturn:

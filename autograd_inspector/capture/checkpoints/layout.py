@@ -53,6 +53,14 @@ class Layout:
         self.others = [] if whole or not isinstance(root, Mapping) else [str(key) for key in root if key not in used]
 
 
+def plain_key(key: str | int) -> str | int:
+    """The key as a report can hold it: no bool, and no number beyond any position."""
+    return key if type(key) in {str, int} and not (isinstance(key, int) and abs(key) > _FARTHEST) else str(key)
+
+
+_FARTHEST = 2**63
+
+
 def is_optimizer(value: Any) -> bool:
     """Whether it looks like ``optimizer.state_dict()``."""
     return (
@@ -80,7 +88,7 @@ def _search(value: Any, path: Path, depth: int) -> Iterator[tuple[Path, str, Map
     elif depth < _DEEPEST and isinstance(value, Mapping):
         for key, entry in value.items():
             if isinstance(key, (str, int)) and key not in _NO_MODELS:
-                yield from _search(entry, (*path, key), depth + 1)
+                yield from _search(entry, (*path, plain_key(key)), depth + 1)
     elif depth < _DEEPEST and isinstance(value, (list, tuple)) and len(value) <= _FEW:
         for place, entry in enumerate(value):
             yield from _search(entry, (*path, place), depth + 1)

@@ -12,11 +12,18 @@ from msgspec.structs import replace
 from torch import nn
 from torch.optim import Optimizer
 
-from autograd_inspector.capture.checkpoints.files import LEGACY, Locations, load_legacy, load_zip, refuse_pickle
+from autograd_inspector.capture.checkpoints.files import (
+    LEGACY,
+    Locations,
+    load_legacy,
+    load_zip,
+    one_line,
+    refuse_pickle,
+)
 from autograd_inspector.capture.checkpoints.layout import Layout
 from autograd_inspector.capture.checkpoints.records import saved_model, saved_optimizer, target_of
 from autograd_inspector.capture.checkpoints.safetensors import looks_like_safetensors, read_safetensors
-from autograd_inspector.capture.checkpoints.sharded import file_in, shards_of
+from autograd_inspector.capture.checkpoints.sharded import INDEX, file_in, shards_of
 from autograd_inspector.capture.existing import capture_optimizers
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.checkpoint import Checkpoint, CheckpointError, SavedModel, SavedTensor
@@ -28,6 +35,8 @@ _OTHERS = (
     (b"\x89HDF", "an HDF5 file, which torch does not load"),
     (b"\x1f\x8b", "compressed with gzip: unpack it first"),
 )
+_HEAD = 512
+_TAR = slice(257, 262)
 
 
 def capture_checkpoint(
@@ -49,8 +58,13 @@ def checkpoint_of(
         path = Path(os.fspath(given)).expanduser()
         try:
             found = _opened(path)
+        except CheckpointError:
+            raise
         except OSError as failure:
             raise CheckpointError(f"cannot read {path}: {failure.strerror or failure}") from None
+        except Exception as failure:  # What is in a file of others may be of any kind, and do anything when looked at.
+            said = one_line(f"{type(failure).__name__}: {failure}")
+            raise CheckpointError(f"{path} holds something that cannot be looked at: {said}") from None
     return replace(found, absent=_absent(found), target=target_of(model, optimizer))
 
 
@@ -61,10 +75,10 @@ def _opened(path: Path) -> Checkpoint:
         raise CheckpointError(f"no such file: {path}")
     if not path.is_file():
         raise CheckpointError(f"{path} is no regular file")
-    if path.name.endswith(".index.json"):
+    if path.name.endswith(INDEX):
         return _sharded(path)
     with path.open("rb") as file:
-        head = file.read(64)
+        head = file.read(_HEAD)
     if not head:
         raise CheckpointError(f"{path} is empty (0 bytes): the save did not finish; save it again")
     return _recognised(path, head, path.stat().st_size)
@@ -75,6 +89,8 @@ def _recognised(path: Path, head: bytes, size: int) -> Checkpoint:
     foreign = next((what for magic, what in _OTHERS if head.startswith(magic)), "")
     if foreign:
         raise CheckpointError(f"{path} is no checkpoint: it is {foreign}")
+    if head[_TAR] == b"ustar":
+        raise CheckpointError(f"{path} is a tar archive: unpack it first, or load it with the torch that wrote it")
     if path.suffix == ".safetensors" or looks_like_safetensors(head, size):
         return Checkpoint(str(path), "safetensors", size, (SavedModel((), read_safetensors(path)),))
     if head.startswith(b"PK"):
@@ -91,7 +107,7 @@ def _sharded(index: Path) -> Checkpoint:
     shards = shards_of(index)
     safe = all(shard.suffix == ".safetensors" for shard in shards)
     for shard, names in shards.items():
-        found = read_safetensors(shard) if safe else _opened(shard).models[0].tensors
+        found = read_safetensors(shard) if safe else _weights_in(shard)
         lost = sorted(names - {tensor.name for tensor in found})
         if lost:
             raise CheckpointError(
@@ -105,6 +121,13 @@ def _sharded(index: Path) -> Checkpoint:
         size,
         (SavedModel((), tuple(tensors)),),
     )
+
+
+def _weights_in(shard: Path) -> tuple[SavedTensor, ...]:
+    models = _opened(shard).models
+    if not models:
+        raise CheckpointError(f"{shard} holds no model's state_dict, though an index names it as a shard of one")
+    return models[0].tensors
 
 
 def _of_objects(source: str, kind: Any, root: Any, locations: Locations) -> Checkpoint:

@@ -12,6 +12,7 @@ from torch.optim import Optimizer
 
 from autograd_inspector.capture.attributes import nbytes_of, shape_of
 from autograd_inspector.capture.checkpoints.files import Locations
+from autograd_inspector.capture.checkpoints.layout import plain_key
 from autograd_inspector.capture.engine.graph_walk import short
 from autograd_inspector.capture.optimizers.placement import settings_of
 from autograd_inspector.capture.optimizers.state_contents import StateContents
@@ -76,7 +77,7 @@ def saved_optimizer(path: Path, state: Mapping[str, Any], locations: Locations) 
             name = names[place] if place < len(names) else key if isinstance(key, str) else ""
             found = StateContents(entries.get(key, {})).tensors
             held = tuple(saved_tensor(each.name, each.tensor, locations) for each in found)
-            parameters.append(SavedParameter(key, name, held))
+            parameters.append(SavedParameter(plain_key(key), name, held))
         groups.append(SavedGroup(_settings(dict(group)), tuple(parameters)))
     return SavedOptimizer(path, tuple(groups))
 

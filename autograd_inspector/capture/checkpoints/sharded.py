@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
+import msgspec
+from msgspec import Struct
+
+from autograd_inspector.capture.checkpoints.files import one_line
 from autograd_inspector.model.checkpoint import CheckpointError
 
 _SINGLE = (
@@ -15,11 +18,19 @@ _SINGLE = (
     "adapter_model.bin",
 )
 _LARGEST_INDEX = 100_000_000
+INDEX = ".index.json"
+"""How the names of indices end."""
+
+
+class _Index(Struct):
+    """What is read of an index; what else it holds is passed over, and takes no memory."""
+
+    weight_map: dict[str, str]
 
 
 def file_in(folder: Path) -> Path:
     """The index of a folder's shards, else its one file of weights; raises CheckpointError when it has neither."""
-    indices = sorted(folder.glob("*.index.json"), key=lambda path: ("safetensors" not in path.name, path.name))
+    indices = sorted(folder.glob(f"*{INDEX}"), key=lambda path: ("safetensors" not in path.name, path.name))
     found = [*indices, *(folder / name for name in _SINGLE if (folder / name).is_file())]
     if found:
         return found[0]
@@ -40,16 +51,19 @@ def shards_of(index: Path) -> dict[Path, set[str]]:
     try:
         if index.stat().st_size > _LARGEST_INDEX:
             raise CheckpointError(f"{index} is too large for an index of shards")
-        weights = json.loads(index.read_text("utf-8"))["weight_map"]
-        pairs = [(str(name), str(shard)) for name, shard in weights.items()]
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as failure:
-        if isinstance(failure, CheckpointError):
-            raise
+        weights = msgspec.json.decode(index.read_bytes(), type=_Index).weight_map
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
         raise CheckpointError(f"{index} is no index of shards: a JSON object with a weight_map is expected") from None
     found: dict[Path, set[str]] = {}
-    for name, shard in pairs:
-        if Path(shard).name != shard or shard in {"", ".", ".."}:
-            raise CheckpointError(f"{index} names the shard {shard!r}, which is outside its folder: refused")
+    for name, shard in weights.items():
+        if Path(shard).name != shard or shard in {"", ".", ".."} or "\0" in shard:
+            raise CheckpointError(
+                f"{index} names the shard {one_line(repr(shard))}, which is outside its folder: refused"
+            )
+        if shard.endswith(INDEX):
+            raise CheckpointError(
+                f"{index} names {one_line(repr(shard))} as a shard, which is an index itself: refused"
+            )
         found.setdefault(index.parent / shard, set()).add(name)
     absent = sorted(path.name for path in found if not path.is_file())
     if absent:
