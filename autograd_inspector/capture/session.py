@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from torch import nn
 from torch.optim import Optimizer
 
+from autograd_inspector.capture.anomaly import AnomalyStacks
 from autograd_inspector.capture.attributes import has_history
 from autograd_inspector.capture.calls.compiled import Compiled
 from autograd_inspector.capture.calls.custom_backward import CustomBackward
@@ -117,6 +118,7 @@ class Session:
             stack.callback(observers.remove)
             stack.enter_context(Compiled(guard, observers).installed())
             stack.enter_context(Warned().installed())
+            stack.enter_context(AnomalyStacks().installed())
             stack.enter_context(Swaps(tape, guard).installed())
             self._stack = stack.pop_all()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autograd_inspector.capture.torch_private.resolving import Place, attribute, inline, private
+from autograd_inspector.capture.torch_private.resolving import MISSING, Place, attribute, inline, private, spare
 
 _MATCHED = "which op made which autograd node"
 
@@ -15,6 +15,20 @@ ENGINE = Place(
     "the one function that all of torch's Python entries to the engine call",
     without="runs of backward are not observed",
 )
+
+_TRACEBACK = "torch.fx.traceback"
+FORMAT_STACK = Place(
+    f"{_TRACEBACK}:format_stack",
+    "what anomaly mode quotes of the forward",
+    without="anomaly mode may quote the inspector's frames",
+)
+_given = spare(f"{_TRACEBACK}:has_preserved_node_meta", "whether that is read off the stack")
+
+
+def stack_is_given() -> bool:
+    """Whether torch quotes a stack that was noted before, not the one that is there."""
+    return _given is not MISSING and _given()
+
 
 RAW = "_raw_saved_"
 """Before the name of each attribute that is a saved tensor, not unpacked yet."""
