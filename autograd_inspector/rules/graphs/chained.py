@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.rules.facts import Facts, line_of
+from autograd_inspector.rules.graphs.rounds import consuming, round_ends
 from autograd_inspector.rules.wording.names import joined
 from autograd_inspector.rules.wording.spelling import assignable
 
@@ -22,11 +22,11 @@ _ASIDE = Trait.BACKWARD | Trait.STEP | Trait.CUT
 
 
 class Link(Struct, frozen=True):
-    """``op`` computed with ``tensor``, which the same line had computed before the latest of ``window`` backwards."""
+    """``op``, in a round, computed with ``tensor``, which the same line had computed in a round before that."""
 
     op: Op
     tensor: int
-    window: int
+    round: int
 
 
 def chains(facts: Facts) -> Iterator[Finding]:
@@ -44,10 +44,10 @@ def chains(facts: Facts) -> Iterator[Finding]:
 
 def _links(facts: Facts) -> Iterator[tuple[tuple[str, int], Link]]:
     capture = facts.capture
-    ends = sorted(run.end for run in _windows(facts))
+    ends = round_ends(facts)
     for op in capture.ops:
-        window = bisect_right(ends, op.index)
-        if not window or op.has(_ASIDE):
+        number = bisect_right(ends, op.index)
+        if not number or op.has(_ASIDE):
             continue
         for tensor in op.inputs:
             record = capture.tensors[tensor]
@@ -55,16 +55,8 @@ def _links(facts: Facts) -> Iterator[tuple[tuple[str, int], Link]]:
             if made is None or record.leaf or not record.requires_grad or not op.outputs:
                 continue
             line = line_of(facts, op.site)
-            if line is not None and line_of(facts, made.site) == line and bisect_right(ends, made.index) < window:
-                yield line, Link(op, tensor, window)
-
-
-def _windows(facts: Facts) -> list[Backward]:
-    return [
-        r
-        for r in facts.capture.backwards
-        if r.api == "backward" and not r.error and not r.retain_graph and r.nested_in < 0
-    ]
+            if line is not None and line_of(facts, made.site) == line and bisect_right(ends, made.index) < number:
+                yield line, Link(op, tensor, number)
 
 
 def _layer(facts: Facts, op: Op) -> str:
@@ -105,7 +97,7 @@ def _finding(facts: Facts, line: tuple[str, int], layers: dict[str, list[Link]])
     longest = max(layers.values(), key=len)
     last = max((link for links in layers.values() for link in links), key=lambda link: link.op.index)
     folded = any(_goes_back(facts, links[0].tensor) for links in layers.values())
-    steps = "more and more steps" if folded else f"{len({link.window for link in longest}) + 1} steps"
+    steps = "more and more steps" if folded else f"{len({link.round for link in longest}) + 1} steps"
     place = facts.capture.place(last.op.site)
     target = place.target if place is not None else ""
     name = target or facts.name(last.tensor)
@@ -145,8 +137,7 @@ def _listed(names: Iterable[str], method: str) -> str:
 
 def _added(facts: Facts, line: tuple[str, int], last: Link) -> Iterator[int]:
     """What the line reads, the last time, with a history that it did not make itself."""
-    runs = _windows(facts)
-    start = max((r.end for r in runs if r.end <= last.op.index), default=0)
+    start = max((r.end for r in consuming(facts) if r.end <= last.op.index), default=0)
     seen: set[int] = set()
     for op in facts.capture.ops[start:]:
         if line_of(facts, op.site) == line and _layer(facts, op) == _layer(facts, last.op):
