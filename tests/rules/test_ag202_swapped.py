@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from torch.utils.checkpoint import checkpoint
 
 from .programs import alarms, diagnosed, inspected, silent, summary, trained
@@ -138,3 +140,79 @@ def test_values_that_only_look_as_if_they_were_put_back():
 def exchange(net):
     for p in net.parameters():
         p.data.copy_(torch.zeros_like(p))
+
+
+def vector_of(net):
+    return parameters_to_vector(net.parameters())
+
+
+def there_and_back(net):
+    vector_to_parameters(vector_of(net), net.parameters())
+
+
+def moved_and_back(net):
+    with torch.no_grad():
+        point = vector_of(net)
+        vector_to_parameters(point + 0.1, net.parameters())
+        net(X)
+        vector_to_parameters(point, net.parameters())
+
+
+def copy_of_a_copy(net):
+    point = vector_of(net).detach()
+    kept = point.clone()
+    point.add_(0.1)
+    vector_to_parameters(point, net.parameters())
+    net(X)
+    vector_to_parameters(kept, net.parameters())
+
+
+def clones_put_back(net):
+    kept = [p.detach().clone() for p in net.parameters()]
+    exchanged(net)
+    for p, clone in zip(net.parameters(), kept, strict=True):
+        p.data = clone
+
+
+@pytest.mark.parametrize("recompute", [False, True])
+@pytest.mark.parametrize("between", [there_and_back, moved_and_back, copy_of_a_copy, clones_put_back])
+def test_copies_that_are_put_back(between, recompute):
+    """Other memory, but the very numbers: copied whole, or as a part of one long vector of all of them."""
+    silent(lambda: stepped(between, recompute=recompute))
+
+
+def moved(net):
+    vector_to_parameters(vector_of(net) + 0.1, net.parameters())
+
+
+def modified_copy(net):
+    point = vector_of(net).detach()
+    vector_to_parameters(point, net.parameters())
+    point.add_(0.1)
+
+
+def late_copy(net):
+    exchanged(net)
+    vector_to_parameters(vector_of(net), net.parameters())
+
+
+def in_another_order(net):
+    halves = vector_of(net).detach().chunk(2)
+    vector_to_parameters(torch.cat([halves[1], halves[0]]), net.parameters())
+
+
+def turned_round(net):
+    kept = vector_of(net).detach()
+    vector_to_parameters(kept.flip(0), net.parameters())
+
+
+def shifted(net):
+    kept = torch.cat([torch.zeros(1), vector_of(net).detach()])
+    vector_to_parameters(kept, net.parameters())
+
+
+@pytest.mark.parametrize("between", [moved, modified_copy, late_copy, in_another_order, turned_round, shifted])
+def test_other_numbers_that_are_put_in(between):
+    """Moved, modified since, taken too late, or those of another place: the gradients are wrong."""
+    found = alarms(inspected(lambda: stepped(between)))
+    assert {(finding.rule, finding.severity) for finding in found} == {("AG202", "error")}

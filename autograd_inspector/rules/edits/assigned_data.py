@@ -5,24 +5,47 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from autograd_inspector.model.op import Op, Write
+from autograd_inspector.rules.edits.same_numbers import copies
 from autograd_inspector.rules.facts import Facts
 
 Edit = tuple[Op, Write]
 
 
-def effective(facts: Facts, tensor: int, edits: Iterable[Edit]) -> list[Edit]:
-    """The edits without the assignments that a later reader of that tensor cannot see.
+def effective(facts: Facts, tensor: int, edits: Iterable[Edit], end: int) -> list[Edit]:
+    """The edits without the assignments that a later reader of that tensor cannot see, at op ``end``.
 
     Only who keeps the very tensor that was assigned to follows it: a view of it (a transposed weight) and the result
     of an op keep the old memory. Weights that are swapped in and out again are the old ones as well.
     """
     given = list(edits)
     assigned = [(op, write) for op, write in given if assigns(op) and write.tensor == tensor]
-    if assigned:
-        source, before = assigned[-1][0].inputs[0], assigned[0][1].storage
-        if facts.capture.tensors[source].storage != before:
-            return [(op, write) for op, write in given if not assigns(op) or write.tensor == tensor]
+    if assigned and not _given_back(facts, tensor, assigned, end):
+        return [(op, write) for op, write in given if not assigns(op) or write.tensor == tensor]
     return [(op, write) for op, write in given if not assigns(op)]
+
+
+def _given_back(facts: Facts, tensor: int, assigned: list[Edit], end: int) -> bool:
+    """Whether the tensor has its old memory again, or a copy that was taken of that and not modified since."""
+    tensors = facts.capture.tensors
+    (first, write), source = assigned[0], assigned[-1][0].inputs[0]
+    if tensors[source].storage == write.storage:
+        return True
+    taken = copies(facts, tensor, source)
+    if not taken or taken[-1].op.index > first.index:
+        return False
+    if _modified(facts.writes_to(write.storage, tensor, taken[-1].op.index + 1, first.index)):
+        return False
+    ends = [end, *(copy.op.index for copy in taken)]
+    for copy, until in zip(taken, ends, strict=False):
+        shown = tensors[copy.shown]
+        since = facts.writes_in(shown.storage, copy.op.index + 1, until)
+        if _modified(edit for edit in since if tensors[edit[1].tensor].overlaps(shown)):
+            return False
+    return True
+
+
+def _modified(edits: Iterable[Edit]) -> bool:
+    return any(not assigns(op) for op, _ in edits)
 
 
 def assigns(op: Op) -> bool:

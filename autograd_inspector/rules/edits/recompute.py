@@ -79,7 +79,7 @@ def _edits(facts: Facts, standing: Edits, tensor: int, before: Op, op: Op) -> li
     writes = standing.standing(record.storage, tensor, before.index + 1, op.index).certain
     return [
         (edit, write)
-        for edit, write in effective(facts, tensor, writes)
+        for edit, write in effective(facts, tensor, writes, op.index)
         if not edit.has(Trait.BACKWARD) and facts.capture.tensors[write.tensor].overlaps(record)
     ]
 

@@ -9,10 +9,10 @@ from autograd_inspector.model.tensor import TensorRecord
 from autograd_inspector.model.torch_names import COPY_EACH
 from autograd_inspector.rules.facts import Facts
 
-_COPIES = frozenset({"clone", "__deepcopy__"})
+COPIES = frozenset({"clone", "__deepcopy__"})
 """Ops that return the same numbers in memory of their own."""
 COPYING = frozenset({"copy_", COPY_EACH})
-_SAME = frozenset({"detach", "data", "alias"})
+SAME = frozenset({"detach", "data", "alias"})
 """Ops that return the same numbers in the same memory, and all of them."""
 
 
@@ -21,10 +21,10 @@ def taken(facts: Facts, op: Op, write: Write) -> Op | None:
     capture = facts.capture
     kept = _copied_in(op, write)
     birth = -1 if kept is None else capture.tensors[kept].birth
-    while birth >= 0 and capture.ops[birth].name in _SAME and capture.ops[birth].inputs:
+    while birth >= 0 and capture.ops[birth].name in SAME and capture.ops[birth].inputs:
         birth = capture.tensors[capture.ops[birth].inputs[0]].birth
     made = capture.ops[birth] if birth >= 0 else None
-    if made is None or made.name not in _COPIES or not made.inputs or not made.outputs:
+    if made is None or made.name not in COPIES or not made.inputs or not made.outputs:
         return None
     if not _alike(facts, write, made):  # Another part, or rounded.
         return None

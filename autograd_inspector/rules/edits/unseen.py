@@ -98,7 +98,7 @@ def _unseen_writes(
     # The op that saved it may have modified it as well: in `x *= x.data` the saved alias changes unseen.
     start = node.op if node.op >= 0 else made_at(node)
     standing = edits.standing(saved.storage, saved.tensor, start, run.start)
-    certain = effective(facts, saved.tensor, standing.certain)
+    certain = effective(facts, saved.tensor, standing.certain, run.start)
     return (
         [edit for edit in certain if _unseen_by(facts, node, saved, edit)],
         [edit for edit in standing.doubtful if _unseen_by(facts, node, saved, edit)],
