@@ -8,10 +8,12 @@ import warnings
 
 import torch
 
-from . import comparison, ending, long, placement, recording, training, widget
+from . import comparison, ending, growth, long, placement, recording, training, widget
 from .display import Section, console, show, summary
 from .workloads import chain, gpt2, t5
 
+LENGTHS = (1_000, 10_000, 100_000, 1_000_000)
+"""Of the programs whose growth is measured: all of them only when nothing else is."""
 PEER_CHAIN = 800
 """Short, because torchviz descends recursively and meets Python's limit at about 1,000."""
 
@@ -20,7 +22,7 @@ def main() -> None:
     """Run the benchmarks."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="shorter chains, shallower models, fewer rounds")
-    parser.add_argument("--only", choices=["long", "widget"], help="one part alone")
+    parser.add_argument("--only", choices=["growth", "long", "widget"], help="one part alone")
     arguments = parser.parse_args()
     quick: bool = arguments.quick
     warnings.simplefilter("ignore")
@@ -43,6 +45,11 @@ def main() -> None:
             add(section)
         summary(sections)
         return
+    if arguments.only == "growth":
+        for section in growth.measure(lengths=LENGTHS[:3] if quick else LENGTHS):
+            add(section)
+        summary(sections)
+        return
     if arguments.only == "long":
         add(long.memory(quick=quick))
         add(long.overhead(gpt2(quick=quick), gpt2(quick=quick, narrow=True), quick=quick))
@@ -56,6 +63,8 @@ def main() -> None:
     add(long.memory(quick=quick))
     add(long.overhead(model, gpt2(quick=quick, narrow=True), quick=quick))
     add(training.measure(t5(quick=quick), t5(quick=quick, narrow=True), quick=quick))
+    for section in growth.measure(lengths=LENGTHS[:2] if quick else LENGTHS[:3]):
+        add(section)
     for section in widget.measure(quick=quick):
         add(section)
     add(*comparison.measure((model, chain(PEER_CHAIN)), rounds=2 if quick else 3))

@@ -108,6 +108,24 @@ def unrolled(ops: int) -> Program:
     return run
 
 
+def unrolled_once(ops: int) -> Program:
+    """One inner loop as long as the program: each step differentiates the graph that the steps before it left."""
+    w = torch.full((4, 4), 0.1, requires_grad=True)
+    x = torch.ones(8, 4) / 8
+    optimizer = torch.optim.SGD([w], lr=0.01)
+
+    def run() -> None:
+        fast: Tensor = w
+        for _ in range(max(1, ops // 8)):
+            loss = (x @ fast).tanh().pow(2).mean()
+            (gradient,) = torch.autograd.grad(loss, fast, create_graph=True)
+            fast = fast - 0.01 * gradient
+        (x @ fast).pow(2).mean().backward()
+        optimizer.step()
+
+    return run
+
+
 def constant_terms(ops: int) -> Program:
     """A loss with a term that is computed under no_grad, again and again before the optimizer steps."""
     net = nn.Linear(4, 4)
