@@ -36,7 +36,7 @@ PROGRAMS: dict[str, Make] = {
     "MAML, one growing graph": programs.unrolled_once,
     f"{LINES} lines of methods with the same names": lambda ops: programs.same_named(ops, LINES // 3),
 }
-ENOUGH = 100_000
+ENOUGH = 300_000
 """Ops of all rounds, after which no more are needed: a longer program is disturbed less."""
 
 
