@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Self
 
+from autograd_inspector.capture.holding import by, in_block
 from autograd_inspector.capture.session import Session, caller_frame
 from autograd_inspector.progress import Progress
 from autograd_inspector.report import Report, report_of
+
+_PACKAGE = str(Path(__file__).resolve().parent)
 
 
 class inspect:  # noqa: N801 - a context manager reads as a verb
@@ -43,6 +47,8 @@ class inspect:  # noqa: N801 - a context manager reads as a verb
     @property
     def report(self) -> Report:
         """What was seen; raises RuntimeError while the block still runs."""
+        if self._report is None and self._session.closed:
+            raise RuntimeError("autograd_inspector: there is no report: an interrupt struck while the block was closed")
         if self._report is None:
             raise RuntimeError("autograd_inspector: the report is there once the `with` block has ended")
         return self._report
@@ -51,17 +57,29 @@ class inspect:  # noqa: N801 - a context manager reads as a verb
         return Session(values=self._values, stop=frame, yields=self._around)
 
     def __enter__(self) -> Self:
-        session = self._session if self._report is None else self._session_in(caller_frame(1))
-        session.start(by_program=not self._around)
+        frame = _outside(caller_frame(0))
+        session = self._session if self._session.new else self._session_in(caller_frame(1))
+        session.start(held=in_block(frame) or by(self), by_program=not self._around)
         self._session, self._report = session, None
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        with Progress() as progress:
-            self._report = report_of(self._session.finish(error), ignore=self._ignore, progress=progress)
+        try:
+            with Progress() as progress:
+                self._report = report_of(self._session.finish(error), ignore=self._ignore, progress=progress)
+        except BaseException:
+            self._session.abandon()  # An interrupt may have struck before it was finished.
+            raise
         _listed(self._report)
+
+
+def _outside(frame: FrameType) -> FrameType:
+    """The frame with the ``with`` statement: the first that is not of this package."""
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    return frame
 
 
 def _listed(report: Report) -> None:

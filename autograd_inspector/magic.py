@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, line_cell_magic, magics_class, needs_local_scope, no_var_expand
 
+from autograd_inspector.capture.holding import during
 from autograd_inspector.capture.session import NestedInspectionError
 from autograd_inspector.failure import failure_of
 from autograd_inspector.hub.kernel import connect, disconnect, tell_settings
@@ -72,7 +74,7 @@ class AutogradInspectMagics(Magics):
         watch = self.watch
         count = watch.count if watch.busy() else int(self.shell.execution_count)
         try:
-            run = Run(self.shell, options, watch.frame)
+            run = Run(self.shell, options, watch.frame, held=during(sys._getframe()))  # noqa: SLF001
         except NestedInspectionError as error:
             twice = f"{MAGIC}: this cell is inspected already: leave one of the two %%{MAGIC} out"
             raise UsageError(twice if watch.inspecting else str(error)) from None

@@ -26,6 +26,7 @@ from autograd_inspector.capture.torch_private.tensors import (
     values_of_jagged,
     version_counter,
 )
+from autograd_inspector.interrupts import is_interrupt
 
 T = TypeVar("T")
 _TORCHS: Any = Tensor
@@ -42,7 +43,9 @@ def _history(read: Callable[[Any], T], *, unknown: T) -> Callable[[Tensor], T]:
                 return read(tensor)
             with DisableTorchFunction():
                 return read(tensor)
-        except Exception:
+        except Exception as failure:
+            if is_interrupt(failure):
+                raise
             return unknown
 
     return of
@@ -56,10 +59,12 @@ def _layout(read: Callable[[Any], T], *, unknown: T) -> Callable[[Tensor], T]:
         try:
             if kind is Tensor or kind is Parameter:
                 return read(tensor)
-            with room_of(kind)():
-                return read(tensor)
-        except Exception:
+            found: T = room_of(kind)(read, tensor)
+        except Exception as failure:
+            if is_interrupt(failure):
+                raise
             return unknown
+        return found
 
     return of
 
@@ -138,12 +143,15 @@ def device_of(tensor: Tensor) -> torch.device:
 
 def _nbytes(tensor: Any) -> int:
     if _TORCHS.is_sparse.__get__(tensor):
-        with straight_to_kernels():
-            return _nbytes(sparse_values(tensor)) + _nbytes(sparse_indices(tensor))
+        return straight_to_kernels(_nbytes_of_parts, tensor)
     inner = values_of_jagged(tensor)
     if inner is not None:
         return nbytes_of(inner)
     return int(_TORCHS.numel(tensor) * _TORCHS.element_size(tensor))
+
+
+def _nbytes_of_parts(tensor: Tensor) -> int:
+    return _nbytes(sparse_values(tensor)) + _nbytes(sparse_indices(tensor))
 
 
 nbytes_of = _layout(_nbytes, unknown=0)

@@ -125,6 +125,8 @@ def _tensors(tape: Tape, names: dict[int, tuple[str, ...]], variables: dict[int,
         shape, dtype, device, leaf, offset, stride, inference, storage, birth, first_use = fact
         requires_grad = registry.entries[number].requires_grad
         birth = functions.get(number, birth)
+        if birth >= len(tape.ops):
+            birth = -1  # An interrupt struck before the op was recorded.
         if not leaf and birth >= 0:
             leaf = tape.ops[birth][9] == tape.ops[birth][10]
         numel = 1

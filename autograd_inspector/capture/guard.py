@@ -31,4 +31,7 @@ class Guard:
             self.tape.out_of_stack = True  # Nothing is called here: a call would need room on the stack.
         except Exception as failure:
             self.on_failure(failure)
+        except BaseException:
+            self.tape.struck = True
+            raise
         return None

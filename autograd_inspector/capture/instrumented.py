@@ -14,35 +14,25 @@ import functools
 import inspect
 import itertools
 import linecache
-from collections.abc import Iterator
-from contextlib import contextmanager
 from types import CodeType, FunctionType
 from typing import Any, Protocol, TypeVar
 
 
 class Probe(Protocol):
-    """Told each call of a function. None of the three may raise into the program."""
+    """Told each call of a function. None of the three may raise into the program; an interrupt may strike in each.
 
-    def before(self, /, *args: Any, **kwargs: Any) -> Any:
-        """A call begins. What this returns is given to the other two."""
+    ``seen`` is a list of the call's own, empty at first. What is to be restored is put there before it is changed:
+    after an interrupt, in whichever of the three and right behind it, ``failed`` is called (again).
+    """
 
-    def after(self, seen: Any, result: Any, /) -> Any:
+    def before(self, seen: list[Any], /, *args: Any, **kwargs: Any) -> None:
+        """A call begins."""
+
+    def after(self, seen: list[Any], result: Any, /) -> Any:
         """The call returned ``result``; this returns it to the caller."""
 
-    def failed(self, seen: Any, error: BaseException, /) -> None:
-        """The call raised ``error``."""
-
-
-@contextmanager
-def running(function: FunctionType, code: CodeType) -> Iterator[None]:
-    """Let a function run that code; on exit its own comes back, unless the program put another one there."""
-    own = function.__code__
-    function.__code__ = code
-    try:
-        yield
-    finally:
-        if function.__code__ is code:
-            function.__code__ = own
+    def failed(self, seen: list[Any], error: BaseException, /) -> None:
+        """The call raised ``error``. Restores what is to be restored, whether or not that was done."""
 
 
 def with_probe(function: FunctionType, probe: Probe) -> CodeType | None:
@@ -102,7 +92,7 @@ def _compiled(tree: ast.Module, like: CodeType) -> CodeType | None:
 
 
 def _put_probe(function: ast.FunctionDef) -> None:
-    """``seen = PROBE.before(...)``, then the body in a ``try``, and each of its results through ``PROBE.after``."""
+    """``seen = []``, and in a ``try`` ``PROBE.before(seen, ...)`` and the body, whose results ``PROBE.after`` gets."""
     documented = ast.get_docstring(function, clean=False) is not None
     body = function.body[documented:]
     start, end = body[0], body[-1]
@@ -110,11 +100,13 @@ def _put_probe(function: ast.FunctionDef) -> None:
     if not isinstance(end, (ast.Return, ast.Raise)):
         inside.append(_result_of(end, ast.Constant(None)))
     failed = ast.Expr(_call("failed", [_loaded(_SEEN), _loaded(_ERROR)]))
-    handler = ast.ExceptHandler(_loaded("BaseException"), _ERROR, [failed, ast.Raise()])
-    before = ast.Assign([ast.Name(_SEEN, ast.Store())], _call("before", *_passed_on(function.args)))
+    again = ast.ExceptHandler(_loaded("BaseException"), None, [failed, ast.Raise()])
+    handler = ast.ExceptHandler(_loaded("BaseException"), _ERROR, [ast.Try([failed], [again], [], []), ast.Raise()])
+    values, named = _passed_on(function.args)
+    before = ast.Expr(_call("before", [_loaded(_SEEN), *values], named))
     function.body[documented:] = [
-        _placed(before, start),
-        _placed(ast.Try(inside, [_placed(handler, end)], [], []), start),
+        _placed(ast.Assign([ast.Name(_SEEN, ast.Store())], ast.List([], ast.Load())), start),
+        _placed(ast.Try([_placed(before, start), *inside], [_placed(handler, end)], [], []), start),
     ]
 
 

@@ -2,61 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
-from typing import Protocol
+from collections.abc import Sequence
+from functools import partial
 
+from autograd_inspector.capture.calls.mode_stack import put_on, take_off
 from autograd_inspector.capture.calls.ops import Recorder
-
-
-class Observer(Protocol):
-    """What can be put in place, and leaves no trace when its context ends."""
-
-    def installed(self) -> AbstractContextManager[None]:
-        """Observe inside."""
+from autograd_inspector.capture.installing import Installation, Observer
 
 
 class Observers:
     """The process-wide ones, and the recorder, which is its thread's own."""
 
     def __init__(self, everywhere: Sequence[Observer], recorder: Recorder) -> None:
+        self.recorder = recorder
         self._everywhere = tuple(everywhere)
-        self._recorder = recorder
-        self._stack = ExitStack()
-        self._thread = ExitStack()
-        self._away = 0
+        self._installation = Installation()
+        self._away: list[object] = []
 
-    def install(self) -> None:
-        """Put all in place, or none when one fails."""
-        with ExitStack() as stack:
-            self._install_everywhere()
-            stack.callback(self._stack.close)
-            self._thread.enter_context(self._recorder.installed())
-            stack.pop_all()
+    def install(self, into: Installation) -> None:
+        """Put all in place."""
+        into.made(self._installation.take_back)
+        self._install_everywhere()
+        into.made(partial(take_off, self.recorder))
+        put_on(self.recorder)
 
     def _install_everywhere(self) -> None:
-        with ExitStack() as stack:
-            for observer in self._everywhere:
-                stack.enter_context(observer.installed())
-            self._stack = stack.pop_all()
+        self._installation.take_back()
+        for observer in self._everywhere:
+            observer.install(self._installation)
 
-    def remove(self) -> None:
-        """Take all away."""
-        try:
-            self._thread.close()
-        finally:
-            self._stack.close()
+    def leave(self, call: object) -> None:
+        """Nothing is installed while that call runs: it would trace or compile the observers, too."""
+        self._away.append(call)
+        self._installation.take_back()
 
-    @contextmanager
-    def away(self) -> Iterator[None]:
-        """Nothing is installed inside: what runs there would otherwise trace or compile the observers, too."""
-        self._away += 1
-        if self._away == 1:
-            self._stack.close()
-        try:
-            with self._recorder.away():
-                yield
-        finally:
-            self._away -= 1
-            if self._away == 0 and not self._recorder.tape.closed:
-                self._install_everywhere()
+    def come_back(self, call: object) -> None:
+        """The call is over, and with it those inside. Right whether or not they had left for it."""
+        place = next((place for place, each in enumerate(self._away) if each is call), len(self._away))
+        del self._away[place:]
+        if not self._away and not self.recorder.tape.closed:
+            self._install_everywhere()

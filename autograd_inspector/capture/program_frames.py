@@ -19,15 +19,6 @@ _NEAR = 5
 """So many frames outside the dispatcher the call of the same torch function is found at the latest."""
 
 
-def outwards(innermost: FrameType | None) -> list[FrameType]:
-    """A frame, its caller, and so on."""
-    frames = []
-    while innermost is not None:
-        frames.append(innermost)
-        innermost = innermost.f_back
-    return frames
-
-
 def is_ours(frame: FrameType) -> bool:
     """Whether the inspector itself runs in it."""
     return frame.f_code.co_filename.startswith(_PACKAGE)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import partial
+
+from autograd_inspector.capture.installing import Installation
 
 FOR_OBSERVERS = 97
 """What an observer needs below the deepest call of the program, with room to spare."""
@@ -19,34 +20,23 @@ class RecursionLimit:
     """The program's own limit, plus the frames that are ours. The program may set another one at any time."""
 
     def __init__(self) -> None:
-        self._ours = 0
+        self.ours = 0
+        """So many frames are ours, at the most."""
         self._programs: dict[int, int] = {}
         """A limit that was set here -> the program's own then."""
 
-    @contextmanager
-    def installed(self) -> Iterator[None]:
-        """Room for the observers; on exit the program has its own limit, whatever happened in between."""
-        self._add(FOR_OBSERVERS)
-        try:
-            yield
-        finally:
-            self._add(-self._ours)
+    def install(self, into: Installation) -> None:
+        """Room for the observers; afterwards the program has its own limit, whatever happened in between."""
+        into.made(partial(self.put, 0))
+        self.put(FOR_OBSERVERS)
 
-    @contextmanager
-    def deeper(self, frames: int) -> Iterator[None]:
-        """Inside, so many more frames of ours lie on the stack."""
-        self._add(frames)
-        try:
-            yield
-        finally:
-            self._add(-frames)
-
-    def _add(self, frames: int) -> None:
+    def put(self, ours: int) -> None:
+        """Let so many frames of ours lie on the stack, beside those that the program may have."""
         now = sys.getrecursionlimit()
         programs = self._programs.get(now, now)
-        self._ours += frames
-        self._programs[programs + self._ours] = programs
+        self._programs[programs + ours] = programs
+        self.ours = ours
         try:
-            sys.setrecursionlimit(programs + self._ours)
+            sys.setrecursionlimit(programs + ours)
         except RecursionError:  # The stack is deeper than that at this moment.
             return

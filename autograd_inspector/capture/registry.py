@@ -99,9 +99,11 @@ class Registry:
         same = self._same.setdefault
         shape = shape_of(tensor)
         shape, device = same(shape, shape), same(device, device)
-        self.facts.append((shape, dtype, device, leaf, offset, stride, inference, storage, birth, now))
-        self.by_address[id(tensor)] = entry
-        self.entries.append(entry)
+        fact = (shape, dtype, device, leaf, offset, stride, inference, storage, birth, now)
+        address, facts, entries = id(tensor), self.facts.recent, self.entries.recent
+        facts += (fact,)  # All three or none: an interrupt strikes only where something is called.
+        entries += (entry,)
+        self.by_address[address] = entry
         if birth < 0 and kind is Parameter:
             self.parameters.add(number)
         return entry
@@ -156,8 +158,8 @@ class Registry:
         self.buffers &= keep
         self._same.clear()
         for address in [address for address in self._storages if storage_expired(address)]:
+            del self._storages[address]  # Before: an interrupt must not have it freed twice.
             free_weak_ref(address)
-            del self._storages[address]
 
     def settle(self, tensors: Mapping[int, int], ops: Mapping[int, int], position: Callable[[int], int]) -> None:
         """Number the tensors that are left anew, given old -> new of tensors, of ops, and of what lies between ops."""
@@ -181,5 +183,5 @@ class Registry:
         self.entries.clear()
         self.facts.clear()
         while self._storages:
-            free_weak_ref(self._storages.popitem()[0])
+            free_weak_ref(self._storages.popitem()[0])  # Never twice, wherever an interrupt strikes.
         self._storages = {}  # One that was only emptied would keep its room.

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from torch import Tensor
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 from autograd_inspector.capture.lines.stacks import SKIP, classify
-from autograd_inspector.capture.torch_private.dispatch import refusing, straight_to_kernels
-from autograd_inspector.capture.torch_private.modes import DisableTorchFunction
+from autograd_inspector.capture.torch_private.dispatch import openly, refusing, straight_to_kernels
 
-Room = Callable[[], AbstractContextManager[object]]
+Room = Callable[[Callable[[Any], Any], Tensor], Any]
+"""What reads something of a tensor there."""
 
 _LAZY = (UninitializedParameter, UninitializedBuffer)
 _HOOK = "__torch_dispatch__"
@@ -22,7 +22,7 @@ _KNOWN: WeakKeyDictionary[type, Room] = WeakKeyDictionary()
 
 
 def room_of(kind: type) -> Room:
-    """What to enter before the sizes, the strides or the device of a tensor of that class are read."""
+    """Where the sizes, the strides or the device of a tensor of that class are to be read."""
     room = _KNOWN.get(kind)
     if room is None:
         room = _KNOWN[kind] = _empty if issubclass(kind, _LAZY) else _of_hook(dispatch_of(kind))
@@ -43,10 +43,10 @@ def is_torchs(hook: object) -> bool:
 
 def _of_hook(hook: object) -> Room:
     if hook is None:
-        return DisableTorchFunction  # type: ignore[no-any-return]
+        return openly
     return straight_to_kernels if is_torchs(hook) else refusing
 
 
-def _empty() -> AbstractContextManager[object]:
+def _empty(_read: Callable[[Any], Any], _tensor: Tensor) -> Any:
     """A lazy parameter has neither sizes nor memory before its first forward."""
     raise LookupError("nothing to read")

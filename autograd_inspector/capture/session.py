@@ -1,4 +1,4 @@
-"""What ``inspect()`` opens: one ExitStack installs every observer, and takes every one away again."""
+"""What ``inspect()`` opens: it puts every observer in place, and takes every one away again."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ import sys
 import threading
 import time
 import warnings
-import weakref
 from collections.abc import Iterable
-from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import Self
+from typing import Literal, Self
 
 from msgspec.structs import replace
 from torch import nn
@@ -24,7 +22,7 @@ from autograd_inspector.capture.calls.compiled import Compiled
 from autograd_inspector.capture.calls.custom_backward import CustomBackward
 from autograd_inspector.capture.calls.fast_paths import FastPaths
 from autograd_inspector.capture.calls.functions import Unseen
-from autograd_inspector.capture.calls.mode_stack import is_on
+from autograd_inspector.capture.calls.mode_stack import is_on, put_back, take_off_closed
 from autograd_inspector.capture.calls.ops import Recorder
 from autograd_inspector.capture.calls.regions import Regions
 from autograd_inspector.capture.calls.seen_modes import SeenModes
@@ -32,6 +30,9 @@ from autograd_inspector.capture.calls.swaps import Swaps
 from autograd_inspector.capture.engine.runs import Engine, walk_alive
 from autograd_inspector.capture.freeze import freeze
 from autograd_inspector.capture.guard import Guard
+from autograd_inspector.capture.holding import Held
+from autograd_inspector.capture.installing import Installation
+from autograd_inspector.capture.lines.frames import running
 from autograd_inspector.capture.lines.tracebacks import without_own_frames
 from autograd_inspector.capture.long_runs.folding import Folding
 from autograd_inspector.capture.modules.calls import Modules
@@ -45,16 +46,30 @@ from autograd_inspector.capture.torch_private.modes import DisableTorchFunction
 from autograd_inspector.capture.torch_private.resolving import UnsupportedTorch, check
 from autograd_inspector.capture.warned.own import InspectorWarning
 from autograd_inspector.capture.warned.shown import Warned
+from autograd_inspector.interrupts import is_interrupt
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.steps_history import History
 
 TAKEN_OFF = "Something took the inspector's mode off torch's stack of modes: what ran after that is missing."
 
-_CURRENT: weakref.ref[Session] | None = None
+INTERRUPTED = (
+    "An interrupt kept an earlier capture from being closed: it has no report. What it had put into torch was taken "
+    "away before this one began."
+)
+STRUCK = "An interrupt struck while a call of torch was being recorded: what it cut short may be missing."
+
+_CURRENT: Session | None = None
+"""The capture that is in place, also where it will record nothing more."""
 
 
 class NestedInspectionError(RuntimeError):
     """A capture is already open in this process."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "autograd_inspector: a capture is already open; close it (or `%autograd_inspect off`) before opening "
+            "another"
+        )
 
 
 class Session:
@@ -76,27 +91,52 @@ class Session:
         self.optimizers.look_around = self.modules.look_around
         self.folding: Folding | None = None
         self.failure = ""
-        self._stack = ExitStack()
+        self.installation = Installation()
+        """What is undone when it ends."""
+        self._phase: Literal["new", "starting", "open", "closing", "closed"] = "new"
+        self._held: Held = _held_by_all
         self._started = 0.0
 
-    def start(self, *, by_program: bool = False) -> Self:
-        """Install all observers; raises NestedInspectionError when another capture is open, and does not yield."""
-        global _CURRENT  # noqa: PLW0603 - one capture a process: torch's hooks are process-wide too
+    def start(self, *, held: Held, by_program: bool = False) -> Self:
+        """Install all observers; raises NestedInspectionError when another capture is open, and does not yield.
+
+        ``held`` tells whether whoever opens this one can still close it.
+        """
+        global _CURRENT
+        interrupted = _bury()
         open_one = current()
         if open_one is not None and open_one.yields and by_program:
             open_one.give_way(self.tape.stacks.stop)
         elif open_one is not None:
-            raise NestedInspectionError(
-                "autograd_inspector: a capture is already open; close it (or `%autograd_inspect off`) before "
-                "opening another"
-            )
-        _CURRENT = weakref.ref(self)
-        self._started = time.perf_counter()
+            raise NestedInspectionError
+        elif _CURRENT is not None:
+            _CURRENT.installation.take_back()  # It failed, or this is a forked child.
+        take_off_closed()
+        if interrupted:
+            self.tape.note(INTERRUPTED)
+        self._started, self._held = time.perf_counter(), held
+        self._phase, _CURRENT = "starting", self
         try:
-            self._install()
-        except Exception as failure:
-            self.fail(failure)
+            try:
+                self._install()
+            except Exception as failure:
+                self.installation.take_back()
+                self.fail(failure)
+            self._phase = "open"
+        except BaseException:
+            self.abandon()
+            raise
         return self
+
+    @property
+    def new(self) -> bool:
+        """Whether it was never started."""
+        return self._phase == "new"
+
+    @property
+    def closed(self) -> bool:
+        """Whether it is over."""
+        return self._phase == "closed"
 
     def _install(self) -> None:
         check()
@@ -112,25 +152,20 @@ class Session:
         unseen = (Unseen(tape, regions, guard), CustomBackward(tape, guard))
         everywhere = (SeenModes(), calls, self.modules, self.optimizers, *unseen, engine)
         observers = Observers(everywhere, recorder)
-        with ExitStack() as stack:
-            stack.enter_context(limit.installed())
-            observers.install()
-            stack.callback(observers.remove)
-            stack.enter_context(Compiled(guard, observers).installed())
-            stack.enter_context(Warned().installed())
-            stack.enter_context(AnomalyStacks().installed())
-            stack.enter_context(Swaps(tape, guard).installed())
-            self._stack = stack.pop_all()
+        for part in (limit, observers, Compiled(observers), Warned(), AnomalyStacks(), Swaps(tape, guard)):
+            part.install(self.installation)
 
     def finish(self, error: BaseException | None = None) -> Capture:
         """Take every observer away and freeze what was seen."""
         if self._ended is not None:
             return replace(self._ended, error="" if error is None else _told(error))
+        tape, text = self.tape, ""
         seconds = time.perf_counter() - self._started
-        tape = self.tape
-        tape.recording = False
-        text = "" if error is None else _told(error)
         try:
+            self._phase = "closing"
+            tape.recording = False
+            text = "" if error is None else _told(error)
+            put_back(error)
             if not self.failure:
                 without_own_frames(error)
             if error is not None:
@@ -143,19 +178,18 @@ class Session:
                 and not is_on(tape.mode)
             ):
                 tape.note(TAKEN_OFF)
-            self._stack.close()
+            self.installation.take_back()
             if tape.out_of_stack:
                 tape.note(OUT_OF_STACK)
+            if tape.struck and (error is None or isinstance(error, Exception)):
+                tape.note(STRUCK)
             with DisableTorchFunction():
                 return self._frozen(seconds, error, text)
         except Exception as failure:
             self.fail(failure)
             return Capture(error=text, seconds=seconds, stopped=self.failure, notes=tuple(tape.notes))
         finally:
-            tape.closed = True
-            self.optimizers.close()
-            self.modules.close()
-            tape.forget()
+            self._let_go()
 
     def _frozen(self, seconds: float, error: BaseException | None, text: str) -> Capture:
         tape = self.tape
@@ -173,15 +207,41 @@ class Session:
 
     def abandon(self) -> None:
         """Take every observer away and forget what was seen, for a fraction of what a record of it costs."""
-        self.tape.closed, self.tape.recording = True, False
+        self._phase = "closing"
         try:
-            self._stack.close()
+            self._let_go()
         except Exception as failure:
             self.fail(failure)
+
+    def _let_go(self) -> None:
+        """Nothing is observed, and nothing kept alive any more. Right however often, and from where, it is called."""
+        global _CURRENT  # noqa: PLW0603
+        self.tape.closed, self.tape.recording = True, False
+        try:
+            self.installation.take_back()
         finally:
             self.optimizers.close()
             self.modules.close()
             self.tape.forget()
+            self._held = _held_by_all  # It may hold the frame that opened it, and what is in there.
+            self._phase = "closed"
+            if _CURRENT is self:
+                _CURRENT = None
+
+    def bury(self) -> bool:
+        """Take it away if nobody will close it any more. Returns whether that was so."""
+        if not self._is_dead():
+            return False
+        self._ended = Capture(notes=(INTERRUPTED,), stopped=INTERRUPTED)
+        self.abandon()
+        return True
+
+    def _is_dead(self) -> bool:
+        """Whether nobody will close it any more: an interrupt struck whoever was to, or whoever is opening it."""
+        if self._phase == "open":
+            return not self._held()
+        steps = {step.__code__ for step in (Session.start, Session.finish, Session.abandon)}
+        return not any(f.f_code in steps and f.f_locals["self"] is self for f in running())
 
     def introduce(self, models: Iterable[nn.Module], optimizers: Iterable[Optimizer]) -> None:
         """Meet models and optimizers before the program uses them: then it is known what is meant to learn."""
@@ -209,6 +269,9 @@ class Session:
 
     def fail(self, failure: Exception) -> None:
         """The inspector's own failure: stop recording, say so once, leave the program alone."""
+        if is_interrupt(failure):
+            self.tape.struck = True
+            raise failure
         if self.failure:
             return
         self.tape.closed, self.tape.recording = True, False
@@ -246,18 +309,26 @@ def _origin(traceback: TracebackType | None) -> str:
 
 def current() -> Session | None:
     """The open capture of this process, if any."""
-    session = _CURRENT() if _CURRENT is not None else None
-    return None if session is None or session.tape.closed else session
+    _bury()
+    return None if _CURRENT is None or _CURRENT.tape.closed else _CURRENT
+
+
+def _bury() -> bool:
+    """Take the capture away that nobody will close any more. Returns whether there was one."""
+    return _CURRENT is not None and _CURRENT.bury()
 
 
 def _after_fork() -> None:
     """A forked child (a DataLoader worker) inherits the observers: make them inert there."""
-    session = current()
-    if session is not None:
-        session.tape.closed, session.tape.recording = True, False
+    if _CURRENT is not None:
+        _CURRENT.tape.closed, _CURRENT.tape.recording = True, False
 
 
 os.register_at_fork(after_in_child=_after_fork)
+
+
+def _held_by_all() -> bool:
+    return True
 
 
 def caller_frame(depth: int) -> FrameType:

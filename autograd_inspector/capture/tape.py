@@ -116,6 +116,8 @@ class Tape:
     """Nothing is recorded any more: the capture ended, its own failure ended it, or this is a forked child."""
     out_of_stack: bool = False
     """An observer met the end of Python's stack, and let go of what it was about to record."""
+    struck: bool = False
+    """An interrupt struck an observer, which let go of what it was about to record."""
     mode: object = None
     """The torch-function mode of this capture: the threads that have it on their stack are observed."""
     on_step: Callable[[int, int], None] | None = None
@@ -166,7 +168,8 @@ class Tape:
 
     def pause(self, pause: Pause) -> None:
         """Record nothing for as long as that call runs, but what its own closure does."""
-        self.pauses.append(pause)
+        pauses = self.pauses
+        pauses += (pause,)  # No call lies between the two, which an interrupt could strike.
         self.recording = False
 
     def go_on(self, frame: FrameType) -> Pause | None:
@@ -186,8 +189,10 @@ class Tape:
         self._unpause().lost()
 
     def _unpause(self) -> Pause:
-        self.recording = not self.closed and len(self.pauses) == 1
-        return self.pauses.pop()
+        pause, only = self.pauses[-1], len(self.pauses) == 1
+        del self.pauses[-1]
+        self.recording = only and not self.closed
+        return pause
 
     def ended_by(self, error: BaseException, text: str) -> None:
         """The capture ends with an exception: one that left a running step says where in the step it was raised."""
@@ -233,12 +238,14 @@ class Tape:
     def sequence_bounds(self) -> tuple[list[int], list[int], list[int]]:
         """(first, last, op index) of the ops that made autograd nodes, by sequence number, kept up to date."""
         firsts, lasts, indices = self._bounds
+        end = len(self.ops)
         for index, op in self.ops.items(self._bounded):
             if op[10] > op[9] and (not lasts or op[9] >= lasts[-1]):
-                firsts.append(op[9])
-                lasts.append(op[10])
-                indices.append(index)
-        self._bounded = len(self.ops)
+                firsts += (op[9],)  # By +=, so that the three stay equally long where an interrupt strikes.
+                lasts += (op[10],)
+                indices += (index,)
+            self._bounded = index + 1
+        self._bounded = end
         return self._bounds
 
     def fold_bounds(self, cut: int, ops: Collection[int]) -> None:

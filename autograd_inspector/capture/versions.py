@@ -31,6 +31,7 @@ class Ledger:
     def update(self, tape: Tape) -> None:
         """Take in the ops since the last call."""
         entries = tape.registry.entries
+        end = len(tape.ops)
         for index, op in tape.ops.items(self._seen):
             if op[8] & ALIAS:
                 for output in op[3]:
@@ -42,9 +43,10 @@ class Ledger:
             for write in op[4]:
                 if write.after != write.before:
                     times, versions = self._moves.setdefault(self.counter_of(write.tensor, write.storage), ([], []))
-                    times.append(index)
-                    versions.append(write.after)
-        self._seen = len(tape.ops)
+                    times += (index,)  # By +=, so that both stay equally long where an interrupt strikes.
+                    versions += (write.after,)
+            self._seen = index + 1
+        self._seen = end
 
     def _inherit(self, inputs: tuple[int, ...], outputs: tuple[int, ...], tape: Tape) -> None:
         entries = tape.registry.entries

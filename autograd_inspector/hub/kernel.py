@@ -10,6 +10,7 @@ from functools import cache, wraps
 from typing import Any, ParamSpec
 
 from autograd_inspector.hub.hub import Hub
+from autograd_inspector.interrupts import is_interrupt
 from autograd_inspector.notebook.cell_ids import runs
 from autograd_inspector.report import Report
 
@@ -56,8 +57,8 @@ def _quietly(step: Callable[P, None]) -> Callable[P, None]:
     def tried(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
             step(*args, **kwargs)
-        except Exception:
-            if os.environ.get("AUTOGRAD_INSPECTOR_STRICT"):
+        except Exception as failure:
+            if is_interrupt(failure) or os.environ.get("AUTOGRAD_INSPECTOR_STRICT"):
                 raise
             _log.warning("autograd_inspector: the panel was not told of a capture", exc_info=True)
 

@@ -6,7 +6,7 @@ pytest imports this file at every start: nothing here imports torch, or the rest
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from contextlib import ExitStack, nullcontext
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -75,22 +75,21 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     """
     marker = item.get_closest_marker(MARKER)
     if marker is not None:
+        from autograd_inspector.capture.session import NestedInspectionError, current
         from autograd_inspector.integrations.pytest_checks import Checks, options_of
 
         checks = item.stash[_CHECKS] = Checks()
         # Above this frame, which rests while the test runs, is pluggy's, which calls the test.
         options = {"fail_on": "warning"} | options_of(marker.args, marker.kwargs)
         block: Any = checks.inspect(**options, _above=3, _around=True)
+        if current() is not None:  # the whole session is inspected: autograd-inspect run -m pytest
+            pytest.fail(f"@pytest.mark.{MARKER}: {NestedInspectionError()}", pytrace=False)
     elif _CHECKS in item.stash:
         checks, block = item.stash[_CHECKS], nullcontext()
     else:
         return (yield)
     try:
-        with ExitStack() as stack:
-            try:
-                stack.enter_context(block)
-            except RuntimeError as error:  # the whole session is inspected: autograd-inspect run -m pytest
-                pytest.fail(f"@pytest.mark.{MARKER}: {error}", pytrace=False)
+        with block:
             result = yield
     except BaseException:
         checks.dismiss()

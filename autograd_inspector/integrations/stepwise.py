@@ -12,10 +12,12 @@ from typing import Any, Self, TypedDict
 from torch import nn
 from torch.optim import Optimizer
 
+from autograd_inspector.capture.holding import by
 from autograd_inspector.capture.optimizers.placement import unwrapped
 from autograd_inspector.capture.session import Session, current
 from autograd_inspector.capture.warned.own import InspectorWarning
 from autograd_inspector.integrations.delivery import FORMATS, LOGGER, deliver
+from autograd_inspector.interrupts import is_interrupt
 from autograd_inspector.report import Report, report_of
 
 Log = Callable[[int, Report, str], None]
@@ -103,9 +105,9 @@ class Stepwise:
 
     def drop(self) -> None:
         """Close a capture and forget it."""
-        session, self._session = self._session, None
-        if session is not None:
-            self._guarded(session.abandon)
+        if self._session is not None:
+            self._guarded(self._session.abandon)
+        self._session = None  # Not before: an interrupt may have struck, and the next event ends it then.
 
     def stop(self, why: str) -> None:
         """Inspect nothing more of this run, and say why in one line."""
@@ -142,16 +144,17 @@ class Stepwise:
         if current() is not None:
             self.stop("training runs inside a capture that is open already, which sees all of it")
             return
-        session = Session(values=self._options.get("values", False)).start()
-        self._session = session
+        session = self._session = Session(values=self._options.get("values", False), yields=True)
+        session.start(held=by(self))
         inner = map(unwrapped, optimizers)
         session.introduce(models, [optimizer for optimizer in inner if isinstance(optimizer, Optimizer)])
 
     def _report(self, error: Exception | None) -> None:
-        session, self._session = self._session, None
+        session = self._session
         if session is None:
             return
         capture = session.finish(error)
+        self._session = None
         self._off = self._off or bool(session.failure)
         report = report_of(capture, ignore=tuple(self._options.get("ignore", ())))
         if self._aside and all(finding.severity != "error" for finding in report.findings):
@@ -164,7 +167,7 @@ class Stepwise:
         try:
             action(*args)
         except Exception as failure:
-            if os.environ.get("AUTOGRAD_INSPECTOR_STRICT"):
+            if is_interrupt(failure) or os.environ.get("AUTOGRAD_INSPECTOR_STRICT"):
                 raise
             self.stop(f"{type(failure).__name__}: {failure}")
 

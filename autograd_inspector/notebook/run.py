@@ -7,6 +7,7 @@ from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
+from autograd_inspector.capture.holding import Held
 from autograd_inspector.capture.session import Session
 from autograd_inspector.notebook.options import Options
 from autograd_inspector.notebook.outcome import say
@@ -18,13 +19,15 @@ from autograd_inspector.report import Report, report_of
 class Run:
     """An open capture with the models and optimizers that the options name."""
 
-    def __init__(self, shell: InteractiveShell, options: Options, stop: FrameType | None) -> None:
+    def __init__(self, shell: InteractiveShell, options: Options, stop: FrameType | None, held: Held) -> None:
         self.options = options
         self._shell = shell
-        self._session = Session(values=options.values, stop=stop, yields=True).start()
         self._unmet = {*options.models, *options.optimizers}
         self._shown_errors = ShownErrors(shell)
+        self._session = Session(values=options.values, stop=stop, yields=True)
+        self._session.start(held=held)
         try:
+            self._session.installation.made(self._shown_errors.end)
             self._shown_errors.begin()
             self._introduce()
         except BaseException:

@@ -15,6 +15,7 @@ from typing import Any
 from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
 
 from autograd_inspector.failure import failure_of
+from autograd_inspector.interrupts import is_interrupt
 from autograd_inspector.notebook.cell_ids import ran
 from autograd_inspector.notebook.header import header_of
 from autograd_inspector.notebook.options import Options, silent
@@ -68,12 +69,11 @@ class Watch:
         """IPython's ``post_run_cell``, when the cell's own output is out."""
         if self._cell is None or not (result is None or self._ours(result)):
             return
-        run, self._run = self._run, None
         try:
-            if run is not None:
-                _guarded(self._close, run, result)
+            if self._run is not None:
+                _guarded(self._close, self._run, result)
         finally:
-            self._cell = self.frame = None
+            self._run = self._cell = self.frame = None
 
     def begin(self, options: Options) -> None:
         """``%autograd_inspect on``: every cell from now on."""
@@ -86,7 +86,7 @@ class Watch:
             self._abandon_run()
 
     def _open(self, options: Options) -> None:
-        self._run = Run(self.shell, options, self.frame)
+        self._run = Run(self.shell, options, self.frame, held=lambda: self._run is not None)
 
     def _close(self, run: Run, result: ExecutionResult | None) -> None:
         error = None if result is None else result.error_before_exec or result.error_in_exec
@@ -149,6 +149,6 @@ def _guarded(step: Callable[..., None], *args: Any) -> None:
     try:
         step(*args)
     except Exception as failure:
-        if os.environ.get("AUTOGRAD_INSPECTOR_STRICT"):
+        if is_interrupt(failure) or os.environ.get("AUTOGRAD_INSPECTOR_STRICT"):
             raise
         say(f"no report on this cell ({type(failure).__name__}: {failure}); its result stands")

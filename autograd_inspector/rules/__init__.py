@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
+from autograd_inspector.interrupts import is_interrupt
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.rules.catalogue import CATALOGUE, Rule
@@ -75,7 +76,7 @@ def findings_of(
         try:
             found += CATALOGUE[code].check(facts)
         except Exception as failure:
-            if os.environ.get("AUTOGRAD_INSPECTOR_STRICT"):
+            if is_interrupt(failure) or os.environ.get("AUTOGRAD_INSPECTOR_STRICT"):
                 raise
             notes.append(f"rule {code} failed on this capture: {type(failure).__name__}: {failure}")
     return tuple(merged(ordered(capture, found))), (*unread(capture), *notes)

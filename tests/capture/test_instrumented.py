@@ -1,5 +1,6 @@
 """Functions compiled anew with a probe around their body: all else about them stays."""
 
+import contextlib
 import importlib.util
 import itertools
 import traceback
@@ -9,6 +10,7 @@ import torch
 from torch import nn
 
 from autograd_inspector.capture import instrumented
+from autograd_inspector.capture.installing import Installation
 from autograd_inspector.capture.patches import around
 from tests.capture.observe import observe
 
@@ -58,16 +60,27 @@ class Noting:
     def __init__(self):
         self.told = []
 
-    def before(self, /, *args, **kwargs):
+    def before(self, seen, /, *args, **kwargs):
         self.told.append(("before", args, kwargs))
-        return len(self.told)
+        seen.append(len(self.told))
 
     def after(self, seen, result, /):
-        self.told.append(("after", seen, result))
+        self.told.append(("after", *seen, result))
         return result
 
     def failed(self, seen, error, /):
-        self.told.append(("failed", seen, error))
+        self.told.append(("failed", *seen, error))
+
+
+@contextlib.contextmanager
+def probed(owner, name, probe):
+    """A probe around a function inside the block."""
+    installation = Installation()
+    around(installation, owner, name, probe)
+    try:
+        yield
+    finally:
+        installation.take_back()
 
 
 @pytest.fixture
@@ -84,7 +97,7 @@ def module(tmp_path):
 def test_a_probe_is_told_of_arguments_and_results(module):
     """As they were given and returned; defaults are the function's affair."""
     noting = Noting()
-    with around(module, "plain", noting):
+    with probed(module, "plain", noting):
         assert module.plain(1.5, d=4, f=6) == 21
         assert module.plain(0, 1, 2, 3, d=4) is None
     assert noting.told[0][1:] == ((1.5, 2, 3), {"d": 4, "e": 5, "f": 6})
@@ -104,7 +117,7 @@ def test_a_probe_is_told_of_what_is_raised(module):
             return traceback.format_tb(error.__traceback__)
 
     noting, plain = Noting(), raised()
-    with around(module, "plain", noting):
+    with probed(module, "plain", noting):
         assert raised() == plain
     kind, seen, error = noting.told[-1]
     assert (kind, seen, str(error)) == ("failed", 1, "-1")
@@ -113,7 +126,7 @@ def test_a_probe_is_told_of_what_is_raised(module):
 def test_a_function_that_falls_through_returns_none(module):
     """The probe is told that, too."""
     noting, given = Noting(), []
-    with around(module, "falls_through", noting):
+    with probed(module, "falls_through", noting):
         assert module.falls_through(given) is None
     assert given == [1]
     assert noting.told[-1] == ("after", 1, None)
@@ -122,7 +135,7 @@ def test_a_function_that_falls_through_returns_none(module):
 def test_super_private_names_and_class_methods_work(module):
     """A method is compiled in its class."""
     noting, line = Noting(), module.Derived().twice(1)[-1]
-    with around(module.Derived, "twice", noting), around(module.Derived, "named", noting):
+    with probed(module.Derived, "twice", noting), probed(module.Derived, "named", noting):
         assert module.Derived().twice(1) == [1, 1, line]
         assert module.Derived.named("!") == "Derived!"
     assert [told[0] for told in noting.told] == ["before", "after"] * 2
@@ -131,7 +144,7 @@ def test_super_private_names_and_class_methods_work(module):
 def test_the_function_is_the_same_object_in_its_own_frame(module):
     """Inside and after; its code comes back."""
     function, code = module.plain, module.plain.__code__
-    with around(module, "plain", Noting()):
+    with probed(module, "plain", Noting()):
         assert module.plain is function
         inside = function.__code__
         assert inside is not code
@@ -146,7 +159,7 @@ def test_the_function_is_the_same_object_in_its_own_frame(module):
 
 def test_code_that_the_program_sets_stays(module):
     """Whoever patches the function inside the block is left alone."""
-    with around(module, "plain", Noting()):
+    with probed(module, "plain", Noting()):
         module.plain.__code__ = module.falls_through.__code__
     assert module.plain.__code__ is module.falls_through.__code__
 
@@ -159,7 +172,7 @@ def test_what_cannot_be_compiled_anew_is_wrapped(module, name, tmp_path):
     if name == "plain":
         (tmp_path / f"{module.__name__}.py").write_text(SOURCE.replace("a < 0", "a < -1"))
     noting, original = Noting(), getattr(module, name)
-    with around(module, name, noting):
+    with probed(module, name, noting):
         assert getattr(module, name) is not original
         getattr(module, name)([1]) if name != "plain" else module.plain(1, d=1)
     assert [told[0] for told in noting.told] == ["before", "after"]

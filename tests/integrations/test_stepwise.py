@@ -5,12 +5,14 @@ import warnings
 import weakref
 
 import pytest
+import torch
 
 import autograd_inspector
 from autograd_inspector.capture.session import current
 from autograd_inspector.capture.warned.own import InspectorWarning
 from autograd_inspector.integrations import stepwise
 from autograd_inspector.integrations.stepwise import Stepwise
+from tests.capture.observe import observe
 
 from .loop import Loop
 
@@ -126,3 +128,14 @@ def test_a_step_that_was_forgotten_keeps_nothing_alive(tmp_path):
     loop.run(2)
     assert len(activations) == 2
     assert [ref() for ref in activations] == [None, None]
+
+
+def test_a_run_that_an_interrupt_ended_refuses_no_block(tmp_path):
+    """Nobody told of the interrupt, so the step is open still: a block of the program's own takes its place."""
+    steps = Stepwise(print, {})
+    steps.start(tmp_path, main=True)
+    steps.begin(1, [], [])
+    assert steps.open
+    assert [op.name for op in observe(lambda: torch.ones(2) + 1).ops] == ["ones", "add"]
+    steps.drop()
+    assert current() is None

@@ -39,7 +39,7 @@ BREAKABLE = (
     (optimizers.Optimizers, "_created"),
     (session, "walk_alive"),
     (session, "freeze"),
-    (modules.Modules, "installed"),
+    (modules.Modules, "install"),
 )
 
 

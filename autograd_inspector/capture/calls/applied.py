@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
@@ -12,7 +11,7 @@ from torch.autograd import Function
 
 from autograd_inspector.capture.attributes import needs_grad, version_of
 from autograd_inspector.capture.calls.ops import gather
-from autograd_inspector.capture.calls.regions import Regions
+from autograd_inspector.capture.calls.regions import Place, Regions
 from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.capture.torch_private.graph import sequence_number
@@ -24,9 +23,10 @@ INNER = int(Trait.INNER)
 class _Call:
     """One that has begun, and what to restore at its end."""
 
-    def __init__(self, traits: int, kept: AbstractContextManager[None]) -> None:
+    def __init__(self, function: type[Function], traits: int, place: Place) -> None:
+        self.function = function
         self.traits = traits
-        self.kept = kept
+        self.place = place
         self.started: Any = None
 
 
@@ -38,34 +38,33 @@ class Applied:
         self._regions = regions
         self._guard = guard
 
-    def before(self, cls: type[Function], /, *args: Any, **kwargs: Any) -> tuple[type[Function], _Call] | None:
+    def before(self, seen: list[_Call], cls: type[Function], /, *args: Any, **kwargs: Any) -> None:
         """A Function is about to be applied."""
         tape = self._tape
         if not (tape.here() and tape.active()):
-            return None
-        call = _Call(tape.traits, self._regions.kept())
+            return
+        call = _Call(cls, tape.traits, self._regions.place())
+        seen += (call,)
         call.started = self._guard(self._starts, args, kwargs)
-        self._guard(call.kept.__enter__)
         tape.traits = call.traits | INNER
-        return cls, call
 
-    def after(self, seen: tuple[type[Function], _Call] | None, result: Any, /) -> Any:
+    def after(self, seen: list[_Call], result: Any, /) -> Any:
         """It returned."""
-        if seen is not None:
-            cls, call = seen
+        for call in seen:
             self._left(call)
-            if call.started is not None:
-                self._guard(self._ended, cls, call.started, result)
+            started, call.started = call.started, None
+            if started is not None:
+                self._guard(self._ended, call.function, started, result)
         return result
 
-    def failed(self, seen: tuple[type[Function], _Call] | None, _error: BaseException, /) -> None:
+    def failed(self, seen: list[_Call], _error: BaseException, /) -> None:
         """It raised."""
-        if seen is not None:
-            self._left(seen[1])
+        for call in seen:
+            self._left(call)
 
     def _left(self, call: _Call) -> None:
         self._tape.traits = call.traits
-        self._guard(call.kept.__exit__, None, None, None)
+        self._guard(self._regions.back_to, call.place)
 
     def _starts(self, *given: Any) -> Any:
         inputs: list[Tensor] = []

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from torch.autograd.function import BackwardCFunction
 
 from autograd_inspector.capture.guard import Guard
+from autograd_inspector.capture.installing import Installation
 from autograd_inspector.capture.patches import around
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.model.event import Gap
@@ -21,23 +20,21 @@ class CustomBackward:
         self.tape = tape
         self._guard = guard
 
-    @contextmanager
-    def installed(self) -> Iterator[None]:
-        """Put the probe in place, and take it away on exit."""
-        with around(BackwardCFunction, "apply", self):
-            yield
+    def install(self, into: Installation) -> None:
+        """Put the probe in place."""
+        around(into, BackwardCFunction, "apply", self)
 
-    def before(self, node: Any, /, *_gradients: Any) -> Any:
+    def before(self, seen: list[Any], node: Any, /, *_gradients: Any) -> None:
         """The engine calls the node of a Function."""
-        return node
+        seen += (node,)
 
-    def after(self, node: Any, result: Any, /) -> Any:
+    def after(self, seen: list[Any], result: Any, /) -> Any:
         """Its backward returned."""
         if self.tape.here():
-            self._guard(self._returned, node, result)
+            self._guard(self._returned, seen[0], result)
         return result
 
-    def failed(self, node: Any, error: BaseException, /) -> None:
+    def failed(self, seen: list[Any], error: BaseException, /) -> None:
         """Its backward raised: nothing came back."""
 
     def _returned(self, node: Any, result: Any) -> None:

@@ -26,13 +26,11 @@ class FastPaths:
         self._guard = guard
         self._recorder = recorder
 
-    def enter(self, module: nn.Module, *given: Any) -> Opaque | None:
-        """A call of that module begins. One that may take the fast path is one op, which the caller ends."""
+    def call(self, module: nn.Module, *given: Any) -> Opaque | None:
+        """A call of that module as one op where it may take the fast path; the caller begins and ends it."""
         if not isinstance(module, _HAVE_ONE) or module.training or not self._guard(_records_nothing, module, given):
             return None
-        region = Opaque(self._guard, self._recorder.away(), type(module).__name__, module, given)
-        region.__enter__()
-        return region
+        return Opaque(self._recorder, type(module).__name__, module, given)
 
 
 def _records_nothing(module: nn.Module, given: Any) -> bool:

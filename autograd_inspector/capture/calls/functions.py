@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -19,7 +18,8 @@ from autograd_inspector.capture.calls.applied import Applied
 from autograd_inspector.capture.calls.ops import gather
 from autograd_inspector.capture.calls.regions import Regions
 from autograd_inspector.capture.guard import Guard
-from autograd_inspector.capture.patches import around, observed, replaced
+from autograd_inspector.capture.installing import Installation
+from autograd_inspector.capture.patches import around
 from autograd_inspector.capture.pauses import Pause
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.model.event import Change
@@ -50,44 +50,24 @@ class Unseen:
         self.regions = regions
         self._guard = guard
 
-    @contextmanager
-    def installed(self) -> Iterator[None]:
-        """Put the wrappers in place, and the originals back on exit."""
-        with ExitStack() as stack:
-            stack.enter_context(around(Function, "apply", Applied(self.tape, self.regions, self._guard)))
-            for method, after in (("__enter__", self._entered), ("__exit__", self._left)):
-                stack.enter_context(observed(torch.inference_mode, method, after=after, guard=self._guard))
-            stack.enter_context(_through(torch, "from_numpy", self._from_numpy))
-            stack.enter_context(self._parameters())
-            if dist.is_available():
-                for name in _COLLECTIVES:
-                    if hasattr(dist, name):
-                        stack.enter_context(_through(dist, name, functools.partial(self._collective, name)))
-            yield
+    def install(self, into: Installation) -> None:
+        """Put the probes and wrappers in place."""
+        around(into, Function, "apply", Applied(self.tape, self.regions, self._guard))
+        around(into, torch.inference_mode, "__enter__", _Entered(self._guard, self.regions))
+        around(into, torch.inference_mode, "__exit__", _Left(self._guard, self.regions))
+        into.replace(torch, "from_numpy", _through(torch.from_numpy, self._from_numpy))
+        into.replace(Parameter, "__new__", staticmethod(_through(Parameter.__new__, self._parameter)))
+        for name in _COLLECTIVES if dist.is_available() else ():
+            if hasattr(dist, name):
+                into.replace(dist, name, _through(getattr(dist, name), functools.partial(self._collective, name)))
 
-    def _entered(self, *_: Any) -> None:
-        if self.tape.active():
-            self.regions.enter("torch.inference_mode()")
-
-    def _left(self, *_: Any) -> None:
-        if self.tape.active():
-            self.regions.leave()
-
-    @contextmanager
-    def _parameters(self) -> Iterator[None]:
+    def _parameter(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Note where ``nn.Parameter(t)`` makes a new leaf of a tensor that has a history."""
-        original = Parameter.__new__
-
-        @functools.wraps(original)
-        def make(cls: type[Parameter], *args: Any, **kwargs: Any) -> Any:
-            result = original(cls, *args, **kwargs)
-            data = args[0] if args else kwargs.get("data")
-            if isinstance(data, Tensor) and self.tape.here() and self.tape.active():
-                self._guard(self._wrapped, data, result)
-            return result
-
-        with replaced(Parameter, "__new__", staticmethod(make)):
-            yield
+        result = original(*args, **kwargs)
+        data = args[1] if len(args) > 1 else kwargs.get("data")
+        if isinstance(data, Tensor) and self.tape.here() and self.tape.active():
+            self._guard(self._wrapped, data, result)
+        return result
 
     def _wrapped(self, data: Tensor, result: Tensor) -> None:
         if not needs_grad(data) or is_leaf(data):
@@ -143,20 +123,54 @@ class Unseen:
         )
 
 
+class _Left:
+    """A probe where a mode is left. It does nothing before that, lest an interrupt keep the program from leaving."""
+
+    def __init__(self, guard: Guard, regions: Regions) -> None:
+        self._guard = guard
+        self._regions = regions
+
+    def before(self, seen: list[Any], mode: Any, /, *_: Any) -> None:
+        """It is about to be."""
+        seen += (mode,)
+
+    def after(self, seen: list[Any], result: Any, /) -> Any:
+        """It was."""
+        self._follow(self._regions.leave)
+        return result
+
+    def failed(self, seen: list[Any], error: BaseException, /) -> None:
+        """It was not."""
+
+    def _follow(self, step: Callable[..., None], *args: Any) -> None:
+        if self._guard.tape.here() and self._guard.tape.active():
+            self._guard(step, *args)
+
+
+class _Entered(_Left):
+    """A probe where ``torch.inference_mode()`` is entered."""
+
+    def after(self, seen: list[Any], result: Any, /) -> Any:
+        """It was. If an interrupt strikes now, nobody will leave it."""
+        try:
+            self._follow(self._regions.enter, "torch.inference_mode()")
+        except BaseException:
+            seen[0].__exit__(None, None, None)
+            raise
+        return result
+
+
 def _versions(values: Any) -> tuple[list[Tensor], list[int]]:
     inputs: list[Tensor] = []
     gather(values, inputs)
     return inputs, [version_of(t) for t in inputs]
 
 
-@contextmanager
-def _through(owner: Any, name: str, wrapper: Callable[..., Any]) -> Iterator[None]:
-    """A module's function, called as ``wrapper(original, ...)``."""
-    original = getattr(owner, name)
+def _through(original: Any, wrapper: Callable[..., Any]) -> Any:
+    """A function that is called as ``wrapper(original, ...)``."""
 
     @functools.wraps(original)
     def stand_in(*args: Any, **kwargs: Any) -> Any:
         return wrapper(original, *args, **kwargs)
 
-    with replaced(owner, name, stand_in):
-        yield
+    return stand_in

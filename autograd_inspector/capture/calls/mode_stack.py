@@ -7,19 +7,25 @@ order in which they would be. Only a default device, which torch keeps at the ve
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
 from collections.abc import Callable
 from functools import partial
 from operator import call
+from types import GeneratorType
 from typing import Any
 
 from torch.overrides import TorchFunctionMode
 
+from autograd_inspector.capture.lines.forwarding import locals_of
 from autograd_inspector.capture.torch_private.modes import is_default_device, mode_at, mode_depth, pop_mode, push_mode
 
 
 class HiddenMode(TorchFunctionMode):
     """A mode that the program does not see among its own."""
+
+    closed = False
+    """It records nothing any more."""
 
 
 def function_modes() -> list[Any]:
@@ -49,14 +55,42 @@ def take_off(mode: TorchFunctionMode) -> bool:
     return len(others) < len(stack)
 
 
-def arrange(stack: list[Any], wanted: list[Any]) -> None:
+def take_off_closed() -> None:
+    """Take off what captures have left on this thread's stack that were closed from another thread."""
+    for mode in function_modes():
+        if isinstance(mode, HiddenMode) and mode.closed:
+            take_off(mode)
+
+
+def put_back(error: BaseException | None) -> None:
+    """Let torch put ours back that it took off for the length of a call, where an interrupt keeps it from doing so.
+
+    ``handle_torch_function`` uses a context manager. One that is interrupted on its way in or out stays as it is for as
+    long as the traceback lives, and would put the mode on the stack after all else is over, or for a second time.
+    """
+    traceback = error.__traceback__ if error is not None else None
+    while traceback is not None:
+        if traceback.tb_frame.f_code.co_filename == contextlib.__file__:
+            for _, value in locals_of(traceback.tb_frame):
+                suspended = getattr(value, "gen", None)
+                if isinstance(suspended, GeneratorType) and _holds_ours(suspended):
+                    suspended.close()
+        traceback = traceback.tb_next
+
+
+def _holds_ours(suspended: GeneratorType[Any, Any, Any]) -> bool:
+    frame = suspended.gi_frame
+    return frame is not None and any(isinstance(value, HiddenMode) for _, value in locals_of(frame))
+
+
+def arrange(stack: list[Any], wanted: list[Any], *then: Callable[[], Any]) -> None:
     """Turn one stack into another in a single call of C code, which no signal handler can interrupt half-way."""
     same = 0
     while same < min(len(stack), len(wanted)) and stack[same] is wanted[same]:
         same += 1
     steps: list[Callable[[], Any]] = [pop_mode] * (len(stack) - same)
     steps += [partial(push_mode, mode) for mode in wanted[same:]]
-    deque(map(_call, steps), maxlen=0)
+    deque(map(_call, [*steps, *then]), maxlen=0)
 
 
 _call: Callable[[Callable[[], Any]], Any] = call

@@ -2,59 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch import Tensor, nn
 
 from autograd_inspector.capture.attributes import needs_grad, version_of
-from autograd_inspector.capture.calls.ops import gather
+from autograd_inspector.capture.calls.mode_stack import is_on, put_back, put_on, take_off
+from autograd_inspector.capture.calls.ops import Recorder, gather
 from autograd_inspector.capture.calls.raised import text_of
-from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.torch_private.graph import sequence_number
 from autograd_inspector.model.op import Trait, Write
 
+if TYPE_CHECKING:
+    from autograd_inspector.capture.observers import Observers
+
 
 class Opaque:
-    """One call that is one op, whatever it does inside, where the observers are ``away``.
+    """One call that is one op, whatever it does inside. The recorder, and all observers if need be, are away there.
 
     An opaque call inside another is part of it.
     """
 
-    def __init__(self, guard: Guard, away: AbstractContextManager[None], name: str, what: Any, given: Any) -> None:
-        self._guard = guard
-        self._away = away
+    def __init__(
+        self, recorder: Recorder, name: str, what: Any, given: Any, observers: Observers | None = None
+    ) -> None:
+        self._recorder = recorder
+        self._guard = recorder.guard
+        self._observers = observers
         self._name = name
         self._what = what
         self._given = given
         self._result: Any = None
         self._raised = True
-        self._exception: BaseException | None = None
+        self._was_on = is_on(recorder)
         self._outermost = False
         self._before: Any = None
 
-    def __enter__(self) -> Callable[[Any], None]:
+    def begin(self) -> None:
+        """The call begins. Where an interrupt strikes here, it has to be ended."""
         tape = self._guard.tape
         self._outermost = not tape.inside_opaque and tape.here() and tape.active()
         if self._outermost:
-            tape.inside_opaque = True
             self._before = self._guard(self._look)
-        self._away.__enter__()
-        return self.done
+            tape.inside_opaque = True
+        if self._observers is not None:
+            self._observers.leave(self)
+        take_off(self._recorder)
 
     def done(self, result: Any) -> None:
         """What the call returned."""
         self._result, self._raised = result, False
 
-    def __exit__(self, _type: object = None, error: BaseException | None = None, _traceback: object = None) -> None:
-        self._away.__exit__(None, None, None)
-        self._exception = error
+    def end(self, error: BaseException | None = None) -> None:
+        """The call is over. Ended again, it goes on with what was not done."""
+        put_back(error)
+        if self._was_on:
+            put_on(self._recorder)
+        if self._observers is not None:
+            self._guard(self._observers.come_back, self)
         if self._outermost:
             self._guard.tape.inside_opaque = False
-            if self._before is not None:
-                self._guard(self._note)
-        self._given = self._result = self._what = self._before = self._exception = None
+        before, self._before = self._before, None
+        if before is not None:
+            self._guard(self._note, before, error)
+        self._given = self._result = self._what = None
 
     def _look(self) -> Any:
         inputs: list[Tensor] = []
@@ -66,9 +77,9 @@ class Opaque:
         entries = [tape.registry.enter(t, -1, len(tape.ops)) for t in inputs]
         return inputs, entries, [version_of(t) for t in inputs], sequence_number()
 
-    def _note(self) -> None:
+    def _note(self, before: Any, raised: BaseException | None) -> None:
         tape = self._guard.tape
-        inputs, entries, versions, first = self._before
+        inputs, entries, versions, first = before
         now = len(tape.ops)
         outputs: list[Tensor] = []
         gather((self._result,), outputs)
@@ -88,6 +99,6 @@ class Opaque:
         site = tape.stacks.here()
         inputs_ids = tuple(entry.tensor for entry in entries)
         traits = tape.traits | (int(Trait.CUT) if cut else 0)
-        error = text_of(self._exception) if self._raised else ""
+        error = text_of(raised) if self._raised else ""
         where = (site, tape.call, tape.region, traits, first, last)
         tape.ops.append((self._name, inputs_ids, tuple(versions), tuple(ids), writes, *where, error))

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from types import FrameType
 from typing import Any
@@ -19,9 +18,9 @@ from torch import Tensor
 from torch.nn import Parameter
 
 from autograd_inspector.capture.attributes import needs_grad, version_of
-from autograd_inspector.capture.calls.mode_stack import HiddenMode, is_on, put_on, take_off
+from autograd_inspector.capture.calls.mode_stack import HiddenMode
 from autograd_inspector.capture.calls.raised import text_of
-from autograd_inspector.capture.calls.regions import Regions
+from autograd_inspector.capture.calls.regions import Regions, is_undoing
 from autograd_inspector.capture.calls.special import NAMES, PASS, SPECIAL, name_of
 from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.lines.stacks import SKIP, classify
@@ -37,6 +36,7 @@ from autograd_inspector.capture.torch_private.modes import (
     below_autograd,
     is_tracing,
     mode_depth,
+    set_grad_enabled,
     subclasses_enabled,
 )
 from autograd_inspector.capture.torch_private.tensors import base_of
@@ -44,6 +44,8 @@ from autograd_inspector.capture.torch_private.told import COMPILED_BACKWARD
 from autograd_inspector.model.op import Trait, Write
 
 _grad_enabled = torch.is_grad_enabled
+_grad_modes = iter(_grad_enabled, None)
+"""The grad mode, again and again."""
 _inference = torch.is_inference_mode_enabled
 _ident = threading.get_ident
 _frame = sys._getframe
@@ -65,27 +67,10 @@ class Recorder(HiddenMode):
         self.guard = guard
         self.on_failure = guard.on_failure
 
-    @contextmanager
-    def installed(self) -> Iterator[None]:
-        """Put the mode on this thread's stack, unless it is there; on exit take it, and nothing else, away."""
-        if is_on(self):
-            yield
-            return
-        put_on(self)
-        try:
-            yield
-        finally:
-            take_off(self)
-
-    @contextmanager
-    def away(self) -> Iterator[None]:
-        """Off this thread's stack inside, and on it again afterwards."""
-        was_on = take_off(self)
-        try:
-            yield
-        finally:
-            if was_on:
-                put_on(self)
+    @property
+    def closed(self) -> bool:  # type: ignore[override]
+        """Whether its capture is over."""
+        return self.tape.closed
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -95,13 +80,35 @@ class Recorder(HiddenMode):
             kwargs = {}
         tape = self.tape
         if func in PASS or not (tape.recording or tape.active()):
-            return func(*args, **kwargs)
+            if func is not set_grad_enabled:
+                return func(*args, **kwargs)
+            for before in _grad_modes:  # noqa: B007 - read without a call, after which an interrupt could strike
+                break
+            try:
+                result = func(*args, **kwargs)
+                self._switched()
+            except BaseException:
+                if not is_undoing(_frame(1)):
+                    func(before)
+                raise
+            return result
         if (types and types not in _UNDERIVED) or mode_depth() or is_tracing():
             return self._beside_others(func, args, kwargs)
         name = NAMES.get(func)
         if name is not None and not tape.traits:
             return self.record(func, args, kwargs, name, frame=_frame(1))
         return self._sort_out(func, args, kwargs)
+
+    def _switched(self) -> None:
+        """The grad mode was switched, before anything else here: an interrupt must not keep a block from its end.
+
+        One that strikes now keeps a block from its beginning: then the mode is switched back.
+        """
+        tape = self.tape
+        if not (tape.recording or tape.active()) or is_tracing():
+            return
+        if not (tape.traits & BACKWARD and (below_autograd() or _is_below(_frame(2)))):
+            self.guard(self.regions.grad_mode_set)
 
     def _beside_others(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The program's own modes and tensor subclasses must not see us look: only the call itself is theirs.
@@ -251,6 +258,9 @@ class Recorder(HiddenMode):
             tape.out_of_stack = True
         except Exception as failure:
             self.on_failure(failure)
+        except BaseException:
+            tape.struck = True
+            raise
         return result
 
     def _failed(
@@ -283,6 +293,9 @@ class Recorder(HiddenMode):
             tape.out_of_stack = True
         except Exception as failure:
             self.on_failure(failure)
+        except BaseException:
+            tape.struck = True
+            raise
 
 
 def _is_below(frame: FrameType | None) -> bool:

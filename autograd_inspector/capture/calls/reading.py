@@ -20,6 +20,7 @@ from autograd_inspector.capture.rooms import dispatch_of, room_of
 from autograd_inspector.capture.torch_private.dispatch import how_stored, straight_to_kernels
 from autograd_inspector.capture.torch_private.modes import is_tracing
 from autograd_inspector.capture.torch_private.tensors import parts_of_masked, sparse_values, values_of_jagged
+from autograd_inspector.interrupts import is_interrupt
 from autograd_inspector.model.values import Range
 
 T = TypeVar("T")
@@ -47,15 +48,21 @@ def _own(tensor: Tensor) -> Tensor | None:
         return None
     if stored == "dense" and (kind is Tensor or kind is Parameter):
         return tensor
-    with straight_to_kernels():
-        values: Tensor
-        if stored == "dense":
-            values = _TORCHS.detach(tensor)
-        elif stored == "sparse":
-            values = sparse_values(_TORCHS.coalesce(tensor))
-        else:
-            values = _TORCHS.values(tensor)
-        return values
+    values: Tensor = straight_to_kernels(_HOLDING[stored], tensor)
+    return values
+
+
+def _sparse_values(tensor: Tensor) -> Any:
+    return sparse_values(_TORCHS.coalesce(tensor))
+
+
+_HOLDING: dict[str, Callable[[Tensor], Any]] = {
+    "dense": _TORCHS.detach,
+    "sparse": _sparse_values,
+    "compressed": _TORCHS.values,
+    "nested": _TORCHS.values,
+}
+"""Of a tensor that is stored like that, the one that holds its values."""
 
 
 def _inside(tensor: Tensor) -> Tensor | None:
@@ -65,20 +72,22 @@ def _inside(tensor: Tensor) -> Tensor | None:
         data, mask = (plain(part) for part in masked)
         if data is None or mask is None:
             return None
-        with straight_to_kernels():
-            return data[mask]
+        return straight_to_kernels(Tensor.__getitem__, data, mask)
     inner = values_of_jagged(tensor)
     return local_of(tensor) if inner is None else inner
 
 
 def _has_memory(tensor: Tensor) -> bool:
     """Whether it has values itself: no wrapper around others, and no answers of the program's for its sizes."""
-    with room_of(type(tensor))():
-        for read in (_TORCHS.shape, _TORCHS.device, _TORCHS.layout):
-            read.__get__(tensor)
-        _TORCHS.stride(tensor)
-        storage = _TORCHS.untyped_storage(tensor)
-        return storage.device.type != "meta" and bool(storage.data_ptr())
+    return bool(room_of(type(tensor))(_memory, tensor))
+
+
+def _memory(tensor: Tensor) -> bool:
+    for read in (_TORCHS.shape, _TORCHS.device, _TORCHS.layout):
+        read.__get__(tensor)
+    _TORCHS.stride(tensor)
+    storage = _TORCHS.untyped_storage(tensor)
+    return storage.device.type != "meta" and bool(storage.data_ptr())
 
 
 def _must_not_wait() -> bool:
@@ -96,9 +105,10 @@ def _looking(look: Callable[[Tensor], T], *, unknown: T) -> Callable[[Tensor], T
             values = plain(tensor)
             if values is None:
                 return unknown
-            with straight_to_kernels():
-                return look(values)
-        except Exception:
+            return straight_to_kernels(look, values)
+        except Exception as failure:
+            if is_interrupt(failure):
+                raise
             return unknown
 
     return of

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -28,6 +26,10 @@ def _kind(grad: bool, inference: bool) -> RegionKind:  # noqa: FBT001 - the pair
     return "inference_mode" if inference else "enabled" if grad else "no_grad"
 
 
+Place = tuple[int, tuple[bool, bool], int]
+"""(region, mode, how many regions it lies in)."""
+
+
 class Regions:
     """Follows the grad mode. ``mode`` is the (grad, inference) pair of the region that the tape is in."""
 
@@ -45,18 +47,14 @@ class Regions:
 
     def grad_mode_set(self) -> None:
         """``torch._C._set_grad_enabled`` has just run: the frames above tell which switch called it, and which way."""
-        frame = outside(sys._getframe(1))
-        names: list[str] = []
-        while frame is not None and frame.f_code.co_filename == _SWITCHES:
-            names.append(frame.f_code.co_qualname)
-            frame = frame.f_back
-        if names and names[-1].endswith(_UNDOING):
+        name = _switch(outside(sys._getframe(1)))
+        if name.endswith(_UNDOING):
             self.leave()
-        elif names and not names[-1].startswith("set_grad_enabled."):
-            self.enter(f"torch.{names[-1].split('.')[0]}()")
+        elif name and not name.startswith("set_grad_enabled."):
+            self.enter(f"torch.{name.split('.')[0]}()")
         elif self._returns():
             self.leave()
-        elif not (names and names[-1].endswith(".__enter__") and _now() == self.mode):
+        elif not (name.endswith(".__enter__") and _now() == self.mode):
             # `with set_grad_enabled(...)` switches twice: when it is made and when it is entered.
             self.enter(f"{_AS_FUNCTION}{torch.is_grad_enabled()})")
 
@@ -77,11 +75,14 @@ class Regions:
     def leave(self) -> None:
         """A switch was undone: back to the innermost region of the mode that is on now."""
         mode = _now()
-        while self._stack:
-            region = self._stack.pop()
-            if self.tape.regions[region].kind == _kind(*mode):
+        kind, stack = _kind(*mode), self._stack
+        for place in range(len(stack) - 1, -1, -1):
+            region = stack[place]
+            if self.tape.regions[region].kind == kind:
+                del stack[place:]
                 self.mode, self.tape.region = mode, region
                 return
+        stack.clear()
         if mode != self.mode:
             self._begin(mode, "restored", None)
 
@@ -107,18 +108,16 @@ class Regions:
         else:
             self.tape.region, self.mode = known, mode
 
-    @contextmanager
-    def kept(self, *, grad: bool | None = None) -> Iterator[None]:
-        """C++ switches inside (to ``grad`` at once) and back: so do we, without a region for that."""
-        region, mode, depth = self.tape.region, self.mode, len(self._stack)
-        if grad is not None and grad != mode[0]:
-            self.sync(grad, mode[1])
-        try:
-            yield
-        finally:
-            if _now() == mode:
-                self.tape.region, self.mode = region, mode
-                del self._stack[depth:]
+    def place(self) -> Place:
+        """Where the program is: C++ switches the mode from here on, and back."""
+        return self.tape.region, self.mode, len(self._stack)
+
+    def back_to(self, place: Place) -> None:
+        """It has switched back: so do we, without a region for that."""
+        region, mode, depth = place
+        if _now() == mode:
+            self.tape.region, self.mode = region, mode
+            del self._stack[depth:]
 
     def _begin(
         self, mode: tuple[bool, bool], api: str, frame: FrameType | None, library: str = "", site: int = -1
@@ -126,11 +125,10 @@ class Regions:
         tape = self.tape
         decorated = _decorated(frame)
         site = site if site >= 0 else tape.stacks.here(2)
-        self.mode = mode
-        tape.region = len(tape.regions)
+        number = len(tape.regions)
         tape.regions.append(
             Region(
-                tape.region,
+                number,
                 _kind(*mode),
                 api=api,
                 site=site,
@@ -140,6 +138,7 @@ class Regions:
                 at=len(tape.ops),
             )
         )
+        self.mode, tape.region = mode, number
 
     def _definition(self, code: CodeType) -> int:
         """Where the function under the switch got it, looked up once."""
@@ -147,6 +146,24 @@ class Regions:
         if known is None:
             known = self._definitions[id(code)] = switched_at(self.tape.stacks, code)
         return known
+
+
+def is_undoing(frame: FrameType | None) -> bool:
+    """Whether a switch that has just been called in that frame puts the grad mode back.
+
+    ``set_grad_enabled()`` called as a function may do either: switching it on is taken for the way back.
+    """
+    name = _switch(frame)
+    as_function = not name or name.startswith("set_grad_enabled.")
+    return name.endswith(_UNDOING) or (as_function and torch.is_grad_enabled())
+
+
+def _switch(frame: FrameType | None) -> str:
+    """The method of torch's that switches the grad mode from that frame, "" where the program itself does."""
+    name = ""
+    while frame is not None and frame.f_code.co_filename == _SWITCHES:
+        name, frame = frame.f_code.co_qualname, frame.f_back
+    return name
 
 
 def _now() -> tuple[bool, bool]:

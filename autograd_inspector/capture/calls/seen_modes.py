@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from torch.overrides import TorchFunctionMode
 
 from autograd_inspector.capture.calls.mode_stack import HiddenMode, arrange, function_modes
-from autograd_inspector.capture.patches import replaced
+from autograd_inspector.capture.installing import Installation
 from autograd_inspector.capture.torch_private.modes import SEEN_AT, SEEN_DEPTH, mode_at, mode_depth
 
 
@@ -21,16 +21,13 @@ class SeenModes:
     capture. Who calls them there finds ours, at the bottom.
     """
 
-    @contextmanager
-    def installed(self) -> Iterator[None]:
+    def install(self, into: Installation) -> None:
         """Stand in for the functions where torch looks them up."""
-        with ExitStack() as stack:
-            places = [(place, place.owner(), own) for place, own in ((SEEN_DEPTH, _length), (SEEN_AT, _at))]
-            if all(owner is not None for _, owner, _ in places):  # Without one the other is how we look ourselves.
-                for place, owner, stand_in in places:
-                    stack.enter_context(replaced(owner, place.name, stand_in))
-            stack.enter_context(replaced(TorchFunctionMode, "__exit__", _leaving(TorchFunctionMode.__exit__)))
-            yield
+        places = [(place, place.owner(), own) for place, own in ((SEEN_DEPTH, _length), (SEEN_AT, _at))]
+        if all(owner is not None for _, owner, _ in places):  # Without one the other is how we look ourselves.
+            for place, owner, stand_in in places:
+                into.replace(owner, place.name, stand_in)
+        into.replace(TorchFunctionMode, "__exit__", _leaving(TorchFunctionMode.__exit__))
 
 
 def _seen() -> list[Any]:
@@ -51,16 +48,28 @@ def _leaving(original: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(original)
     def leave(mode: Any, *error: Any) -> None:
-        stack = function_modes()
-        if not stack or not isinstance(stack[-1], HiddenMode):
-            return original(mode, *error)
-        theirs = [place for place, each in enumerate(stack) if not isinstance(each, HiddenMode)]
-        if theirs:
-            return arrange(stack, [*stack[: theirs[-1]], *stack[theirs[-1] + 1 :]])
+        left: list[object] = []
         try:
-            arrange(stack, [])
-            return original(mode, *error)
+            _leave(left)
+        except BaseException:
+            if not left:
+                _leave(left)  # An interrupt must not keep the program from leaving its mode.
+            raise
+        if left:
+            return
+        ours = function_modes()
+        try:
+            arrange(ours, [])
+            original(mode, *error)  # There is none: torch says so.
         finally:
-            arrange(function_modes(), stack)
+            arrange(function_modes(), ours)
 
     return leave
+
+
+def _leave(left: list[object]) -> None:
+    """Take the program's topmost mode away if there is one; ``left`` is filled in the same moment."""
+    stack = function_modes()
+    theirs = [place for place, mode in enumerate(stack) if not isinstance(mode, HiddenMode)]
+    if theirs:
+        arrange(stack, [*stack[: theirs[-1]], *stack[theirs[-1] + 1 :]], partial(left.append, stack[theirs[-1]]))

@@ -100,12 +100,13 @@ def _pass_through() -> frozenset[Any]:
     found.update(getattr(Tensor, name) for name in _QUESTIONS if callable(getattr(Tensor, name, None)))
     found.update({torch.is_floating_point, torch.is_complex, torch.numel, torch.is_same_size, torch.is_tensor})
     found.update({Tensor.backward, torch.autograd.backward, torch.autograd.grad})
-    found.update({torch.result_type, *QUESTIONS})
+    found.update({torch.result_type, set_grad_enabled, *QUESTIONS})
     return frozenset(found)
 
 
 PASS = _pass_through()
-"""Calls that neither make nor change a tensor, and those that run the engine, which is observed itself."""
+"""Calls that neither make nor change a tensor, those that run the engine, which is observed itself, and the switch of
+the grad mode, which the recorder follows."""
 
 EXPORTS = frozenset(getattr(Tensor, name) for name in _EXPORTS if hasattr(Tensor, name))
 """Calls through which a value leaves torch."""
@@ -236,10 +237,6 @@ def _set_requires_grad(recorder: Recorder, args: tuple[Any, ...], _: Any) -> Non
         tape.leaf_changes.append(LeafChange(len(tape.ops), entry.tensor, wanted, tape.stacks.here()))
 
 
-def _set_grad_mode(recorder: Recorder, _args: tuple[Any, ...], _: Any) -> None:
-    recorder.regions.grad_mode_set()
-
-
 def _export(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     result = recorder.call(func, args, kwargs)
     recorder.guard(recorder.tape.exports.left, recorder.tape, name_of(func), args[0], result)
@@ -296,8 +293,6 @@ def _specials() -> dict[Any, Handler]:
         members["requires_grad"].__set__: _after(_set_requires_grad),
         Tensor.requires_grad_: _after(_set_requires_grad),
     }
-    if set_grad_enabled is not None:
-        table[set_grad_enabled] = _after(_set_grad_mode)
     hooks_of = members.get(HOOKS)
     if hooks_of is not None:
         table |= {hooks_of.__get__: pickling.read_hooks, hooks_of.__set__: pickling.set_hooks}

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import torch.utils
@@ -16,7 +14,7 @@ from torch import Tensor
 from torch.nn import Parameter
 
 from autograd_inspector.capture.guard import Guard
-from autograd_inspector.capture.patches import replaced
+from autograd_inspector.capture.installing import Installation
 from autograd_inspector.capture.registry import Entry
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.capture.torch_private.calls import SWAP
@@ -47,16 +45,13 @@ class Swaps:
         self.tape = tape
         self._guard = guard
 
-    @contextmanager
-    def installed(self) -> Iterator[None]:
+    def install(self, into: Installation) -> None:
         """Stand between ``swap_tensors`` and what it calls."""
-        with ExitStack() as stack:
-            if vars(torch.utils).get("weakref") is weakref:
-                stack.enter_context(replaced(torch.utils, "weakref", _WithoutOurs()))
-            owner = SWAP.owner()
-            if owner is not None:
-                stack.enter_context(replaced(owner, SWAP.name, self._after(getattr(owner, SWAP.name))))
-            yield
+        if vars(torch.utils).get("weakref") is weakref:
+            into.replace(torch.utils, "weakref", _WithoutOurs())
+        owner = SWAP.owner()
+        if owner is not None:
+            into.replace(owner, SWAP.name, self._after(getattr(owner, SWAP.name)))
 
     def _after(self, original: Any) -> Any:
         @functools.wraps(original)

@@ -21,7 +21,7 @@ from autograd_inspector.capture.calls.reading import (
 from autograd_inspector.model.values import SATURATING, GradientFault, LeafValues, Range, ValueFault
 
 if TYPE_CHECKING:
-    from autograd_inspector.capture.guard import Guard
+    from autograd_inspector.capture.engine.node_hooks import NodeHooks
     from autograd_inspector.capture.registry import Entry
     from autograd_inspector.model.autograd import AutogradGraph, Node
 
@@ -98,20 +98,17 @@ class Values:
         self._extreme = dict([*self._extreme.items()][-_KEPT:])
 
     def watch(
-        self, guard: Guard, run: int, graph: AutogradGraph, nodes: Iterable[tuple[int, Any]], tensors_of: TensorsOf
-    ) -> list[Any]:
-        """Hooks on the nodes of a graph; remove them when the engine is done.
+        self, run: int, graph: AutogradGraph, nodes: Iterable[tuple[int, Any]], tensors_of: TensorsOf, hooks: NodeHooks
+    ) -> None:
+        """Put hooks on the nodes of a graph, which look at what passes through them.
 
         ``tensors_of`` tells of an op's tensors which the program, or the graph, still holds.
         """
         arrived: set[Edge] = set()
-        found = []
         for number, node in nodes:
             record = graph.nodes[number]
             look = partial(self._around, record.op, tensors_of)
-            observer = _Observer(self, run, number, arrived, _edges(record, node), look)
-            found.append(node.register_hook(partial(_quietly, guard, observer)))
-        return found
+            hooks.put(node, _Observer(self, run, number, arrived, _edges(record, node), look))
 
     def _around(self, op: int, tensors_of: TensorsOf) -> tuple[Range, ...]:
         """The values that an op was given and made, as far as they can be read."""
@@ -171,10 +168,6 @@ class _Observer:
         for edge, gradient in zip(self.edges, passed_on, strict=False):
             if edge is not None and isinstance(gradient, Tensor) and sound(gradient) and any_nonzero(gradient):
                 self.arrived.add(edge)
-
-
-def _quietly(guard: Guard, observer: _Observer, passed_on: Any, given: Any) -> None:
-    guard(observer, passed_on, given)
 
 
 def _ranges(tensors: Iterable[tuple[int, Tensor]], *, counts: bool = False) -> tuple[Range, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from contextlib import ExitStack, contextmanager
 from itertools import takewhile
 from typing import Any
 
@@ -12,12 +11,15 @@ from torch import Tensor
 
 from autograd_inspector.capture.attributes import gradient_of, is_leaf, needs_grad, node_of, retains_grad
 from autograd_inspector.capture.calls.hooks import older_hooks
+from autograd_inspector.capture.calls.mode_stack import is_on, put_back, put_on, take_off
 from autograd_inspector.capture.calls.ops import Recorder
 from autograd_inspector.capture.engine.arrivals import Arrivals
 from autograd_inspector.capture.engine.failed import marked, merged, name_involved
 from autograd_inspector.capture.engine.failing_node import Failure, failing_node
 from autograd_inspector.capture.engine.graph_walk import Walk
+from autograd_inspector.capture.engine.node_hooks import NodeHooks
 from autograd_inspector.capture.guard import Guard
+from autograd_inspector.capture.installing import Installation
 from autograd_inspector.capture.lines.local_names import held_modules
 from autograd_inspector.capture.patches import around
 from autograd_inspector.capture.recursion import FOR_ENGINE, RecursionLimit
@@ -32,17 +34,23 @@ BACKWARD = int(Trait.BACKWARD)
 class _Run:
     """A run that has begun: what it was given, and what is to be restored at its end."""
 
-    def __init__(
-        self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any], traits: int, number: int | None
-    ) -> None:
+    def __init__(self, engine: Engine, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.outputs = outputs
         self.args = args
         self.kwargs = kwargs
-        self.traits = traits
-        self.number = number
+        self.traits = engine.tape.traits
+        self.depth = len(engine.tape.running)
+        self.place = engine.recorder.regions.place()
+        self.limit = engine.limit.ours
+        self.was_on = is_on(engine.recorder)
         self.first = sequence_number()
-        self.inside = ExitStack()
+        self.number: int | None = None
         self.open = True
+
+    @property
+    def create_graph(self) -> bool:
+        """Whether the run builds a graph itself."""
+        return bool(self.kwargs.get("create_graph", self.args[2:3] == (True,)))
 
 
 class Engine:
@@ -51,61 +59,69 @@ class Engine:
     def __init__(self, tape: Tape, recorder: Recorder, guard: Guard, limit: RecursionLimit) -> None:
         self.tape = tape
         self.recorder = recorder
-        self._limit = limit
+        self.limit = limit
         self._guard = guard
-        self._hooks: dict[int, list[Any]] = {}
+        self._hooks: dict[int, NodeHooks] = {}
         self._arrivals: dict[int, Arrivals] = {}
 
-    @contextmanager
-    def installed(self) -> Iterator[None]:
+    def install(self, into: Installation) -> None:
         """A probe in the engine's entry."""
         owner = ENGINE.owner()
-        if owner is None:
-            yield
-            return
-        with around(owner, ENGINE.name, self):
-            yield
+        if owner is not None:
+            around(into, owner, ENGINE.name, self)
 
-    def before(self, outputs: Any, /, *args: Any, **kwargs: Any) -> _Run | None:
+    def before(self, seen: list[_Run], outputs: Any, /, *args: Any, **kwargs: Any) -> None:
         """A run begins. The recorder goes into it, so that hooks and recomputation are seen."""
         tape = self.tape
         if not (tape.here() and tape.active()):
-            return None
-        run = _Run(outputs, args, kwargs, tape.traits, self._guard(self._begin, outputs, args, kwargs))
-        try:
-            tape.traits |= BACKWARD
-            run.inside.enter_context(self._limit.deeper(FOR_ENGINE))
-            run.inside.enter_context(self.recorder.installed())
-            run.inside.enter_context(
-                self.recorder.regions.kept(grad=bool(kwargs.get("create_graph", args[2:3] == (True,))))
-            )
-        except BaseException:
-            self._left(run)
-            raise
-        return run
+            return
+        run = _Run(self, outputs, args, kwargs)
+        seen += (run,)
+        run.number = self._guard(self._begin, outputs, args, kwargs)
+        tape.traits = run.traits | BACKWARD
+        self.limit.put(run.limit + FOR_ENGINE)
+        put_on(self.recorder)
+        if run.create_graph != run.place[1][0]:
+            self._guard(self.recorder.regions.sync, run.create_graph, run.place[1][1])
 
-    def after(self, run: _Run | None, result: Any, /) -> Any:
+    def after(self, seen: list[_Run], result: Any, /) -> Any:
         """The run returned."""
-        if run is not None:
+        for run in seen:
             self._left(run)
             if run.number is not None and result:
                 self._guard(self._returned, run.number, result, run.first)
         return result
 
-    def failed(self, run: _Run | None, error: BaseException, /) -> None:
+    def failed(self, seen: list[_Run], error: BaseException, /) -> None:
         """The run raised."""
-        if run is not None:
-            run.inside.close()
-            if run.number is not None:
+        for run in seen:
+            put_back(error)
+            self._back(run)
+            if run.number is not None and run.open:
                 self._guard(self._failed, run.number, run.outputs, _inputs(run.args, run.kwargs), error)
             self._left(run)
 
     def _left(self, run: _Run) -> None:
-        run.inside.close()
-        self.tape.traits = run.traits
+        self._back(run)
         if run.number is not None and run.open:
-            run.open = False
-            self._guard(self._end, run.number, run.args, run.kwargs)
+            self._guard(self._end, run.number)
+        run.open = False
+
+    def _back(self, run: _Run) -> None:
+        """All is as it was before the run, whether or not that was done."""
+        self.tape.traits = run.traits
+        del self.tape.running[run.depth :]
+        if not run.was_on:
+            take_off(self.recorder)
+        self.limit.put(run.limit)
+        self._unhook()
+        self._guard(self.recorder.regions.back_to, run.place)
+
+    def _unhook(self) -> None:
+        """No hook of ours stays on a node of a run that is over."""
+        for number in [number for number in self._hooks if number not in self.tape.running]:
+            self._hooks[number].remove()
+            del self._hooks[number]
 
     def _begin(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
         tape = self.tape
@@ -141,7 +157,8 @@ class Engine:
         if graph.truncated and accumulate and not wanted:
             self._arrivals[number] = Arrivals(self._leaves(walk, blind=graph.blind))
         if tape.values is not None:
-            self._hooks[number] = tape.values.watch(self._guard, number, graph, walk.live, self._tensors_of)
+            self._hooks[number] = NodeHooks(self._guard)
+            tape.values.watch(number, graph, walk.live, self._tensors_of, self._hooks[number])
         return number
 
     def _leaves(self, walk: Walk, *, blind: bool) -> list[Tensor]:
@@ -172,11 +189,8 @@ class Engine:
         tape.backwards[number] = replace(record, graph=graph, error=f"{type(error).__name__}: {error}"[:4000])
         name_involved(tape, graph)
 
-    def _end(self, number: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _end(self, number: int) -> None:
         tape = self.tape
-        tape.running.remove(number)
-        for handle in self._hooks.pop(number, ()):
-            handle.remove()
         # A hook may step, or carry the gradient off: the optimizer in backward.
         start = tape.backwards[number].start
         steps = takewhile(lambda step: step.at >= start, reversed(tape.steps))

@@ -7,6 +7,7 @@ from typing import Any
 
 from autograd_inspector.capture.torch_private.dispatch import Refused, refusing
 from autograd_inspector.capture.torch_private.graph import UNPACKED, in_training
+from autograd_inspector.interrupts import is_interrupt
 from autograd_inspector.model.autograd import SavedStatus, SavedTensor
 
 _VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
@@ -16,14 +17,12 @@ def verify(node: Any, name: str) -> tuple[SavedStatus, str, int | None]:
     """Autograd's own verdict on one saved tensor: (status, its message, the version it expected)."""
     attribute = name.split("[", maxsplit=1)[0]
     try:
-        with refusing():
-            if attribute == "tensors":
-                _ = node.saved_tensors
-            else:
-                getattr(node, f"{UNPACKED}{attribute}")
+        refusing(getattr, node, "saved_tensors" if attribute == "tensors" else f"{UNPACKED}{attribute}")
     except Refused:
         return "valid", "", None  # Autograd has checked, and would go on to ask a wrapper for a copy of itself.
     except RuntimeError as error:
+        if is_interrupt(error):
+            raise
         text = str(error)
         versions = _VERSIONS.search(text)
         if versions is not None:

@@ -125,20 +125,11 @@ class Stacks:
             self._kept += [code for code, _, _ in chain]
             passed = {handlers.get(handler) for handler in forwarding()}
             chain = [entry for at, entry in enumerate(chain) if at not in passed] or chain
-        site = len(self.chains)
-        self.chains.append(chain)
-        self.keys[key] = site
-        return site
+        return self._known(key, chain)
 
     def of_code(self, code: CodeType, lineno: int | None = None) -> int:
         """The id of a one-frame stack at a function's definition (its decorator's line), or at one of its lines."""
-        lasti = -1 if lineno is None else -1 - lineno
-        key = (id(code), lasti)
-        site = self.keys.get(key)
-        if site is None:
-            site = self.keys[key] = len(self.chains)
-            self.chains.append([(code, lasti, classify(code.co_filename) != USER)])
-        return site
+        return self._one(code, -1 if lineno is None else -1 - lineno, library=classify(code.co_filename) != USER)
 
     def of_traceback(self, traceback: TracebackType | None, inside: FrameType) -> int:
         """The id of the user's innermost frame of an exception that passed through ``inside``; -1 when it did not."""
@@ -147,10 +138,7 @@ class Stacks:
             code = traceback.tb_frame.f_code
             passed = passed or traceback.tb_frame is inside
             if passed and traceback.tb_frame is not inside and classify(code.co_filename) == USER:
-                key = (id(code), traceback.tb_lasti)
-                found = self.keys.setdefault(key, len(self.chains))
-                if found == len(self.chains):
-                    self.chains.append([(code, traceback.tb_lasti, False)])
+                found = self._one(code, traceback.tb_lasti, library=False)
             traceback = traceback.tb_next
         return found
 
@@ -163,22 +151,26 @@ class Stacks:
                 chain.insert(0, (code, traceback.tb_lasti, False))
             traceback = traceback.tb_next
         key = tuple(part for code, lasti, _ in chain[:MAX_USER] for part in (id(code), lasti))
-        if key and key not in self.keys:
-            self.keys[key] = len(self.chains)
-            self.chains.append(chain[:MAX_USER])
-        return self.keys.get(key, -1)
+        return self._known(key, chain[:MAX_USER]) if key else -1
 
     def of_line(self, site: int, lineno: int) -> int:
         """The user's frame of a site, moved to another line of the same function."""
         user = next((entry for entry in self.chains[site] if not entry[2]), None)
         if user is None:
             return site
-        key = (id(user[0]), -1 - lineno)
-        found = self.keys.get(key)
-        if found is None:
-            found = self.keys[key] = len(self.chains)
-            self.chains.append([(user[0], -1 - lineno, False), *self.chains[site]])
-        return found
+        return self._known((id(user[0]), -1 - lineno), [(user[0], -1 - lineno, False), *self.chains[site]])
+
+    def _one(self, code: CodeType, lasti: int, *, library: bool) -> int:
+        return self._known((id(code), lasti), [(code, lasti, library)])
+
+    def _known(self, key: tuple[int, ...], chain: list[tuple[CodeType, int, bool]]) -> int:
+        """The id of a stack, which is that chain if it is a new one."""
+        site = self.keys.get(key)
+        if site is None:
+            site = len(self.chains)
+            self.chains.append(chain)
+            self.keys[key] = site
+        return site
 
     def line_of(self, site: int) -> tuple[str, int]:
         """(file, line) of the user's frame of a site, in the lines of the compiled text."""

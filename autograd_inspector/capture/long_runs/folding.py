@@ -15,6 +15,7 @@ from autograd_inspector.capture.long_runs.step_facts import StepFacts, Stretch
 from autograd_inspector.capture.long_runs.survivors import Survivors
 from autograd_inspector.capture.long_runs.thinning import thin_changes, thin_events
 from autograd_inspector.capture.tape import Tape
+from autograd_inspector.capture.uninterrupted import uninterrupted
 from autograd_inspector.model.steps_history import History
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class Folding:
         if self._iterations.stepped(role):
             self._ends.append(self._last)
             if len(self._ends) > (KEPT + EVERY if self.folded else WHOLE):
-                self._fold()
+                uninterrupted(self._fold)
         self._last = op + 1
         self._first = self._first if self._first >= 0 else op
 

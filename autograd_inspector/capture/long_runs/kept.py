@@ -149,7 +149,8 @@ def kept_records(tape: Tape) -> tuple[KeptRecord, ...]:
     records = []
     for tensor, met in tape.kept.piled:
         birth = tape.registry.facts[tensor][8]
-        site = tape.ops[birth][5] if birth >= 0 else -1
+        made = tape.ops.get(birth) if birth >= 0 else None  # None also where an interrupt cut the op short.
+        site = made[5] if made is not None else -1
         if site not in found:
             found[site] = keeper(tape.stacks, site) if site >= 0 else -1
         records.append(KeptRecord(tensor, met, found[site]))

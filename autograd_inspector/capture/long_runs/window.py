@@ -19,20 +19,22 @@ class Window(Generic[T]):
     def __init__(self) -> None:
         self.start = 0
         """Whatever lies before it may be folded away."""
-        self._recent: list[T] = []
+        self.recent: list[T] = []
+        """From ``start`` on. What is added to several windows at once is added here by ``+=``: between two calls of
+        ``append`` an interrupt could strike."""
         self._older: dict[int, T] = {}
-        self.append: Callable[[T], None] = self._recent.append
+        self.append: Callable[[T], None] = self.recent.append
         """The list's own method: this is the hot path."""
 
     def __len__(self) -> int:
-        return self.start + len(self._recent)
+        return self.start + len(self.recent)
 
     def __getitem__(self, index: int) -> T:
-        return self._recent[index - self.start] if index >= self.start else self._older[index]
+        return self.recent[index - self.start] if index >= self.start else self._older[index]
 
     def __setitem__(self, index: int, value: T) -> None:
         if index >= self.start:
-            self._recent[index - self.start] = value
+            self.recent[index - self.start] = value
         else:
             self._older[index] = value
 
@@ -41,12 +43,12 @@ class Window(Generic[T]):
 
     def __iter__(self) -> Iterator[T]:
         yield from self._older.values()
-        yield from self._recent
+        yield from self.recent
 
     def get(self, index: int) -> T | None:
         """The entry, None when it was folded away."""
         if index >= self.start:
-            return self._recent[index - self.start] if index < len(self) else None
+            return self.recent[index - self.start] if index < len(self) else None
         return self._older.get(index)
 
     def items(self, start: int = 0) -> Iterator[tuple[int, T]]:
@@ -54,17 +56,17 @@ class Window(Generic[T]):
         if start < self.start:
             yield from ((index, entry) for index, entry in self._older.items() if index >= start)
         first = max(start - self.start, 0)
-        recent = self._recent if not first else self._recent[first:]
+        recent = self.recent if not first else self.recent[first:]
         yield from enumerate(recent, self.start + first)
 
     def between(self, start: int, end: int) -> list[T]:
         """The entries of a stretch that was not folded."""
-        return self._recent[start - self.start : end - self.start]
+        return self.recent[start - self.start : end - self.start]
 
     @property
     def kept(self) -> int:
         """How many entries are there."""
-        return len(self._older) + len(self._recent)
+        return len(self._older) + len(self.recent)
 
     @property
     def folded(self) -> bool:
@@ -76,14 +78,15 @@ class Window(Generic[T]):
         older = {index: entry for index, entry in self._older.items() if index in keep}
         for index in range(self.start, cut):
             if index in keep:
-                older[index] = self._recent[index - self.start]
-        del self._recent[: max(cut - self.start, 0)]
-        self._older, self.start = older, max(cut, self.start)
+                older[index] = self.recent[index - self.start]
+        start = max(cut, self.start)
+        del self.recent[: start - self.start]
+        self._older, self.start = older, start
 
     def settle(self, entries: list[T]) -> None:
         """Begin anew with these entries, numbered from 0."""
         self._older, self.start = {}, 0
-        self._recent[:] = entries
+        self.recent[:] = entries
 
     def clear(self) -> None:
         """Forget everything, numbers too."""

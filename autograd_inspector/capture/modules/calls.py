@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from types import FrameType
 
 from torch import Tensor, nn
 
 from autograd_inspector.capture.guard import Guard
+from autograd_inspector.capture.installing import Installation
 from autograd_inspector.capture.lines.local_names import held_modules
 from autograd_inspector.capture.modules.contents import Contents
 from autograd_inspector.capture.modules.conversions import Conversions
@@ -52,11 +52,9 @@ class Modules:
         self._counts: dict[int, int] = {}
         self._stack: list[tuple[int, nn.Module]] = []
 
-    @contextmanager
-    def installed(self) -> Iterator[None]:
+    def install(self, into: Installation) -> None:
         """What observes registration, conversion and loading."""
-        with self._conversions.installed():
-            yield
+        self._conversions.install(into)
 
     def close(self) -> None:
         """Let go of the modules whose call never came back."""
@@ -64,12 +62,15 @@ class Modules:
 
     # --- the module call stack ---------------------------------------------------------------------------------
 
-    def enter(self, module: nn.Module) -> int:
-        """A call of that module begins. Returns how many are open outside it."""
-        depth = len(self._stack)
+    @property
+    def depth(self) -> int:
+        """How many calls are open."""
+        return len(self._stack)
+
+    def enter(self, module: nn.Module) -> None:
+        """A call of that module begins."""
         if self.tape.active():
             self._guard(self._push, module)
-        return depth
 
     def _push(self, module: nn.Module) -> None:
         tape = self.tape
@@ -157,9 +158,11 @@ class Modules:
     def scan(self, root: nn.Module) -> Root:
         """(Re)read the names of a root's modules, parameters and buffers."""
         number = next((r.number for r in self.roots.values() if r.ref() is root), -1)
+        unsettled, self.stale = self.stale, True  # Until it is done: an interrupt may strike.
         if number < 0:
-            number, self._met = self._met, self._met + 1
-            self.roots[number] = Root(root, number)
+            number = self._met
+            made = Root(root, number)
+            self.roots[number], self._met = made, number + 1
             self.roots[number].variable = _variable_of(root, self.tape.stacks.stop)
             self._succeed(root, number)
         for name, child in root.named_modules():
@@ -186,6 +189,7 @@ class Modules:
             self.current[number] = current
         if not lent:
             self.contents.look(number, parameters)
+        self.stale = unsettled
         return self.roots[number]
 
     def _gone(self, number: int) -> bool:
@@ -218,11 +222,11 @@ class Modules:
 
     def rescan(self) -> None:
         """Read the names of all roots that still live again: modules grow, and parameters get replaced."""
-        self.stale = False
         for root in list(self.roots.values()):
             module = root.ref()
             if module is not None:
                 self.scan(module)
+        self.stale = False
 
     def _name(self, tensor: Tensor, root: int, name: str) -> None:
         number = self.tape.id_of(tensor)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from torch import Tensor, nn
 from torch.nn.modules import module as hooks
 
 from autograd_inspector.capture.guard import Guard
+from autograd_inspector.capture.installing import Installation
 from autograd_inspector.capture.patches import around, observed
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.capture.torch_private.modules import CONVERSION
@@ -32,18 +32,15 @@ class Conversions:
         self._modules = modules
         self._looks = 0
 
-    @contextmanager
-    def installed(self) -> Iterator[None]:
+    def install(self, into: Installation) -> None:
         """Registration hooks, and observers of conversion, loading and backward hooks."""
-        with ExitStack() as stack:
-            stack.callback(hooks.register_module_parameter_registration_hook(self._registered).remove)
-            stack.callback(hooks.register_module_module_registration_hook(self._attached).remove)
-            for name in ("register_full_backward_hook", "register_full_backward_pre_hook"):
-                stack.enter_context(observed(nn.Module, name, after=self._hooked, guard=self._guard))
-            if CONVERSION.owner() is not None:
-                stack.enter_context(around(nn.Module, CONVERSION.name, _Applied(self._guard, self._converted)))
-            stack.enter_context(observed(nn.Module, "load_state_dict", after=self._loaded, guard=self._guard))
-            yield
+        into.hook(hooks.register_module_parameter_registration_hook, self._registered)
+        into.hook(hooks.register_module_module_registration_hook, self._attached)
+        for name in ("register_full_backward_hook", "register_full_backward_pre_hook"):
+            observed(into, nn.Module, name, after=self._hooked, guard=self._guard)
+        if CONVERSION.owner() is not None:
+            around(into, nn.Module, CONVERSION.name, _Applied(self._guard, self._converted))
+        observed(into, nn.Module, "load_state_dict", after=self._loaded, guard=self._guard)
 
     def _registered(self, module: nn.Module, name: str, parameter: Any) -> None:
         if isinstance(parameter, Tensor) and self.tape.here() and self.tape.active():
@@ -111,14 +108,17 @@ class _Applied:
         self._guard = guard
         self._step = step
 
-    def before(self, module: nn.Module, /, *_args: Any, **_kwargs: Any) -> tuple[nn.Module, str] | None:
+    def before(self, seen: list[Any], module: nn.Module, /, *_args: Any, **_kwargs: Any) -> None:
         name = sys._getframe(2).f_code.co_name
-        return None if name == CONVERSION.name or not self._guard.tape.here() else (module, name)
+        if name != CONVERSION.name and self._guard.tape.here():
+            seen += (module, name)
 
-    def after(self, seen: tuple[nn.Module, str] | None, result: Any, /) -> Any:
-        if seen is not None:
-            self._guard(self._step, *seen)
+    def after(self, seen: list[Any], result: Any, /) -> Any:
+        if seen:
+            module, name = seen
+            seen[:] = ()  # Once: an interrupt may strike when it is done.
+            self._guard(self._step, module, name)
         return result
 
-    def failed(self, seen: tuple[nn.Module, str] | None, _error: BaseException, /) -> None:
+    def failed(self, seen: list[Any], _error: BaseException, /) -> None:
         self.after(seen, None)

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from torch import nn
 
 from autograd_inspector.capture.calls.fast_paths import FastPaths
 from autograd_inspector.capture.calls.opaque import Opaque
+from autograd_inspector.capture.installing import Installation
 from autograd_inspector.capture.modules.calls import Modules
 from autograd_inspector.capture.patches import around
 from autograd_inspector.capture.torch_private.modules import CALL
 
-_Entered = tuple[int, Opaque | None]
-"""How many calls are open outside one, and what it is as a whole where it is one op."""
+
+class _Entered:
+    """A call that has begun: how many are open outside it, and what it is as a whole where it is one op."""
+
+    def __init__(self, depth: int) -> None:
+        self.depth = depth
+        self.whole: Opaque | None = None
 
 
 class ModuleCalls:
@@ -31,33 +35,34 @@ class ModuleCalls:
         self._fast_paths = fast_paths
         self._tape = modules.tape
 
-    @contextmanager
-    def installed(self) -> Iterator[None]:
+    def install(self, into: Installation) -> None:
         """Put the probe in place."""
-        with around(nn.Module, CALL.name if CALL.owner() is not None else "__call__", self):
-            yield
+        around(into, nn.Module, CALL.name if CALL.owner() is not None else "__call__", self)
 
-    def before(self, module: nn.Module, /, *args: Any, **kwargs: Any) -> _Entered | None:
-        """A call begins; None in a thread that is not part of the capture."""
+    def before(self, seen: list[_Entered], module: nn.Module, /, *args: Any, **kwargs: Any) -> None:
+        """A call begins. Nothing is seen in a thread that is not part of the capture."""
         self._tape.stacks.module_called(sys._getframe(1))
         if not self._tape.here():
-            return None
-        return self._modules.enter(module), self._fast_paths.enter(module, args, kwargs)
+            return
+        entered = _Entered(self._modules.depth)
+        seen += (entered,)
+        self._modules.enter(module)
+        entered.whole = self._fast_paths.call(module, args, kwargs)
+        if entered.whole is not None:
+            entered.whole.begin()
 
-    def after(self, entered: _Entered | None, result: Any, /) -> Any:
+    def after(self, seen: list[_Entered], result: Any, /) -> Any:
         """The call returned."""
-        if entered is not None:
-            depth, region = entered
-            if region is not None:
-                region.done(result)
-                region.__exit__()
-            self._modules.leave(depth)
+        for entered in seen:
+            if entered.whole is not None:
+                entered.whole.done(result)
+                entered.whole.end()
+            self._modules.leave(entered.depth)
         return result
 
-    def failed(self, entered: _Entered | None, error: BaseException, /) -> None:
+    def failed(self, seen: list[_Entered], error: BaseException, /) -> None:
         """The call raised."""
-        if entered is not None:
-            depth, region = entered
-            if region is not None:
-                region.__exit__(None, error)
-            self._modules.leave(depth)
+        for entered in seen:
+            if entered.whole is not None:
+                entered.whole.end(error)
+            self._modules.leave(entered.depth)

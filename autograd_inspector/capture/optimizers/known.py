@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Callable, Collection, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Collection
 from typing import Any
 
 from msgspec.structs import replace
@@ -14,6 +13,7 @@ from torch.optim import Optimizer
 
 from autograd_inspector.capture.attributes import is_leaf
 from autograd_inspector.capture.guard import Guard
+from autograd_inspector.capture.installing import Installation
 from autograd_inspector.capture.lines.state_changes import codes_of
 from autograd_inspector.capture.optimizers.loading import Loads
 from autograd_inspector.capture.optimizers.placement import Rows, settings_of
@@ -46,19 +46,16 @@ class Optimizers:
         self.look_around: Callable[[], None] = lambda: None
         """Called where an optimizer got no parameters: which modules are there?"""
 
-    @contextmanager
-    def installed(self) -> Iterator[None]:
-        """Install the step hooks and the observers of construction and loading."""
-        with ExitStack() as stack:
-            stack.enter_context(self._steps.installed())
-            for name, before, after in (
-                ("__init__", None, self._created),
-                ("add_param_group", _handled, self._grown),
-                ("load_state_dict", self._loads.begin, self._loads.end),
-                ("zero_grad", None, self._zeroed),
-            ):
-                stack.enter_context(observed(Optimizer, name, before=before, after=after, guard=self._guard))
-            yield
+    def install(self, into: Installation) -> None:
+        """The step hooks and the observers of construction and loading."""
+        self._steps.install(into)
+        for name, before, after in (
+            ("__init__", None, self._created),
+            ("add_param_group", _handled, self._grown),
+            ("load_state_dict", self._loads.begin, self._loads.end),
+            ("zero_grad", None, self._zeroed),
+        ):
+            observed(into, Optimizer, name, before=before, after=after, guard=self._guard)
 
     def close(self) -> None:
         """Let go of the steps that never came back."""
@@ -69,11 +66,12 @@ class Optimizers:
         known = self.number_of(optimizer)
         if known is not None:
             return known
-        number, self._met = self._met, self._met + 1
-        self._known[id(optimizer)] = (weakref.ref(optimizer), number)
+        number = self._met
         kind = type(optimizer)
         self.tape.optimizers[number] = OptimizerRecord(number, kind.__name__, kind.__module__)
         self.tape.steppers.setdefault((kind.__module__, kind.__name__), codes_of(kind))
+        made, address = (weakref.ref(optimizer), number), id(optimizer)
+        self._known[address], self._met = made, number + 1  # Now that there is a record of that number.
         self._dirty.add(number)
         self._refresh(optimizer, number)
         self.adopt([p for group in optimizer.param_groups for p in group["params"]])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from contextlib import suppress
 from types import FrameType
 from typing import Any
 
@@ -12,6 +11,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from autograd_inspector.capture.torch_private.distributed import ZERO, local_tensor, ranks_of
+from autograd_inspector.interrupts import is_interrupt
 from autograd_inspector.model.placement import Sharding
 
 
@@ -86,8 +86,11 @@ def elsewhere(optimizer: Optimizer) -> dict[int, int]:
     own = {id(p) for group in inner.param_groups for p in group["params"]}
     given = [p for group in optimizer.param_groups for p in group["params"] if id(p) not in own]
     ranks: dict[int, int] = {}
-    with suppress(Exception):  # Private, and not ready before overlap_with_ddp has rebuilt its buckets.
+    try:
         zero: Any = optimizer
         global_rank = sys.modules["torch.distributed"].get_global_rank
         ranks = {id(p): global_rank(zero.process_group, rank) for p, rank in ranks_of(zero).items()}
+    except Exception as failure:  # Private, and not ready before overlap_with_ddp has rebuilt its buckets.
+        if is_interrupt(failure):
+            raise
     return {id(p): ranks.get(id(p), -1) for p in given}

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 from autograd_inspector.capture.attributes import version_of
 from autograd_inspector.capture.calls.raised import UNKNOWN
 from autograd_inspector.capture.guard import Guard
+from autograd_inspector.capture.installing import Installation
 from autograd_inspector.capture.optimizers.closures import codes_of
 from autograd_inspector.capture.optimizers.open_step import OpenStep
 from autograd_inspector.capture.optimizers.spread import rank_here, state_of
@@ -36,13 +36,10 @@ class Steps:
         self._guard = guard
         self._optimizers = optimizers
 
-    @contextmanager
-    def installed(self) -> Iterator[None]:
-        """Install the global hooks. They hand every argument on as it is, to the program's own hooks as well."""
-        with ExitStack() as stack:
-            stack.callback(register_optimizer_step_pre_hook(self._before_step).remove)
-            stack.callback(register_optimizer_step_post_hook(self._after_step).remove)
-            yield
+    def install(self, into: Installation) -> None:
+        """The global hooks. They hand every argument on as it is, to the program's own hooks as well."""
+        into.hook(register_optimizer_step_pre_hook, self._before_step)
+        into.hook(register_optimizer_step_post_hook, self._after_step)
 
     def close(self) -> None:
         """Let go of the steps that never came back."""

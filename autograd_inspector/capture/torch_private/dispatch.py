@@ -1,19 +1,23 @@
-"""The dispatcher: which keys a tensor has, what a thread leaves out, and the modes and subclasses written in Python."""
+"""The dispatcher: which keys a tensor has, what a thread leaves out, and the modes and subclasses written in Python.
+
+What is switched for a read is switched back wherever an interrupt strikes. So a read is given to a function that
+switches by calls of C code alone: a context manager of Python's may be interrupted on its way in or out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import torch
 from torch import Tensor
 
 from autograd_inspector.capture.torch_private.calls import is_functorch_wrapped
-from autograd_inspector.capture.torch_private.modes import DisableTorchFunction
+from autograd_inspector.capture.torch_private.modes import DisableTorchFunction, set_grad_enabled
 from autograd_inspector.capture.torch_private.resolving import private
 
+T = TypeVar("T")
 _QUIET = "the program's own dispatch modes and tensor subclasses do not see what the inspector reads"
 _SEEN = "a dispatch mode or a tensor subclass of the program's own may see what the inspector reads"
 
@@ -42,18 +46,26 @@ _POSSIBLE = None not in {_keys, _key_set, _forced}
 _INCLUDED, _EXCLUDED = (_set_of("BackendSelect"), _set_of(*_ABOVE)) if _POSSIBLE else (None, None)
 
 
-@contextmanager
-def straight_to_kernels() -> Iterator[None]:
-    """Inside, calls go to the kernels: no autograd, autocast, transform, mode or subclass lies in between.
+def straight_to_kernels(read: Callable[..., T], *args: Any) -> T:
+    """The result of a read whose calls go to the kernels: no autograd, autocast, transform, mode or subclass between.
 
     What the thread had switched on is off for that long, so that it makes no difference to what is computed.
     """
-    if _POSSIBLE:
-        with DisableTorchFunction(), _forced(_INCLUDED, _EXCLUDED):
-            yield
-    else:
-        with DisableTorchFunction(), torch.no_grad():
-            yield
+    if not _POSSIBLE:
+        return _without_grad(read, *args)
+    with DisableTorchFunction(), _forced(_INCLUDED, _EXCLUDED):
+        return read(*args)
+
+
+def _without_grad(read: Callable[..., T], *args: Any) -> T:
+    switch = set_grad_enabled or torch.set_grad_enabled
+    before = torch.is_grad_enabled()
+    with DisableTorchFunction():
+        try:
+            switch(False)  # noqa: FBT003 - as torch has it
+            return read(*args)
+        finally:
+            switch(before)
 
 
 class Refused(Exception):  # noqa: N818 - says what happened
@@ -78,16 +90,20 @@ _pop: Any = private("torch._C:_pop_torch_dispatch_stack", _QUIET, instead=None, 
 _REFUSING = _Refusing()
 
 
-@contextmanager
-def refusing() -> Iterator[None]:
-    """Inside, no dispatch mode and no subclass of the program's runs: what only they could tell raises Refused."""
+def openly(read: Callable[..., T], *args: Any) -> T:
+    """The result of a read that no function mode and no ``__torch_function__`` of the program's sees."""
+    with DisableTorchFunction():
+        return read(*args)
+
+
+def refusing(read: Callable[..., T], *args: Any) -> T:
+    """Of one for which no dispatch mode and no subclass of the program's runs: what only they tell raises Refused."""
     with DisableTorchFunction():
         if _push is None or _pop is None:
-            yield
-            return
+            return read(*args)
         try:
             _push(_REFUSING)
-            yield
+            return read(*args)
         finally:
             _pop(None)
 

@@ -4,34 +4,25 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import torch
 
+from autograd_inspector.capture.installing import Installation
 
-@contextmanager
-def streams_kept() -> Iterator[None]:
-    """Every random stream stands afterwards where it stood before: torch's of each device, Python's, NumPy's."""
-    devices = [torch.cuda] if torch.cuda.is_initialized() else []
-    own = random.getstate()
-    cpu = torch.get_rng_state()
-    cuda = [device.get_rng_state_all() for device in devices]
-    mps = torch.mps.get_rng_state() if _has_mps() else None
+
+def keep_streams(into: Installation) -> None:
+    """Every random stream stands afterwards where it stands now: torch's of each device, Python's, NumPy's."""
+    into.made(partial(random.setstate, random.getstate()))
+    into.made(partial(torch.set_rng_state, torch.get_rng_state()))
+    if torch.cuda.is_initialized():
+        into.made(partial(torch.cuda.set_rng_state_all, torch.cuda.get_rng_state_all()))
+    if _has_mps():
+        into.made(partial(torch.mps.set_rng_state, torch.mps.get_rng_state()))
     numpy: Any = sys.modules.get("numpy")
-    drawn = numpy.random.get_state() if numpy is not None else None
-    try:
-        yield
-    finally:
-        random.setstate(own)
-        torch.set_rng_state(cpu)
-        for device, states in zip(devices, cuda, strict=True):
-            device.set_rng_state_all(states)
-        if mps is not None:
-            torch.mps.set_rng_state(mps)
-        if numpy is not None:
-            numpy.random.set_state(drawn)
+    if numpy is not None:
+        into.made(partial(numpy.random.set_state, numpy.random.get_state()))
 
 
 def _has_mps() -> bool:

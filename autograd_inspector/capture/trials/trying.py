@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -12,11 +13,13 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.optim import Optimizer
 
+from autograd_inspector.capture.holding import during
+from autograd_inspector.capture.installing import Installation
 from autograd_inspector.capture.lines.tracebacks import without_own_frames
 from autograd_inspector.capture.optimizers.placement import unwrapped
 from autograd_inspector.capture.session import Session
-from autograd_inspector.capture.trials.streams import streams_kept
-from autograd_inspector.capture.trials.twin import PreflightError, Twin, left_alone
+from autograd_inspector.capture.trials.streams import keep_streams
+from autograd_inspector.capture.trials.twin import PreflightError, Twin, leave_alone
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.learning import GradientKind, Learning, Standing
 
@@ -27,28 +30,30 @@ def try_step(
     model: nn.Module, batch: Any, loss_fn: LossFn, optimizer: Optimizer, session: Session
 ) -> tuple[Capture, tuple[Learning, ...], str]:
     """(what was observed, what each parameter did, the traceback of the step that raised)."""
-    with streams_kept(), left_alone(model, optimizer):
+    originals = Installation()
+    try:
+        keep_streams(originals)
+        leave_alone(originals, model, optimizer)
         twin = Twin(model, optimizer, batch)
-        session.start(by_program=True)
+        originals.made(session.abandon)  # It is over by then, unless something raised.
+        session.start(held=during(sys._getframe()), by_program=True)
         session.introduce([twin.model], [twin.optimizer])
         capture, told = _observed(twin, loss_fn, session)
         found = _learnings(model, optimizer, twin)
         if not told and any(each.meant and each.gradient == "zero" for each in found):
             found = _second_look(model, optimizer, twin, loss_fn, found)
         return capture, found, told
+    finally:
+        originals.take_back()
 
 
 def _observed(twin: Twin, loss_fn: LossFn, session: Session) -> tuple[Capture, str]:
     try:
         _step(twin, loss_fn)
     except PreflightError:
-        session.abandon()
         raise
     except Exception as error:
         return session.finish(error), _told(error)
-    except BaseException:
-        session.abandon()
-        raise
     return session.finish(), ""
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections import OrderedDict
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from torch import Tensor, nn
@@ -13,6 +11,7 @@ from torch.nn.modules import module as hooks
 from torch.optim import Optimizer
 
 from autograd_inspector.capture.attributes import is_leaf
+from autograd_inspector.capture.installing import Installation
 
 
 class PreflightError(RuntimeError):
@@ -93,11 +92,9 @@ def _line(failure: Exception) -> str:
     return (str(failure).splitlines() or [""])[0]
 
 
-@contextmanager
-def left_alone(model: nn.Module, optimizer: Optimizer) -> Iterator[None]:
-    """Inside, the originals are not run and keep their gradients, whatever a loss function has in its closure."""
-    parameters = parameters_of(model, optimizer)
-    gradients = [parameter.grad for parameter in parameters]
+def leave_alone(into: Installation, model: nn.Module, optimizer: Optimizer) -> None:
+    """The originals are not run, and keep their gradients, whatever a loss function has in its closure."""
+    gradients = [(parameter, parameter.grad) for parameter in parameters_of(model, optimizer)]
     own = {id(module) for module in model.modules()}
 
     def refuse(module: nn.Module, _args: Any) -> None:
@@ -107,12 +104,11 @@ def left_alone(model: nn.Module, optimizer: Optimizer) -> Iterator[None]:
                 "given, which is a copy: loss_fn(model, batch)"
             )
 
-    handle = hooks.register_module_forward_pre_hook(refuse)
-    try:
-        for parameter in parameters:
-            parameter.grad = None
-        yield
-    finally:
-        handle.remove()
-        for parameter, gradient in zip(parameters, gradients, strict=True):
+    def give_back() -> None:
+        for parameter, gradient in gradients:
             parameter.grad = gradient
+
+    into.made(give_back)
+    for parameter, _ in gradients:
+        parameter.grad = None
+    into.hook(hooks.register_module_forward_pre_hook, refuse)

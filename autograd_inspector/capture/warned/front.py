@@ -50,11 +50,11 @@ class Front:
             known for known, holders in zip(self._lists, _holders(self._lists), strict=True) if holders > _NOBODY
         ]
         for filters in _in_force():
+            if not any(known is filters for known in self._lists):
+                self._lists.append(filters)  # First, so that the way out is known wherever an interrupt strikes.
             if not filters or filters[0] is not ENTRY:
                 _remove(filters)
                 filters.insert(0, ENTRY)
-            if not any(known is filters for known in self._lists):
-                self._lists.append(filters)
 
     def take_out(self) -> None:
         """Out of all of them."""

@@ -12,17 +12,17 @@ import functools
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+from autograd_inspector.capture.installing import Installation
 from autograd_inspector.capture.lines.stacks import USER, classify
-from autograd_inspector.capture.patches import replaced
 from autograd_inspector.capture.warned import front, place
 from autograd_inspector.capture.warned.own import InspectorWarning
 from autograd_inspector.capture.warned.place import Place
 from autograd_inspector.capture.warned.stack import Stack
+from autograd_inspector.interrupts import is_interrupt
 
 _SHOWS = "_showwarnmsg"
 _CHANGED = ("_filters_mutated", "_filters_mutated_lock_held")
@@ -45,28 +45,26 @@ class Warned:
         self._thread = _Thread()
         self._front = front.Front()
 
-    @contextmanager
-    def installed(self) -> Iterator[None]:
+    def install(self, into: Installation) -> None:
         """Stand before the program's filters, and before the function that gets every warning that passed them."""
         own = vars(warnings)
         if _SHOWS not in own:
-            yield
             return
-        with ExitStack() as stack:
-            stack.enter_context(replaced(warnings, _SHOWS, self._showing(own[_SHOWS])))
-            for name in _CHANGED:
-                if name in own:
-                    stack.enter_context(replaced(warnings, name, self._changing(own[name])))
-            stack.callback(self._front.take_out)
-            stack.enter_context(replaced(front, "TAKES", self._takes))
-            self._front.put()
-            yield
+        into.replace(warnings, _SHOWS, self._showing(own[_SHOWS]))
+        for name in _CHANGED:
+            if name in own:
+                into.replace(warnings, name, self._changing(own[name]))
+        into.made(self._front.take_out)
+        into.replace(front, "TAKES", self._takes)
+        self._front.put()
 
     def _changing(self, original: Callable[[], None]) -> Callable[[], None]:
         @functools.wraps(original)
         def changed() -> None:
-            self._front.put()
-            original()
+            try:
+                self._front.put()
+            finally:  # An interrupt must not keep what the program has changed from counting.
+                original()
 
         return changed
 
@@ -82,7 +80,9 @@ class Warned:
                 each is not stack.then(level) and each.f_globals.get("__name__", "<string>") == module
                 for level, each in enumerate(stack.frames)
             )
-        except Exception:  # The warning is the program's, and goes its way.
+        except Exception as failure:  # The warning is the program's, and goes its way.
+            if is_interrupt(failure):
+                raise
             return False
         if found:
             thread.taken = module
@@ -99,7 +99,9 @@ class Warned:
                 return
             try:
                 found = _found(Stack(sys._getframe(1)), message, taken)
-            except Exception:
+            except Exception as failure:
+                if is_interrupt(failure):
+                    raise
                 found = None
             if found is None:
                 original(message)

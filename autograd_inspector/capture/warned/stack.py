@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from types import FrameType
 
 from autograd_inspector.capture.guard import Guard
-from autograd_inspector.capture.program_frames import is_ours, outwards, program_frames
+from autograd_inspector.capture.lines.frames import outwards
+from autograd_inspector.capture.program_frames import is_ours, program_frames
 
 _GUARD = Guard.__call__.__code__
 
@@ -15,7 +16,7 @@ class Stack:
     """Frames, innermost first, as CPython counts them for ``stacklevel``."""
 
     def __init__(self, innermost: FrameType | None) -> None:
-        frames = outwards(innermost)
+        frames = list(outwards(innermost))
         self.frames = _counted(frames)
         self.without_us = _counted(program_frames(frames))
         self.displaces = any(map(is_ours, self.frames))

@@ -1,0 +1,154 @@
+"""Interrupts at chosen instants: a signal is made pending before an instruction, and CPython delivers it.
+
+It looks for signals after a call of a C function, at the beginning of a function of Python's and at the end of a
+loop's body: these are the instants at which Ctrl-C, an alarm or a timeout can strike.
+"""
+
+from __future__ import annotations
+
+import _thread
+import dis
+import signal
+import sys
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any, NamedTuple, Self
+
+import autograd_inspector
+
+PACKAGE = str(Path(autograd_inspector.__file__).parent)
+_LOOKS = {"CALL", "CALL_FUNCTION_EX", "JUMP_BACKWARD", "BEFORE_WITH", "WITH_EXCEPT_START", "FOR_ITER"}
+"""Instructions that look for signals, or that call a function which does."""
+_PENDING: defaultdict[int, Any] = defaultdict(_thread.interrupt_main)
+"""Looking a missing key up makes SIGINT pending, in an instruction that does not look for signals itself."""
+
+
+class Interrupted(BaseException):
+    """What the handler raises, as KeyboardInterrupt is."""
+
+
+class Instant(NamedTuple):
+    """Before the n-th time that an instruction runs."""
+
+    code: CodeType
+    lasti: int
+    nth: int
+
+    def __str__(self) -> str:
+        line = next(line for start, end, line in self.code.co_lines() if start <= self.lasti < end)
+        return f"{Path(self.code.co_filename).name}:{line} {self.code.co_qualname}@{self.lasti}#{self.nth}"
+
+
+def ours(code: CodeType) -> bool:
+    """Whether a code object is the inspector's."""
+    return code.co_filename.startswith(PACKAGE)
+
+
+def instants_of(program: Callable[[], object], where: Callable[[CodeType], bool] = ours) -> list[Instant]:
+    """The instants of one run at which an interrupt strikes there: the first and the last of each place."""
+    seen: dict[tuple[CodeType, int], int] = {}
+    before: tuple[CodeType, int] | None = None
+
+    def local(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal before
+        code = frame.f_code
+        if event == "opcode":
+            before = (code, frame.f_lasti)
+            if where(code):
+                seen[before] = seen.get(before, 0) + 1
+            else:
+                outside[before] = outside.get(before, 0) + 1
+        return local
+
+    outside: dict[tuple[CodeType, int], int] = {}
+    entered: dict[tuple[CodeType, int], int] = {}
+
+    def called(frame: FrameType, event: str, _: object) -> Any:
+        if where(frame.f_code) and before is not None and not where(before[0]):
+            entered[before] = outside[before]
+        frame.f_trace_opcodes = True
+        return local
+
+    tracing = sys.gettrace()
+    sys.settrace(called)
+    try:
+        program()
+    finally:
+        sys.settrace(tracing)
+    places = [place for place in seen if _looks(*place)]
+    found = [Instant(*place, nth) for place in places for nth in sorted({1, seen[place]})]
+    return found + [Instant(*place, nth) for place, nth in entered.items()]
+
+
+def _looks(code: CodeType, lasti: int) -> bool:
+    return dis.opname[_opcode(code, lasti)] in _LOOKS
+
+
+def _opcode(code: CodeType, lasti: int) -> int:
+    return dis.opmap.get(_names(code)[lasti], 0)
+
+
+_NAMES: dict[CodeType, dict[int, str]] = {}
+
+
+def _names(code: CodeType) -> dict[int, str]:
+    if code not in _NAMES:
+        _NAMES[code] = {each.offset: each.opname for each in dis.get_instructions(code)}
+    return _NAMES[code]
+
+
+class Interrupts:
+    """Strikes at the instants given, one after the other, and counts the strikes."""
+
+    def __init__(self, *instants: Instant) -> None:
+        self._left = list(instants)
+        self._count = 0
+        self.struck: list[Interrupted] = []
+        self.where: list[str] = []
+
+    def __enter__(self) -> Self:
+        self._handler = signal.signal(signal.SIGINT, self._raise)
+        self._arm(sys._getframe(1))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(None)
+        signal.signal(signal.SIGINT, self._handler)
+
+    def _arm(self, frame: FrameType | None) -> None:
+        if not self._left:
+            return
+        self._count = 0
+        while frame is not None:  # Those that run already.
+            if frame.f_code is self._left[0].code:
+                frame.f_trace, frame.f_trace_opcodes = self._local, True
+            frame = frame.f_back
+        sys.settrace(self._called)
+
+    def _called(self, frame: FrameType, event: str, _: object) -> Any:
+        if self._left and frame.f_code is self._left[0].code:
+            frame.f_trace_opcodes = True
+            return self._local
+        return None
+
+    def _local(self, frame: FrameType, event: str, _: object) -> Any:
+        here = self._left and (frame.f_code, frame.f_lasti) == self._left[0][:2]
+        if event != "opcode" or not here:
+            return self._local
+        self._count += 1
+        if self._count < self._left[0].nth:
+            return self._local
+        del self._left[0]
+        frame.f_trace = None
+        sys.settrace(None)
+        return _PENDING[len(_PENDING)]
+
+    def _raise(self, _number: int, frame: FrameType | None) -> None:
+        error = Interrupted()
+        self.struck.append(error)
+        if frame is not None:
+            self.where.append(f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno} {frame.f_code.co_qualname}")
+        self._arm(frame)
+        raise error
