@@ -6,10 +6,13 @@ from random import Random
 
 from .leaves import LEAVES
 from .scopes import SCOPES
-from .statement import Program, Statement
+from .statement import Program, Statement, source_of
 
 _ORDINARY = ("op", "op", "parameter op", "parameter op", "module", "backward", "step")
 _DEEPEST = 3
+_RECOMPUTED = "in a checkpoint"
+_NOT_RECOMPUTED = "backward"
+"""While autograd reads a node, what a checkpoint recomputes for it may not run through that node: torch would hang."""
 
 
 def program_of(random: Random, longest: int = 7) -> Program:
@@ -34,6 +37,8 @@ def _statement(random: Random, themes: tuple[str, ...], depth: int) -> Statement
     if depth == _DEEPEST:
         return _leaf(random, random.choice(_ORDINARY))
     body = tuple(_statement(random, themes, depth + 1) for _ in range(random.randint(1, 3)))
+    if kind == _RECOMPUTED:
+        body = tuple(each for each in body if _NOT_RECOMPUTED not in source_of((each,))) or (_leaf(random, "op"),)
     return Statement(kind, _filled(random, random.choice(SCOPES[kind])), body)
 
 

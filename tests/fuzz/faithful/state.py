@@ -91,6 +91,9 @@ def restored(outer: list[Any]) -> None:
         _pop_mode()
     while torch._C._len_torch_dispatch_stack():
         _pop_dispatch_mode()
+    for name, hooks in vars(modules).items():
+        if name.startswith("_global_") and hasattr(hooks, "clear"):
+            hooks.clear()
     torch._C._set_grad_enabled(True)
     torch.set_autocast_enabled("cpu", False)
     torch.set_default_dtype(torch.float32)
