@@ -11,6 +11,8 @@ from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any, Protocol
 
+from autograd_inspector.interrupts import is_interrupt
+
 
 class Installation:
     """The changes that are made now."""
@@ -80,6 +82,8 @@ class Installation:
             try:
                 way_back()
             except Exception as failure:
+                if is_interrupt(failure):
+                    raise  # It is not undone yet.
                 failed = failed or failure
         self._ways_back.clear()
         if failed is not None:

@@ -61,8 +61,14 @@ def test_one_way_back_that_fails_does_not_block_the_others():
     assert owner.value == 1
 
 
-def test_an_interrupt_at_any_instant_of_it():
+class TimedOut(TimeoutError):
+    """An interrupt that is an Exception."""
+
+
+@pytest.mark.parametrize("kind", [Interrupted, TimedOut])
+def test_an_interrupt_at_any_instant_of_it(kind, monkeypatch):
     """While a change is made or taken back: one that is interrupted can be taken back as any other."""
+    monkeypatch.setattr("tests.undisturbed.interrupting.Interrupted", kind)
     owner = SimpleNamespace(value=1)
     before = dict(hooks._global_forward_pre_hooks)
     left = []
@@ -74,7 +80,7 @@ def test_an_interrupt_at_any_instant_of_it():
         left[0].take_back()
 
     for instant in instants_of(change):
-        with contextlib.suppress(Interrupted), Interrupts(instant):
+        with contextlib.suppress(kind), Interrupts(instant):
             change()
         left[0].take_back()
         assert (owner.value, dict(hooks._global_forward_pre_hooks)) == (1, before), instant
