@@ -45,9 +45,9 @@ def chains(facts: Facts) -> Iterator[Finding]:
 def _links(facts: Facts) -> Iterator[tuple[tuple[str, int], Link]]:
     capture = facts.capture
     ends = round_ends(facts)
-    for op in capture.ops:
+    for op in capture.ops if ends else ():
         number = bisect_right(ends, op.index)
-        if not number or op.has(_ASIDE):
+        if op.has(_ASIDE):
             continue
         for tensor in op.inputs:
             record = capture.tensors[tensor]
