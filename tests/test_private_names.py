@@ -58,7 +58,7 @@ def torchs():
 
 
 def names_of_modules(tree):
-    """(what a file calls torch's modules and their contents, what it calls other modules)."""
+    """(what a file calls torch's modules and their contents, what it calls other modules and its own classes)."""
     torchs, others = set(), set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -67,6 +67,8 @@ def names_of_modules(tree):
                 (torchs if first == "torch" else others).add(alias.asname or first)
         elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "torch":
             torchs |= {alias.asname or alias.name for alias in node.names}
+        elif isinstance(node, ast.ClassDef):
+            others.add(node.name)
     return torchs, others
 
 

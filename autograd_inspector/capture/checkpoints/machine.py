@@ -189,6 +189,15 @@ class Machine:
         items = self._popped()
         self._stack.append(self._tuple_with(items))
 
+    def _one(self) -> None:
+        self._tuple_of(1)
+
+    def _two(self) -> None:
+        self._tuple_of(2)
+
+    def _three(self) -> None:
+        self._tuple_of(3)
+
     def _tuple_of(self, count: int) -> None:
         items = self._stack[-count:]
         if len(items) < count:
@@ -216,8 +225,44 @@ class Machine:
         self._stack.append(self._data[self._at])
         self._at += 1
 
+    def _integer(self) -> None:
+        self._stack.append(int.from_bytes(self._take(4), "little", signed=True))
+
+    def _unsigned(self) -> None:
+        self._stack.append(self._number(2))
+
+    def _long(self) -> None:
+        self._stack.append(int.from_bytes(self._take(self._number(1)), "little", signed=True))
+
+    def _float(self) -> None:
+        self._stack.append(struct.unpack(">d", self._take(8))[0])
+
+    def _short_text(self) -> None:
+        self._text(self._number(1))
+
     def _long_text(self) -> None:
         self._text(self._number(4))
+
+    def _none(self) -> None:
+        self._stack.append(None)
+
+    def _false(self) -> None:
+        self._stack.append(False)
+
+    def _true(self) -> None:
+        self._stack.append(True)
+
+    def _empty_tuple(self) -> None:
+        self._stack.append(self._built("tuple"))
+
+    def _empty_list(self) -> None:
+        self._stack.append(self._built("list"))
+
+    def _empty_dict(self) -> None:
+        self._stack.append(self._built("dict"))
+
+    def _empty_set(self) -> None:
+        self._stack.append(self._built("set"))
 
 
 def _hashable(key: Any) -> None:
@@ -238,28 +283,26 @@ _HANDLERS: dict[int, Callable[[Machine], None]] = {
     ord("u"): Machine._setitems,
     ord("("): Machine._mark,
     ord("t"): Machine._tuple,
-    0x85: lambda machine: machine._tuple_of(1),
-    0x86: lambda machine: machine._tuple_of(2),
-    0x87: lambda machine: machine._tuple_of(3),
-    ord("N"): lambda machine: machine._stack.append(None),
-    0x89: lambda machine: machine._stack.append(False),
-    0x88: lambda machine: machine._stack.append(True),
-    ord(")"): lambda machine: machine._stack.append(machine._built("tuple")),
-    ord("]"): lambda machine: machine._stack.append(machine._built("list")),
-    ord("}"): lambda machine: machine._stack.append(machine._built("dict")),
-    0x8F: lambda machine: machine._stack.append(machine._built("set")),
-    ord("J"): lambda machine: machine._stack.append(int.from_bytes(machine._take(4), "little", signed=True)),
+    0x85: Machine._one,
+    0x86: Machine._two,
+    0x87: Machine._three,
+    ord("N"): Machine._none,
+    0x89: Machine._false,
+    0x88: Machine._true,
+    ord(")"): Machine._empty_tuple,
+    ord("]"): Machine._empty_list,
+    ord("}"): Machine._empty_dict,
+    0x8F: Machine._empty_set,
+    ord("J"): Machine._integer,
     ord("K"): Machine._small,
-    ord("M"): lambda machine: machine._stack.append(machine._number(2)),
-    ord("G"): lambda machine: machine._stack.append(struct.unpack(">d", machine._take(8))[0]),
+    ord("M"): Machine._unsigned,
+    ord("G"): Machine._float,
     ord("X"): Machine._long_text,
-    ord("U"): lambda machine: machine._text(machine._number(1)),
+    ord("U"): Machine._short_text,
     ord("Q"): Machine._persistent,
     ord("h"): Machine._get,
     ord("j"): Machine._far_get,
     ord("q"): Machine._remember,
     ord("r"): Machine._far_remember,
-    0x8A: lambda machine: machine._stack.append(
-        int.from_bytes(machine._take(machine._number(1)), "little", signed=True)
-    ),
+    0x8A: Machine._long,
 }
