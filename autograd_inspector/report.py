@@ -19,6 +19,7 @@ from autograd_inspector.model.sound import fault_in
 from autograd_inspector.model.steps_history import History
 from autograd_inspector.rules import findings_of, unignored
 from autograd_inspector.views.archive import ReportFormatError, decode, encode, storable
+from autograd_inspector.views.older import OLDER
 from autograd_inspector.views.whole import write_whole
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["SCHEMA", "Report", "ReportFormatError", "report_of"]
 
 ColorBy = Literal["gradient", "device"]
-SCHEMA = 1
-"""Version of the JSON form; a reader refuses any other."""
+SCHEMA = 2
+"""Version of the JSON form; a reader knows the earlier ones, and refuses later ones."""
 
 
 class Report(Struct, frozen=True, dict=True):
@@ -72,8 +73,8 @@ class Report(Struct, frozen=True, dict=True):
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Report:
-        """The report in JSON text; raises ReportFormatError for any other text or schema version."""
-        return decode(text, cls, SCHEMA, lambda report: fault_in(report.capture))
+        """The report in JSON text, also of an earlier version; raises ReportFormatError for anything else."""
+        return decode(text, cls, SCHEMA, lambda report: fault_in(report.capture), OLDER)
 
     def to_dot(self, *, boxes: int = 40, color_by: ColorBy = "gradient") -> str:
         """The collapsed graph in the DOT language, in at most about that many boxes.

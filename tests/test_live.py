@@ -26,7 +26,7 @@ def test_graph_of_a_live_tensor_is_walked_and_named():
     """`inspect_graph(loss, model=net)` shows the nodes behind a tensor, with the model's parameter names."""
     net, _ = trained()
     report = inspect_graph(net(torch.ones(2, 3)).sum(), model=net)
-    nodes = report.capture.backwards[0].graph.nodes
+    nodes = report.capture.graph_of(report.capture.backwards[0]).nodes
     leaves = {report.capture.tensors[n.variable].name for n in nodes if n.variable >= 0}
     assert leaves == {"0.weight", "0.bias", "2.weight", "2.bias"}
     assert report.findings == ()

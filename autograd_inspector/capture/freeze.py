@@ -60,6 +60,7 @@ def freeze(tape: Tape, modules: Modules, history: History, *, seconds: float, er
         calls=calls,
         regions=tuple(tape.regions),
         backwards=tuple(tape.backwards),
+        nodes=tuple(tape.recorded.nodes),
         steps=tuple(tape.steps),
         grad_reads=tuple(tape.grad_reads),
         grad_writes=tuple(tape.grad_writes),

@@ -17,7 +17,7 @@ from autograd_inspector.capture.calls.refused import refused
 from autograd_inspector.capture.calls.values import Values
 from autograd_inspector.capture.engine.cutoffs import Cutoffs
 from autograd_inspector.capture.engine.lineage import Lineage
-from autograd_inspector.capture.engine.reach import Reach
+from autograd_inspector.capture.engine.recorded import Recorded
 from autograd_inspector.capture.lines.compared import Compared
 from autograd_inspector.capture.lines.local_names import names_of
 from autograd_inspector.capture.lines.stacks import Stacks
@@ -79,7 +79,8 @@ class Tape:
     """Op that wrote something -> the plain numbers among its arguments."""
     exports: Exports = field(default_factory=Exports)
     ledger: Ledger = field(default_factory=Ledger)
-    reach: Reach = field(default_factory=Reach)
+    recorded: Recorded = field(default_factory=Recorded)
+    """The nodes of the graphs of those runs."""
     lineage: Lineage = field(default_factory=Lineage)
     cutoffs: Cutoffs = field(default_factory=Cutoffs)
     kept: Kept = field(default_factory=Kept)
@@ -204,7 +205,7 @@ class Tape:
 
     def kept_records(self) -> int:
         """How many records it holds now; older ones may have been folded away."""
-        windows = (self.ops, self.calls, self.regions, self.backwards, self.registry.entries)
+        windows = (self.ops, self.calls, self.regions, self.backwards, self.recorded.nodes, self.registry.entries)
         lists: tuple[list[Any], ...] = (
             self.steps,
             self.grad_reads,
@@ -225,7 +226,7 @@ class Tape:
         self.stacks.close()
         self.registry.close()
         self.ops.clear()
-        self.ledger, self.reach, self.lineage, self.compared = Ledger(), Reach(), Lineage(), Compared()
+        self.ledger, self.recorded, self.lineage, self.compared = Ledger(), Recorded(), Lineage(), Compared()
         self._bounds, self._bounded = ([], [], []), 0
         self.on_step = self.mode = None
         self.adopt = lambda _: None

@@ -1,10 +1,17 @@
-"""The autograd graph as it stood when backward was called."""
+"""The autograd graph as it stood when backward was called.
+
+A node is recorded once, however many runs of the engine go through it. One whose saved tensors were found otherwise by
+a later run is recorded again, with the nodes above it, so that each run keeps the graph that it found.
+"""
 
 from __future__ import annotations
 
 from typing import Literal
 
 from msgspec import Struct
+
+LEAF_SEQUENCE = 2**64 - 1
+"""What an AccumulateGrad node says its sequence number is."""
 
 SavedStatus = Literal["valid", "modified", "freed", "packed", "unverifiable"]
 Witness = Literal["node", "edge", "op"]
@@ -42,6 +49,8 @@ class SavedTensor(Struct, frozen=True, omit_defaults=True, gc=False):
 class Node(Struct, frozen=True, omit_defaults=True, gc=False):
     """One autograd node: ``edges`` are (node index, input number) pairs of ``next_functions``.
 
+    ``index`` is its place in ``Capture.nodes``; in the graph of one run, taken by itself, its place there.
+
     ``op`` is the op that made it (-1 unknown), ``variable`` the tensor of an AccumulateGrad node, ``position`` how
     many ops had run when it was made. ``told_by`` is who knows of it; of what was never met no saved tensor is known.
     ``blind``: of some of what lies below it nothing is known at all.
@@ -61,6 +70,11 @@ class Node(Struct, frozen=True, omit_defaults=True, gc=False):
     blind: bool = False
 
     @property
+    def leaf(self) -> bool:
+        """It accumulates a gradient, so it has no sequence number of its own."""
+        return self.seq == LEAF_SEQUENCE
+
+    @property
     def met(self) -> bool:
         """Autograd's own node was looked at."""
         return self.told_by != "op"
@@ -71,12 +85,20 @@ class Node(Struct, frozen=True, omit_defaults=True, gc=False):
         return self.op < 0 and self.position <= 0
 
 
-class AutogradGraph(Struct, frozen=True, omit_defaults=True):
-    """All nodes reachable from ``roots``.
+class GraphHead(Struct, frozen=True, omit_defaults=True):
+    """Where a run entered the graph: ``roots`` are places in ``Capture.nodes``, the graph is all that they lead to.
 
     ``truncated``: the walk of autograd's own nodes stopped where going on would have endangered the program; the
     records of ops tell of the rest. ``blind``: of some of that not even they do.
     """
+
+    roots: tuple[int, ...] = ()
+    truncated: bool = False
+    blind: bool = False
+
+
+class AutogradGraph(Struct, frozen=True):
+    """The graph of one run by itself: ``edges`` and ``roots`` are places in ``nodes``."""
 
     nodes: tuple[Node, ...] = ()
     roots: tuple[int, ...] = ()
@@ -100,7 +122,7 @@ class Backward(Struct, frozen=True, omit_defaults=True):
     end: int
     site: int
     roots: tuple[int, ...]
-    graph: AutogradGraph
+    graph: GraphHead
     reached: tuple[int, ...] = ()
     empty: tuple[int, ...] = ()
     taken: tuple[int, ...] = ()

@@ -8,7 +8,7 @@ from functools import cached_property
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.autograd import AutogradGraph, Backward, Node
 from autograd_inspector.model.checkpoint import Checkpoint
 from autograd_inspector.model.event import (
     AliasWrite,
@@ -24,6 +24,7 @@ from autograd_inspector.model.event import (
     Step,
     TensorHook,
 )
+from autograd_inspector.model.graphs import graph_below
 from autograd_inspector.model.location import Location, Site
 from autograd_inspector.model.op import ModuleCall, Op, Region
 from autograd_inspector.model.placement import Placement
@@ -41,6 +42,8 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     calls: tuple[ModuleCall, ...] = ()
     regions: tuple[Region, ...] = ()
     backwards: tuple[Backward, ...] = ()
+    nodes: tuple[Node, ...] = ()
+    """The autograd nodes of the graphs of those runs, each once: see :meth:`graph_of`."""
     steps: tuple[Step, ...] = ()
     grad_reads: tuple[GradRead, ...] = ()
     grad_writes: tuple[GradWrite, ...] = ()
@@ -105,6 +108,10 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
         user = self.sites[index].user if index >= 0 else None
         return None if user is None else with_role(user, role)
 
+    def graph_of(self, run: Backward) -> AutogradGraph:
+        """The autograd graph that one run went through, by itself."""
+        return graph_below(self.nodes, run.graph)
+
     def unsettled(self, tensors: Iterable[int]) -> frozenset[int]:
         """Those that a backward may have reached unseen: of its graph something is unknown, and so are they to it."""
         runs = [run for run in self.backwards if run.graph.blind and run.api == "backward" and not run.error]
@@ -115,6 +122,11 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     def optimized(self) -> frozenset[int]:
         """Tensor ids of the parameters that some optimizer of the capture holds."""
         return frozenset(tensor for optimizer in self.placement.optimizers for tensor in optimizer.held)
+
+    @cached_property
+    def stored(self) -> frozenset[int]:
+        """The memory of the parameters."""
+        return frozenset(tensor.storage for tensor in self.tensors if tensor.kind == "parameter")
 
     @cached_property
     def readers(self) -> dict[int, list[int]]:

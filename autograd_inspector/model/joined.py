@@ -7,9 +7,8 @@ from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Trait
 
 Key = tuple[int, str]
-"""A node's sequence number and name; an AccumulateGrad has no number of its own, so its place in its walk."""
+"""A node's sequence number and name; an AccumulateGrad has no number of its own, so its place."""
 
-_LEAF_SEQUENCE = 2**64 - 1
 _INNER, _FUNCTION = int(Trait.INNER), int(Trait.FUNCTION)
 
 
@@ -42,22 +41,21 @@ class Joined:
         self.made: dict[int, dict[Key, Node]] = {}
         self.alone: dict[Key, Node] = {}
         self.blind: set[int] = set()
-        for run in capture.backwards:
-            for node in run.graph.nodes:
-                if node.variable >= 0:
-                    continue
-                group = self.alone if node.op < 0 else self.made.setdefault(home[node.op], {})
-                if node.blind and node.op >= 0:
-                    self.blind.add(home[node.op])
-                if not node.met:
-                    continue
-                key = self.key(run.index, node)
-                known = group.get(key)
-                # A later walk knows what became of the saved tensors, unless they have been freed by then.
-                if known is None or node.failed or len(node.saved) >= len(known.saved):
-                    group[key] = node
+        for node in capture.nodes:
+            if node.variable >= 0:
+                continue
+            group = self.alone if node.op < 0 else self.made.setdefault(home[node.op], {})
+            if node.blind and node.op >= 0:
+                self.blind.add(home[node.op])
+            if not node.met:
+                continue
+            key = self.key(node)
+            known = group.get(key)
+            # A later walk knows what became of the saved tensors, unless they have been freed by then.
+            if known is None or node.failed or len(node.saved) >= len(known.saved):
+                group[key] = node
 
     @staticmethod
-    def key(run: int, node: Node) -> Key:
+    def key(node: Node) -> Key:
         """Which node it is, whichever walk met it."""
-        return (node.seq, node.name) if node.seq != _LEAF_SEQUENCE else (-1 - node.index, f"{run}")
+        return (-1 - node.index, node.name) if node.leaf else (node.seq, node.name)

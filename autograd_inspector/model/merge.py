@@ -26,11 +26,11 @@ def graph_of(capture: Capture) -> Graph:
     flow.run()
     alone: dict[Key, int] = {}
     starts: list[tuple[int, ...]] = []
+    ids = [_id_of(node, flow, alone) for node in capture.nodes]
+    for node in capture.nodes:
+        for child, _ in node.edges:
+            flow.connect(ids[child], ids[node.index])
     for run in capture.backwards:
-        ids = [_id_of(node, run.index, flow, alone) for node in run.graph.nodes]
-        for node in run.graph.nodes:
-            for child, _ in node.edges:
-                flow.connect(ids[child], ids[node.index])
         found = [ids[start] for start in run.graph.roots]
         if len(found) < len(run.roots):
             found += [flow.leaf(tensor) for tensor in run.roots]
@@ -42,7 +42,7 @@ def graph_of(capture: Capture) -> Graph:
     return Graph(nodes, _edges(flow, roots), tuple(starts), kept, truncated)
 
 
-def _id_of(node: Node, run: int, flow: Flow, alone: dict[Key, int]) -> int:
+def _id_of(node: Node, flow: Flow, alone: dict[Key, int]) -> int:
     """The merged node that an autograd node belongs to."""
     if node.variable >= 0:
         return flow.leaf(node.variable)
@@ -50,7 +50,7 @@ def _id_of(node: Node, run: int, flow: Flow, alone: dict[Key, int]) -> int:
         known = flow.node_of_op.get(flow.joined.home[node.op])
         if known is not None:
             return known
-    key = Joined.key(run, node)
+    key = Joined.key(node)
     if key not in alone:
         alone[key] = len(flow.nodes)
         flow.nodes.append(-1)

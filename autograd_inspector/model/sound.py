@@ -22,6 +22,7 @@ _NUMBERED = {
     "calls": "id",
     "regions": "id",
     "backwards": "index",
+    "nodes": "index",
     "placement.optimizers": "id",
 }
 """Records whose own number is their place."""
@@ -59,8 +60,8 @@ _POINTING: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ),
         (
             "error_tensor",
-            "backwards.graph.nodes.variable",
-            "backwards.graph.nodes.saved.tensor",
+            "nodes.variable",
+            "nodes.saved.tensor",
             "steps.parameters.gradient",
             "grad_reads.gradient",
             "grad_writes.gradient",
@@ -96,7 +97,7 @@ _POINTING: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         (
             "steps.op",
             "tensors.birth",
-            "backwards.graph.nodes.op",
+            "nodes.op",
             "value_faults.op",
             "value_faults.met_by",
         ),
@@ -109,6 +110,7 @@ _POINTING: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "regions": (("ops.region",), ()),
     "models": (("exchanges.model",), ("calls.root",)),
     "backwards": (("gradient_faults.backward", "leaf_values.backward"), ()),
+    "nodes": (("backwards.graph.roots", "gradient_faults.node"), ()),
 }
 """Table -> (the fields that point into it, those of them that may be -1: into nothing)."""
 _MOST_STEPS = 10**12
@@ -151,26 +153,11 @@ def _faults(capture: Capture) -> Iterator[str]:
         for number, outer in enumerate(map(attrgetter(parent), getattr(capture, name))):
             if not _NONE <= outer < number:
                 yield f"{name}[{number}].{parent}: {outer} is none of the {name} before it"
-    yield from _faults_of_graphs(capture)
+    if not _all_in([child for node in capture.nodes for child, _ in node.edges], range(len(capture.nodes))):
+        yield f"nodes.edges: not all among the {len(capture.nodes)} nodes"
     yield from _faults_of_pairs(capture)
     yield from (f"placement.{fault}" for fault in _faults_of_rows(capture.placement))
     yield from (f"history.{fault}" for fault in _faults_of_history(capture.history))
-
-
-def _faults_of_graphs(capture: Capture) -> Iterator[str]:
-    """A node is known by its place in its own graph."""
-    for number, run in enumerate(capture.backwards):
-        nodes, size = run.graph.nodes, range(len(run.graph.nodes))
-        where = f"backwards[{number}].graph"
-        if [node.index for node in nodes] != list(size):
-            yield f"{where}.nodes: not numbered from 0"
-        if not _all_in([child for node in nodes for child, _ in node.edges], size):
-            yield f"{where}.nodes.edges: not all among its {len(size)} nodes"
-        if not _all_in(run.graph.roots, size):
-            yield f"{where}.roots: not all among its {len(size)} nodes"
-    for number, fault in enumerate(capture.gradient_faults):
-        if fault.node not in range(len(capture.backwards[fault.backward].graph.nodes)):
-            yield f"gradient_faults[{number}].node: {fault.node} is no node of its backward"
 
 
 def _faults_of_pairs(capture: Capture) -> Iterator[str]:

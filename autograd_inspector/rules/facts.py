@@ -11,6 +11,7 @@ from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.capture import Capture, with_role
 from autograd_inspector.model.dataflow import DataFlow
 from autograd_inspector.model.event import LeafChange
+from autograd_inspector.model.graphs import LeavesBelow, Shared, in_order
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Write
 from autograd_inspector.model.timeline import Timeline
@@ -70,20 +71,25 @@ class Facts:
         """Leaves that a backward's graph held and that still had no gradient afterwards."""
         return frozenset(t for run in self.capture.backwards for t in run.empty) - self.reached
 
-    @staticmethod
-    def leaves_below(run: Backward, start: Node) -> set[int]:
+    def leaves_below(self, start: Node) -> set[int]:
         """The leaves whose gradient comes through a node."""
-        seen, todo = {start.index}, [start]
-        found: set[int] = set()
-        while todo:
-            for index, _ in todo.pop().edges:
-                if index not in seen:
-                    seen.add(index)
-                    node = run.graph.nodes[index]
-                    todo.append(node)
-                    if node.variable >= 0:
-                        found.add(node.variable)
-        return found
+        return set(self.leaves.of(child for child, _ in start.edges))
+
+    def nodes_of(self, run: Backward) -> list[Node]:
+        """The nodes of one run, as a walk meets them: for what is asked of few runs."""
+        nodes = self.capture.nodes
+        return [nodes[number] for number in in_order(nodes, run.graph.roots)]
+
+    @cached_property
+    def leaves(self) -> LeavesBelow:
+        """The leaves below any of the nodes."""
+        return LeavesBelow(self.capture.nodes)
+
+    @cached_property
+    def shared(self) -> Shared:
+        """The runs that did not fail, with what each added to the graphs of those before."""
+        runs = self.capture.backwards
+        return Shared(self.capture.nodes, (run for run in runs if not run.error and run.api != "alive"))
 
     @cached_property
     def _read(self) -> frozenset[int]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
+from types import MappingProxyType
 from typing import Any, TypeVar, cast, get_type_hints
 
 import msgspec
@@ -16,6 +17,9 @@ from autograd_inspector.views.shown import shown
 
 T = TypeVar("T")
 S = TypeVar("S", bound=Struct)
+
+
+NO_OLDER: Mapping[int, Callable[[Any], Any]] = MappingProxyType({})
 
 
 class ReportFormatError(ValueError):
@@ -49,23 +53,33 @@ def encode(report: Struct) -> str:
         return _ENCODER.encode(_floats(storable(report), _written)).decode()
 
 
-def decode(text: str | bytes, kind: type[T], schema: int, fault: Callable[[T], str]) -> T:
+def decode(
+    text: str | bytes,
+    kind: type[T],
+    schema: int,
+    fault: Callable[[T], str],
+    older: Mapping[int, Callable[[Any], Any]] = NO_OLDER,
+) -> T:
     """The report in ``text``; raises ReportFormatError in one line where there is none.
 
     Every view can show what comes back: types are right, ``fault`` has found nothing wrong with the rest, and no
-    number is beyond what a float can hold.
+    number is beyond what a float can hold. ``older``: what makes one of this version out of one of an earlier version.
     """
     try:
         data = text.encode() if isinstance(text, str) else text
         found = msgspec.json.decode(data, type=_Head).schema
     except _UNREADABLE as error:
         raise ReportFormatError(f"not an autograd_inspector report: {_said(error)}") from None
-    if found != schema:
+    if found != schema and found not in older:
         raise ReportFormatError(
             f"this report has schema version {_said(found)}; this autograd_inspector reads version {schema}"
         )
     try:
-        read = msgspec.json.decode(data, type=kind, strict=False)  # Not strict: "inf" is a number.
+        # Not strict: "inf" is a number.
+        if found == schema:
+            read = msgspec.json.decode(data, type=kind, strict=False)
+        else:
+            read = msgspec.convert(older[found](msgspec.json.decode(data)), kind, strict=False, str_keys=True)
     except _UNREADABLE as error:
         raise ReportFormatError(f"damaged autograd_inspector report: {_said(error)}") from None
     wrong = _too_large(read) if _HUGE.search(data) else ""

@@ -35,7 +35,7 @@ def _seen(report: Report) -> str:
         return "checkpoint looked at"
     if ops or not (rows or capture.backwards):
         return f"{counted(ops, 'op')} observed"
-    nodes = sum(len(run.graph.nodes) for run in capture.backwards)
+    nodes = len(capture.nodes)
     return f"{counted(nodes, 'autograd node')} looked at" if nodes else f"{counted(rows, 'parameter')} looked at"
 
 

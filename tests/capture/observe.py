@@ -28,10 +28,10 @@ def op(capture: Capture, name: str) -> Op:
 
 def nodes(capture: Capture, run: int = 0) -> list[str]:
     """The autograd nodes of one engine run."""
-    return [node.name.removeprefix("torch::autograd::") for node in capture.backwards[run].graph.nodes]
+    return [node.name.removeprefix("torch::autograd::") for node in capture.graph_of(capture.backwards[run]).nodes]
 
 
 def saved(capture: Capture, run: int = 0) -> dict[str, str]:
     """node.name -> status of every saved tensor of one engine run."""
-    graph = capture.backwards[run].graph
+    graph = capture.graph_of(capture.backwards[run])
     return {f"{node.name}.{item.name}": item.status for node in graph.nodes for item in node.saved}

@@ -93,7 +93,7 @@ def test_autograd_sees_one_opaque_node():
     compiled = torch.compile(nn.Linear(3, 1), backend="aot_eager")
     capture = observe(lambda: compiled(torch.ones(2, 3, requires_grad=True)).sin().sum().backward())
     assert nodes(capture)[:3] == ["SumBackward0", "SinBackward0", "CompiledFunctionBackward"]
-    (node,) = [node for node in capture.backwards[0].graph.nodes if node.name == "CompiledFunctionBackward"]
+    (node,) = [node for node in capture.graph_of(capture.backwards[0]).nodes if node.name == "CompiledFunctionBackward"]
     assert capture.ops[node.op].name == "compiled Linear"
 
 

@@ -102,7 +102,7 @@ def test_what_was_cut_off_is_said_once():
     assert "Of some of the rest nothing is known" not in note
     for page in (report.to_text(width=10_000), report.to_html()):
         assert "nodes were walked, to a depth of 5,000" in page
-    walked = [node for node in report.capture.backwards[0].graph.nodes if node.met]
+    walked = [node for node in report.capture.graph_of(report.capture.backwards[0]).nodes if node.met]
     assert len(walked) == 5_002
 
 

@@ -95,7 +95,7 @@ def inspected(program):
 DROP = """
 def main():
     kept, capture = inspected(program)
-    print("nodes", max(len(run.graph.nodes) for run in capture.backwards))
+    print("nodes", max(len(capture.graph_of(run).nodes) for run in capture.backwards))
     del kept
     print("alive")
 """
@@ -134,7 +134,7 @@ def test_a_loop_of_a_hundred_thousand_ops_in_a_thread():
         """
 def main():
     kept, capture = inspected(program)
-    graph = capture.backwards[0].graph
+    graph = capture.graph_of(capture.backwards[0])
     del kept
     walked = sum(node.met for node in graph.nodes)
     print(len(capture.ops), walked, graph.truncated, len(graph.nodes), "alive")

@@ -15,9 +15,10 @@ def test_double_backward():
         (gradient,) = torch.autograd.grad((x**3).sum(), x, create_graph=True)
         gradient.sum().backward()
 
-    first, second = observe(program).backwards
+    capture = observe(program)
+    first, second = capture.backwards
     assert (first.api, first.create_graph, second.api) == ("grad", True, "backward")
-    assert len(second.graph.nodes) > len(first.graph.nodes)
+    assert len(capture.graph_of(second).nodes) > len(capture.graph_of(first).nodes)
 
 
 def test_every_way_to_start_the_engine_is_a_run():
@@ -113,5 +114,7 @@ def test_ops_of_the_forward_and_their_nodes_meet():
         (x.exp() @ x).sum().backward()
 
     capture = observe(program)
-    made_by = {node.name: capture.ops[node.op].name for node in capture.backwards[0].graph.nodes if node.op >= 0}
+    made_by = {
+        node.name: capture.ops[node.op].name for node in capture.graph_of(capture.backwards[0]).nodes if node.op >= 0
+    }
     assert made_by == {"SumBackward0": "sum", "MmBackward0": "matmul", "ExpBackward0": "exp"}

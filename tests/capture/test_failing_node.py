@@ -40,7 +40,7 @@ def failed(capture, run=-1):
     runs = [run for run in capture.backwards if run.error]
     return [
         (node.name.rsplit("::", 1)[-1], capture.place(capture.ops[node.op].site).lineno if node.op >= 0 else -1)
-        for node in runs[run].graph.nodes
+        for node in capture.graph_of(runs[run]).nodes
         if node.failed
     ]
 
@@ -244,7 +244,7 @@ def test_hooks_that_raise(program, node):
 def test_leaf_that_had_the_hook():
     """Of several leaves the one whose hook it was."""
     capture, _ = inspected(hook_after_a_parameter)
-    (node,) = [node for node in capture.backwards[0].graph.nodes if node.failed]
+    (node,) = [node for node in capture.graph_of(capture.backwards[0]).nodes if node.failed]
     assert capture.tensors[node.variable].shape == (3,)
 
 

@@ -83,7 +83,7 @@ def test_a_saved_tensor_that_was_changed():
 
     capture = observe(program)
     assert saved(capture)["ScaleBackward.tensors[0]"] == "modified"
-    assert [node.name for node in capture.backwards[0].graph.nodes if node.failed] == ["ScaleBackward"]
+    assert [node.name for node in capture.graph_of(capture.backwards[0]).nodes if node.failed] == ["ScaleBackward"]
 
 
 def test_a_function_that_cuts():

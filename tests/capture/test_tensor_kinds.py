@@ -144,7 +144,7 @@ def test_a_subclass_whose_attribute_raises(name, values):
     capture = inspection.report.capture
     assert names(capture)[:3] == ["exp", "mul", "sum"]
     assert not capture.stopped
-    assert [node.name for node in capture.backwards[0].graph.nodes][-1].endswith("AccumulateGrad")
+    assert [node.name for node in capture.graph_of(capture.backwards[0]).nodes][-1].endswith("AccumulateGrad")
     (record,) = [tensor for tensor in capture.tensors if tensor.id == capture.ops[0].inputs[0]]
     assert (record.shape, record.dtype, record.device, record.requires_grad) == ((2, 3), "float32", "cpu", True)
     inspection.report.to_text()

@@ -133,7 +133,8 @@ def test_saved_and_current_version_of_a_spoiled_tensor():
         with contextlib.suppress(RuntimeError):
             y.sum().backward()
 
-    graph = observe(program).backwards[0].graph
+    capture = observe(program)
+    graph = capture.graph_of(capture.backwards[0])
     (spoiled,) = [s for node in graph.nodes for s in node.saved if s.status == "modified"]
     assert (spoiled.name, spoiled.saved_version, spoiled.current_version) == ("result", 0, 2)
     assert "is at version 2; expected version 0" in spoiled.verdict

@@ -103,7 +103,7 @@ def hidden(report: Report) -> bool:
     ``CopySlices``, which an in-place op on a view leaves, has the op's own node inside; a reentrant checkpoint records
     nothing before backward runs it again; a hook packs what it likes.
     """
-    nodes = [node for run in report.capture.backwards for node in run.graph.nodes]
+    nodes = report.capture.nodes
     closed = ("CopySlices", REENTRANT)
     return any(any(c in node.name for c in closed) or any(s.status == "packed" for s in node.saved) for node in nodes)
 
@@ -123,7 +123,7 @@ def reached(program: Program, found: Run, report: Report) -> None:
     ids = dict(zip(LEAVES, (read.tensor for read in capture.grad_reads[-len(LEAVES) :]), strict=True))
     runs = [run for run in capture.backwards if run.api == "backward"]
     held = {t for run in runs for t in run.reached}
-    sure = {t for run in runs for t in below(run.graph)}
+    sure = {t for run in runs for t in below(report.capture.graph_of(run))}
     drawn, surely = drawn_below(report.graph, ""), drawn_below(report.graph, REENTRANT)
     stale = {line.split(".")[0] for line in program.prelude if ".grad = " in line}
     cleared = any(step.text == "optimizer.zero_grad()" for step in program.steps)

@@ -26,7 +26,7 @@ def test_a_live_graph_is_what_torchviz_draws(program):
     loss = program()
     capture = autograd_inspector.inspect_graph(loss).capture
     (run,) = capture.backwards
-    assert our_form(run.graph, capture.tensors) == torchviz_form(loss)
+    assert our_form(capture.graph_of(run), capture.tensors) == torchviz_form(loss)
 
 
 def test_a_recorded_backward_is_what_torchviz_draws(program):
@@ -36,7 +36,7 @@ def test_a_recorded_backward_is_what_torchviz_draws(program):
         loss.backward(retain_graph=True)  # torchviz cannot draw a custom Function whose saved tensors are freed.
     capture = inspection.report.capture
     run = next(run for run in capture.backwards if run.api == "backward" and run.nested_in < 0)
-    assert our_form(run.graph, capture.tensors) == torchviz_form(loss)
+    assert our_form(capture.graph_of(run), capture.tensors) == torchviz_form(loss)
 
 
 def test_several_roots_are_what_torchviz_draws_of_a_tuple():
@@ -45,7 +45,7 @@ def test_several_roots_are_what_torchviz_draws_of_a_tuple():
     trunk = w.exp()
     first, second = trunk.sum(), (trunk * w).mean()
     capture = autograd_inspector.inspect_graph(first, second).capture
-    assert our_form(capture.backwards[0].graph, capture.tensors) == torchviz_form(first, second)
+    assert our_form(capture.graph_of(capture.backwards[0]), capture.tensors) == torchviz_form(first, second)
 
 
 def test_the_comparison_notices_a_missing_edge():

@@ -126,6 +126,95 @@ def unrolled_once(ops: int) -> Program:
     return run
 
 
+def two_loops(ops: int) -> Program:
+    """Two unrolled loops of a model with an optimizer each, in the manner of meta-learning."""
+    net = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 1))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    x, y = torch.ones(8, 4), torch.zeros(8, 1)
+
+    def run() -> None:
+        for _ in range(2):
+            optimizer.zero_grad()
+            fast = dict(net.named_parameters())
+            for _ in range(ops // 48):
+                loss = (torch.func.functional_call(net, fast, x) - y).pow(2).mean()
+                found = torch.autograd.grad(loss, tuple(fast.values()), create_graph=True)
+                fast = {name: p - 0.1 * g for (name, p), g in zip(fast.items(), found, strict=True)}
+            (torch.func.functional_call(net, fast, x) - y).pow(2).mean().backward()
+            optimizer.step()
+
+    return run
+
+
+def retained(ops: int) -> Program:
+    """A recurrent loop with a backward in each step, which keeps the graph of all steps before."""
+    cell = nn.Linear(4, 4)
+    start = torch.ones(1, 4)
+
+    def run() -> None:
+        state = start
+        for _ in range(ops // 3):
+            state = cell(state).tanh()
+            state.sum().backward(retain_graph=True)
+
+    return run
+
+
+def heads(ops: int) -> Program:
+    """Losses over one trunk, each differentiated by itself."""
+    trunk = nn.Linear(4, 4)
+    x = torch.ones(1, 4)
+
+    def run() -> None:
+        features = trunk(x).tanh()
+        for number in range(ops // 2):
+            (features * number).sum().backward(retain_graph=True)
+
+    return run
+
+
+def layerwise(ops: int) -> Program:
+    """Layers that are differentiated one by one, down to the layer before alone, and freed."""
+    w = torch.ones(4, requires_grad=True)
+
+    def run() -> None:
+        y = torch.ones(4)
+        for number in range(ops // 4):
+            below, y = y, (y * w).tanh()
+            if number:
+                torch.autograd.grad(y.sum(), below)
+
+    return run
+
+
+def freed(ops: int) -> Program:
+    """A graph that saves nothing and grows: each backward goes through all of it, and frees it in vain."""
+    x = torch.ones(4, requires_grad=True)
+
+    def run() -> None:
+        y = x
+        for _ in range(ops // 2):
+            y = y + 1
+            y.sum().backward()
+
+    return run
+
+
+def spoiled(ops: int) -> Program:
+    """An unrolled loop that writes, out of autograd's sight, what its steps have saved."""
+    w = torch.full((4,), 0.5, requires_grad=True)
+
+    def run() -> None:
+        fast: Tensor = w
+        for _ in range(ops // 7):
+            (gradient,) = torch.autograd.grad((fast * fast).sum(), fast, create_graph=True)
+            fast.data.mul_(0.99)
+            fast = fast - 0.01 * gradient
+        fast.sum().backward()
+
+    return run
+
+
 def constant_terms(ops: int) -> Program:
     """A loss with a term that is computed under no_grad, again and again before the optimizer steps."""
     net = nn.Linear(4, 4)

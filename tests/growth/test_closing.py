@@ -3,6 +3,7 @@
 import pytest
 
 import autograd_inspector
+from autograd_inspector.views.encoding import encoded
 
 from . import programs
 from .counting import instructions, superlinear
@@ -18,14 +19,30 @@ def closing(program):
         inspection.__exit__(None, None, None)
         inspection.report.to_json()
         inspection.report.to_text()
+        inspection.report.to_dot()
+        encoded(inspection.report)
 
     return instructions(close)
+
+
+def recording(program):
+    """Instructions, by function, of the block itself."""
+    with autograd_inspector.inspect():
+        return instructions(program)
+
+
+def size(program):
+    """Bytes of the report."""
+    with autograd_inspector.inspect() as inspection:
+        program()
+    return len(inspection.report.to_json())
 
 
 @pytest.fixture(autouse=True, scope="module")
 def warm():
     """What is imported and compiled on first use counts for no program."""
     closing(programs.chain(10))
+    recording(programs.chain(10))
 
 
 PROGRAMS = {
@@ -45,14 +62,39 @@ PROGRAMS = {
     "hooks in each round": programs.hooked,
     "an optimizer for each layer": programs.optimizers,
 }
+SHARED = {
+    "one loop differentiated again and again": programs.unrolled_once,
+    "two unrolled loops of a model": programs.two_loops,
+    "a backward in each step of a recurrent loop": programs.retained,
+    "a backward for each head": programs.heads,
+    "a gradient for each layer": programs.layerwise,
+    "a graph without saved tensors": programs.freed,
+    "saved tensors modified unseen": programs.spoiled,
+}
+"""Programs whose runs of the engine go through one graph, which grows."""
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", PROGRAMS | SHARED)
 def test_twice_the_program_takes_twice_the_work(name):
     """As a whole, and each function of the inspector that has a share worth naming."""
-    small, large = (closing(PROGRAMS[name](ops)) for ops in (240, 480))
+    small, large = (closing((PROGRAMS | SHARED)[name](ops)) for ops in (240, 480))
     assert superlinear(small, large, 2, 1.3) == []
     assert large.total() < 2.2 * small.total()
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_twice_the_program_takes_twice_the_work_to_record(name):
+    """Where runs of the engine share a graph, each walks what is new of it."""
+    small, large = (recording(SHARED[name](ops)) for ops in (480, 960))
+    assert superlinear(small, large, 2, 1.3) == []
+    assert large.total() < 2.2 * small.total()
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_twice_the_program_has_twice_the_bytes(name):
+    """A graph that is differentiated again and again is in the report once."""
+    small, large = (size(SHARED[name](ops)) for ops in (240, 480))
+    assert large < 2.2 * small
 
 
 def test_functions_of_the_same_name_in_the_file_of_a_program():

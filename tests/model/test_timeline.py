@@ -1,6 +1,6 @@
 """What happened between two moments, looked up by tensor and by optimizer."""
 
-from autograd_inspector.model.autograd import AutogradGraph, Backward
+from autograd_inspector.model.autograd import Backward, GraphHead
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import Change, GradWrite, Step
 from autograd_inspector.model.placement import OptimizerRecord, Placement
@@ -8,7 +8,7 @@ from autograd_inspector.model.timeline import Timeline, together
 
 
 def run(index, start, end, reached=(1,), **given):
-    return Backward(index, given.pop("api", "backward"), start, end, 0, (), AutogradGraph(), reached, **given)
+    return Backward(index, given.pop("api", "backward"), start, end, 0, (), GraphHead(), reached, **given)
 
 
 RUNS = (

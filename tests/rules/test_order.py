@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from autograd_inspector.model.autograd import AutogradGraph, Backward
+from autograd_inspector.model.autograd import Backward, GraphHead
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location, Site
@@ -16,7 +16,7 @@ from .programs import inspected
 FAILED, OTHER = Location("train.py", 30, "train"), Location("model.py", 7, "forward")
 ENDED = Capture(
     sites=(Site((FAILED,)),),
-    backwards=(Backward(0, "backward", 0, 0, 0, (), AutogradGraph(), error="RuntimeError: modified in place"),),
+    backwards=(Backward(0, "backward", 0, 0, 0, (), GraphHead(), error="RuntimeError: modified in place"),),
     error="RuntimeError: modified in place",
 )
 

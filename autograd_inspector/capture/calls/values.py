@@ -23,7 +23,8 @@ from autograd_inspector.model.values import SATURATING, GradientFault, LeafValue
 if TYPE_CHECKING:
     from autograd_inspector.capture.engine.node_hooks import NodeHooks
     from autograd_inspector.capture.registry import Entry
-    from autograd_inspector.model.autograd import AutogradGraph, Node
+    from autograd_inspector.model.autograd import Node
+    from autograd_inspector.model.graphs import Nodes
 
 Edge = tuple[int, int]
 """A node, and which of the gradients that it is given."""
@@ -98,15 +99,15 @@ class Values:
         self._extreme = dict([*self._extreme.items()][-_KEPT:])
 
     def watch(
-        self, run: int, graph: AutogradGraph, nodes: Iterable[tuple[int, Any]], tensors_of: TensorsOf, hooks: NodeHooks
+        self, run: int, records: Nodes, nodes: Iterable[tuple[int, Any]], tensors_of: TensorsOf, hooks: NodeHooks
     ) -> None:
-        """Put hooks on the nodes of a graph, which look at what passes through them.
+        """Put hooks on the nodes of a graph, given their records, which look at what passes through them.
 
         ``tensors_of`` tells of an op's tensors which the program, or the graph, still holds.
         """
         arrived: set[Edge] = set()
         for number, node in nodes:
-            record = graph.nodes[number]
+            record = records[number]
             look = partial(self._around, record.op, tensors_of)
             hooks.put(node, _Observer(self, run, number, arrived, _edges(record, node), look))
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from autograd_inspector.capture.engine.reach import MAX_TOTAL
-from autograd_inspector.model.autograd import Node
+from autograd_inspector.model.autograd import GraphHead
+from autograd_inspector.model.graphs import below
 from autograd_inspector.model.location import Site
 
 if TYPE_CHECKING:
@@ -32,21 +33,31 @@ class Cutoffs:
 
     def __init__(self) -> None:
         self._largest: Cutoff | None = None
+        self._recorded = 0
 
-    def add(self, tape: Tape, nodes: Sequence[Node], walked: int, ends: Mapping[int, int]) -> None:
-        """A walk met the first ``walked`` of those nodes, and opened all but ``ends`` (node -> how deep it lies)."""
+    def add(self, tape: Tape, head: GraphHead, ends: Mapping[int, int]) -> None:
+        """The walk of a graph opened all but ``ends`` (node -> how deep it lies).
+
+        A graph that grows is counted again when it may have twice as many nodes.
+        """
+        recorded = len(tape.recorded.nodes)
+        if self._largest is not None and recorded < 2 * self._recorded:
+            return
+        nodes = [tape.recorded.nodes[number] for number in below(tape.recorded.nodes, head.roots)]
         if self._largest is not None and self._largest.walked + self._largest.others >= len(nodes):
             return
-        made = [nodes[end].op for end in ends if nodes[end].op >= 0]
+        self._recorded = recorded
+        made = [node.op for node in map(tape.recorded.nodes.__getitem__, ends) if node.op >= 0]
         op = tape.ops[max(made)] if made else None
+        walked = sum(node.met for node in nodes)
         self._largest = Cutoff(
             walked,
             len(nodes) - walked,
             max(ends.values()),
             "" if op is None else op[0],
             -1 if op is None else op[5],
-            any(node.blind for node in nodes),
-            tape.reach.exhausted,
+            head.blind,
+            tape.recorded.exhausted,
         )
 
     def note(self, sites: Sequence[Site]) -> str:

@@ -15,8 +15,20 @@ def merged(before: AutogradGraph, after: AutogradGraph) -> AutogradGraph:
     """The graph as it was, with what became of its saved tensors. Nodes that ran have freed theirs by now."""
     if len(before.nodes) != len(after.nodes):
         return after
-    pairs = zip(before.nodes, after.nodes, strict=True)
-    return replace(before, nodes=tuple(old if _ran(old, new) else new for old, new in pairs))
+    known = {_key(old): old for old in before.nodes}
+    # Nodes of two threads may have the same numbers: then they are in the same place of both.
+    olds = [
+        old if _key(old) == _key(new) else known.get(_key(new), new)
+        for old, new in zip(before.nodes, after.nodes, strict=True)
+    ]
+    nodes = [
+        replace(new, saved=old.saved) if _ran(old, new) else new for old, new in zip(olds, after.nodes, strict=True)
+    ]
+    return replace(after, nodes=tuple(nodes))
+
+
+def _key(node: Node) -> tuple[int, str, int]:
+    return node.seq, node.name, node.variable
 
 
 def _ran(old: Node, new: Node) -> bool:

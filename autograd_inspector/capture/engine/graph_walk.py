@@ -14,12 +14,21 @@ from torch.autograd.function import BackwardCFunction
 
 from autograd_inspector.capture.attributes import device_of, dtype_of, shape_of, span_of, version_of
 from autograd_inspector.capture.calls.ctx import ctx_tensors
+from autograd_inspector.capture.engine.known import Known
 from autograd_inspector.capture.engine.reach import MAX_DEPTH, MAX_WIDTH
-from autograd_inspector.capture.engine.stand_ins import LEAF_SEQUENCE, StandIns
+from autograd_inspector.capture.engine.recorded import Met, Recorded, Walked
+from autograd_inspector.capture.engine.stand_ins import StandIns
 from autograd_inspector.capture.engine.verdicts import freed, unused, verify
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.capture.torch_private.graph import RAW, RAW_OF_FUNCTIONS, SAVED_READABLE
-from autograd_inspector.model.autograd import AutogradGraph, Node, SavedStatus, SavedTensor
+from autograd_inspector.model.autograd import (
+    LEAF_SEQUENCE,
+    AutogradGraph,
+    GraphHead,
+    Node,
+    SavedStatus,
+    SavedTensor,
+)
 
 
 class Walk:
@@ -31,27 +40,51 @@ class Walk:
         self.live: list[tuple[int, Any]] = []
         """The nodes themselves, to ``keep`` or to read values; whoever asked for the walk drops them at once."""
         self.leaves: dict[int, Tensor] = {}
+        """Those that the walk met."""
+        self.stopped: list[int] = []
+        """The recorded nodes that it did not go below."""
         self._ends: dict[int, int] = {}
         """Nodes that were not opened -> how deep they lie."""
         self._bounds = tape.sequence_bounds()
         tape.ledger.update(tape)
+        tape.recorded.look(tape)
 
     def graph(self, roots: Iterable[Any]) -> AutogradGraph:
-        """All nodes below the given grad_fn nodes."""
+        """All nodes below the given grad_fn nodes as they are now, whatever is recorded of them."""
+        walked = self._walk(roots, None)
+        alone = tuple([node for node in walked.met if isinstance(node, Node)])
+        blind = any(node.blind for node in alone) if self._ends else False
+        return AutogradGraph(alone, tuple(walked.starts), bool(self._ends), blind)
+
+    def record(self, roots: Iterable[Any]) -> GraphHead:
+        """Record what is new of the graph below the given grad_fn nodes."""
+        recorded = self.tape.recorded
+        walked = self._walk(roots, recorded)
+        numbers, head = recorded.add(walked)
+        self.stopped = [node for node in walked.met if isinstance(node, int)]
+        self.live = [(numbers[place], node) for place, node in self.live]
+        if self._ends:
+            self.tape.cutoffs.add(self.tape, head, {numbers[end]: depth for end, depth in self._ends.items()})
+        return head
+
+    def _walk(self, roots: Iterable[Any], recorded: Recorded | None) -> Walked:
         numbers: dict[Any, int] = {}
         depths: dict[int, int] = {}
         heap: list[tuple[int, int, Any]] = []
-        reach = self.tape.reach
-        floor = LEAF_SEQUENCE if reach.exhausted else 0
-        met: list[tuple[int, list[int]]] = []
+        floor = LEAF_SEQUENCE if self.tape.recorded.exhausted else 0
         starts = [self._see(root, 0, numbers, depths, heap) for root in roots]
-        nodes: dict[int, Node] = {}
+        met: dict[int, Met] = {}
+        in_turn = True
+        known = Known(self, recorded) if recorded is not None and not self.keep else None
         while heap:
             _, number, node = heapq.heappop(heap)
             depth = depths[number]
             sequence = node._sequence_nr()
             edges: list[tuple[int, int]] = []
-            below: list[int] = []
+            found = None if known is None or sequence == LEAF_SEQUENCE else known.number(node, sequence, depth)
+            if found is not None:
+                met[number] = found
+                continue
             if self._too_wide(sequence):
                 self._ends[number] = depth
             elif sequence != LEAF_SEQUENCE and (depth >= MAX_DEPTH or sequence < floor):
@@ -60,26 +93,20 @@ class Walk:
             else:
                 for child, slot in node.next_functions:
                     if child is not None:
-                        edges.append((self._see(child, depth + 1, numbers, depths, heap), slot))
-                        below.append(child._sequence_nr())
-            met.append((sequence, below))
-            nodes[number] = self._record(number, node, tuple(edges))
+                        place = self._see(child, depth + 1, numbers, depths, heap)
+                        edges.append((place, slot))
+                        in_turn = in_turn and place not in met  # Each thread has its own sequence numbers.
+            met[number] = self.told(number, node, tuple(edges))
             if self.keep and sequence != LEAF_SEQUENCE:
                 self.live.append((number, node))
-        reach.met(met)
-        ordered = [nodes[i] for i in range(len(numbers))]
+        ordered = [met[i] for i in range(len(numbers))]
         if self._ends:
-            self._go_on(ordered)
-        blind = any(node.blind for node in ordered) if self._ends else False
-        return AutogradGraph(tuple(ordered), tuple(starts), bool(self._ends), blind)
-
-    def _go_on(self, nodes: list[Node]) -> None:
-        """Below the nodes that were not opened, by the records of ops."""
-        tape, walked = self.tape, len(nodes)
-        below = StandIns(tape, nodes)
-        below.below(self._ends)
-        self.leaves |= tape.registry.alive(below.leaves)
-        tape.cutoffs.add(tape, nodes, walked, self._ends)
+            below = StandIns(self.tape, ordered, recorded)
+            below.below(self._ends)
+            self.leaves |= self.tape.registry.alive(below.leaves)
+            in_turn = False
+        order = [*reversed(met)] if in_turn else None
+        return Walked(ordered, starts, [depths[i] for i in range(len(numbers))], order)
 
     def _too_wide(self, sequence: int) -> bool:
         """Opening a node meets all its inputs at once; they may be one chain, as the steps of a loop are."""
@@ -99,7 +126,8 @@ class Walk:
             depths[number] = depth
         return number
 
-    def _record(self, number: int, node: Any, edges: tuple[tuple[int, int], ...]) -> Node:
+    def told(self, number: int, node: Any, edges: tuple[tuple[int, int], ...] = ()) -> Node:
+        """The record of a node as it is now."""
         name = node.name()
         sequence = node._sequence_nr()
         op = position = variable = -1
@@ -187,7 +215,6 @@ class Walk:
         )
 
 
-@cache
 @cache
 def short(value: Any) -> str:
     """The name of a dtype or device, without ``torch.``: one string for each."""

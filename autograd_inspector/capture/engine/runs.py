@@ -18,6 +18,7 @@ from autograd_inspector.capture.engine.failed import marked, merged, name_involv
 from autograd_inspector.capture.engine.failing_node import Failure, failing_node
 from autograd_inspector.capture.engine.graph_walk import Walk
 from autograd_inspector.capture.engine.node_hooks import NodeHooks
+from autograd_inspector.capture.engine.recorded import Walked
 from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.installing import Installation
 from autograd_inspector.capture.lines.local_names import held_modules
@@ -26,6 +27,7 @@ from autograd_inspector.capture.recursion import FOR_ENGINE, RecursionLimit
 from autograd_inspector.capture.tape import Tape
 from autograd_inspector.capture.torch_private.graph import ENGINE, sequence_number
 from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.graphs import graph_below
 from autograd_inspector.model.op import Trait
 
 BACKWARD = int(Trait.BACKWARD)
@@ -104,7 +106,7 @@ class Engine:
     def _left(self, run: _Run) -> None:
         self._back(run)
         if run.number is not None and run.open:
-            self._guard(self._end, run.number)
+            self._guard(self._end, run.number, run.args, run.kwargs)
         run.open = False
 
     def _back(self, run: _Run) -> None:
@@ -128,9 +130,11 @@ class Engine:
         given = _given(args, kwargs)
         inputs = _inputs(args, kwargs)
         walk = Walk(tape)
-        graph = walk.graph(_nodes(outputs))
+        head = walk.record(_nodes(outputs))
         accumulate = bool(kwargs.get("accumulate_grad"))
         wanted = [tape.id_of(t) for t in inputs]
+        if accumulate or not wanted:
+            walk.leaves |= tape.registry.alive(sorted(tape.recorded.leaves.of(walk.stopped) - walk.leaves.keys()))
         direct = [tape.id_of(t) for t in outputs if isinstance(t, Tensor) and is_leaf(t) and needs_grad(t)]
         older_hooks(tape, walk.leaves.items())
         tape.name_variables([leaf for t, leaf in walk.leaves.items() if t not in tape.named])
@@ -145,7 +149,7 @@ class Engine:
                 len(tape.ops),
                 tape.stacks.here(0),
                 tuple(tape.id_of(t) for t in outputs if isinstance(t, Tensor)),
-                graph,
+                head,
                 tuple(wanted or [*walk.leaves, *direct]),
                 stale=tuple(t for t, leaf in walk.leaves.items() if accumulate and gradient_of(leaf) is not None),
                 nested_in=tape.running[-1] if tape.running else -1,
@@ -154,11 +158,11 @@ class Engine:
             )
         )
         tape.running.append(number)
-        if graph.truncated and accumulate and not wanted:
-            self._arrivals[number] = Arrivals(self._leaves(walk, blind=graph.blind))
+        if head.truncated and accumulate and not wanted:
+            self._arrivals[number] = Arrivals(self._leaves(walk, blind=head.blind))
         if tape.values is not None:
             self._hooks[number] = NodeHooks(self._guard)
-            tape.values.watch(number, graph, walk.live, self._tensors_of, self._hooks[number])
+            tape.values.watch(number, tape.recorded.nodes, walk.live, self._tensors_of, self._hooks[number])
         return number
 
     def _leaves(self, walk: Walk, *, blind: bool) -> list[Tensor]:
@@ -183,13 +187,15 @@ class Engine:
         after = walk.graph(_nodes(outputs))
         tensors = [tensor for _, tensor in tape.registry.alive({hook.tensor for hook in tape.tensor_hooks})]
         kept = record.retain_graph or record.create_graph
-        failure = Failure(error, record.graph, after, dict(walk.live), walk.leaves, tensors, inputs, kept=kept)
+        before = graph_below(tape.recorded.nodes, record.graph)
+        failure = Failure(error, before, after, dict(walk.live), walk.leaves, tensors, inputs, kept=kept)
         at = failing_node(failure)
-        graph = marked(merged(record.graph, after), after.nodes[at] if at >= 0 else None)
-        tape.backwards[number] = replace(record, graph=graph, error=f"{type(error).__name__}: {error}"[:4000])
+        graph = marked(merged(before, after), after.nodes[at] if at >= 0 else None)
+        _, head = tape.recorded.add(Walked(graph.nodes, graph.roots), apart=True)
+        tape.backwards[number] = replace(record, graph=head, error=f"{type(error).__name__}: {error}"[:4000])
         name_involved(tape, graph)
 
-    def _end(self, number: int) -> None:
+    def _end(self, number: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         tape = self.tape
         # A hook may step, or carry the gradient off: the optimizer in backward.
         start = tape.backwards[number].start
@@ -208,6 +214,9 @@ class Engine:
                     tape.values.leaf(number, tensor_id, gradient)
         taken = tuple(t for t in empty if t in used)
         tape.backwards[number] = replace(record, end=len(tape.ops), empty=tuple(empty), taken=taken)
+        if not record.retain_graph:
+            nodes = [_node(each) for each in _given(args, kwargs).get("inputs") or ()]
+            tape.recorded.spend(record.graph.roots, nodes)
 
     def _with_arrivals(self, number: int, used: Collection[int]) -> Backward:
         """The record, with the leaves below the end of the walk that were seen to get a gradient, or not to.
@@ -248,12 +257,12 @@ def _inputs(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor]:
 
 
 def _nodes(outputs: Any) -> list[Any]:
-    found = []
-    for output in outputs:
-        node = node_of(output) if isinstance(output, Tensor) else getattr(output, "node", None)
-        if node is not None:
-            found.append(node)
-    return found
+    return [node for node in map(_node, outputs) if node is not None]
+
+
+def _node(end: Any) -> Any:
+    """The node of a tensor, or of a GradientEdge."""
+    return node_of(end) if isinstance(end, Tensor) else getattr(end, "node", None)
 
 
 def walk_alive(tape: Tape) -> None:
@@ -273,7 +282,7 @@ def walk_alive(tape: Tape) -> None:
 def walk_roots(tape: Tape, roots: list[Tensor]) -> None:
     """Record the graph behind some tensors as one that no backward has consumed."""
     walk = Walk(tape)
-    graph = walk.graph(_nodes(roots))
+    head = walk.record(_nodes(roots))
     end = len(tape.ops)
     ids = tuple(tape.id_of(root) for root in roots)
-    tape.backwards.append(Backward(len(tape.backwards), "alive", end, end, -1, ids, graph, tuple(walk.leaves)))
+    tape.backwards.append(Backward(len(tape.backwards), "alive", end, end, -1, ids, head, tuple(walk.leaves)))

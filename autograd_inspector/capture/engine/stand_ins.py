@@ -7,28 +7,36 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from autograd_inspector.capture.engine.lineage import UNKNOWN
+from autograd_inspector.capture.engine.recorded import Met, Recorded
 from autograd_inspector.capture.tape import Tape
-from autograd_inspector.model.autograd import Node
+from autograd_inspector.model.autograd import LEAF_SEQUENCE, Node, Witness
 from autograd_inspector.model.op import Trait
 
-LEAF_SEQUENCE = 2**64 - 1
 _FUNCTION = int(Trait.FUNCTION)
 _LEAF = "torch::autograd::AccumulateGrad"
 _NOTHING_KNOWN = (UNKNOWN,)
 
 
 class StandIns:
-    """Continues the nodes of a walk: one node for each op below its ends, one for each leaf."""
+    """Continues the nodes of a walk: one node for each op below its ends, one for each leaf.
 
-    def __init__(self, tape: Tape, nodes: list[Node]) -> None:
+    ``recorded``: what earlier walks met need not be told again; None where the graph is to be told by itself.
+    """
+
+    def __init__(self, tape: Tape, nodes: list[Met], recorded: Recorded | None) -> None:
         self._tape = tape
         self._nodes = nodes
-        self._leaves = {node.variable: node.index for node in nodes if node.variable >= 0}
+        self._recorded = recorded
+        self._leaves: dict[int, int] = {}
         self._ops: dict[int, int] = {}
         """Op -> the node of its result: of those that it made, the one made last."""
-        for node in nodes:
-            if node.op >= 0 and (node.op not in self._ops or nodes[self._ops[node.op]].seq < node.seq):
-                self._ops[node.op] = node.index
+        best: dict[int, int] = {}
+        for place, met in enumerate(nodes):
+            node = tape.recorded.nodes[met] if isinstance(met, int) else met
+            if node.variable >= 0:
+                self._leaves[node.variable] = place
+            elif node.op >= 0 and best.get(node.op, -1) < node.seq:
+                best[node.op], self._ops[node.op] = node.seq, place
         self.leaves: list[int] = []
         """The leaves that no walk met."""
 
@@ -36,29 +44,35 @@ class StandIns:
         """Nodes that the walk met and did not open get the edges that the records tell of, and so on down."""
         tape, nodes = self._tape, self._nodes
         tape.lineage.update(tape)
-        known, number = tape.lineage.below, len(nodes)
+        number = len(nodes)
         for end in ends:
-            edges, blind = self._edges(known.get(nodes[end].op, _NOTHING_KNOWN))
-            nodes[end] = replace(nodes[end], edges=edges, told_by="edge", blind=blind)
+            self._go_on(end, told_by="edge")
         while number < len(nodes):
-            node = nodes[number]
-            if node.variable < 0:
-                edges, blind = self._edges(known.get(node.op, _NOTHING_KNOWN))
-                nodes[number] = replace(node, edges=edges, blind=blind)
+            self._go_on(number, told_by="op")
             number += 1
 
-    def _edges(self, below: tuple[int, ...]) -> tuple[tuple[tuple[int, int], ...], bool]:
-        edges = tuple([(self._number(found), 0) for found in below if found != UNKNOWN])
-        return edges, len(edges) < len(below)
+    def _go_on(self, place: int, told_by: Witness) -> None:
+        node = self._nodes[place]
+        if isinstance(node, Node) and node.variable < 0:
+            below = self._tape.lineage.below.get(node.op, _NOTHING_KNOWN)
+            edges = tuple([(self._number(found), 0) for found in below if found != UNKNOWN])
+            self._nodes[place] = replace(node, edges=edges, told_by=told_by, blind=len(edges) < len(below))
 
     def _number(self, found: int) -> int:
         """The node of an op or a leaf, a new one where it has none."""
         leaf, of = (-2 - found, self._leaves) if found < 0 else (found, self._ops)
-        number = of.get(leaf)
-        if number is None:
-            number = of[leaf] = len(self._nodes)
-            self._nodes.append(self._leaf(number, leaf) if found < 0 else self._op(number, found))
-        return number
+        place = of.get(leaf)
+        if place is None:
+            place = of[leaf] = len(self._nodes)
+            known = self._known(found)
+            node = known if known is not None else self._leaf(place, leaf) if found < 0 else self._op(place, found)
+            self._nodes.append(node)
+        return place
+
+    def _known(self, found: int) -> int | None:
+        if self._recorded is None:
+            return None
+        return self._recorded.of_leaf(-2 - found) if found < 0 else self._recorded.of_op(found)
 
     def _leaf(self, number: int, tensor: int) -> Node:
         self.leaves.append(tensor)

@@ -166,6 +166,7 @@ class Folding:
         tape.calls.fold(len(tape.calls), kept.calls)
         tape.regions.fold(len(tape.regions), kept.regions)
         tape.backwards.fold(len(tape.backwards), kept.backwards)
+        tape.recorded.fold(kept.nodes)
         registry.fold(kept.tensors)
         self._modules.fold(kept.tensors, tape.calls)
         self._optimizers.fold(kept.optimizers, gone)

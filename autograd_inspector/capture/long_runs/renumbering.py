@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from autograd_inspector.capture.long_runs.window import Window
 from autograd_inspector.capture.tape import RawOp, Tape
-from autograd_inspector.model.autograd import AutogradGraph, Backward, Node, SavedTensor
+from autograd_inspector.model.autograd import Backward, GraphHead, Node, SavedTensor
 from autograd_inspector.model.event import (
     Change,
     Exchange,
@@ -38,8 +38,15 @@ FIELDS: dict[type[Struct], dict[str, str]] = {
     ModuleCall: {"id": "call", "root": "model", "parent": "call", "at": "position"},
     Region: {"id": "region", "at": "position"},
     SavedTensor: {"tensor": "tensor"},
-    Node: {"op": "op", "variable": "tensor", "position": "position", "saved": "records"},
-    AutogradGraph: {"nodes": "records"},
+    Node: {
+        "index": "node",
+        "edges": "edges",
+        "op": "op",
+        "variable": "tensor",
+        "position": "position",
+        "saved": "records",
+    },
+    GraphHead: {"roots": "nodes"},
     Backward: {
         "index": "backward",
         "start": "position",
@@ -70,7 +77,7 @@ FIELDS: dict[type[Struct], dict[str, str]] = {
     },
     Range: {"tensor": "tensor"},
     ValueFault: {"op": "op", "outputs": "records", "inputs": "records", "met_by": "op"},
-    GradientFault: {"backward": "backward", "ranges": "records"},
+    GradientFault: {"backward": "backward", "node": "node", "ranges": "records"},
     LeafValues: {"backward": "backward", "tensor": "tensor"},
     StateEntry: {"tensor": "tensor"},
     ParameterRow: {"tensor": "tensor", "optimizer": "optimizer", "state": "records"},
@@ -98,6 +105,7 @@ class Numbers:
             "call": _places(tape.calls),
             "region": _places(tape.regions),
             "backward": _places(tape.backwards),
+            "node": _places(tape.recorded.nodes),
             "model": {number: place for place, number in enumerate(modules.roots)},
             "optimizer": {number: place for place, number in enumerate(sorted(tape.optimizers))},
         }
@@ -106,6 +114,8 @@ class Numbers:
             "record": self.record,
             "records": self.records,
             "tensors": self.tensors,
+            "nodes": lambda nodes: tuple([self.of["node"][node] for node in nodes]),
+            "edges": lambda edges: tuple([(self.of["node"][child], slot) for child, slot in edges]),
             "groups": lambda groups: tuple(map(self.tensors, groups)),
             "sets of tensors": partial(self._sets, "tensor"),
             "sets of optimizers": partial(self._sets, "optimizer"),
@@ -165,6 +175,7 @@ def settle(tape: Tape, modules: Modules, history: History) -> History:
     tape.ops.settle([numbers.op(raw) for raw in tape.ops])
     tape.calls.settle([numbers.record(call) for call in tape.calls])
     tape.regions.settle([numbers.record(region) for region in tape.regions])
+    tape.recorded.nodes.settle([numbers.record(node) for node in tape.recorded.nodes])
     tape.backwards.settle([numbers.record(run) for run in tape.backwards])
     lists: tuple[list[Any], ...] = (
         tape.steps,

@@ -9,6 +9,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from autograd_inspector.capture.tape import RawOp, Tape
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
+from autograd_inspector.model.graphs import below
 from autograd_inspector.model.memory import distinct_bytes
 from autograd_inspector.model.steps_history import History, Runs, StepChange
 
@@ -90,14 +91,16 @@ class StepFacts:
         """One step; ``parameters`` are the storages that do not count as saved bytes."""
         self.count += 1
         runs = [run for run in stretch.backwards if run.api != "alive"]
-        saved = (tensor for run in runs for node in run.graph.nodes for tensor in node.saved)
+        recorded = self._tape.recorded.nodes
+        nodes = [recorded[number] for number in below(recorded, (root for run in runs for root in run.graph.roots))]
+        saved = (tensor for node in nodes for tensor in node.saved)
         given = {p.tensor: p for step in stretch.steps for p in step.parameters}
         without = {p.tensor for p in given.values() if p.gradient < 0}
         written = {tensor for step in stretch.steps for tensor in self._written(step)}
         seen = stretch.steps and not any(_unseen(step) for step in stretch.steps)
         values = {
             "ops": len(stretch.ops),
-            "nodes": sum(len(run.graph.nodes) for run in runs),
+            "nodes": len(nodes),
             "saved_bytes": distinct_bytes(saved, parameters),
             "backwards": len(runs),
             "parameters": len(given),

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from autograd_inspector.capture.tape import RawOp, Tape
+from autograd_inspector.model.graphs import below
 from autograd_inspector.model.op import Trait
 
 if TYPE_CHECKING:
@@ -63,13 +64,16 @@ class Survivors:
 
     def _graphs(self) -> None:
         """The ops that made the nodes of the graphs that stay, with all that they read."""
-        for run in map(self.tape.backwards.__getitem__, self.backwards):
+        runs = [self.tape.backwards[number] for number in self.backwards]
+        recorded = self.tape.recorded.nodes
+        self.nodes = frozenset(below(recorded, (root for run in runs for root in run.graph.roots)))
+        for run in runs:
             self.tensors.update(run.roots, run.reached)
-            for node in run.graph.nodes:
-                self.tensors.add(node.variable)
-                self.tensors.update(saved.tensor for saved in node.saved)
-                if 0 <= node.op < self.cut:
-                    self.ops.add(node.op)
+        for node in map(recorded.__getitem__, self.nodes):
+            self.tensors.add(node.variable)
+            self.tensors.update(saved.tensor for saved in node.saved)
+            if 0 <= node.op < self.cut:
+                self.ops.add(node.op)
 
     def _read(self) -> None:
         tape = self.tape

@@ -59,31 +59,44 @@ def custom_function(facts: Facts) -> Iterator[Finding]:
         "Extending torch.autograd" in the PyTorch documentation.
     """
     told: set[tuple[int, str]] = set()
+    partly = PartlyNone(facts)
     for run in facts.capture.backwards:
         if any(text in run.error for text in _WRONG_NUMBER):
             yield from _wrong_number(facts, run)
         elif _ONCE in run.error:
             yield from _only_once(facts, run)
         elif not run.error and run.api == "backward" and run.empty:
-            for name, finding in _returns_none(facts, run):
+            for name, finding in partly.findings(run):
                 if (run.site, name) not in told:
                     told.add((run.site, name))
                     yield finding
     yield from ignoring(facts)
 
 
-def _returns_none(facts: Facts, run: Backward) -> Iterator[tuple[str, Finding]]:
+class PartlyNone:
     """Functions that returned None for an input, where that leaves leaves without any gradient."""
-    missing = {gap.seq: gap.missing for gap in facts.capture.gaps}
-    for node in run.graph.nodes:
-        op = facts.capture.ops[node.op] if node.op >= 0 else None
-        if op is None or not op.has(Trait.FUNCTION) or node.seq not in missing:
-            continue
-        starts = [node.edges[number][0] for number in missing[node.seq] if number < len(node.edges)]
-        behind = {t for t in _leaves(facts, run, starts) & set(run.empty) if not _switch(facts, t)}
-        if behind:
-            name = op.name.removesuffix(".apply")
-            yield name, _finding(facts, run, node, name, sorted(behind))
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._missing = {gap.seq: gap.missing for gap in facts.capture.gaps}
+        shared = facts.shared
+        self._places = {run.index: place for place, run in enumerate(shared.runs)} if self._missing else {}
+        self._again = [node.index for node in shared.repeated() if self._gap(node)] if self._missing else []
+
+    def _gap(self, node: Node) -> tuple[int, ...]:
+        """The inputs that it returned None for."""
+        function = node.op >= 0 and self._facts.capture.ops[node.op].has(Trait.FUNCTION)
+        return self._missing.get(node.seq, ()) if function else ()
+
+    def findings(self, run: Backward) -> Iterator[tuple[str, Finding]]:
+        """(the Function, what there is to say of it) of one run."""
+        facts = self._facts
+        for node in facts.shared.with_some(self._places[run.index], self._again) if self._missing else ():
+            starts = [node.edges[number][0] for number in self._gap(node) if number < len(node.edges)]
+            behind = {t for t in facts.leaves.of(starts).intersection(run.empty) if not _switch(facts, t)}
+            if behind:
+                name = facts.capture.ops[node.op].name.removesuffix(".apply")
+                yield name, _finding(facts, run, node, name, sorted(behind))
 
 
 def _switch(facts: Facts, tensor: int) -> bool:
@@ -92,12 +105,6 @@ def _switch(facts: Facts, tensor: int) -> bool:
     tiny = all(size <= 1 for size in record.shape)
     bare = record.kind != "parameter" and not record.names and tensor not in capture.optimized
     return tiny and bare and not any(read.tensor == tensor for read in capture.grad_reads)
-
-
-def _leaves(facts: Facts, run: Backward, starts: list[int]) -> set[int]:
-    nodes = run.graph.nodes
-    own = {nodes[start].variable for start in starts if nodes[start].variable >= 0}
-    return own.union(*(facts.leaves_below(run, nodes[start]) for start in starts))
 
 
 def _finding(facts: Facts, run: Backward, node: Node, name: str, leaves: list[int]) -> Finding:
@@ -125,7 +132,7 @@ def _finding(facts: Facts, run: Backward, node: Node, name: str, leaves: list[in
 
 def _only_once(facts: Facts, run: Backward) -> Iterator[Finding]:
     """A second derivative through a backward that is marked as not differentiable."""
-    ops = [facts.capture.ops[node.op] for node in run.graph.nodes if node.op >= 0]
+    ops = [facts.capture.ops[node.op] for node in facts.nodes_of(run) if node.op >= 0]
     functions = [op for op in facts.capture.ops if op.has(Trait.FUNCTION) and op.index < run.start]
     inside = [op for op in ops if op.has(Trait.FUNCTION)] or functions[-1:]
     for op in inside[:1]:
@@ -150,7 +157,7 @@ def _only_once(facts: Facts, run: Backward) -> Iterator[Finding]:
 
 
 def _wrong_number(facts: Facts, run: Backward) -> Iterator[Finding]:
-    for node in run.graph.nodes:
+    for node in facts.nodes_of(run):
         short = node.name.removesuffix("Backward")
         if node.op >= 0 and facts.capture.ops[node.op].has(Trait.FUNCTION) and node.name in run.error:
             inner = facts.capture.function_sites.get(short, -1)

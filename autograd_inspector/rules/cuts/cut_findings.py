@@ -124,7 +124,7 @@ def _effect(facts: Facts, cut: Severed) -> str:
 
 
 def _asked_in_vain(cut: Severed, names: str) -> str:
-    if not cut.backward.graph.nodes:
+    if not cut.backward.graph.roots:
         return "the tensor given to torch.autograd.grad does not require grad"
     return f"torch.autograd.grad does not find {names} in the graph"
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from autograd_inspector.model.autograd import Backward, Node
+from autograd_inspector.model.autograd import Node
 from autograd_inspector.model.op import Op
 from autograd_inspector.rules.facts import Facts
 
@@ -22,29 +22,26 @@ def flattened(facts: Facts, kinds: re.Pattern[str]) -> Iterator[tuple[Op, tuple[
     if any(run.graph.blind for run in runs):
         return  # What lies behind the unknown part may have another way.
     idle: set[int] = set()
-    lively: set[int] = set()
     walls: dict[int, tuple[Op, set[int]]] = {}
-    for run in runs:
-        alive, flat = _split(run)
-        lively |= alive
-        for node in flat:
-            below = facts.leaves_below(run, node)
-            idle |= below
-            if kinds.match(node.name) and node.op >= 0:
-                op = capture.ops[node.op]
-                walls.setdefault(op.site, (op, set()))[1].update(below)
+    lively, flat = _split(capture.nodes, (root for run in runs for root in run.graph.roots))
+    for node in flat:
+        below = facts.leaves_below(node)
+        idle |= below
+        if kinds.match(node.name) and node.op >= 0:
+            op = capture.ops[node.op]
+            walls.setdefault(op.site, (op, set()))[1].update(below)
     dead = (idle - lively) & facts.meant
     for op, below in walls.values():
         if below & dead:
             yield op, tuple(sorted(below & dead))
 
 
-def _split(run: Backward) -> tuple[set[int], list[Node]]:
+def _split(nodes: Sequence[Node], roots: Iterable[int]) -> tuple[set[int], list[Node]]:
     """(leaves that gradient arrives at, the flat nodes that it meets on the way)."""
     alive: set[int] = set()
     flat: list[Node] = []
-    nodes = run.graph.nodes
-    seen, todo = set(run.graph.roots), list(run.graph.roots)
+    todo = [*dict.fromkeys(roots)][::-1]
+    seen = set(todo)
     while todo:
         node = nodes[todo.pop()]
         if node.variable >= 0:

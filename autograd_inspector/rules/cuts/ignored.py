@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.finding import Finding
@@ -21,13 +21,11 @@ _UNIT = re.compile(
 def ignoring(facts: Facts) -> Iterator[Finding]:
     """Each such Function once, where what it leaves out is more than the 1 that backward starts with."""
     blind, told = facts.capture.blind_functions, set()
-    for run in facts.capture.backwards if blind else ():
-        if run.error or run.api == "alive":
-            continue
-        scaled = _scaled(run)
-        for node in run.graph.nodes:
+    scaled: set[int] = set()
+    for run, new in facts.shared if blind else ():
+        for node in _scaled(facts.capture.nodes, new, scaled):
             op = facts.capture.ops[node.op] if node.op >= 0 else None
-            if op is None or not op.has(Trait.FUNCTION) or node.index not in scaled:
+            if op is None or not op.has(Trait.FUNCTION):
                 continue
             name = op.name.removesuffix(".apply")
             if name in blind and name not in told and not _returned_nothing(facts, node):
@@ -35,20 +33,21 @@ def ignoring(facts: Facts) -> Iterator[Finding]:
                 yield _finding(facts, run, node, name)
 
 
-def _scaled(run: Backward) -> set[int]:
+def _scaled(nodes: Sequence[Node], new: list[Node], known: set[int]) -> list[Node]:
     """The nodes to which some way leads through an op that makes of a gradient of ones another one.
 
-    What the nodes of an op make that none of them was looked at is not known.
+    Those that do so since a run has those ``new`` nodes: the others are ``known``, which grows. What the nodes of an op
+    make that none of them was looked at is not known.
     """
-    nodes = run.graph.nodes
-    found: set[int] = set()
-    todo = [node for node in nodes if node.met and not _UNIT.match(node.name)]
+    found: list[int] = []
+    todo = [node for node in new if node.met and not _UNIT.match(node.name)]
     while todo:
         for index, _ in todo.pop().edges:
-            if index not in found:
-                found.add(index)
+            if index not in known:
+                known.add(index)
+                found.append(index)
                 todo.append(nodes[index])
-    return found
+    return [nodes[index] for index in sorted(found)]
 
 
 def _returned_nothing(facts: Facts, node: Node) -> bool:
@@ -59,7 +58,7 @@ def _returned_nothing(facts: Facts, node: Node) -> bool:
 
 def _finding(facts: Facts, run: Backward, node: Node, name: str) -> Finding:
     op = facts.capture.ops[node.op]
-    below = sorted(facts.leaves_below(run, node))
+    below = sorted(facts.leaves_below(node))
     learning = [t for t in below if t in facts.capture.optimized] or below
     names = [facts.name(t) for t in learning]
     return Finding(

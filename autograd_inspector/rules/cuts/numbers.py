@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from autograd_inspector.model.autograd import AutogradGraph, Backward
+from autograd_inspector.model.autograd import Backward, GraphHead
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.dataflow import DataFlow
 from autograd_inspector.model.location import Location
@@ -36,7 +36,7 @@ def called_on_number(capture: Capture, flow: DataFlow) -> Iterator[Severed]:
     lost = tuple(dict.fromkeys(t for op, _ in above for t in learning(capture, op)))
     if lost:
         run = Backward(
-            len(capture.backwards), "backward", end, end, capture.error_site, (), AutogradGraph(), error=capture.error
+            len(capture.backwards), "backward", end, end, capture.error_site, (), GraphHead(), error=capture.error
         )
         yield Severed("left autograd", tuple(found), found[0].inputs[:1], lost, run, fatal=True)
 

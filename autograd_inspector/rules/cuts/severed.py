@@ -40,7 +40,7 @@ def severed(capture: Capture, flow: DataFlow, meant: frozenset[int], starved: fr
         return ()
     told = _closest(capture, flow, runs, starved)
     rest = starved.difference(tensor for cut in told for tensor in cut.parameters)
-    hollow = [run for run in runs if not run.graph.nodes]
+    hollow = [run for run in runs if not run.graph.roots]
     left = [cut for run in hollow[-1:] for cut in left_for_good(capture, flow, run, rest)] if rest else []
     left = left or [*only_left(capture, runs[-1], rest)] or [*as_numbers(capture, flow, runs[-1], rest)]
     left = left or [*as_arrays(capture, flow, runs[-1], rest)]

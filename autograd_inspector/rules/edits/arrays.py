@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.event import AliasWrite
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Op, Trait
@@ -16,45 +16,59 @@ from autograd_inspector.rules.wording.places import unique
 from autograd_inspector.rules.wording.spelling import copied_array
 
 
-def numpy_edits(facts: Facts, run: Backward, seen: set[int]) -> Iterator[Finding]:
-    """A NumPy alias of a saved tensor that the source writes to: likely, for NumPy's writes cannot be observed."""
-    for alias in facts.capture.alias_writes:
-        op = facts.capture.ops[alias.op]
-        tensor = (op.outputs if op.name == "from_numpy" else op.inputs)[0]
-        told = _told(facts, run, alias, tensor)
-        if told is None or alias.site in seen:
-            continue
-        seen.add(alias.site)
-        name, kept = told
-        inward = op.name == "from_numpy"
-        yield Finding(
-            "AG202",
-            "unseen-edit",
-            "warning",
-            f"{name} was {kept} and its memory is written through NumPy "
-            f"(`{alias.how}`): no version counter moves, so the gradients are likely wrong",
-            "Copy the array: `torch.tensor(array)`, or fill a new array for each batch."
-            if inward
-            else f"Work on a copy: {copied_array(name)}, or an out-of-place NumPy call.",
-            unique(
-                [
-                    *facts.chain(alias.site, "written through NumPy here"),
-                    *facts.chain(op.site, "memory shared with the array here" if inward else "NumPy alias made here"),
-                    *facts.chain(run.site, "backward used the memory here"),
-                ]
-            ),
-            (name,),
-            ("Likely, from the source: NumPy's own writes cannot be observed.",),
-            (alias.op,),
-        )
+class Arrays:
+    """NumPy aliases of saved tensors that the source writes to: likely, for NumPy's writes cannot be observed."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        aliases = facts.capture.alias_writes
+        self._again = [node.index for node in facts.shared.repeated() if node.saved] if aliases else []
+
+    def edits(self, place: int, seen: set[int]) -> Iterator[Finding]:
+        """Those that a run may have met; ``seen`` are the sites that were told."""
+        facts, run = self._facts, self._facts.shared.runs[place]
+        aliases = [alias for alias in facts.capture.alias_writes if alias.op < run.start and alias.site not in seen]
+        nodes = facts.shared.with_some(place, self._again) if aliases else []
+        for alias in aliases:
+            op = facts.capture.ops[alias.op]
+            tensor = (op.outputs if op.name == "from_numpy" else op.inputs)[0]
+            told = _told(facts, run, nodes, alias, tensor) if alias.site not in seen else None
+            if told is not None:
+                seen.add(alias.site)
+                yield _finding(facts, run, alias, *told)
 
 
-def _told(facts: Facts, run: Backward, alias: AliasWrite, tensor: int) -> tuple[str, str] | None:
+def _finding(facts: Facts, run: Backward, alias: AliasWrite, name: str, kept: str) -> Finding:
+    op = facts.capture.ops[alias.op]
+    inward = op.name == "from_numpy"
+    return Finding(
+        "AG202",
+        "unseen-edit",
+        "warning",
+        f"{name} was {kept} and its memory is written through NumPy "
+        f"(`{alias.how}`): no version counter moves, so the gradients are likely wrong",
+        "Copy the array: `torch.tensor(array)`, or fill a new array for each batch."
+        if inward
+        else f"Work on a copy: {copied_array(name)}, or an out-of-place NumPy call.",
+        unique(
+            [
+                *facts.chain(alias.site, "written through NumPy here"),
+                *facts.chain(op.site, "memory shared with the array here" if inward else "NumPy alias made here"),
+                *facts.chain(run.site, "backward used the memory here"),
+            ]
+        ),
+        (name,),
+        ("Likely, from the source: NumPy's own writes cannot be observed.",),
+        (alias.op,),
+    )
+
+
+def _told(facts: Facts, run: Backward, nodes: list[Node], alias: AliasWrite, tensor: int) -> tuple[str, str] | None:
     """(the tensor's name, what keeps it) where the write comes after that and before backward used it."""
     storage = facts.capture.tensors[tensor].storage
-    if alias.op >= run.start or _order(facts, run.site, alias.site) < 0 or storage < 0:
+    if _order(facts, run.site, alias.site) < 0 or storage < 0:
         return None
-    hit = _hit(facts, run, alias, storage)
+    hit = _hit(facts, nodes, alias, storage)
     if hit is not None:
         return saved_name(facts, *hit), f"saved for backward by {saver_name(facts, hit[0])}"
     again = _recomputed(facts, run, alias, storage)
@@ -75,9 +89,9 @@ def _recomputed(facts: Facts, run: Backward, alias: AliasWrite, storage: int) ->
     return next((op for op in again if key_of(facts, op) in before), None)
 
 
-def _hit(facts: Facts, run: Backward, alias: AliasWrite, storage: int) -> Saved | None:
+def _hit(facts: Facts, nodes: list[Node], alias: AliasWrite, storage: int) -> Saved | None:
     """The saved tensor that the write reaches after it was saved."""
-    for node in run.graph.nodes:
+    for node in nodes:
         for saved in (*node.saved, *inside_slices(facts, node)):
             if saved.storage != storage or saved.status != "valid" or saved.unused:
                 continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_inspector.model.autograd import Backward, SavedTensor
+from autograd_inspector.model.autograd import Backward, Node, SavedTensor
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.op import Trait
 from autograd_inspector.rules.edits.saving import made_at, place_of, saved_name, saver_name
@@ -18,13 +18,13 @@ def on_ctx(saved: SavedTensor) -> bool:
     return saved.name.startswith("ctx.")
 
 
-def ctx_edits(facts: Facts, edits: Edits, run: Backward, seen: set[int]) -> Iterator[Finding]:
+def ctx_edits(facts: Facts, edits: Edits, run: Backward, nodes: list[Node], seen: set[int]) -> Iterator[Finding]:
     """Such tensors, modified between the Function's forward and its backward, which mentions them.
 
     Likely, no more: backward may read nothing but the shape.
     """
     tensors = facts.capture.tensors
-    for node in run.graph.nodes:
+    for node in nodes:
         for saved in node.saved if node.op >= 0 else ():
             if not on_ctx(saved) or saved.tensor < 0:
                 continue

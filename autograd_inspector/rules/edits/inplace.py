@@ -65,7 +65,7 @@ def saved_tensor_modified(facts: Facts) -> Iterator[Finding]:
             continue
         inner = any(r.nested_in == run.index and VERSION_ERROR in r.error for r in facts.capture.backwards)
         groups: dict[tuple[str, ...], list[tuple[Saved, list[tuple[Op, Write]]]]] = {}
-        for node in sorted(run.graph.nodes, key=lambda n: not n.failed):
+        for node in sorted(facts.nodes_of(run), key=lambda n: not n.failed):
             for saved in node.saved:
                 if saved.status == "modified":
                     culprits = _bumps(facts, run, node, saved)

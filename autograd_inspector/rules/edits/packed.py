@@ -26,11 +26,11 @@ def packed_edits(facts: Facts) -> Iterator[Finding]:
         if op.has(Trait.BACKWARD):
             again.setdefault(key_of(facts, op), []).append(op)
     told: set[int] = set()
-    for run in capture.backwards if again else ():
-        if run.error or run.api == "alive":
-            continue
-        for node in run.graph.nodes:
-            packed = [saved.name for saved in node.saved if saved.status == "packed"]
+    shared = facts.shared
+    holding = [node.index for node in shared.repeated() if _packed(node)] if again else []
+    for place, run in enumerate(shared.runs) if again else ():
+        for node in shared.with_some(place, holding):
+            packed = _packed(node)
             twins = again.get(key_of(facts, capture.ops[node.op]), ()) if packed and node.op >= 0 else ()
             for op in twins:
                 for name in packed if run.start <= op.index < run.end else ():
@@ -38,6 +38,10 @@ def packed_edits(facts: Facts) -> Iterator[Finding]:
                         if edit.site not in told:
                             told.add(edit.site)
                             yield _finding(facts, node, op, name, tensor, edit)
+
+
+def _packed(node: Node) -> list[str]:
+    return [saved.name for saved in node.saved if saved.status == "packed"]
 
 
 def _edited(facts: Facts, op: Op, name: str, end: int) -> Iterator[tuple[int, Op]]:

@@ -49,9 +49,10 @@ def recompute_edits(facts: Facts, standing: Edits) -> Iterator[Finding]:
 def _recorded(facts: Facts) -> dict[int, frozenset[int]]:
     """Op of a recomputation -> the ops whose saved tensors the backward that ran it had to ask a hook for."""
     found: dict[int, frozenset[int]] = {}
-    for run in facts.capture.backwards:
-        packed = (node.op for node in run.graph.nodes if any(saved.status == "packed" for saved in node.saved))
-        ops = frozenset(packed) - {-1}
+    packed = {n.index: n.op for n in facts.capture.nodes if any(saved.status == "packed" for saved in n.saved)}
+    for run in facts.capture.backwards if packed else ():
+        nodes = facts.nodes_of(run) if run.end > run.start else ()
+        ops = frozenset(packed[node.index] for node in nodes if node.index in packed) - {-1}
         if ops:
             found |= dict.fromkeys(range(run.start, run.end), ops)
     return found

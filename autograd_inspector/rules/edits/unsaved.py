@@ -58,8 +58,9 @@ def _candidates(facts: Facts, run: Backward, shape: tuple[int, ...], then: int, 
     engine comes to them.
     """
     tensors = facts.capture.tensors
-    below = {node.op for node in run.graph.nodes if node.told_by != "node"} - {-1}
-    packing = {node.op for node in run.graph.nodes if any(saved.status == "packed" for saved in node.saved)}
+    nodes = facts.nodes_of(run)
+    below = {node.op for node in nodes if node.told_by != "node"} - {-1}
+    packing = {node.op for node in nodes if any(saved.status == "packed" for saved in node.saved)}
     read = {tensors[t].storage for op in packing - {-1} for t in facts.capture.ops[op].inputs}
     found = []
     for op in facts.capture.ops[: run.end]:
@@ -113,7 +114,7 @@ def _finding(
 ) -> Finding:
     name = facts.name(tensor)
     ops = [op for op, _ in edits]
-    packed = any(saved.status == "packed" for node in run.graph.nodes for saved in node.saved)
+    packed = any(saved.status == "packed" for node in facts.nodes_of(run) for saved in node.saved)
     checkpointed = packed and not (saver.has(Trait.FUNCTION) and saver.name != f"{SAVES_INPUTS}.apply")
     by = "checkpoint(use_reentrant=False), for recomputation," if checkpointed else f"`{saver.name}`"
     spelled = joined(f"`{op.name}`" for op in ops)

@@ -11,9 +11,10 @@ from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op, Trait, Write
 from autograd_inspector.rules.catalogue import rule
 from autograd_inspector.rules.edits.advice import needs_because, repair
-from autograd_inspector.rules.edits.arrays import numpy_edits
+from autograd_inspector.rules.edits.arrays import Arrays
 from autograd_inspector.rules.edits.assigned_data import effective
 from autograd_inspector.rules.edits.ctx import ctx_edits, on_ctx
+from autograd_inspector.rules.edits.looked_at import LookedAt
 from autograd_inspector.rules.edits.packed import packed_edits
 from autograd_inspector.rules.edits.recompute import recompute_edits
 from autograd_inspector.rules.edits.recompute_twice import edited_twice
@@ -58,29 +59,32 @@ def unseen_edit(facts: Facts) -> Iterator[Finding]:
     """
     seen: set[int] = set()
     edits = Edits(facts)
-    for run in facts.capture.backwards:
-        if run.error or run.api == "alive":
-            continue
-        for told, groups in zip((_unseen, _doubtful), _grouped(facts, edits, run), strict=True):
+    looked_at = LookedAt(facts)
+    arrays = Arrays(facts)
+    for place, run in enumerate(facts.shared.runs):
+        nodes = looked_at.nodes(place, seen)
+        for told, groups in zip((_unseen, _doubtful), _grouped(facts, edits, run, nodes), strict=True):
             for site, members in groups.items():
                 if site not in seen:
                     seen.add(site)
                     yield told(facts, run, members)
-        yield from numpy_edits(facts, run, seen)
-        yield from ctx_edits(facts, edits, run, seen)
+        yield from arrays.edits(place, seen)
+        yield from ctx_edits(facts, edits, run, nodes, seen)
     yield from recompute_edits(facts, edits)
     yield from edited_twice(facts)
     yield from packed_edits(facts)
 
 
-def _grouped(facts: Facts, edits: Edits, run: Backward) -> tuple[dict[int, list[Member]], dict[int, list[Member]]]:
+def _grouped(
+    facts: Facts, edits: Edits, run: Backward, nodes: list[Node]
+) -> tuple[dict[int, list[Member]], dict[int, list[Member]]]:
     """Saved tensors with the edits that certainly stand, and with those that something seems to have taken back.
 
     By the site of the edit, or of the first of several that belong together.
     """
     certain: dict[int, list[Member]] = {}
     doubtful: dict[int, list[Member]] = {}
-    for node in run.graph.nodes:
+    for node in nodes:
         for saved in (*node.saved, *inside_slices(facts, node)):
             if saved.status == "valid" and not saved.unused and not on_ctx(saved):
                 stands, may_stand = _unseen_writes(facts, edits, run, node, saved)

@@ -112,9 +112,9 @@ def zeroed_by_module_hook(facts: Facts) -> Iterator[Finding]:
     hooks = [c for c in capture.changes if c.kind == "module_hook"]
     told: dict[tuple[int, str], tuple[Op, set[int]]] = {}
     for fault in capture.gradient_faults:
-        node = capture.backwards[fault.backward].graph.nodes[fault.node]
+        node = capture.nodes[fault.node]
         op = capture.ops[node.op] if node.op >= 0 else None
-        behind = _below(facts, fault.backward, fault.node) - alive
+        behind = facts.leaves_below(node) - alive
         zero = fault.kind in {"zero", "hooked"}
         if zero and op is not None and op.name.startswith(MODULE_HOOK) and behind:
             of_module = (capture.calls[op.call].root, capture.calls[op.call].path) if op.call >= 0 else (-1, "")
@@ -149,10 +149,10 @@ def zeroed_on_the_way(facts: Facts) -> Iterator[Finding]:
     alive = {v.tensor for v in capture.leaf_values if not v.zero}
     told: dict[int, tuple[TensorHook, Op, set[int]]] = {}
     for fault in capture.gradient_faults:
-        node = capture.backwards[fault.backward].graph.nodes[fault.node]
+        node = capture.nodes[fault.node]
         op = capture.ops[node.op] if fault.kind == "hooked" and node.op >= 0 else None
         hooks = [h for h in _given(facts) if op is not None and h.tensor in op.outputs]
-        behind = _below(facts, fault.backward, fault.node) - alive
+        behind = facts.leaves_below(node) - alive
         if op is not None and hooks and behind:
             told.setdefault(hooks[-1].site, (hooks[-1], op, set()))[2].update(behind)
     for hook, op, behind in told.values():
@@ -173,9 +173,4 @@ def zeroed_on_the_way(facts: Facts) -> Iterator[Finding]:
 
 def spoiled_elsewhere(facts: Facts) -> set[int]:
     """Leaves below a node that was seen to pass on zeros or NaN: no hook of theirs has the blame."""
-    return {t for f in facts.capture.gradient_faults for t in _below(facts, f.backward, f.node)}
-
-
-def _below(facts: Facts, backward: int, node: int) -> set[int]:
-    run = facts.capture.backwards[backward]
-    return facts.leaves_below(run, run.graph.nodes[node])
+    return {t for f in facts.capture.gradient_faults for t in facts.leaves_below(facts.capture.nodes[f.node])}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.model.finding import Finding, Severity
+from autograd_inspector.model.graphs import Shared
 from autograd_inspector.model.location import Location
 from autograd_inspector.rules.catalogue import rule
 from autograd_inspector.rules.facts import Facts
@@ -114,11 +115,11 @@ def _offsets(facts: Facts, tensors: list[int]) -> list[int]:
 
     Others of the same graph did get a gradient by way of the derivative.
     """
-    graphs = [
-        {node.variable for node in run.graph.nodes if node.variable >= 0}
-        for run in facts.capture.backwards
-        if run.api == "grad" and not run.error
-    ]
+    if not tensors:
+        return []
+    runs = [run for run in facts.capture.backwards if run.api == "grad" and not run.error]
+    shared = Shared(facts.capture.nodes, runs)
+    graphs = dict.fromkeys(shared.leaves(place) for place in range(len(runs)))
     return [t for t in tensors if any(t in graph and not graph.isdisjoint(facts.reached) for graph in graphs)]
 
 

@@ -52,7 +52,7 @@ def nan_or_inf(facts: Facts) -> Iterator[Finding]:
             return
         nodes = [f.node for f in capture.gradient_faults if f.backward == run.index and f.kind == "nonfinite"]
         if nodes and not _skipped(facts, run):
-            yield _in_backward(facts, run, run.graph.nodes[nodes[0]])
+            yield _in_backward(facts, run, capture.nodes[nodes[0]])
             return
     yield from _swallowed(facts)
 
@@ -183,7 +183,7 @@ def _grown(facts: Facts, fault: ValueFault, op: Op) -> tuple[Location, ...]:
 def _in_backward(facts: Facts, run: Backward, node: Node) -> Finding:
     op = facts.capture.ops[node.op] if node.op >= 0 else None
     short = node.name.rsplit("::", 1)[-1]
-    behind = sorted(facts.leaves_below(run, node))
+    behind = sorted(facts.leaves_below(node))
     names = [facts.name(t) for t in behind]
     name = f"`{op.name}`" if op is not None else short
     made = [facts.name(t) for t in op.outputs] if op is not None else []

@@ -53,11 +53,11 @@ def zero_gradient(facts: Facts) -> Iterator[Finding]:
     ranges: dict[int, Range] = {}
     for fault in capture.gradient_faults:
         run = capture.backwards[fault.backward]
-        node = run.graph.nodes[fault.node]
+        node = capture.nodes[fault.node]
         op = capture.ops[node.op] if node.op >= 0 else None
         if fault.kind != "zero" or op is None or run.index in spoiled or op.name.startswith(MODULE_HOOK):
             continue
-        behind = facts.leaves_below(run, node) & dead
+        behind = facts.leaves_below(node) & dead
         if behind and not _by_design(facts, op, alive):
             told.setdefault(op.index, set()).update(behind)
             ranges.update((values.tensor, values) for values in fault.ranges)

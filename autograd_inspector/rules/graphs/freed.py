@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.graphs import Shared
 from autograd_inspector.model.op import Op
 from autograd_inspector.rules.catalogue import rule
 from autograd_inspector.rules.edits.saving import VIEWS
@@ -97,8 +99,9 @@ def _viewed(facts: Facts, made: Op | None) -> list[Op]:
 def _freer(facts: Facts, made: Op, run: Backward) -> Backward | None:
     """The backward that ran through what the op made, and kept nothing of it."""
     later = [r for r in facts.capture.backwards[: run.index] if r.end > made.index and not r.error]
-    through = [r for r in later if not r.retain_graph and any(node.op == made.index for node in r.graph.nodes)]
-    return next(iter([*through, *later]), None)
+    freeing = Shared(facts.capture.nodes, (r for r in later if not r.retain_graph))
+    through = (r for r, new in freeing if any(node.op == made.index for node in new))
+    return next(chain(through, later), None)
 
 
 def _carried(facts: Facts, run: Backward, last: Backward) -> tuple[Op, int, Backward] | None:

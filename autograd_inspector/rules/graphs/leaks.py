@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.model.event import Kept
 from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.graphs import below
 from autograd_inspector.rules.catalogue import rule
 from autograd_inspector.rules.facts import Facts, line_of
 from autograd_inspector.rules.graphs.chained import chains
@@ -72,13 +73,15 @@ def _birth(facts: Facts, kept: Kept) -> int:
 
 def _met_again(facts: Facts, members: list[Kept]) -> bool:
     """Whether a later round's backward ran through results of an earlier one."""
+    capture = facts.capture
     met = {_birth(facts, kept): kept.met for kept in members}
-    return any(
-        run.start >= met.get(node.op, run.start + 1)
-        for run in facts.capture.backwards
-        if run.api == "backward"
-        for node in run.graph.nodes
-    )
+    seen: set[int] = set()
+    for run in reversed(capture.backwards):  # Of the runs through a node the last one decides.
+        new = below(capture.nodes, run.graph.roots, seen) if run.api == "backward" else []
+        if any(run.start >= met.get(capture.nodes[number].op, run.start + 1) for number in new):
+            return True
+        seen.update(new)
+    return False
 
 
 def _hoard_finding(facts: Facts, members: list[Kept]) -> Finding:

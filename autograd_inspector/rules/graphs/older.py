@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from autograd_inspector.model.autograd import Backward, Node, SavedTensor
 from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.graphs import Shared
 from autograd_inspector.model.op import Op, Write
 from autograd_inspector.rules.facts import Facts
 from autograd_inspector.rules.graphs.carried import carried_name
@@ -16,11 +17,12 @@ from autograd_inspector.rules.wording.spelling import assignable, called
 
 def older_graph(facts: Facts, run: Backward, earlier: list[Backward]) -> Finding | None:
     """What a failed backward met of a freed graph that no op of the capture had made."""
-    gone = {n.index for n in run.graph.nodes if n.older and any(saved.status == "freed" for saved in n.saved)}
+    nodes = facts.nodes_of(run)
+    gone = [node for node in nodes if node.older and any(saved.status == "freed" for saved in node.saved)]
     if not gone:
         return None
-    by = _freed_by(run, gone, earlier)
-    entered = _entries(facts, run, gone)
+    by = _freed_by(facts, gone, earlier)
+    entered = _entries(facts, nodes, gone)
     if entered:
         names = list(dict.fromkeys(carried_name(facts, op, tensor) for op, tensor in entered))
         code = assignable(names[0], facts, entered[0][1])
@@ -45,7 +47,7 @@ def older_graph(facts: Facts, run: Backward, earlier: list[Backward]) -> Finding
         ),
         tuple(names),
         (
-            f"At the start of this backward the saved tensors of {_named(run, gone)} were gone: "
+            f"At the start of this backward the saved tensors of {_named(gone)} were gone: "
             "backward frees them, unless it is given retain_graph=True.",
         ),
         tuple(op.index for op, _ in entered),
@@ -65,27 +67,27 @@ def _fix(name: str, *, alone: bool, code: bool) -> str:
     )
 
 
-def _named(run: Backward, gone: Iterable[int]) -> str:
-    return joined((run.graph.nodes[index].name.rsplit("::", 1)[-1] for index in sorted(gone)), 3)
+def _named(gone: Iterable[Node]) -> str:
+    return joined((node.name.rsplit("::", 1)[-1] for node in gone), 3)
 
 
-def _freed_by(run: Backward, gone: set[int], earlier: list[Backward]) -> Backward | None:
+def _freed_by(facts: Facts, gone: list[Node], earlier: list[Backward]) -> Backward | None:
     """The backward of this capture that freed them; None: they were freed by then."""
-    sought = {(run.graph.nodes[index].seq, run.graph.nodes[index].name) for index in gone}
-    for other in earlier:
-        for node in () if other.retain_graph else other.graph.nodes:
+    sought = {(node.seq, node.name) for node in gone}
+    for other, new in Shared(facts.capture.nodes, (run for run in earlier if not run.retain_graph)):
+        for node in new:
             if (node.seq, node.name) in sought and any(saved.status != "freed" for saved in node.saved):
                 return other
     return None
 
 
-def _entries(facts: Facts, run: Backward, gone: set[int]) -> list[tuple[Op, int]]:
+def _entries(facts: Facts, nodes: list[Node], gone: list[Node]) -> list[tuple[Op, int]]:
     """(op, tensor): where ops of the capture took in a result of the freed graph."""
-    nodes = run.graph.nodes
+    recorded, freed = facts.capture.nodes, {node.index for node in gone}
     dead: dict[int, bool] = {}
     for node in reversed(_outermost_first(nodes)):
-        dead[node.index] = node.index in gone or any(dead.get(child, False) for child, _ in node.edges)
-    readers = {node.op for node in nodes if node.op >= 0 and any(_old(nodes[c]) and dead[c] for c, _ in node.edges)}
+        dead[node.index] = node.index in freed or any(dead.get(child, False) for child, _ in node.edges)
+    readers = {node.op for node in nodes if node.op >= 0 and any(_old(recorded[c]) and dead[c] for c, _ in node.edges)}
     found = []
     for op in (facts.capture.ops[index] for index in sorted(readers)):
         for tensor in dict.fromkeys(op.inputs):
@@ -99,7 +101,7 @@ def _old(node: Node) -> bool:
     return node.older and node.variable < 0
 
 
-def _outermost_first(nodes: tuple[Node, ...]) -> list[Node]:
+def _outermost_first(nodes: list[Node]) -> list[Node]:
     """Consumers before producers: sequence numbers grow as a graph is recorded, leaves come last."""
     return sorted(nodes, key=lambda node: node.seq if node.variable < 0 else -1, reverse=True)
 

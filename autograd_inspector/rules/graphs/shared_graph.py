@@ -39,8 +39,8 @@ def part_of_one_round(facts: Facts, run: Backward, earlier: list[Backward], made
     for other in earlier:
         if other.retain_graph or stepped_between(facts, other, run) or other.end <= made.index:
             continue
-        through = {node.op for node in other.graph.nodes}
-        common = through & {node.op for node in run.graph.nodes} - {-1}
+        through = {node.op for node in facts.nodes_of(other)}
+        common = through & {node.op for node in facts.nodes_of(run)} - {-1}
         if common and made.index not in through:
             return _part(facts, run, other, facts.capture.ops[max(common)])
     return None

@@ -14,20 +14,16 @@ def trained_beside(capture: Capture, copies: Collection[int]) -> bool:
     A loss that trains nothing is there for the gradient of what went in; so is a copy that what learns (an image, a
     policy) gets its gradient through. A target network's output goes into the loss beside what learns.
     """
-    return any(_avoiding(capture, run, copies) for run in _reaching(capture, copies))
-
-
-def _avoiding(capture: Capture, run: Backward, copies: Collection[int]) -> bool:
-    """Whether a way through the graph that no op with the copies lies on leads to what an optimizer holds."""
-    if capture.optimized.isdisjoint(run.reached):
-        return False
-    nodes = run.graph.nodes
-    seen, todo = set(run.graph.roots), list(run.graph.roots)
+    avoided, nodes = set(copies), capture.nodes
+    found = [run for run in _reaching(capture, copies) if not capture.optimized.isdisjoint(run.reached)]
+    # A way that no op with the copies lies on, from any of the runs.
+    todo = list(dict.fromkeys(root for run in found for root in run.graph.roots))
+    seen = set(todo)
     while todo:
         node = nodes[todo.pop()]
         if node.variable in capture.optimized:
             return True
-        if node.op >= 0 and not set(copies).isdisjoint(capture.ops[node.op].inputs):
+        if node.op >= 0 and not avoided.isdisjoint(capture.ops[node.op].inputs):
             continue
         for child, _ in node.edges:
             if child not in seen:

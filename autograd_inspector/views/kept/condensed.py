@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from autograd_inspector.model.autograd import AutogradGraph, Backward, SavedTensor
+from autograd_inspector.model.autograd import Backward, GraphHead, SavedTensor
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.graph import Graph, GraphEdge, GraphNode
@@ -118,7 +118,7 @@ class _Condensing:
         return replace(row, tensor=self._tensor(row.tensor))
 
     def _backward(self, run: Backward) -> Backward:
-        return replace(run, graph=AutogradGraph(), start=0, end=0, site=self._site(run.site))
+        return replace(run, graph=GraphHead(), start=0, end=0, site=self._site(run.site))
 
     def _called(self) -> Iterator[ModuleCall]:
         for number, new in self._calls.items():

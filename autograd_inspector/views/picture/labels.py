@@ -89,8 +89,7 @@ def _learnt(nodes: list[GraphNode]) -> str:
 
 
 def _kept(calls: list[GraphNode], capture: Capture) -> str:
-    own = frozenset(t.storage for t in capture.tensors if t.kind == "parameter")
-    kept = distinct_bytes((saved for node in calls for saved in node.saved), own)
+    kept = distinct_bytes((saved for node in calls for saved in node.saved), capture.stored)
     return f"{size(kept)} saved" if kept else ""
 
 

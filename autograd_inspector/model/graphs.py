@@ -1,0 +1,183 @@
+"""The graphs of engine runs, which may share nodes: an unrolled loop differentiates one graph again and again."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Container, Iterable, Iterator, Sequence
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from autograd_inspector.model.autograd import AutogradGraph, Backward, GraphHead, Node
+
+
+class Nodes(Protocol):
+    """Nodes by their numbers."""
+
+    def __getitem__(self, index: int, /) -> Node: ...
+
+
+def below(nodes: Nodes, starts: Iterable[int], known: Container[int] = ()) -> list[int]:
+    """The nodes that some nodes lead to, themselves included, without those ``known`` and what is met only by them."""
+    found = [start for start in dict.fromkeys(starts) if start not in known]
+    seen = set(found)
+    for number in found:  # It grows on the way.
+        for child, _ in nodes[number].edges:
+            if child not in seen and child not in known:
+                seen.add(child)
+                found.append(child)
+    return found
+
+
+def in_order(nodes: Nodes, roots: Iterable[int]) -> list[int]:
+    """The nodes below some roots as a walk meets them: consumers before producers, leaves last."""
+    found: dict[int, None] = {}
+    heap: list[tuple[bool, int, int, int]] = []
+
+    def see(number: int) -> None:
+        if number not in found:
+            node = nodes[number]
+            heapq.heappush(heap, (node.leaf, -node.seq, len(found), number))
+            found[number] = None
+
+    for root in roots:
+        see(root)
+    while heap:
+        for child, _ in nodes[heapq.heappop(heap)[-1]].edges:
+            see(child)
+    return list(found)
+
+
+def graph_below(nodes: Nodes, head: GraphHead) -> AutogradGraph:
+    """The graph of one run by itself."""
+    numbers = {number: place for place, number in enumerate(in_order(nodes, head.roots))}
+    found = [
+        replace(node, index=place, edges=tuple([(numbers[child], slot) for child, slot in node.edges]))
+        for place, node in enumerate(map(nodes.__getitem__, numbers))
+    ]
+    return AutogradGraph(tuple(found), tuple([numbers[root] for root in head.roots]), head.truncated, head.blind)
+
+
+class LeavesBelow:
+    """The leaves below nodes: each stretch of a graph that grows is gone through once."""
+
+    def __init__(self, nodes: Nodes) -> None:
+        self._nodes = nodes
+        self._known: dict[int, frozenset[int]] = {}
+        """Of the nodes that were asked for."""
+
+    def of(self, starts: Iterable[int]) -> frozenset[int]:
+        """The variables of the leaves below those nodes, themselves included."""
+        found: frozenset[int] = frozenset()
+        for start in starts:
+            known = self._known.get(start)
+            if known is None:
+                known = self._known[start] = self._below(start)
+            # One set for all that have the same leaves.
+            found = known if found <= known else found if known <= found else found | known
+        return found
+
+    def _below(self, start: int) -> frozenset[int]:
+        own: set[int] = set()
+        largest: frozenset[int] = frozenset()
+        todo, seen = [start], {start}
+        while todo:
+            number = todo.pop()
+            known = self._known.get(number)
+            if known is not None:
+                if len(known) > len(largest):
+                    largest, known = known, largest
+                own |= known
+                continue
+            node = self._nodes[number]
+            if node.variable >= 0:
+                own.add(node.variable)
+            for child, _ in node.edges:
+                if child not in seen:
+                    seen.add(child)
+                    todo.append(child)
+        return largest if own <= largest else largest | own
+
+    def forget(self) -> None:
+        """The nodes are others from now on."""
+        self._known.clear()
+
+
+class Shared:
+    """Some runs of a capture, in order, with what each adds to the graphs of those before it.
+
+    What holds of a node whichever run meets it needs a look at the new nodes of each run alone.
+    """
+
+    def __init__(self, nodes: Sequence[Node], runs: Iterable[Backward]) -> None:
+        self.runs = tuple(runs)
+        self._nodes = nodes
+        self._first: dict[int, int] = {}
+        """Node -> the first of the runs that has it, by its place among them."""
+        self._new: list[list[int]] = []
+        for place, run in enumerate(self.runs):
+            new = below(nodes, run.graph.roots, self._first)
+            self._first.update(dict.fromkeys(new, place))
+            self._new.append(new)
+        self._leaves = LeavesBelow(nodes)
+        self._last: dict[int, int] = {}
+        self._whole: tuple[int, frozenset[int]] = (-1, frozenset())
+
+    def __iter__(self) -> Iterator[tuple[Backward, list[Node]]]:
+        """(run, its new nodes)."""
+        for place, run in enumerate(self.runs):
+            yield run, self.new(place)
+
+    def new(self, place: int) -> list[Node]:
+        """The nodes that no earlier run has, as they are numbered."""
+        return [self._nodes[number] for number in sorted(self._new[place])]
+
+    def whole(self, place: int) -> list[Node]:
+        """All nodes of that run, as a walk meets them."""
+        return [self._nodes[number] for number in in_order(self._nodes, self.runs[place].graph.roots)]
+
+    def repeated(self) -> Iterator[Node]:
+        """The nodes that several runs have."""
+        return (self._nodes[number] for number, first in self._first.items() if first < self.last(number))
+
+    def with_some(self, place: int, repeated: Iterable[int]) -> list[Node]:
+        """The new nodes of that run, and of those other ones the ones that it has, as they are numbered."""
+        old = (n for n in repeated if self.first(n) < place and self.has(place, n))
+        return [self._nodes[number] for number in sorted({*self._new[place], *old})]
+
+    def old(self, place: int) -> list[int]:
+        """The nodes of earlier runs at which that run's graph goes on into theirs."""
+        ends = (child for number in self._new[place] for child, _ in self._nodes[number].edges)
+        found = dict.fromkeys((*self.runs[place].graph.roots, *ends))
+        return [number for number in found if self._first[number] < place]
+
+    def leaves(self, place: int) -> frozenset[int]:
+        """The variables of all leaves of that run's graph."""
+        own = (self._nodes[number].variable for number in self._new[place])
+        known = self._leaves.of(self.old(place))
+        more = known.union(variable for variable in own if variable >= 0)
+        return more if len(more) > len(known) else known
+
+    def first(self, node: int) -> int:
+        """The place of the first run that has a node; -1: none has."""
+        return self._first.get(node, -1)
+
+    def last(self, node: int) -> int:
+        """The place of the last run that has a node; -1: none has."""
+        if not self._last:
+            for place in reversed(range(len(self.runs))):
+                found = below(self._nodes, self.runs[place].graph.roots, self._last)
+                self._last.update(dict.fromkeys(found, place))
+        return self._last.get(node, -1)
+
+    def has(self, place: int, node: int) -> bool:
+        """Whether a run's graph has a node."""
+        first, last = self.first(node), self.last(node)
+        if not first <= place <= last or first < 0:
+            return False
+        return place in {first, last} or node in self._closure(place)
+
+    def _closure(self, place: int) -> frozenset[int]:
+        if self._whole[0] != place:
+            self._whole = place, frozenset(below(self._nodes, self.runs[place].graph.roots))
+        return self._whole[1]
