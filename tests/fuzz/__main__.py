@@ -25,10 +25,9 @@ def gradients(seed: int, count: int) -> None:
 
 def faithful(seed: int, count: int) -> None:
     """Check so many programs of everything else."""
-    from .faithful.searching import tried
+    from .faithful.apart import tried_apart
 
-    for number in range(seed, seed + count):
-        tried(number)
+    tried_apart(range(seed, seed + count))
 
 
 FAMILIES: dict[str, Callable[[int, int], None]] = {"gradients": gradients, "faithful": faithful}

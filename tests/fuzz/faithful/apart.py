@@ -1,0 +1,74 @@
+"""Tries programs in processes of their own: some kill torch all by themselves."""
+
+from __future__ import annotations
+
+import json
+import os
+import traceback
+from collections import Counter
+from collections.abc import Sequence
+from random import Random
+from typing import NoReturn
+
+from .drawing import program_of
+from .oracle import TRIED, Difference
+from .running import run
+from .searching import tried
+
+
+def tried_apart(seeds: Sequence[int]) -> None:
+    """Check the programs of those seeds; raises Difference, also for one that dies under the inspector only."""
+    left = list(seeds)
+    while left:
+        lines, status = _child(left)
+        done = [json.loads(line) for line in lines if line.endswith("\n")]
+        for entry in done:
+            TRIED.update(entry.get("tried", {}))
+        difference = next((entry["difference"] for entry in done if "difference" in entry), None)
+        if difference is not None:
+            raise Difference(difference)
+        if os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0:
+            return
+        died = left[len(done)]
+        if not _dies_plainly(died):
+            raise Difference(f"seed {died}: the process dies under the inspector, and not without")
+        TRIED["that kill the process by themselves"] += 1
+        left = left[len(done) + 1 :]
+
+
+def _child(seeds: Sequence[int]) -> tuple[list[str], int]:
+    """What a fork has written, a line a program, and how it ended."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+        _report(seeds, writer)
+    os.close(writer)
+    with os.fdopen(reader) as out:
+        lines = out.readlines()
+    return lines, os.waitpid(child, 0)[1]
+
+
+def _report(seeds: Sequence[int], writer: int) -> NoReturn:
+    for seed in seeds:
+        before = Counter(TRIED)
+        try:
+            tried(seed)
+            entry: dict[str, object] = {"tried": TRIED - before}
+        except BaseException as error:  # It must not leave the fork.
+            known = isinstance(error, Difference)
+            entry = {"difference": str(error) if known else traceback.format_exc()}
+        os.write(writer, (json.dumps(entry) + "\n").encode())
+        if "difference" in entry:
+            break
+    os._exit(0)
+
+
+def _dies_plainly(seed: int) -> bool:
+    child = os.fork()
+    if child == 0:
+        try:
+            run(program_of(Random(seed)), inspected=False)
+        finally:
+            os._exit(0)
+    return not os.WIFEXITED(os.waitpid(child, 0)[1])
