@@ -21,7 +21,7 @@ def broken(monkeypatch):
         raise AttributeError("torch has changed")
 
     monkeypatch.delenv("AUTOGRAD_INSPECTOR_STRICT", raising=False)
-    monkeypatch.setattr(Unseen, "installed", fails)
+    monkeypatch.setattr(Unseen, "install", fails)
 
 
 @pytest.mark.usefixtures("broken")

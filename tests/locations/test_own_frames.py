@@ -10,8 +10,8 @@ import torch
 from torch import nn
 
 import autograd_inspector
+from autograd_inspector.capture import program_frames
 from autograd_inspector.capture.lines.stacks import SKIP, USER, classify
-from autograd_inspector.capture.warned import stack
 
 PACKAGE = Path(autograd_inspector.__file__).parent
 
@@ -24,10 +24,10 @@ def test_every_file_of_ours_is_skipped():
     assert classify(__file__) == USER
 
 
-def test_warnings_are_pointed_away_from_our_frames():
+def test_stacks_of_the_program_leave_our_frames_out():
     """What counts as ours is the whole package, and what runs a program is a folder of it that is there."""
-    assert f"{PACKAGE}/" == stack._PACKAGE
-    assert f"{PACKAGE / 'terminal'}/" == stack._RUNNERS
+    assert f"{PACKAGE}/" == program_frames._PACKAGE
+    assert f"{PACKAGE / 'terminal'}/" == program_frames._RUNNERS
     assert (PACKAGE / "terminal" / "script.py").is_file()
 
 
