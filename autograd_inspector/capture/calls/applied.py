@@ -5,19 +5,17 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-import torch
 from torch import Tensor
 from torch.autograd import Function
 
-from autograd_inspector.capture.attributes import needs_grad, version_of
+from autograd_inspector.capture.calls.bracket import Before, look, record
 from autograd_inspector.capture.calls.ops import gather
 from autograd_inspector.capture.calls.regions import Place, Regions
 from autograd_inspector.capture.guard import Guard
 from autograd_inspector.capture.tape import Tape
-from autograd_inspector.capture.torch_private.graph import sequence_number
-from autograd_inspector.model.op import Trait, Write
+from autograd_inspector.model.op import Trait
 
-INNER = int(Trait.INNER)
+INNER, FUNCTION = int(Trait.INNER), int(Trait.FUNCTION)
 
 
 class _Call:
@@ -27,7 +25,7 @@ class _Call:
         self.function = function
         self.traits = traits
         self.place = place
-        self.started: Any = None
+        self.started: Before | None = None
 
 
 class Applied:
@@ -66,51 +64,13 @@ class Applied:
         self._tape.traits = call.traits
         self._guard(self._regions.back_to, call.place)
 
-    def _starts(self, *given: Any) -> Any:
+    def _starts(self, *given: Any) -> Before:
         inputs: list[Tensor] = []
         gather(given, inputs)
-        tape = self._tape
-        entries = [tape.registry.enter(t, -1, len(tape.ops)) for t in inputs]
-        alive = torch.is_grad_enabled() and any(e.requires_grad for e in entries)
-        return inputs, entries, [version_of(t) for t in inputs], alive, sequence_number()
+        return look(self._tape, inputs)
 
-    def _ended(self, cls: type[Function], started: Any, result: Any) -> None:
-        inputs, entries, versions, alive, first = started
+    def _ended(self, cls: type[Function], started: Before, result: Any) -> None:
         tape = self._tape
-        now = len(tape.ops)
-        outputs: list[Tensor] = []
-        gather((result,), outputs)
-        ids, connected = [], False
-        for tensor in outputs:
-            entry = tape.registry.enter(tensor, now, now)
-            entry.requires_grad = needs_grad(tensor)
-            connected = connected or entry.requires_grad
-            ids.append(entry.tensor)
-        traits = int(Trait.FUNCTION) | tape.traits
-        if not connected and (alive or any(e.requires_grad for e in entries)):
-            traits |= int(Trait.CUT)
-        writes = tuple(
-            Write(entry.tensor, entry.storage, before, version_of(tensor))
-            for tensor, entry, before in zip(inputs, entries, versions, strict=True)
-            if entry.tensor in ids and version_of(tensor) != before
-        )
-        last = sequence_number()
-        site = tape.stacks.here(0)
         backward = inspect.unwrap(cls.backward)
         tape.functions.setdefault(cls.__name__, getattr(backward, "__code__", None))
-        tape.ops.append(
-            (
-                f"{cls.__name__}.apply",
-                tuple(e.tensor for e in entries),
-                tuple(versions),
-                tuple(ids),
-                writes,
-                site,
-                tape.call,
-                tape.region,
-                traits,
-                first,
-                last,
-                "",
-            )
-        )
+        record(tape, started, f"{cls.__name__}.apply", result, site=tape.stacks.here(0), traits=FUNCTION, own=True)

@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor, nn
 
-from autograd_inspector.capture.attributes import needs_grad, version_of
+from autograd_inspector.capture.calls.bracket import Before, look, record
 from autograd_inspector.capture.calls.mode_stack import is_on, put_back, put_on, take_off
 from autograd_inspector.capture.calls.ops import Recorder, gather
 from autograd_inspector.capture.calls.raised import text_of
-from autograd_inspector.capture.torch_private.graph import sequence_number
-from autograd_inspector.model.op import Trait, Write
 
 if TYPE_CHECKING:
     from autograd_inspector.capture.observers import Observers
@@ -36,7 +34,7 @@ class Opaque:
         self._raised = True
         self._was_on = is_on(recorder)
         self._outermost = False
-        self._before: Any = None
+        self._before: Before | None = None
 
     def begin(self) -> None:
         """The call begins. Where an interrupt strikes here, it has to be ended."""
@@ -67,38 +65,15 @@ class Opaque:
             self._guard(self._note, before, error)
         self._given = self._result = self._what = None
 
-    def _look(self) -> Any:
+    def _look(self) -> Before:
         inputs: list[Tensor] = []
         gather(self._given, inputs)
         owner = self._what if isinstance(self._what, nn.Module) else getattr(self._what, "__self__", None)
         if isinstance(owner, nn.Module):
             inputs += [*owner.parameters(), *owner.buffers()]
-        tape = self._guard.tape
-        entries = [tape.registry.enter(t, -1, len(tape.ops)) for t in inputs]
-        return inputs, entries, [version_of(t) for t in inputs], sequence_number()
+        return look(self._guard.tape, inputs)
 
-    def _note(self, before: Any, raised: BaseException | None) -> None:
+    def _note(self, before: Before, raised: BaseException | None) -> None:
         tape = self._guard.tape
-        inputs, entries, versions, first = before
-        now = len(tape.ops)
-        outputs: list[Tensor] = []
-        gather((self._result,), outputs)
-        ids, connected = [], False
-        for tensor in outputs:
-            entry = tape.registry.enter(tensor, now, now)
-            entry.requires_grad = needs_grad(tensor)
-            connected = connected or entry.requires_grad
-            ids.append(entry.tensor)
-        writes = tuple(
-            Write(entry.tensor, entry.storage, before, version_of(tensor))
-            for tensor, entry, before in zip(inputs, entries, versions, strict=True)
-            if version_of(tensor) != before
-        )
-        cut = bool(ids) and not connected and any(entry.requires_grad for entry in entries)
-        last = sequence_number()
-        site = tape.stacks.here()
-        inputs_ids = tuple(entry.tensor for entry in entries)
-        traits = tape.traits | (int(Trait.CUT) if cut else 0)
         error = text_of(raised) if self._raised else ""
-        where = (site, tape.call, tape.region, traits, first, last)
-        tape.ops.append((self._name, inputs_ids, tuple(versions), tuple(ids), writes, *where, error))
+        record(tape, before, self._name, self._result, site=tape.stacks.here(), error=error)
