@@ -103,8 +103,9 @@ _POINTING: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ),
     ),
     "placement.optimizers": (
-        ("steps.optimizer", "history.stepping"),
-        ("changes.optimizer", "placement.rows.optimizer"),
+        ("steps.optimizer",),
+        # Of a step that was folded away the optimizer may be gone, too.
+        ("changes.optimizer", "placement.rows.optimizer", "history.stepping"),
     ),
     "calls": ((), ("ops.call",)),
     "regions": (("ops.region",), ()),

@@ -93,6 +93,7 @@ class History(Struct, frozen=True, omit_defaults=True):
     sets: tuple[tuple[int, ...], ...] = ()
     """Sets of parameters; -1 is one of which nothing else is left."""
     stepping: tuple[tuple[int, ...], ...] = ()
+    """Optimizers that stepped together; -1 is one of which nothing else is left."""
     changes: tuple[StepChange, ...] = ()
     untold: int = 0
     """Changes beyond those that are kept."""

@@ -47,6 +47,19 @@ def test_reports_of_every_kind(kind):
     is_read_back(report(kind))
 
 
+def test_an_optimizer_made_anew_for_each_step():
+    """Those of steps that are folded away are gone; that they stepped stays known."""
+    weight, x = nn.Parameter(torch.ones(3)), torch.ones(3)
+    with autograd_inspector.inspect() as inspection:
+        for _ in range(60):
+            optimizer = torch.optim.AdamW([weight], lr=0.01)
+            (x * weight).sum().backward()
+            optimizer.step()
+    read = is_read_back(inspection.report)
+    assert read.history.steps == 60
+    assert (-1,) in read.history.stepping
+
+
 def test_infinities_and_nan():
     """In learning rates and in the ranges of values: each is read as what it was."""
     read = is_read_back(report("not finite"))
