@@ -8,6 +8,7 @@ from contextlib import nullcontext
 
 import pytest
 import torch
+import torch.utils.checkpoint
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.overrides import TorchFunctionMode, _get_current_function_mode, _get_current_function_mode_stack
 from torch.utils._debug_mode import DebugMode
@@ -335,3 +336,26 @@ def test_a_call_that_a_mode_hands_on_is_placed_where_the_program_made_it(around)
         torch.exp(x)
     assert line_of(inspection.report.capture, "exp") == "torch.exp(x)"
     assert "result.detach()" in line_of(inspection.report.capture, "detach")
+
+
+@pytest.mark.parametrize("inspected", [False, True])
+def test_a_default_device_is_set_where_torch_has_taken_its_mode_off(inspected):
+    """Inside backward, where a reentrant checkpoint recomputes, torch finds no mode that it does not expect."""
+    weight = torch.ones(2, requires_grad=True)
+
+    def layer(x):
+        torch.set_default_device("cpu")
+        return x * 2
+
+    try:
+        with autograd_inspector.inspect() if inspected else nullcontext() as inspection:
+            torch.utils.checkpoint.checkpoint(layer, weight * 3, use_reentrant=True).sum().backward()
+            torch.set_default_device(None)
+            after = (weight * 2).sum()
+    finally:
+        torch.set_default_device(None)
+    assert weight.grad.tolist() == [6.0, 6.0]
+    assert after.item() == 4.0
+    if inspected:
+        assert TAKEN_OFF not in inspection.report.capture.notes
+        assert inspection.report.capture.ops[-1].name == "sum"

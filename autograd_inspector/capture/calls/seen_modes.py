@@ -9,9 +9,16 @@ from typing import Any
 
 from torch.overrides import TorchFunctionMode
 
-from autograd_inspector.capture.calls.mode_stack import HiddenMode, arrange, function_modes
+from autograd_inspector.capture.calls.mode_stack import HiddenMode, arrange, function_modes, put_on, take_off
 from autograd_inspector.capture.installing import Installation
-from autograd_inspector.capture.torch_private.modes import SEEN_AT, SEEN_DEPTH, mode_at, mode_depth
+from autograd_inspector.capture.torch_private.modes import (
+    DEVICE_ENTERED,
+    DEVICE_LEFT,
+    SEEN_AT,
+    SEEN_DEPTH,
+    mode_at,
+    mode_depth,
+)
 
 
 class SeenModes:
@@ -28,6 +35,10 @@ class SeenModes:
             for place, owner, stand_in in places:
                 into.replace(owner, place.name, stand_in)
         into.replace(TorchFunctionMode, "__exit__", _leaving(TorchFunctionMode.__exit__))
+        for place in (DEVICE_ENTERED, DEVICE_LEFT):
+            owner = place.owner()
+            if owner is not None:
+                into.replace(owner, place.name, _apart(vars(owner)[place.name]))
 
 
 def _seen() -> list[Any]:
@@ -41,6 +52,23 @@ def _length() -> int:
 def _at(place: int) -> Any:
     seen = _seen()
     return seen[place] if 0 <= place < len(seen) else mode_at(mode_depth())
+
+
+def _apart(original: Callable[..., None]) -> Callable[..., None]:
+    """A function of torch's that takes the whole stack apart, and expects a certain mode, or none, at its bottom."""
+
+    @functools.wraps(original)
+    def rearrange(*given: Any) -> None:
+        ours = [mode for mode in function_modes() if isinstance(mode, HiddenMode)]
+        try:
+            for mode in ours:
+                take_off(mode)
+            original(*given)
+        finally:
+            for mode in ours:
+                put_on(mode)
+
+    return rearrange
 
 
 def _leaving(original: Callable[..., None]) -> Callable[..., None]:

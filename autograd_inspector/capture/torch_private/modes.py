@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 import torch
@@ -41,6 +43,12 @@ _SEEN = "the program does not find the recorder among its own modes"
 _FOUND = "a program that lists its modes finds the recorder among them"
 SEEN_DEPTH = Place("torch.overrides:_len_torch_function_stack", _SEEN, without=_FOUND)
 SEEN_AT = Place("torch.overrides:_get_function_stack_at", _SEEN, without=_FOUND)
+with suppress(ImportError):  # Torch imports it when a default device is first set, which may be inside a block.
+    import_module("torch.utils._device")
+_BELOW_ALL = "a default device that is set inside another mode finds the stack as torch left it"
+_REFUSED = "torch may refuse to set a default device inside backward"
+DEVICE_ENTERED = Place("torch.utils._device:DeviceContext.__enter__", _BELOW_ALL, without=_REFUSED)
+DEVICE_LEFT = Place("torch.utils._device:DeviceContext.__exit__", _BELOW_ALL, without=_REFUSED)
 _device_mode = looked_up("torch.utils._device:DeviceContext", "a default device lies beneath the recorder")
 
 
