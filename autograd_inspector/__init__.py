@@ -7,12 +7,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from autograd_inspector.failure import AutogradFindingsError
-    from autograd_inspector.inspection import inspect
-    from autograd_inspector.live import inspect_checkpoint, inspect_graph, inspect_model, inspect_optimizer
+    from autograd_inspector.api.errors import AutogradFindingsError
+    from autograd_inspector.api.inspect import inspect
+    from autograd_inspector.api.inspect_live import inspect_checkpoint, inspect_graph, inspect_model, inspect_optimizer
+    from autograd_inspector.api.preflight import Preflight, PreflightError, PreflightFailed, preflight
+    from autograd_inspector.api.report import Report
     from autograd_inspector.model.checkpoint import CheckpointError
-    from autograd_inspector.report import Report
-    from autograd_inspector.trial import Preflight, PreflightError, PreflightFailed, preflight
 
 __version__ = "0.1.0"
 __all__ = [
@@ -34,18 +34,18 @@ __all__ = [
 # Each is imported when it is first asked for: pytest imports this package at every start, for its plugin, and
 # a command that only reads a report needs no torch either.
 _HOMES = {
-    "AutogradFindingsError": "failure",
+    "AutogradFindingsError": "api.errors",
     "CheckpointError": "model.checkpoint",
-    "Preflight": "trial",
-    "PreflightError": "trial",
-    "PreflightFailed": "trial",
-    "Report": "report",
-    "inspect": "inspection",
-    "inspect_checkpoint": "live",
-    "inspect_graph": "live",
-    "inspect_model": "live",
-    "inspect_optimizer": "live",
-    "preflight": "trial",
+    "Preflight": "api.preflight",
+    "PreflightError": "api.preflight",
+    "PreflightFailed": "api.preflight",
+    "Report": "api.report",
+    "inspect": "api.inspect",
+    "inspect_checkpoint": "api.inspect_live",
+    "inspect_graph": "api.inspect_live",
+    "inspect_model": "api.inspect_live",
+    "inspect_optimizer": "api.inspect_live",
+    "preflight": "api.preflight",
 }
 
 
@@ -63,13 +63,13 @@ def __dir__() -> list[str]:
 
 def load_ipython_extension(shell: Any) -> None:
     """``%load_ext autograd_inspector`` brings the magics; IPython is imported only here."""
-    from autograd_inspector.magic import load_ipython_extension as load
+    from autograd_inspector.frontends.notebook.magic import load_ipython_extension as load
 
     load(shell)
 
 
 def unload_ipython_extension(shell: Any) -> None:
     """``%unload_ext autograd_inspector`` takes everything away again."""
-    from autograd_inspector.magic import unload_ipython_extension as unload
+    from autograd_inspector.frontends.notebook.magic import unload_ipython_extension as unload
 
     unload(shell)

@@ -2,7 +2,7 @@
 
 import sys
 
-from autograd_inspector.cli import main
+from autograd_inspector.frontends.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

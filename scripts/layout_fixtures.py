@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 import autograd_inspector
-from autograd_inspector.report import Report
+from autograd_inspector.api.report import Report
 
 TARGET = Path(__file__).parent.parent / "labextension" / "tests" / "layout" / "captured"
 Step = Callable[[], object]

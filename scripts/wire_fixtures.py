@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 
 from autograd_inspector.views import encoding
-from autograd_inspector.views.kept.saved import saved
+from autograd_inspector.views.notebook.saved import saved
 from tests.widget import programs
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -28,7 +28,7 @@ def imports_of(path):
 
 
 def layer_of(module):
-    """``rules`` of ``autograd_inspector.rules.edits.inplace``; "" when it is not ours."""
+    """``rules`` of ``autograd_inspector.rules.ag201_saved_tensor_modified.rule``; "" when it is not ours."""
     parts = module.split(".")
     return parts[1] if parts[0] == NAME and len(parts) > 1 else ""
 
@@ -59,26 +59,75 @@ def test_the_reader_of_imports_sees_every_form(tmp_path):
 @pytest.mark.parametrize("path", MODULES, ids=identifier)
 def test_torch_is_imported_only_where_tensors_are_touched(path):
     """Only capture/ and integrations/ import torch, and the door that takes a live tensor or optimizer."""
-    if path.relative_to(PACKAGE).parts[0] not in {"capture", "integrations", "live.py"}:
+    parts = path.relative_to(PACKAGE).parts
+    if parts[0] not in {"capture", "integrations"} and parts != ("api", "inspect_live.py"):
         assert [name for name in imports_of(path) if name.split(".")[0] == "torch"] == []
 
 
-ALLOWED = {
-    "source": {"source"},
-    "model": {"model"},
-    "rules": {"rules", "model", "interrupts"},
-    "views": {"views", "model", "report"},  # a Report is a capture and its findings: what views show
-    "capture": {"capture", "model", "source", "interrupts"},  # what a signal handler raised is nobody's failure
+LOW = {"interrupts", "own_files"}
+"""What a signal handler raised is nobody's failure; where our own code lies: every room may know."""
+SEES = {
+    "source": set(),
+    "model": set(),
+    "capture": {"model", "source"},
+    "analysis": {"model", "source"},
+    "advice": {"analysis", "model"},
+    "rules": {"advice", "analysis", "model"},
+    "views": {"analysis", "model"},
+    "kernel": {"views", "rules", "analysis", "model"},
+    "api": {"kernel", "views", "rules", "analysis", "capture", "model"},
+    "integrations": {"api", "kernel", "views", "capture", "model"},
+    "frontends": {"integrations", "api", "kernel", "views", "rules", "capture", "model"},
 }
+"""Room -> the rooms whose modules it may import, TYPE_CHECKING blocks included."""
 
 
-@pytest.mark.parametrize("layer", ALLOWED)
-def test_a_layer_sees_only_what_is_before_it(layer):
-    """model/ sees nothing else of ours; rules/, views/ and capture/ see model/ and themselves."""
+@pytest.mark.parametrize("layer", SEES)
+def test_a_room_sees_only_what_is_before_it(layer):
+    """What flows one way is imported one way: a room knows those that the data passed before it."""
     strangers = {
         f"{identifier(path)} imports {name}"
         for path in files_of(layer)
         for name in imports_of(path)
-        if layer_of(name) and layer_of(name) not in ALLOWED[layer]
+        if layer_of(name) and layer_of(name) not in SEES[layer] | LOW | {layer, "__version__"}
     }
     assert strangers == set()
+
+
+def test_no_rule_imports_another():
+    """What two rules share lies in analysis/ or advice/."""
+    shared = {"catalogue", "causes", "order", "unread"}
+    strangers = set()
+    for path in files_of("rules"):
+        own = path.relative_to(PACKAGE / "rules").parts[0].removesuffix(".py")
+        for name in imports_of(path):
+            other = name.split(".")[2:3]
+            if layer_of(name) == "rules" and other and own not in shared | {"__init__"} and other[0] != own:
+                strangers.add(f"{identifier(path)} imports {name}")
+    assert strangers == set()
+
+
+def modules_that_import_each_other(known):
+    """Groups of modules of which each can be reached from each other one by imports, wherever they stand."""
+    names = {".".join((NAME, *path.relative_to(PACKAGE).with_suffix("").parts)): path for path in known}
+    names = {name.removesuffix(".__init__"): path for name, path in names.items()}
+    leads = {name: {other for other in imports_of(path) if other in names} - {name} for name, path in names.items()}
+    # A package is imported with each of its modules: only what names it and nothing in it asks for its own code.
+    leads = {
+        name: {other for other in found if not any(inner.startswith(f"{other}.") for inner in found)}
+        for name, found in leads.items()
+    }
+    reached = {}
+    for name in leads:
+        seen, todo = set(), [name]
+        while todo:
+            for other in leads[todo.pop()] - seen:
+                seen.add(other)
+                todo.append(other)
+        reached[name] = seen
+    return {frozenset(other for other in reached[name] if name in reached[other]) for name in leads} - {frozenset()}
+
+
+def test_no_modules_import_each_other():
+    """No circle anywhere, imports inside functions and for type checkers alone included."""
+    assert modules_that_import_each_other([path for path in MODULES if "capture" not in path.parts]) == set()

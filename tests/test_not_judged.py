@@ -6,9 +6,9 @@ import pytest
 import torch
 
 import autograd_inspector
-from autograd_inspector.capture.calls.functions import Unseen
-from autograd_inspector.cli import main
-from autograd_inspector.failure import NotJudgedError, failure_of
+from autograd_inspector.api.errors import NotJudgedError, failure_of
+from autograd_inspector.capture.observers.calls.functions import Unseen
+from autograd_inspector.frontends.cli.main import main
 
 STEP = "import torch\nw = torch.ones(3, requires_grad=True)\nw.exp().sum().backward()\nprint('done')\n"
 
@@ -25,7 +25,7 @@ def broken(monkeypatch):
 
 
 @pytest.mark.usefixtures("broken")
-@pytest.mark.filterwarnings("ignore::autograd_inspector.capture.warned.own.InspectorWarning")
+@pytest.mark.filterwarnings("ignore::autograd_inspector.capture.undisturbed.warnings.own.InspectorWarning")
 def test_a_capture_that_stopped():
     """The headline says so, the program ran, and whoever asks for a verdict gets a failure."""
     with autograd_inspector.inspect() as inspection:
@@ -40,7 +40,7 @@ def test_a_capture_that_stopped():
 
 
 @pytest.mark.usefixtures("broken")
-@pytest.mark.filterwarnings("ignore::autograd_inspector.capture.warned.own.InspectorWarning")
+@pytest.mark.filterwarnings("ignore::autograd_inspector.capture.undisturbed.warnings.own.InspectorWarning")
 def test_the_command_line_says_3(tmp_path, capsys):
     """Not 0: a CI job must not turn green because nobody looked. The program's own failure is told first."""
     script = tmp_path / "train.py"

@@ -146,7 +146,7 @@ def test_no_name_is_declared_twice():
         "seen, declare = [], resolving._declare\n"
         "resolving._declare = lambda name: (seen.append(name.path), declare(name))[1]\n"
         "import autograd_inspector.capture.session, autograd_inspector.capture.gathering\n"
-        "import autograd_inspector.capture.existing, autograd_inspector.capture.checkpoints.opening\n"
+        "import autograd_inspector.capture.existing, autograd_inspector.capture.checkpoint_files.opening\n"
         "print(*sorted({path for path in seen if seen.count(path) > 1}), len(seen) > 50)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

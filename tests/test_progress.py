@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import autograd_inspector
-from autograd_inspector import progress
+from autograd_inspector.api import progress
 
 
 class Screen(io.StringIO):

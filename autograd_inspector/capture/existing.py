@@ -10,13 +10,13 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from autograd_inspector.capture.attributes import needs_grad, node_of
-from autograd_inspector.capture.engine.runs import walk_roots
 from autograd_inspector.capture.freeze import freeze
-from autograd_inspector.capture.guard import Guard
-from autograd_inspector.capture.modules.calls import Modules
-from autograd_inspector.capture.optimizers.known import Optimizers
-from autograd_inspector.capture.tape import Tape, new_tape
+from autograd_inspector.capture.observers.backward.runs import walk_roots
+from autograd_inspector.capture.observers.modules.calls import Modules
+from autograd_inspector.capture.observers.optimizers.known import Optimizers
+from autograd_inspector.capture.recording import Tape, new_tape
 from autograd_inspector.capture.torch_private.resolving import UnsupportedTorch, check
+from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.steps_history import History
 

@@ -8,19 +8,19 @@ from typing import Any
 
 import torch
 
-from autograd_inspector.capture.engine.graph_walk import short
+from autograd_inspector.capture.graph_walk.walk import short
 from autograd_inspector.capture.lines.aliases import alias_writes
 from autograd_inspector.capture.lines.blind import asked_at, ignores_gradients
 from autograd_inspector.capture.lines.kept_gradients import kept_gradients
 from autograd_inspector.capture.lines.option_lines import option_changes
 from autograd_inspector.capture.lines.sources import definition_of, resolve, unread
 from autograd_inspector.capture.lines.state_changes import state_changes
-from autograd_inspector.capture.long_runs.kept import kept_records
-from autograd_inspector.capture.modules.calls import Modules
-from autograd_inspector.capture.modules.naming import model_names, tensor_names, variable_names
-from autograd_inspector.capture.optimizers.placing import placement_of
-from autograd_inspector.capture.optimizers.spread import rank_here
-from autograd_inspector.capture.tape import Tape
+from autograd_inspector.capture.observers.modules.calls import Modules
+from autograd_inspector.capture.observers.modules.naming import model_names, tensor_names, variable_names
+from autograd_inspector.capture.observers.optimizers.placing import placement_of
+from autograd_inspector.capture.observers.optimizers.spread import rank_here
+from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.retention.retained_results import kept_records
 from autograd_inspector.capture.torch_private.resolving import notes as lacking
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import Return
@@ -73,7 +73,7 @@ def freeze(tape: Tape, modules: Modules, history: History, *, seconds: float, er
         returns=tuple(Return(*pair) for pair in dict.fromkeys(tape.returns)),
         given=_given(tape, tensors, ops),
         value_faults=tuple(tape.values.faults) if tape.values else (),
-        bad_tensors=frozenset(tape.values.bad) if tape.values else frozenset(),
+        bad_tensors=tuple(sorted(tape.values.bad)) if tape.values else (),
         gradient_faults=tuple(tape.values.gradient_faults) if tape.values else (),
         leaf_values=tuple(tape.values.leaves) if tape.values else (),
         placement=placement_of(
@@ -82,7 +82,7 @@ def freeze(tape: Tape, modules: Modules, history: History, *, seconds: float, er
         models=models,
         owners=owners,
         function_sites=functions,
-        blind_functions=frozenset(blind),
+        blind_functions=tuple(sorted(blind)),
         alive=tape.alive,
         gaps=tuple(tape.gaps),
         kept=kept,

@@ -20,7 +20,7 @@ from autograd_inspector.capture.attributes import (
     shape_of,
     storage_of,
 )
-from autograd_inspector.capture.long_runs.window import Window
+from autograd_inspector.capture.retention.window import Window
 from autograd_inspector.capture.torch_private.tensors import free_weak_ref, resurrect, storage_expired
 
 

@@ -16,36 +16,36 @@ from msgspec.structs import replace
 from torch import nn
 from torch.optim import Optimizer
 
-from autograd_inspector.capture.anomaly import AnomalyStacks
 from autograd_inspector.capture.attributes import has_history
-from autograd_inspector.capture.calls.compiled import Compiled
-from autograd_inspector.capture.calls.custom_backward import CustomBackward
-from autograd_inspector.capture.calls.fast_paths import FastPaths
-from autograd_inspector.capture.calls.functions import Unseen
-from autograd_inspector.capture.calls.mode_stack import is_on, put_back, take_off_closed
-from autograd_inspector.capture.calls.ops import Recorder
-from autograd_inspector.capture.calls.regions import Regions
-from autograd_inspector.capture.calls.seen_modes import SeenModes
-from autograd_inspector.capture.calls.swaps import Swaps
-from autograd_inspector.capture.engine.runs import Engine, walk_alive
 from autograd_inspector.capture.freeze import freeze
-from autograd_inspector.capture.guard import Guard
-from autograd_inspector.capture.holding import Held
-from autograd_inspector.capture.installing import Installation
 from autograd_inspector.capture.lines.frames import running
 from autograd_inspector.capture.lines.tracebacks import without_own_frames
-from autograd_inspector.capture.long_runs.folding import Folding
-from autograd_inspector.capture.modules.calls import Modules
-from autograd_inspector.capture.modules.entering import ModuleCalls
-from autograd_inspector.capture.modules.plain import note_plain_attributes
-from autograd_inspector.capture.observers import Observers
-from autograd_inspector.capture.optimizers.known import Optimizers
-from autograd_inspector.capture.recursion import OUT_OF_STACK, RecursionLimit
-from autograd_inspector.capture.tape import new_tape
+from autograd_inspector.capture.observers.backward.runs import Engine, walk_alive
+from autograd_inspector.capture.observers.calls.compiled import Compiled
+from autograd_inspector.capture.observers.calls.custom_backward import CustomBackward
+from autograd_inspector.capture.observers.calls.fast_paths import FastPaths
+from autograd_inspector.capture.observers.calls.functions import Unseen
+from autograd_inspector.capture.observers.calls.mode_stack import is_on, put_back, take_off_closed
+from autograd_inspector.capture.observers.calls.ops import Recorder
+from autograd_inspector.capture.observers.calls.regions import Regions
+from autograd_inspector.capture.observers.calls.seen_modes import SeenModes
+from autograd_inspector.capture.observers.calls.swaps import Swaps
+from autograd_inspector.capture.observers.installed import Observers
+from autograd_inspector.capture.observers.modules.calls import Modules
+from autograd_inspector.capture.observers.modules.entering import ModuleCalls
+from autograd_inspector.capture.observers.modules.plain import note_plain_attributes
+from autograd_inspector.capture.observers.optimizers.known import Optimizers
+from autograd_inspector.capture.recording import new_tape
+from autograd_inspector.capture.retention.folding import Folding
 from autograd_inspector.capture.torch_private.modes import DisableTorchFunction
 from autograd_inspector.capture.torch_private.resolving import UnsupportedTorch, check
-from autograd_inspector.capture.warned.own import InspectorWarning
-from autograd_inspector.capture.warned.shown import Warned
+from autograd_inspector.capture.undisturbed.anomaly import AnomalyStacks
+from autograd_inspector.capture.undisturbed.guard import Guard
+from autograd_inspector.capture.undisturbed.holding import Held
+from autograd_inspector.capture.undisturbed.installing import Installation
+from autograd_inspector.capture.undisturbed.recursion import OUT_OF_STACK, RecursionLimit
+from autograd_inspector.capture.undisturbed.warnings.own import InspectorWarning
+from autograd_inspector.capture.undisturbed.warnings.showing import Warned
 from autograd_inspector.interrupts import is_interrupt
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.steps_history import History

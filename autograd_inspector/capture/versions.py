@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from autograd_inspector.model.op import Trait
 
 if TYPE_CHECKING:
-    from autograd_inspector.capture.tape import Tape
+    from autograd_inspector.capture.recording import Tape
 
 ALIAS = int(Trait.ALIAS)
 

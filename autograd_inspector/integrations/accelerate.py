@@ -9,9 +9,9 @@ from typing import Any, Unpack
 
 from accelerate import Accelerator
 
+from autograd_inspector.api.report import Report
 from autograd_inspector.integrations.delivery import add_text, counts_of
 from autograd_inspector.integrations.stepwise import Options, Reported, Stepwise
-from autograd_inspector.report import Report
 
 
 class AutogradInspector(Reported):

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from autograd_inspector.destinations import own_file, rank_of
+from autograd_inspector.api.destinations import own_file, rank_of
+from autograd_inspector.api.report import Report
 from autograd_inspector.model.finding import SEVERITIES
-from autograd_inspector.report import Report
 from autograd_inspector.views.summary import brief, headline
 from autograd_inspector.views.whole import write_whole
 
@@ -26,7 +26,7 @@ def deliver(step: int, report: Report, folder: Path, formats: tuple[str, ...]) -
     level = logging.ERROR if report.capture.error else logging.WARNING if _grave(report) else logging.INFO
     LOGGER.log(level, "\n".join([text, *(f"  report: {path}" for path in paths[:1])]))
     if "IPython" in sys.modules:
-        from autograd_inspector.hub.kernel import add
+        from autograd_inspector.kernel.hub.kernel import add
 
         add(report)
     return text

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
+from autograd_inspector.api.report import Report
 from autograd_inspector.integrations.delivery import add_text, counts_of
 from autograd_inspector.integrations.stepwise import Options, Reported, Stepwise
-from autograd_inspector.report import Report
 
 try:
     from lightning.pytorch import Callback

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from autograd_inspector.arguments import codes
-from autograd_inspector.failure import AutogradFindingsError, failure_of, named
-from autograd_inspector.inspection import inspect
+from autograd_inspector.api.errors import AutogradFindingsError, failure_of, named
+from autograd_inspector.api.inspect import inspect
+from autograd_inspector.api.report import Report
+from autograd_inspector.kernel.rule_codes import codes
 from autograd_inspector.model.finding import Finding, Severity
-from autograd_inspector.report import Report
 
 LEVELS = ("error", "warning")
 

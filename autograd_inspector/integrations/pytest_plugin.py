@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from autograd_inspector.inspection import inspect
+    from autograd_inspector.api.inspect import inspect
     from autograd_inspector.integrations.pytest_checks import Checks
 
 MARKER = "autograd_healthy"

@@ -12,13 +12,13 @@ from typing import Any, Self, TypedDict
 from torch import nn
 from torch.optim import Optimizer
 
-from autograd_inspector.capture.holding import by
-from autograd_inspector.capture.optimizers.placement import unwrapped
+from autograd_inspector.api.report import Report, report_of
+from autograd_inspector.capture.observers.optimizers.placement import unwrapped
 from autograd_inspector.capture.session import Session, current
-from autograd_inspector.capture.warned.own import InspectorWarning
+from autograd_inspector.capture.undisturbed.holding import by
+from autograd_inspector.capture.undisturbed.warnings.own import InspectorWarning
 from autograd_inspector.integrations.delivery import FORMATS, LOGGER, deliver
 from autograd_inspector.interrupts import is_interrupt
-from autograd_inspector.report import Report, report_of
 
 Log = Callable[[int, Report, str], None]
 """Told the step, its report and the report in a few lines: puts them where the trainer logs."""

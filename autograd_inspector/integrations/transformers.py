@@ -17,10 +17,10 @@ from typing import Any, Unpack
 
 from transformers import PrinterCallback, ProgressCallback, Trainer, TrainerCallback
 
+from autograd_inspector.api.report import Report
 from autograd_inspector.capture.lines.local_names import variables
 from autograd_inspector.integrations.delivery import add_text, counts_of
 from autograd_inspector.integrations.stepwise import Options, Reported, Stepwise
-from autograd_inspector.report import Report
 
 _EPOCH = "_run_epoch"
 _REPORTERS = "transformers.integrations."

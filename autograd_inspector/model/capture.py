@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from autograd_inspector.model.autograd import AutogradGraph, Backward, Node
 from autograd_inspector.model.checkpoint import Checkpoint
@@ -25,7 +24,7 @@ from autograd_inspector.model.event import (
     TensorHook,
 )
 from autograd_inspector.model.graphs import graph_below
-from autograd_inspector.model.location import Location, Site
+from autograd_inspector.model.location import Location, Site, with_role
 from autograd_inspector.model.op import ModuleCall, Op, Region
 from autograd_inspector.model.placement import Placement
 from autograd_inspector.model.steps_history import History
@@ -57,7 +56,7 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     given: dict[int, dict[str, float]] = {}
     """Op that wrote through a ``.data`` -> the plain numbers that it was given, by place ("1") or name ("alpha")."""
     value_faults: tuple[ValueFault, ...] = ()
-    bad_tensors: frozenset[int] = frozenset()
+    bad_tensors: tuple[int, ...] = ()
     """Tensors that were last seen with a NaN or Inf in them."""
     gradient_faults: tuple[GradientFault, ...] = ()
     leaf_values: tuple[LeafValues, ...] = ()
@@ -70,7 +69,7 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
 
     Of a blind one: where it takes no more than the gradient's layout.
     """
-    blind_functions: frozenset[str] = frozenset()
+    blind_functions: tuple[str, ...] = ()
     """Custom autograd.Functions whose backward never reads the gradient that it is given."""
     alive: tuple[int, ...] = ()
     """Tensors with a graph that the program still held at the end."""
@@ -154,8 +153,3 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     def wrapped(self) -> frozenset[int]:
         """Parameters that ``nn.Parameter(t)`` made of a tensor with a history."""
         return frozenset(tensor for change in self.changes if change.kind == "wrapped" for tensor in change.tensors)
-
-
-def with_role(location: Location, role: str) -> Location:
-    """The same line, playing that role in a finding."""
-    return replace(location, role=role) if role else location

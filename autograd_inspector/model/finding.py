@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from autograd_inspector.model.location import Location
 
@@ -12,11 +13,26 @@ Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
 
-class Finding(Struct, frozen=True, omit_defaults=True):
-    """One cause, where it is, and what to write instead.
+class Problem(Struct, frozen=True):
+    """What a rule found: one cause, where it is, and what to write instead.
 
     ``locations`` has the culprit first; ``subjects`` are the names of the parameters, modules or ops concerned;
-    ``details`` the steps of the story, one sentence each; ``consequences`` the findings that follow from this one.
+    ``details`` the steps of the story, one sentence each; ``ops`` the indices of the ops that show it.
+    """
+
+    severity: Severity
+    message: str
+    fix: str = ""
+    locations: tuple[Location, ...] = ()
+    subjects: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()
+    ops: tuple[int, ...] = ()
+
+
+class Finding(Struct, frozen=True, omit_defaults=True):
+    """A problem under the code and the name of the rule that found it.
+
+    ``consequences`` are the findings that follow from this one.
     """
 
     rule: str
@@ -29,3 +45,8 @@ class Finding(Struct, frozen=True, omit_defaults=True):
     details: tuple[str, ...] = ()
     ops: tuple[int, ...] = ()
     consequences: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, rule: str, name: str, problem: Problem) -> Finding:
+        """What a rule found, as its finding."""
+        return cls(rule, name, *astuple(problem))

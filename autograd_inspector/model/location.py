@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec import Struct
+from msgspec.structs import replace
 
 
 class Location(Struct, frozen=True, omit_defaults=True):
@@ -44,3 +47,23 @@ class Site(Struct, frozen=True, omit_defaults=True):
     def user(self) -> Location | None:
         """The innermost frame of the user's own code, or the innermost of any library."""
         return next((frame for frame in self.frames if not frame.library), self.frames[0] if self.frames else None)
+
+
+CALLER = "called from"
+"""The role of a line that called the one that plays a part."""
+
+
+def dedupe_locations(locations: Iterable[Location]) -> tuple[Location, ...]:
+    """Each line once, in its first role; having called another line is none, where it has one of its own as well."""
+    seen: dict[tuple[str, int], Location] = {}
+    for location in locations:
+        line = location.filename, location.lineno
+        known = seen.setdefault(line, location)
+        if known.role == CALLER != location.role:
+            seen[line] = location
+    return tuple(seen.values())
+
+
+def with_role(location: Location, role: str) -> Location:
+    """The same line, playing that role in a finding."""
+    return replace(location, role=role) if role else location

@@ -9,7 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from autograd_inspector.model.placement import Held, ParameterRow, Placement
+from autograd_inspector.model.placement_rows import Held, OptimizerRecord, ParameterRow
 
 Kind = Literal["parameters", "gradients", "state"]
 Entry = tuple[Kind, Hashable, Held]
@@ -35,13 +35,14 @@ class Totals:
     A storage that reaches into several groups or modules counts in each of them with the part that is there.
     """
 
-    def __init__(self, placement: Placement) -> None:
-        self._placement = placement
+    def __init__(self, rows: tuple[ParameterRow, ...], optimizers: tuple[OptimizerRecord, ...]) -> None:
+        self._rows = rows
+        self._optimizers = optimizers
 
     @cached_property
     def whole(self) -> Total:
         """All of it."""
-        return _total(_tensors(self._placement.rows), whole=True)
+        return _total(_tensors(self._rows), whole=True)
 
     @cached_property
     def by_device(self) -> dict[str, Total]:
@@ -57,9 +58,9 @@ class Totals:
     def by_group(self) -> dict[str, Total]:
         """By optimizer and parameter group."""
         groups: dict[str, list[ParameterRow]] = {}
-        types = {optimizer.id: optimizer.type for optimizer in self._placement.optimizers}
+        types = {optimizer.id: optimizer.type for optimizer in self._optimizers}
         several = len({*types.values()}) < len(types)
-        for row in self._placement.rows:
+        for row in self._rows:
             if row.optimizer >= 0:
                 number = f" {row.optimizer}" if several else ""
                 group = f"group {row.group}" if row.group >= 0 else "no group"
@@ -78,13 +79,13 @@ class Totals:
 
     def _by(self, what: Literal["device", "dtype"]) -> dict[str, Total]:
         parts: dict[str, list[Entry]] = {}
-        for entry in _tensors(self._placement.rows):
+        for entry in _tensors(self._rows):
             parts.setdefault(getattr(entry[2], what), []).append(entry)
         return {key: _total(members, whole=True) for key, members in parts.items()}
 
     def _modules(self, depth: int | None) -> dict[str, Total]:
         modules: dict[str, list[ParameterRow]] = {}
-        for row in self._placement.rows:
+        for row in self._rows:
             for module in dict.fromkeys(parent for name in row.names for parent in islice(_parents(name), depth)):
                 modules.setdefault(module, []).append(row)
         return _parts(modules)

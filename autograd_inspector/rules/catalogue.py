@@ -1,16 +1,21 @@
-"""What a rule is, and the list of them."""
+"""What a rule is, and the list of them: one module a rule, whose name is its code and its name."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
+from pkgutil import iter_modules
 
 from msgspec import Struct
 
-from autograd_inspector.model.finding import Finding
-from autograd_inspector.rules.facts import Facts
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.finding import Finding, Problem
 
-Check = Callable[[Facts], Iterable[Finding]]
+Check = Callable[[Analysis], Iterable[Problem]]
+
+_MODULE = re.compile(r"ag(\d+)_(\w+)")
 
 
 class Rule(Struct, frozen=True):
@@ -30,15 +35,20 @@ class Rule(Struct, frozen=True):
         """The first line of the page."""
         return self.page.split("\n", maxsplit=1)[0]
 
+    def findings(self, analysis: Analysis) -> Iterator[Finding]:
+        """What the rule concludes."""
+        for problem in self.check(analysis):
+            yield Finding.of(self.code, self.name, problem)
 
-CATALOGUE: dict[str, Rule] = {}
+
+def _rules() -> Iterator[Rule]:
+    """``ag404_not_in_optimizer`` is AG404, not-in-optimizer; a folder has its ``check`` in ``rule.py``."""
+    room = __name__.rpartition(".")[0]
+    for found in iter_modules(import_module(room).__path__):
+        named = _MODULE.fullmatch(found.name)
+        if named is not None:
+            module = import_module(f"{room}.{found.name}{'.rule' if found.ispkg else ''}")
+            yield Rule(f"AG{named[1]}", named[2].replace("_", "-"), module.check)
 
 
-def rule(code: str, name: str) -> Callable[[Check], Check]:
-    """Enter a function into the catalogue."""
-
-    def enter(check: Check) -> Check:
-        CATALOGUE[code] = Rule(code, name, check)
-        return check
-
-    return enter
+CATALOGUE: dict[str, Rule] = {rule.code: rule for rule in _rules()}

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct, inspect
 from msgspec.structs import replace
 
-from autograd_inspector.views.shown import shown
+from autograd_inspector.views.display_text import shown
 
 T = TypeVar("T")
 S = TypeVar("S", bound=Struct)

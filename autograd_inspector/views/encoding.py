@@ -7,15 +7,15 @@ from typing import Any
 
 import msgspec
 
+from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.graph import GraphNode
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.totals import Total
-from autograd_inspector.report import Report
 from autograd_inspector.views import wire
-from autograd_inspector.views.folded.steps import extremes, steps_of
-from autograd_inspector.views.kept.paused import collector_paused
+from autograd_inspector.views.notebook.gc_pause import collector_paused
+from autograd_inspector.views.summaries.steps import extremes, steps_of
 from autograd_inspector.views.summary import headline, unjudged
 from autograd_inspector.views.tables.columns import Columns, legible
 from autograd_inspector.views.tables.graph import graph_tables
@@ -28,7 +28,7 @@ POINTS, NEWS = 120, 32
 """Values of a figure over the steps, and changes between steps, that are sent."""
 
 
-def encoded(report: Report) -> tuple[str, bytes]:
+def encoded(report: ReportData) -> tuple[str, bytes]:
     """The wire as JSON text, and the buffer that its columns point into (empty for a small graph)."""
     encoder = _Encoder(report, packed=len(report.graph.nodes) >= LARGE)
     with collector_paused():
@@ -36,7 +36,7 @@ def encoded(report: Report) -> tuple[str, bytes]:
     return text, bytes(encoder.columns.buffer)
 
 
-def record_of(report: Report) -> wire.Wire:
+def record_of(report: ReportData) -> wire.Wire:
     """The wire with all of its columns in itself, none in a buffer."""
     return _Encoder(report, packed=False).record()
 
@@ -53,13 +53,13 @@ def main_cell(capture: Capture) -> str:
     return max(cells, key=cells.__getitem__, default="")
 
 
-def heading_of(report: Report) -> dict[str, Any]:
+def heading_of(report: ReportData) -> dict[str, Any]:
     """Those fields of the wire that tell of the whole, not of its rows."""
     return _Encoder(report, packed=False).heading()
 
 
 class _Encoder:
-    def __init__(self, report: Report, *, packed: bool) -> None:
+    def __init__(self, report: ReportData, *, packed: bool) -> None:
         self.report = report
         self.capture = report.capture
         self.graph = report.graph
@@ -138,7 +138,7 @@ class _Encoder:
         return self.capture.tensors[node.tensor].name if node.tensor >= 0 else node.name
 
 
-def _steps(report: Report) -> wire.Steps | None:
+def _steps(report: ReportData) -> wire.Steps | None:
     steps = steps_of(report)
     if steps is None:
         return None

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.finding import SEVERITIES, Finding
-from autograd_inspector.report import Report
-from autograd_inspector.views.shown import counted, shown, size
+from autograd_inspector.views.display_text import counted, shown, size
 
 NOTHING = "nothing observed"
 
 
-def headline(report: Report) -> str:
+def headline(report: ReportData) -> str:
     """``2 errors, 1 warning · 120 ops observed``."""
     counts = [(s, sum(f.severity == s for f in report.findings)) for s in SEVERITIES]
     said = ", ".join(f"{n} {s}" if s == "info" else counted(n, s) for s, n in counts if n)
@@ -19,7 +19,7 @@ def headline(report: Report) -> str:
     return " · ".join(filter(None, parts))
 
 
-def unjudged(report: Report) -> str:
+def unjudged(report: ReportData) -> str:
     """Why no findings would not mean that all is well: "recording stopped", "nothing observed"; "" where it would."""
     capture = report.capture
     if capture.stopped:
@@ -28,7 +28,7 @@ def unjudged(report: Report) -> str:
     return "" if looked else NOTHING
 
 
-def _seen(report: Report) -> str:
+def _seen(report: ReportData) -> str:
     """What there was to look at; where nothing was run, what existed."""
     ops, rows, capture = len(report.capture.ops), len(report.placement.rows), report.capture
     if capture.checkpoint is not None and not ops:
@@ -39,7 +39,7 @@ def _seen(report: Report) -> str:
     return f"{counted(nodes, 'autograd node')} looked at" if nodes else f"{counted(rows, 'parameter')} looked at"
 
 
-def graph_line(report: Report) -> str:
+def graph_line(report: ReportData) -> str:
     """How large the graph is, what it keeps, at how many places gradient is cut."""
     graph = report.graph
     cuts = len({(edge.cause, edge.site) for edge in graph.severed if edge.live})

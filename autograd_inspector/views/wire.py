@@ -284,7 +284,7 @@ class Head(Struct, frozen=True):
     """What the header says.
 
     ``parameters`` counts the placement's rows. ``short``: the tables are those of a condensed report
-    (views/kept/condensed.py), this record is that of the whole.
+    (views/notebook/condensed.py), this record is that of the whole.
     """
 
     cell: str

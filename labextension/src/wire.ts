@@ -237,7 +237,7 @@ export interface Bar {
   state: number;
 }
 
-/** What the header says. `parameters` counts the placement's rows. `short`: the tables are those of a condensed report (views/kept/condensed.py), this record is that of the whole. */
+/** What the header says. `parameters` counts the placement's rows. `short`: the tables are those of a condensed report (views/notebook/condensed.py), this record is that of the whole. */
 export interface Head {
   cell: string;
   headline: string;

@@ -13,7 +13,7 @@ from torch.utils.checkpoint import checkpoint
 
 import autograd_inspector
 from autograd_inspector import Report
-from autograd_inspector.gathered import RanksReport, part_of, ranks_report
+from autograd_inspector.api.ranks import RanksReport, part_of, ranks_report
 
 
 class Doubled(torch.autograd.Function):

@@ -7,11 +7,11 @@ from pathlib import Path
 import msgspec
 
 from autograd_inspector import Report
-from autograd_inspector.gathered import RanksReport, part_of, ranks_report
-from autograd_inspector.report import ReportFormatError
+from autograd_inspector.api.ranks import RanksReport, part_of, ranks_report
+from autograd_inspector.api.report import ReportFormatError
 from autograd_inspector.rules import CATALOGUE
 from autograd_inspector.views.encoding import encoded
-from autograd_inspector.views.kept.saved import saved
+from autograd_inspector.views.notebook.saved import saved
 from autograd_inspector.views.sarif.log import Analysis, to_sarif
 
 

@@ -13,10 +13,10 @@ import pytest
 from msgspec.structs import replace
 
 from autograd_inspector import Report
-from autograd_inspector.cli import main
-from autograd_inspector.gathered import SCHEMA, RankPart, part_of
+from autograd_inspector.api.ranks import SCHEMA, RankPart, part_of
+from autograd_inspector.api.report import ReportFormatError
+from autograd_inspector.frontends.cli.main import main
 from autograd_inspector.model.sound import fault_in, fault_in_placement
-from autograd_inspector.report import ReportFormatError
 from autograd_inspector.views.archive import decode
 from autograd_inspector.views.html import report as page
 from autograd_inspector.views.picture.render import GraphvizMissingError
@@ -123,7 +123,7 @@ def test_the_field_is_named(path, value, said):
 
 def test_a_column_of_ranks_that_is_missing():
     """In the report of several ranks each row has an entry for each of them."""
-    from autograd_inspector.gathered import RanksReport
+    from autograd_inspector.api.ranks import RanksReport
 
     for path in (("placement", "rows", 0, "shares"), ("placement", "totals")):
         with pytest.raises(ReportFormatError, match=r"placement\.(rows\[0\]\.shares|totals): "):

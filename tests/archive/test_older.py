@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from autograd_inspector import Report
+from autograd_inspector.api.report import SCHEMA, ReportFormatError
 from autograd_inspector.model.sound import fault_in
-from autograd_inspector.report import SCHEMA, ReportFormatError
 from autograd_inspector.views.html import report as page
 from autograd_inspector.views.picture.render import GraphvizMissingError
 

@@ -16,11 +16,11 @@ from torch import nn
 
 import autograd_inspector
 from autograd_inspector import Report
-from autograd_inspector.cli import main
+from autograd_inspector.api.report import ReportFormatError, report_of
+from autograd_inspector.frontends.cli.main import main
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
-from autograd_inspector.report import ReportFormatError, report_of
 from autograd_inspector.views.archive import encode, storable
 
 from .reports import KINDS, report

@@ -12,7 +12,7 @@ from transformers import MistralConfig, MistralForCausalLM
 
 import autograd_inspector
 from autograd_inspector import inspect_optimizer
-from autograd_inspector.capture.optimizers.steps import Steps
+from autograd_inspector.capture.observers.optimizers.steps import Steps
 
 from .clock import interleaved, seconds, timed
 from .display import Aim, Row, Section, microseconds, milliseconds, progress

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from autograd_inspector.capture.engine.graph_walk import Walk
+from autograd_inspector.capture.graph_walk.walk import Walk
 from autograd_inspector.model.autograd import AutogradGraph, GraphHead
 from autograd_inspector.model.graphs import graph_below
 

@@ -6,7 +6,7 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 import autograd_inspector
-from autograd_inspector.capture.engine import graph_walk
+from autograd_inspector.capture.graph_walk import walk as graph_walk
 
 
 class Half(torch.autograd.Function):
@@ -214,7 +214,7 @@ def test_reached_by_the_records_alone(name, monkeypatch):
     """The records of ops need no look at `.grad` to tell which leaves the graph holds."""
     _, whole = told(PROGRAMS[name])
     monkeypatch.setattr(graph_walk, "MAX_DEPTH", 1)
-    monkeypatch.setattr("autograd_inspector.capture.engine.runs.Arrivals.after", lambda _: ([], []))
+    monkeypatch.setattr("autograd_inspector.capture.observers.backward.runs.Arrivals.after", lambda _: ([], []))
     _, short = told(PROGRAMS[name])
     assert short == whole
 

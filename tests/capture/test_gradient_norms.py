@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import autograd_inspector
-from autograd_inspector.views.tables.happened import remarks_of
+from autograd_inspector.views.tables.events import remarks_of
 
 
 def trained(weight: torch.Tensor, *, values: bool = True, times: int = 1):

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import pytest
 from torch.nn.modules import module as hooks
 
-from autograd_inspector.capture.holding import by, during, in_block
-from autograd_inspector.capture.installing import Installation
-from autograd_inspector.capture.uninterrupted import uninterrupted
+from autograd_inspector.capture.undisturbed.holding import by, during, in_block
+from autograd_inspector.capture.undisturbed.installing import Installation
+from autograd_inspector.capture.undisturbed.uninterrupted import uninterrupted
 from autograd_inspector.interrupts import is_interrupt
 from tests.undisturbed.interrupting import Interrupted, Interrupts, instants_of
 

@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import nn
 
-from autograd_inspector.capture import instrumented
-from autograd_inspector.capture.installing import Installation
-from autograd_inspector.capture.patches import around
+from autograd_inspector.capture.undisturbed import instrumented
+from autograd_inspector.capture.undisturbed.installing import Installation
+from autograd_inspector.capture.undisturbed.patches import around
 from tests.capture.observe import observe
 
 SOURCE = '''

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 import autograd_inspector
-from autograd_inspector.capture.long_runs import folding
+from autograd_inspector.capture.retention import folding
 from autograd_inspector.capture.session import current
 from tests.capture.observe import observe
 

@@ -6,8 +6,8 @@ import torch
 from torch import nn
 
 import autograd_inspector
-from autograd_inspector.capture.long_runs import renumbering
-from autograd_inspector.capture.long_runs.iterations import Iterations
+from autograd_inspector.capture.retention import renumbering
+from autograd_inspector.capture.retention.iterations import Iterations
 from autograd_inspector.model.capture import Capture
 from tests.capture.observe import observe
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 
-from autograd_inspector.capture.checkpoints.files import LEGACY
+from autograd_inspector.capture.checkpoint_files.files import LEGACY
 
 PROTO, STOP = b"\x80\x02", b"."
 STORAGE = b"ctorch\nFloatStorage\n"

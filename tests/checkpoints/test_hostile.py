@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from autograd_inspector import Report, inspect_checkpoint
-from autograd_inspector.capture.checkpoints import machine
+from autograd_inspector.capture.checkpoint_files import pickle_machine as machine
 from autograd_inspector.model.checkpoint import CheckpointError
 
 from .hostile import FILES, PICKLES, a_dict, holding, number, text, zipped

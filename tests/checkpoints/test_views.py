@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from autograd_inspector import Report, inspect_checkpoint
-from autograd_inspector.cli import main
+from autograd_inspector.frontends.cli.main import main
 
 from .programs import adam, network, saved
 
@@ -43,7 +43,7 @@ def test_missing_unexpected_and_reshaped_are_marked():
 
 def test_the_statements_that_load_it_do(file):
     """What the text offers can be run."""
-    from autograd_inspector.views.folded.checkpoint import contents_of
+    from autograd_inspector.views.summaries.checkpoint import contents_of
 
     net = network()
     optimizer = adam(net)
@@ -106,7 +106,7 @@ def test_the_terminal(file, capsys, tmp_path):
 def test_the_terminal_refuses_in_one_line(tmp_path):
     """Bad usage is exit 2 and one line, no traceback."""
     done = subprocess.run(
-        [sys.executable, "-m", "autograd_inspector.cli", "checkpoint", str(tmp_path / "none.pt")],
+        [sys.executable, "-m", "autograd_inspector.frontends.cli.main", "checkpoint", str(tmp_path / "none.pt")],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 2

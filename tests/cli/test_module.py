@@ -8,7 +8,7 @@ import sys
 import pytest
 import torch  # noqa: F401 - loaded once, not in each test
 
-from autograd_inspector.cli import main
+from autograd_inspector.frontends.cli.main import main
 from tests.shells import UNSEEN
 
 TELLS = (

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from autograd_inspector import Report
-from autograd_inspector.cli import main
-from autograd_inspector.gathered import RanksReport
+from autograd_inspector.api.ranks import RanksReport
+from autograd_inspector.frontends.cli.main import main
 from tests.shells import UNSEEN
 
 MAKE = "import torch\nw = torch.ones(3, requires_grad=True)\n"
@@ -140,7 +140,7 @@ def test_the_launchers_sigterm_waits_for_the_report(tmp_path, script):
     """A rank that is told to end while its report is made writes it, and ends as told then."""
     body = f"""{MAKE}
 import os, signal
-from autograd_inspector import inspection
+from autograd_inspector.api import inspect as inspection
 made = inspection.report_of
 def slow(*arguments, **options):
     os.kill(os.getpid(), signal.SIGTERM)   # what torchrun sends when another rank has failed

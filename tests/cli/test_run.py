@@ -12,7 +12,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from torch import nn
 
 from autograd_inspector import Report, inspect_optimizer
-from autograd_inspector.cli import main
+from autograd_inspector.frontends.cli.main import main
 from tests.shells import UNSEEN
 
 MAKE = "import torch\nw = torch.ones(3, requires_grad=True)\n"
@@ -21,7 +21,7 @@ HEALTHY = f"{MAKE}(w * 2).sum().backward()\n"
 
 def command(*arguments, cwd=None):
     return subprocess.run(
-        [sys.executable, "-m", "autograd_inspector.cli", *map(str, arguments)],
+        [sys.executable, "-m", "autograd_inspector.frontends.cli.main", *map(str, arguments)],
         capture_output=True, text=True, check=False, cwd=cwd,
     )  # fmt: skip
 

@@ -9,11 +9,11 @@ import pytest
 import torch  # noqa: F401 - loaded once, not in each test
 from jsonschema import Draft4Validator
 
-from autograd_inspector.cli import main
+from autograd_inspector.api.report import Report
+from autograd_inspector.frontends.cli.main import main
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
-from autograd_inspector.report import Report
 from autograd_inspector.rules import CATALOGUE
 from autograd_inspector.views.sarif.log import Analysis, to_sarif
 from tests.shells import UNSEEN

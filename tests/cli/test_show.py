@@ -11,9 +11,9 @@ import pytest
 import torch
 
 from autograd_inspector import inspect_optimizer
-from autograd_inspector.cli import main
-from autograd_inspector.gathered import part_of, ranks_report
-from autograd_inspector.terminal import show
+from autograd_inspector.api.ranks import part_of, ranks_report
+from autograd_inspector.frontends.cli import show
+from autograd_inspector.frontends.cli.main import main
 from autograd_inspector.views import assets
 
 
@@ -126,7 +126,8 @@ def test_a_page_that_cannot_be_written(stored, capsys):
 
 def test_reading_a_report_needs_no_torch(stored):
     """`show` starts quickly: torch is not imported."""
-    code = "import sys; from autograd_inspector.cli import main; main(sys.argv[1:]); sys.exit('torch' in sys.modules)"
+    imported = "from autograd_inspector.frontends.cli.main import main"
+    code = f"import sys; {imported}; main(sys.argv[1:]); sys.exit('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code, "show", "--text", stored], check=False, capture_output=True)
     assert done.returncode == 0, done.stderr
     assert Path(stored).exists()

@@ -6,7 +6,7 @@ import torch.distributed as dist
 from torch import nn
 
 from autograd_inspector import inspect_optimizer
-from autograd_inspector.gathered import RanksReport
+from autograd_inspector.api.ranks import RanksReport
 
 from .ranks import run_ranks
 

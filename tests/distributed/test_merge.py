@@ -6,8 +6,8 @@ from msgspec.structs import replace
 from torch import nn
 
 from autograd_inspector import Report, inspect_optimizer
-from autograd_inspector.cli import main
-from autograd_inspector.gathered import RanksReport
+from autograd_inspector.api.ranks import RanksReport
+from autograd_inspector.frontends.cli.main import main
 
 from .ranks import run_ranks
 

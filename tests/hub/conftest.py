@@ -5,7 +5,7 @@ import torch
 
 import autograd_inspector
 from autograd_inspector import Report
-from autograd_inspector.hub.hub import Hub
+from autograd_inspector.kernel.hub.hub import Hub
 from tests.shells import plain_shell, shell
 
 __all__ = ["plain_shell", "shell"]

@@ -7,9 +7,9 @@ import pytest
 from msgspec.structs import replace
 
 from autograd_inspector import Report
-from autograd_inspector.hub import captures, entries
-from autograd_inspector.hub.captures import UnknownCaptureError
-from autograd_inspector.widget import widget_of
+from autograd_inspector.kernel.hub import captures, entries
+from autograd_inspector.kernel.hub.captures import UnknownCaptureError
+from autograd_inspector.kernel.widget import widget_of
 
 from .conftest import capture
 
@@ -47,7 +47,7 @@ def test_the_oldest_go_when_there_are_too_many(hub):
 
 def test_those_whose_cell_ran_again_go_first(hub, monkeypatch):
     """Their widgets are closed; a widget that still stands under its cell is not, though the list has it no more."""
-    monkeypatch.setattr("autograd_inspector.widget.asset", lambda _name: "export default {}")
+    monkeypatch.setattr("autograd_inspector.kernel.widget.asset", lambda _name: "export default {}")
     cells = iter(["a", "b", "b", "c", "d"])
     made = entries.entry_of
     monkeypatch.setattr(captures, "entry_of", lambda *args: replace(made(*args), cell_id=next(cells)))

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from autograd_inspector.hub.entries import entry_of
+from autograd_inspector.kernel.hub.entries import entry_of
 from tests.widget import programs
 
 MODEL = """

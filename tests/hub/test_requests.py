@@ -7,10 +7,10 @@ import msgspec
 import pytest
 
 from autograd_inspector import Report
-from autograd_inspector.hub.messages import PROTOCOL, Listing
-from autograd_inspector.hub.requests import answered
+from autograd_inspector.kernel.hub.messages import PROTOCOL, Listing
+from autograd_inspector.kernel.hub.requests import answered
+from autograd_inspector.kernel.widget import widget_of
 from autograd_inspector.views.wire import WIRE
-from autograd_inspector.widget import widget_of
 from tests.widget import programs
 
 from .conftest import capture
@@ -19,7 +19,7 @@ from .conftest import capture
 @pytest.fixture(autouse=True)
 def built(monkeypatch):
     """Stands in for a built front end."""
-    monkeypatch.setattr("autograd_inspector.widget.asset", lambda _name: "export default {}")
+    monkeypatch.setattr("autograd_inspector.kernel.widget.asset", lambda _name: "export default {}")
 
 
 def ask(hub, action, *captures, **more):

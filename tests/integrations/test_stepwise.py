@@ -9,7 +9,7 @@ import torch
 
 import autograd_inspector
 from autograd_inspector.capture.session import current
-from autograd_inspector.capture.warned.own import InspectorWarning
+from autograd_inspector.capture.undisturbed.warnings.own import InspectorWarning
 from autograd_inspector.integrations import stepwise
 from autograd_inspector.integrations.stepwise import Stepwise
 from tests.capture.observe import observe

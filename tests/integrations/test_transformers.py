@@ -12,7 +12,7 @@ import torch
 from torch.utils.data import Dataset
 from transformers import Trainer, TrainerCallback, TrainingArguments
 
-from autograd_inspector.capture.warned.own import InspectorWarning
+from autograd_inspector.capture.undisturbed.warnings.own import InspectorWarning
 from autograd_inspector.integrations import transformers as integration
 from autograd_inspector.integrations.transformers import AutogradInspectorCallback, inspected
 from tests.stories import mistral_sft

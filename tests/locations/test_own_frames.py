@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 import autograd_inspector
-from autograd_inspector.capture import program_frames
+from autograd_inspector.capture.lines import program_frames
 from autograd_inspector.capture.lines.stacks import SKIP, USER, classify
 
 PACKAGE = Path(autograd_inspector.__file__).parent

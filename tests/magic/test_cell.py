@@ -198,7 +198,7 @@ def test_indented_cells_are_dedented(shell):
 def test_report_follows_the_output(shell, monkeypatch):
     """The report is displayed after the cell's value, and after the traceback of a cell that failed."""
     events = []
-    monkeypatch.setattr("autograd_inspector.notebook.outcome.show", lambda report: events.append("report"))
+    monkeypatch.setattr("autograd_inspector.frontends.notebook.outcome.show", lambda report: events.append("report"))
     monkeypatch.setattr(shell.ip, "showtraceback", lambda *args, **kwargs: events.append("traceback"))
     shell.ip.user_ns["said"] = events.append
     shell.run("%%autograd_inspect\nsaid('cell')\nw * 2")
@@ -221,7 +221,7 @@ def test_typing_in_a_terminal(shell):
 def test_the_inspectors_own_failure(shell, monkeypatch):
     """When the report cannot be made, the cell's result stands and one line says so."""
     monkeypatch.delenv("AUTOGRAD_INSPECTOR_STRICT")
-    monkeypatch.setattr("autograd_inspector.notebook.run.report_of", lambda *args, **kwargs: 1 / 0)
+    monkeypatch.setattr("autograd_inspector.frontends.notebook.run.report_of", lambda *args, **kwargs: 1 / 0)
     ran = shell.run("%%autograd_inspect\nw * 2")
     assert ran.success
     assert ran.value.tolist() == [2, 2, 2]

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from autograd_inspector.notebook.cell_ids import cell_ids, ran
+from autograd_inspector.kernel.cell_ids import cell_ids, ran
 
 CELL = "import torch\nw = torch.ones(2, requires_grad=True)\n(w * 2).sum().backward()"
 

@@ -6,7 +6,7 @@ import pytest
 from IPython.core.error import UsageError
 
 from autograd_inspector import AutogradFindingsError, Report
-from autograd_inspector.notebook.options import parse
+from autograd_inspector.kernel.options import parse
 from tests.shells import UNSEEN
 
 BAD = [

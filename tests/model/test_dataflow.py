@@ -3,7 +3,7 @@
 import torch
 
 import autograd_inspector
-from autograd_inspector.model.dataflow import DataFlow
+from autograd_inspector.analysis.dataflow import DataFlow
 from tests.growth.counting import instructions
 
 

@@ -1,7 +1,8 @@
 """Placements of ranks as one: which rows are one parameter's, and what ranks should have in common."""
 
-from autograd_inspector.model.across import placement_of_ranks
-from autograd_inspector.model.placement import OptimizerRecord, ParameterRow, Placement, Sharding, StateEntry
+from autograd_inspector.analysis.across_ranks import placement_of_ranks
+from autograd_inspector.model.placement import Placement
+from autograd_inspector.model.placement_rows import OptimizerRecord, ParameterRow, Sharding, StateEntry
 from autograd_inspector.model.ranks import ranks_text
 
 

@@ -1,10 +1,11 @@
 """What happened between two moments, looked up by tensor and by optimizer."""
 
+from autograd_inspector.analysis.timeline import Timeline, together
 from autograd_inspector.model.autograd import Backward, GraphHead
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import Change, GradWrite, Step
-from autograd_inspector.model.placement import OptimizerRecord, Placement
-from autograd_inspector.model.timeline import Timeline, together
+from autograd_inspector.model.placement import Placement
+from autograd_inspector.model.placement_rows import OptimizerRecord
 
 
 def run(index, start, end, reached=(1,), **given):

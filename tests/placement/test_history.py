@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 import autograd_inspector
-from autograd_inspector.model.history import history_of
+from autograd_inspector.analysis.history import history_of
 
 X = torch.ones(2, 4)
 

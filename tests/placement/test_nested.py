@@ -13,7 +13,7 @@ from torch import nn
 
 import autograd_inspector
 from autograd_inspector import inspect_optimizer
-from autograd_inspector.model.placement import innermost
+from autograd_inspector.model.placement_rows import innermost
 
 SIZE = 64 * 4
 """Bytes of each tensor that a state holds here."""

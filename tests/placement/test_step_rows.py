@@ -7,8 +7,8 @@ import torch
 from torch import nn
 
 import autograd_inspector
-from autograd_inspector.model.history import history_of
-from autograd_inspector.views.folded.steps import steps_of
+from autograd_inspector.analysis.history import history_of
+from autograd_inspector.views.summaries.steps import steps_of
 
 X = torch.ones(2, 4)
 DATALESS = "wrote 0 of 2 parameters; not weight, bias: its state is on meta, which has no data"

@@ -11,7 +11,7 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 import autograd_inspector
-from autograd_inspector.rules.wording.quoting import in_place, uncommented
+from autograd_inspector.advice.quoting import in_place, uncommented
 
 from .programs import alarms, diagnosed, inspected, line_of, summary, trained
 from .twins import calm

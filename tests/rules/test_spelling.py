@@ -7,7 +7,7 @@ import re
 import torch
 from torch import nn
 
-from autograd_inspector.rules.wording.spelling import is_path, method_on
+from autograd_inspector.advice.spelling import is_path, method_on
 
 from .programs import alarms, inspected, said
 

@@ -15,7 +15,7 @@ from .shared import READY, SIZE, shut_down, watched
 pytestmark = pytest.mark.ui
 
 PLAIN = "import torch\nw = torch.ones(2, requires_grad=True)\nw.sum().backward()"
-KEPT = "from autograd_inspector.hub.kernel import _begun\nprint('kept:', _begun().captures.keep)"
+KEPT = "from autograd_inspector.kernel.hub.kernel import _begun\nprint('kept:', _begun().captures.keep)"
 CELLS = ["%load_ext autograd_inspector", PLAIN, "%%time\nx = 1", "%autograd_inspect off", KEPT]
 HEADED = f"%%autograd_inspect\n{PLAIN}"
 

@@ -52,7 +52,7 @@ inspection.report
 """
 DAMAGED = """
 import json, anywidget, traitlets
-from autograd_inspector.widget import ReportWidget
+from autograd_inspector.kernel.widget import ReportWidget
 good = inspection.report.widget()
 class Damaged(ReportWidget):
     def __init__(self, **traits):

@@ -22,7 +22,7 @@ optimizer.step()
 """
 CLOSES = """
 import gc
-from autograd_inspector.widget import ReportWidget
+from autograd_inspector.kernel.widget import ReportWidget
 for one in gc.get_objects():
     if isinstance(one, ReportWidget):
         one.close()

@@ -200,7 +200,7 @@ def test_a_kernel_without_the_package(browser, lab):
 
 def test_other_versions_are_refused(browser, lab):
     """A kernel that speaks a newer protocol is told by one line that says what to upgrade, and where."""
-    newer = "from autograd_inspector.hub import messages\nmessages.PROTOCOL = 99\n%load_ext autograd_inspector"
+    newer = "from autograd_inspector.kernel.hub import messages\nmessages.PROTOCOL = 99\n%load_ext autograd_inspector"
     with panel_of(browser, lab, "newer", newer) as panel:
         expect(panel.root).to_contain_text("is newer than this JupyterLab extension", timeout=RUN)
         expect(panel.root).to_contain_text("pip install --upgrade autograd_inspector where JupyterLab is installed")
@@ -208,7 +208,7 @@ def test_other_versions_are_refused(browser, lab):
 
 
 MANY = """
-from autograd_inspector.hub.kernel import _begun
+from autograd_inspector.kernel.hub.kernel import _begun
 _begun().captures.limit(300)
 for number in range(200):
     with autograd_inspector.inspect() as inspection:

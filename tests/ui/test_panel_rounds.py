@@ -19,7 +19,7 @@ COUNTS = """
 import gc, json
 import psutil
 from ipywidgets.widgets.widget import _instances
-from autograd_inspector.report import Report
+from autograd_inspector.api.report import Report
 def counts():
     gc.collect()
     reports = sum(type(one) is Report for one in gc.get_objects())

@@ -11,9 +11,9 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 from playwright.sync_api import expect
 
 import autograd_inspector
-from autograd_inspector.views.kept.bundle import bundle_of
-from autograd_inspector.views.kept.saved import CAPTURE
-from autograd_inspector.widget import VIEW
+from autograd_inspector.kernel.widget import VIEW
+from autograd_inspector.views.notebook.bundle import bundle_of
+from autograd_inspector.views.notebook.saved import CAPTURE
 
 from .lab import RUN, command, in_dark, in_light
 from .shared import SIZE, shown, shut_down, watched

@@ -9,12 +9,12 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import autograd_inspector
 from autograd_inspector.capture.attributes import device_of, nbytes_of, placed, shape_of, version_of
-from autograd_inspector.capture.calls.reading import any_nonzero, norm, range_of, sound
-from autograd_inspector.capture.engine.node_hooks import NodeHooks
-from autograd_inspector.capture.engine.verdicts import verify
-from autograd_inspector.capture.guard import Guard
-from autograd_inspector.capture.tape import new_tape
+from autograd_inspector.capture.graph_walk.verdicts import verify
+from autograd_inspector.capture.observers.backward.node_hooks import NodeHooks
+from autograd_inspector.capture.observers.calls.reading import any_nonzero, norm, range_of, sound
+from autograd_inspector.capture.recording import new_tape
 from autograd_inspector.capture.torch_private import dispatch
+from autograd_inspector.capture.undisturbed.guard import Guard
 from tests.undisturbed.interrupting import Interrupted, Interrupts, instants_of
 from tests.undisturbed.test_restored import state_of_torch
 
@@ -165,7 +165,13 @@ def test_an_interrupt_at_any_instant_of_a_backward_whose_values_are_read():
 
     block()
     before = state_of_torch()
-    instants = [i for i in instants_of(block) if "/capture/engine/" in i.code.co_filename or "/calls/" in str(i.code)]
+    instants = [
+        i
+        for i in instants_of(block)
+        if "/graph_walk/" in i.code.co_filename
+        or "/observers/backward/" in i.code.co_filename
+        or "/calls/" in str(i.code)
+    ]
     for instant in instants[:: max(len(instants) // 150, 1)]:
         raised = []
         with Interrupts(instant) as interrupts:

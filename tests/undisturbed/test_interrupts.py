@@ -267,7 +267,7 @@ def test_preflight(program):
         autograd_inspector.preflight(program.model, torch.ones(3, 4), loss, program.optimizer)
 
     trial()
-    found = [i for i in instants_of(trial) if "/capture/trials/" in i.code.co_filename or "installing" in str(i)]
+    found = [i for i in instants_of(trial) if "/capture/preflight/" in i.code.co_filename or "installing" in str(i)]
     gradients = [parameter.grad for parameter in program.model.parameters()]
     before, stream = state_of_torch(), torch.get_rng_state()
     for instant in spread(found, 40):

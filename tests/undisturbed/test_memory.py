@@ -9,8 +9,8 @@ import torch._dynamo  # its first import keeps frames, and so an optimizer, aliv
 from torch import nn
 
 import autograd_inspector
-from autograd_inspector.capture.engine import runs as gradients
-from autograd_inspector.capture.warned.own import InspectorWarning
+from autograd_inspector.capture.observers.backward import runs as gradients
+from autograd_inspector.capture.undisturbed.warnings.own import InspectorWarning
 
 pytestmark = pytest.mark.undisturbed
 

@@ -8,11 +8,11 @@ from torch import nn
 
 import autograd_inspector
 from autograd_inspector.capture import freeze, registry, session
-from autograd_inspector.capture.engine import runs as gradients
-from autograd_inspector.capture.modules import calls as modules
-from autograd_inspector.capture.optimizers import known as optimizers
-from autograd_inspector.capture.optimizers import steps
-from autograd_inspector.capture.warned.own import InspectorWarning
+from autograd_inspector.capture.observers.backward import runs as gradients
+from autograd_inspector.capture.observers.modules import calls as modules
+from autograd_inspector.capture.observers.optimizers import known as optimizers
+from autograd_inspector.capture.observers.optimizers import steps
+from autograd_inspector.capture.undisturbed.warnings.own import InspectorWarning
 
 pytestmark = pytest.mark.undisturbed
 

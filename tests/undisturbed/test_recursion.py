@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import autograd_inspector
-from autograd_inspector.capture.recursion import OUT_OF_STACK
+from autograd_inspector.capture.undisturbed.recursion import OUT_OF_STACK
 
 pytestmark = pytest.mark.undisturbed
 
@@ -17,7 +17,7 @@ import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 import autograd_inspector
-from autograd_inspector.capture.recursion import OUT_OF_STACK
+from autograd_inspector.capture.undisturbed.recursion import OUT_OF_STACK
 
 warnings.simplefilter("ignore")
 

@@ -17,7 +17,7 @@ from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
 import autograd_inspector
 from autograd_inspector.capture import registry
-from autograd_inspector.capture.warned.own import InspectorWarning
+from autograd_inspector.capture.undisturbed.warnings.own import InspectorWarning
 
 pytestmark = pytest.mark.undisturbed
 

@@ -15,10 +15,11 @@ from torch import nn
 from torch.nn import functional as F
 
 import autograd_inspector
-from autograd_inspector.capture.modules.calls import Modules
+from autograd_inspector.capture.observers.modules.calls import Modules
 from autograd_inspector.capture.registry import Registry
-from autograd_inspector.capture.warned import front, shown
-from autograd_inspector.capture.warned.own import InspectorWarning
+from autograd_inspector.capture.undisturbed.warnings import front_filter as front
+from autograd_inspector.capture.undisturbed.warnings import showing as shown
+from autograd_inspector.capture.undisturbed.warnings.own import InspectorWarning
 from tests.undisturbed import warning_programs
 
 pytestmark = pytest.mark.undisturbed

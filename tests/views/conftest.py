@@ -5,9 +5,9 @@ import torch
 from torch import nn
 
 import autograd_inspector
+from autograd_inspector.api.report import Report
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
-from autograd_inspector.report import Report
 
 
 class Net(nn.Module):

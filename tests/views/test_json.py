@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from autograd_inspector import Report
-from autograd_inspector.report import SCHEMA, ReportFormatError
+from autograd_inspector.api.report import SCHEMA, ReportFormatError
 
 
 def test_a_report_survives_json(broken, finding):

@@ -9,9 +9,9 @@ from torch import nn
 
 import autograd_inspector
 from autograd_inspector.views import wire
-from autograd_inspector.views.kept.bundle import SVG, bundle_of, chosen
-from autograd_inspector.views.kept.condensed import condensed
-from autograd_inspector.views.kept.saved import CAPTURE, LARGEST, saved
+from autograd_inspector.views.notebook.bundle import SVG, bundle_of, chosen
+from autograd_inspector.views.notebook.condensed import condensed
+from autograd_inspector.views.notebook.saved import CAPTURE, LARGEST, saved
 
 
 def train(blocks: int, *, name: str = "block", forget: bool = False):

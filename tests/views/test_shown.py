@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from autograd_inspector.model.placement import ParameterRow, Placement, StateEntry
-from autograd_inspector.views.folded.table import table_of
-from autograd_inspector.views.shown import counted, listed, op_name, shown, size
+from autograd_inspector.model.placement import Placement
+from autograd_inspector.model.placement_rows import ParameterRow, StateEntry
+from autograd_inspector.views.display_text import counted, listed, op_name, shown, size
+from autograd_inspector.views.summaries.table import table_of
 
 
 @pytest.mark.parametrize(

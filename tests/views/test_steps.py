@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from torch import nn
 
 import autograd_inspector
+from autograd_inspector.api.report import Report
 from autograd_inspector.model.steps_history import History, Runs
-from autograd_inspector.report import Report
 from autograd_inspector.views.encoding import encoded
-from autograd_inspector.views.folded.steps import extremes
+from autograd_inspector.views.summaries.steps import extremes
 from autograd_inspector.views.text.sparkline import sparkline
 
 

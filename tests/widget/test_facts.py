@@ -9,7 +9,7 @@ import torch
 
 import autograd_inspector
 from autograd_inspector.views.encoding import encoded
-from autograd_inspector.views.tables.happened import events_of
+from autograd_inspector.views.tables.events import events_of
 from autograd_inspector.views.tables.versions import outputs_of
 
 from .programs import Net

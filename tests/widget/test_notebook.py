@@ -4,8 +4,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from autograd_inspector.views.kept.saved import CAPTURE
-from autograd_inspector.widget import VIEW
+from autograd_inspector.kernel.widget import VIEW
+from autograd_inspector.views.notebook.saved import CAPTURE
 
 SETUP = "%load_ext autograd_inspector\nimport torch\nw = torch.ones(3, requires_grad=True)"
 # What a test needs of a built front end: that it is there.

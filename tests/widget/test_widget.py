@@ -8,11 +8,12 @@ from types import SimpleNamespace
 import anywidget
 import pytest
 
-from autograd_inspector import Report, widget
-from autograd_inspector.hub import kernel
+from autograd_inspector import Report
+from autograd_inspector.kernel import widget
+from autograd_inspector.kernel.hub import kernel
+from autograd_inspector.kernel.widget import VIEW, ReportWidget, WidgetNotBuiltError
 from autograd_inspector.views import assets
 from autograd_inspector.views.html import page
-from autograd_inspector.widget import VIEW, ReportWidget, WidgetNotBuiltError
 
 
 @pytest.fixture(autouse=True)

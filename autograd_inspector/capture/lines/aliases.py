@@ -6,7 +6,7 @@ import ast
 from types import CodeType
 
 from autograd_inspector.capture.lines.sources import compiled, source_at
-from autograd_inspector.capture.tape import Tape
+from autograd_inspector.capture.recording import Tape
 from autograd_inspector.model.event import AliasWrite
 from autograd_inspector.model.op import Trait
 from autograd_inspector.source.array_writes import ArrayWrites

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from autograd_inspector.capture.lines.cells import cell_at
 from autograd_inspector.capture.lines.sources import compiled, source_at, span_at
 from autograd_inspector.capture.lines.stacks import Stacks
-from autograd_inspector.capture.tape import Tape
+from autograd_inspector.capture.recording import Tape
 from autograd_inspector.model.event import GradientKept, Lines
 from autograd_inspector.source.index import Source
 from autograd_inspector.source.mentions import Mentions

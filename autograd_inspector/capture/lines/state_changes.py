@@ -14,7 +14,7 @@ from autograd_inspector.capture.lines.cells import lines_of
 from autograd_inspector.capture.lines.sources import source_at
 from autograd_inspector.capture.lines.stacks import USER, classify
 from autograd_inspector.capture.lines.state_lines import Function, StateLine, state_lines
-from autograd_inspector.capture.tape import Tape
+from autograd_inspector.capture.recording import Tape
 from autograd_inspector.model.event import Change
 from autograd_inspector.source.index import Source
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from types import FrameType, TracebackType
 
-_PACKAGE = str(Path(__file__).resolve().parents[2])
+from autograd_inspector.own_files import PACKAGE
+
 _DISPATCH = "handle_torch_function"
 
 
@@ -46,4 +46,4 @@ def _drop_detour(kept: list[TracebackType]) -> None:
 
 def is_own(frame: FrameType) -> bool:
     """Whether the inspector itself runs in it, and not the program."""
-    return frame.f_code.co_filename.startswith(_PACKAGE)
+    return frame.f_code.co_filename.startswith(PACKAGE)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from autograd_inspector.report import Report
-from autograd_inspector.views.folded.checkpoint import Part, contents_of
+from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.views.html.markup import Markup, element, together
+from autograd_inspector.views.summaries.checkpoint import Part, contents_of
 
 _ROWS = 400
 _SHORT = 12
 
 
-def checkpoint_section(report: Report) -> list[Markup]:
+def checkpoint_section(report: ReportData) -> list[Markup]:
     """What the checkpoint holds, each state_dict folded, and the statements that load it."""
     contents = contents_of(report)
     if contents is None:

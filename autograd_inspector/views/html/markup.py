@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 
-from autograd_inspector.views.shown import shown
+from autograd_inspector.views.display_text import shown
 
 
 class Markup(str):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 
-from autograd_inspector.report import Report
+from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.views.assets import asset
 from autograd_inspector.views.encoding import encoded
 from autograd_inspector.views.html.markup import Markup, element, together
@@ -14,7 +14,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inl
 _BODY = "body{margin:12px}@media(prefers-color-scheme:dark){body{background:#0e1013}}"
 
 
-def to_interactive_html(report: Report) -> str:
+def to_interactive_html(report: ReportData) -> str:
     """What the widget shows, without a kernel."""
     payload, buffer = encoded(report)
     head = together(

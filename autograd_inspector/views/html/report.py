@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from importlib.resources import files
 
+from autograd_inspector.analysis.history import history_of
+from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.finding import Finding
-from autograd_inspector.model.history import history_of
 from autograd_inspector.model.location import Location
-from autograd_inspector.report import Report
-from autograd_inspector.views.folded.sums import sums_of
-from autograd_inspector.views.folded.table import table_of
-from autograd_inspector.views.folded.tree import Branch, branches
+from autograd_inspector.views.display_text import counted, shown, size
 from autograd_inspector.views.html.checkpoint import checkpoint_section
 from autograd_inspector.views.html.markup import Markup, element, together
 from autograd_inspector.views.html.steps import steps_section
 from autograd_inspector.views.picture.dot import to_dot
 from autograd_inspector.views.picture.render import DrawingError, GraphvizMissingError, svg_of
-from autograd_inspector.views.shown import counted, shown, size
+from autograd_inspector.views.summaries.sums import sums_of
+from autograd_inspector.views.summaries.table import table_of
+from autograd_inspector.views.summaries.tree import Branch, branches
 from autograd_inspector.views.summary import graph_line, headline
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -24,7 +24,7 @@ _ROWS = 400
 _OPEN = 2
 
 
-def to_html(report: Report) -> str:
+def to_html(report: ReportData) -> str:
     """Findings, the picture, the module tree, the steps, the placement table and its history, notes."""
     return page_of(
         headline(report),
@@ -52,7 +52,7 @@ def page_of(title: str, *parts: Markup) -> str:
     return f"<!doctype html>\n{page}\n"
 
 
-def _findings(report: Report) -> list[Markup]:
+def _findings(report: ReportData) -> list[Markup]:
     parts = [element("h1", "autograd inspector"), element("p", headline(report), class_="quiet")]
     if report.capture.error:
         parts.append(element("p", f"the program raised {report.capture.error}", class_="raised"))
@@ -94,7 +94,7 @@ def _source(location: Location) -> Markup:
     return element("code", before, element("mark", found), after)
 
 
-def _graph(report: Report) -> list[Markup]:
+def _graph(report: ReportData) -> list[Markup]:
     if not report.graph.nodes:
         return []
     parts = [element("h2", "Graph"), element("p", graph_line(report), class_="quiet")]
@@ -126,7 +126,7 @@ def _branch(branch: Branch, *, depth: int) -> Markup:
     return element("details", element("summary", line), *below, *children, **opened)
 
 
-def _placement(report: Report) -> list[Markup]:
+def _placement(report: ReportData) -> list[Markup]:
     table = table_of(report.placement)
     if not table.rows:
         return []
@@ -140,7 +140,7 @@ def _placement(report: Report) -> list[Markup]:
     ]
 
 
-def _history(report: Report) -> list[Markup]:
+def _history(report: ReportData) -> list[Markup]:
     """Steps, loads and conversions, each with the line that did it."""
     rows = []
     for event in history_of(report.capture)[:_ROWS]:
@@ -158,7 +158,7 @@ def _history(report: Report) -> list[Markup]:
     return [element("h2", "What happened to parameters and state"), element("div", table, class_="history")]
 
 
-def _notes(report: Report) -> list[Markup]:
+def _notes(report: ReportData) -> list[Markup]:
     if not report.notes:
         return []
     return [element("h2", "Notes"), element("ul", *[element("li", note) for note in report.notes])]

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from autograd_inspector.report import Report
-from autograd_inspector.views.folded.steps import Row, extremes, steps_of
+from autograd_inspector.analysis.report_data import ReportData
+from autograd_inspector.views.display_text import counted
 from autograd_inspector.views.html.markup import Markup, element
-from autograd_inspector.views.shown import counted
+from autograd_inspector.views.summaries.steps import Row, extremes, steps_of
 
 _WIDTH, _HEIGHT, _MARGIN = 480, 36, 2
 _POINTS = 240
 _CHANGES = 64
 
 
-def steps_section(report: Report) -> list[Markup]:
+def steps_section(report: ReportData) -> list[Markup]:
     """Nothing for a report of a step or two."""
     steps = steps_of(report)
     if steps is None:

@@ -7,9 +7,9 @@ from typing import Literal
 
 from msgspec import Struct
 
+from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.graph import Cause, GraphEdge, GraphNode
-from autograd_inspector.report import Report
 from autograd_inspector.views.picture.folding import Folding, Key
 from autograd_inspector.views.picture.labels import alarms_of, leaf_title, title_of
 from autograd_inspector.views.picture.relevant import relevant
@@ -60,7 +60,7 @@ class Picture(Struct, frozen=True):
     links: tuple[Link, ...]
 
 
-def picture(report: Report, *, limit: int) -> Picture:
+def picture(report: ReportData, *, limit: int) -> Picture:
     """The relevant part of the graph in about ``limit`` boxes; made once, for all that show it."""
     made: dict[int, Picture] = report.__dict__.setdefault("_pictures", {})
     if limit not in made:
@@ -69,7 +69,7 @@ def picture(report: Report, *, limit: int) -> Picture:
 
 
 class _Drawing:
-    def __init__(self, report: Report, limit: int) -> None:
+    def __init__(self, report: ReportData, limit: int) -> None:
         self.report = report
         self.capture: Capture = report.capture
         self.nodes = report.graph.nodes

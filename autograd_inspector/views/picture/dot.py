@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from graphviz import Digraph
 
-from autograd_inspector.report import Report
+from autograd_inspector.analysis.report_data import ReportData
+from autograd_inspector.views.display_text import shown
 from autograd_inspector.views.html.markup import LINE_BREAK, Markup, element, escaped, together
 from autograd_inspector.views.options import at_least, one_of
 from autograd_inspector.views.picture import palette
 from autograd_inspector.views.picture.boxes import Box, Link, picture
 from autograd_inspector.views.picture.painting import ColorBy, devices_of, painted
 from autograd_inspector.views.picture.palette import Paint
-from autograd_inspector.views.shown import shown
 
 _FONT = "Helvetica,Arial,sans-serif"
 
 
-def to_dot(report: Report, *, boxes: int = 40, color_by: ColorBy = "gradient") -> Digraph:
+def to_dot(report: ReportData, *, boxes: int = 40, color_by: ColorBy = "gradient") -> Digraph:
     """Values flow downwards, from inputs and parameters to what backward starts from.
 
     ``color_by``, the colour of the boxes: by what gradient does there, or by the device that their tensors live on.
@@ -62,7 +62,7 @@ def _html(label: Markup) -> str:
     return f"<{label}>" if label else ""
 
 
-def _cluster(graph: Digraph, boxes: tuple[Box, ...], depth: int, report: Report, paints: dict[int, Paint]) -> None:
+def _cluster(graph: Digraph, boxes: tuple[Box, ...], depth: int, report: ReportData, paints: dict[int, Paint]) -> None:
     """Boxes of one level, those of one module call inside a frame; a frame around one box says nothing."""
     inside: dict[int, list[Box]] = {}
     for box in boxes:

@@ -9,7 +9,7 @@ from functools import partial
 
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.graph import Graph, GraphNode
-from autograd_inspector.views.folded.tree import DEEPEST
+from autograd_inspector.views.summaries.tree import DEEPEST
 
 Key = tuple[str, ...]
 """A box: ("op", node), ("call", module call), ("line", module call, place) or ("path", path)."""

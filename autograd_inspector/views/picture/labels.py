@@ -7,8 +7,8 @@ from collections import Counter
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.graph import GraphEdge, GraphNode
 from autograd_inspector.model.memory import distinct_bytes
-from autograd_inspector.views.folded.tree import story
-from autograd_inspector.views.shown import counted, listed, op_name, shown, size
+from autograd_inspector.views.display_text import counted, listed, op_name, shown, size
+from autograd_inspector.views.summaries.tree import story
 
 _LONGEST = 44
 _SAME = 200

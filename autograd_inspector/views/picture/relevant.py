@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.graph import Graph
-from autograd_inspector.report import Report
 from autograd_inspector.views.picture.labels import ended
 
 _APART = frozenset({"step", "gradient"})
 
 
-def relevant(report: Report) -> set[int]:
+def relevant(report: ReportData) -> set[int]:
     """What led to the last backward of each line, to the findings and to an error.
 
     Of a training loop that is one step; of a program that never called backward, all that ran.

@@ -13,11 +13,11 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
+from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.finding import SEVERITIES, Finding
-from autograd_inspector.report import Report
+from autograd_inspector.views.display_text import shown
 from autograd_inspector.views.sarif.places import SRCROOT, Places
 from autograd_inspector.views.sarif.texts import message_of, page_of, plain
-from autograd_inspector.views.shown import shown
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LEVELS = {"error": "error", "warning": "warning", "info": "note"}
@@ -39,7 +39,7 @@ class Page(Protocol):
 class Analysis(Struct, frozen=True):
     """One run of a program: its reports, the statuses of the program and of the whole command, where it was run."""
 
-    reports: tuple[Report, ...]
+    reports: tuple[ReportData, ...]
     program: Path
     root: Path
     status: int = 0

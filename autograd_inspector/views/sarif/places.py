@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
+from autograd_inspector.views.display_text import shown
 from autograd_inspector.views.sarif.texts import plain
-from autograd_inspector.views.shown import shown
 
 SRCROOT = "%SRCROOT%"
 

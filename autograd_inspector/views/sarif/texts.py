@@ -7,7 +7,7 @@ import textwrap
 from typing import Any
 
 from autograd_inspector.model.finding import Finding
-from autograd_inspector.views.shown import shown
+from autograd_inspector.views.display_text import shown
 
 _MARKS = re.compile(r"([\\`*_{}\[\]<>#|~&!])")
 _SECTION = re.compile(r"^(\w[\w ]*)\n(?=    )", re.MULTILINE)

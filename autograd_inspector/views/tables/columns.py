@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Hashable, Iterable
 from operator import sub
 
-from autograd_inspector.views.shown import shown
+from autograd_inspector.views.display_text import shown
 from autograd_inspector.views.wire import Column, Packed, Width
 
 _WIDTHS: tuple[tuple[Width, str, int], ...] = (("int8", "b", 1), ("int16", "h", 2), ("int32", "i", 4))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from autograd_inspector.model.placement import ParameterRow
-from autograd_inspector.report import Report
+from autograd_inspector.analysis.report_data import ReportData
+from autograd_inspector.model.placement_rows import ParameterRow
 from autograd_inspector.views import wire
 from autograd_inspector.views.tables.columns import Columns
-from autograd_inspector.views.tables.happened import arrived_in, remarks_of
+from autograd_inspector.views.tables.events import arrived_in, remarks_of
 
 
-def graph_tables(report: Report, columns: Columns) -> dict[str, Any]:
+def graph_tables(report: ReportData, columns: Columns) -> dict[str, Any]:
     """Nodes, what belongs to them, and edges."""
     number, text = columns.numbers, columns.texts
     edges, nodes = report.graph.edges, report.graph.nodes
@@ -37,7 +37,7 @@ def graph_tables(report: Report, columns: Columns) -> dict[str, Any]:
     }
 
 
-def _nodes(report: Report, columns: Columns) -> wire.Nodes:
+def _nodes(report: ReportData, columns: Columns) -> wire.Nodes:
     number, text, nodes = columns.numbers, columns.texts, report.graph.nodes
     arrived = arrived_in(report.capture)
     reached = {row.tensor: _gradient(row, arrived) for row in report.placement.rows}
@@ -59,7 +59,7 @@ def _nodes(report: Report, columns: Columns) -> wire.Nodes:
     )
 
 
-def _saved(report: Report, columns: Columns) -> wire.Saved:
+def _saved(report: ReportData, columns: Columns) -> wire.Saved:
     number, text, shape = columns.numbers, columns.texts, columns.shapes
     saved = [s for node in report.graph.nodes for s in node.saved]
     return wire.Saved(

@@ -7,7 +7,7 @@ from typing import Any
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.views import wire
 from autograd_inspector.views.tables.columns import Columns
-from autograd_inspector.views.tables.happened import arrived_in
+from autograd_inspector.views.tables.events import arrived_in
 
 
 def placement_tables(capture: Capture, columns: Columns) -> dict[str, Any]:

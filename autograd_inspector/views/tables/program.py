@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.location import Location
-from autograd_inspector.report import Report
 from autograd_inspector.views import wire
 from autograd_inspector.views.tables.columns import Columns
-from autograd_inspector.views.tables.happened import events_of
+from autograd_inspector.views.tables.events import events_of
 from autograd_inspector.views.tables.versions import inputs_of, outputs_of
 
 
-def program_tables(report: Report, columns: Columns) -> dict[str, Any]:
+def program_tables(report: ReportData, columns: Columns) -> dict[str, Any]:
     """Everything that happened, and where."""
     return _ops(report, columns) | _places(report.capture, columns)
 
 
-def _ops(report: Report, columns: Columns) -> dict[str, Any]:
+def _ops(report: ReportData, columns: Columns) -> dict[str, Any]:
     number, text, shape = columns.numbers, columns.texts, columns.shapes
     ops, tensors, by_op = report.capture.ops, report.capture.tensors, report.graph.by_op
     inputs, outputs = list(inputs_of(ops)), list(outputs_of(report.capture))

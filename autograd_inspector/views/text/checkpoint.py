@@ -9,15 +9,15 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from autograd_inspector.report import Report
-from autograd_inspector.views.folded.checkpoint import Part, contents_of
-from autograd_inspector.views.shown import counted, shown
+from autograd_inspector.analysis.report_data import ReportData
+from autograd_inspector.views.display_text import counted, shown
+from autograd_inspector.views.summaries.checkpoint import Part, contents_of
 
 _ROWS = 40
 _PARTS = 40
 
 
-def checkpoint_section(report: Report) -> Iterator[RenderableType]:
+def checkpoint_section(report: ReportData) -> Iterator[RenderableType]:
     """What the checkpoint holds, what goes where, and the statements that load it."""
     contents = contents_of(report)
     if contents is None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.learning import Learning
-from autograd_inspector.report import Report
-from autograd_inspector.views.shown import counted, shown
+from autograd_inspector.views.display_text import counted, shown
 from autograd_inspector.views.summary import brief
 
 _NAMED = 6
 _LATE = "learns from the second step on (a gradient of zero in the first, as LoRA's A has while B is zero)"
 
 
-def verdict(learnings: Iterable[Learning], report: Report) -> str:
+def verdict(learnings: Iterable[Learning], report: ReportData) -> str:
     """The answer in one sentence."""
     meant = [each for each in learnings if each.meant]
     if report.capture.error:
@@ -28,7 +28,7 @@ def verdict(learnings: Iterable[Learning], report: Report) -> str:
     return f"{everyone} that {_are(len(meant))} meant to learn got a gradient and moved"
 
 
-def to_text(learnings: Iterable[Learning], report: Report) -> str:
+def to_text(learnings: Iterable[Learning], report: ReportData) -> str:
     """The verdict, who did not learn and why, who was not meant to, and the findings with their lines."""
     learnings = list(learnings)
     return "\n".join([f"preflight: {verdict(learnings, report)}", *_reasons(learnings), *_findings(report)])
@@ -57,5 +57,5 @@ def _grouped(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
         yield f"  {why}: {', '.join(shown(name) for name in names[:_NAMED])}{more}"
 
 
-def _findings(report: Report) -> Iterator[str]:
+def _findings(report: ReportData) -> Iterator[str]:
     yield from (brief(finding) for finding in report.findings if finding.severity != "info")

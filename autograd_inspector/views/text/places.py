@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from autograd_inspector.model.location import Location
-from autograd_inspector.views.shown import shown
+from autograd_inspector.views.display_text import shown
 
 _SOURCE = 36
 """Columns below which a line of source is hard to read."""

@@ -12,15 +12,15 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
+from autograd_inspector.analysis.history import history_of
+from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.finding import Finding
-from autograd_inspector.model.history import history_of
-from autograd_inspector.report import Report
-from autograd_inspector.views.folded.steps import steps_of
-from autograd_inspector.views.folded.sums import sums_of
-from autograd_inspector.views.folded.table import Order, table_of
-from autograd_inspector.views.folded.tree import Branch, branches
+from autograd_inspector.views.display_text import counted, shown, size
 from autograd_inspector.views.options import at_least, one_of
-from autograd_inspector.views.shown import counted, shown, size
+from autograd_inspector.views.summaries.steps import steps_of
+from autograd_inspector.views.summaries.sums import sums_of
+from autograd_inspector.views.summaries.table import Order, table_of
+from autograd_inspector.views.summaries.tree import Branch, branches
 from autograd_inspector.views.summary import graph_line, headline
 from autograd_inspector.views.text.checkpoint import checkpoint_section
 from autograd_inspector.views.text.places import Places
@@ -35,7 +35,7 @@ FINDINGS = 400
 """More in one text nobody reads."""
 
 
-def to_text(report: Report, *, width: int = 100, color: bool = False, order: Order = "model") -> str:
+def to_text(report: ReportData, *, width: int = 100, color: bool = False, order: Order = "model") -> str:
     """Findings first, then the graph folded by module, the placement table, what happened to it, notes."""
     at_least("width", width, 20)
     one_of("order", order, Order)
@@ -70,7 +70,7 @@ def rendered(parts: Iterable[RenderableType], *, width: int, color: bool) -> str
     return "\n".join(line.rstrip() for line in text.get().split("\n")).rstrip("\n") + "\n"
 
 
-def _findings(report: Report) -> Iterator[RenderableType]:
+def _findings(report: ReportData) -> Iterator[RenderableType]:
     yield Text(f"autograd inspector: {headline(report)}", "bold")
     if report.capture.error:
         yield Text(f"the program raised {shown(report.capture.error.split(chr(10))[0], 400)}", "red")
@@ -107,7 +107,7 @@ def finding_block(finding: Finding) -> RenderableType:
     return Group(title, Padding(Group(*parts), (0, 0, 0, 2)))
 
 
-def _graph(report: Report) -> Iterator[RenderableType]:
+def _graph(report: ReportData) -> Iterator[RenderableType]:
     if not report.graph.nodes:
         return
     yield Text("")
@@ -153,7 +153,7 @@ def _grow(tree: Tree, branch: Branch, depth: int) -> None:
             _grow(grown, child, depth - 1)
 
 
-def _placement(report: Report, order: Order) -> Iterator[RenderableType]:
+def _placement(report: ReportData, order: Order) -> Iterator[RenderableType]:
     table = table_of(report.placement, order)
     if not table.rows:
         return
@@ -172,7 +172,7 @@ def _placement(report: Report, order: Order) -> Iterator[RenderableType]:
         yield Text(f"… and {counted(len(table.rows) - _ROWS, 'row')} more", "dim")
 
 
-def _steps(report: Report) -> Iterator[RenderableType]:
+def _steps(report: ReportData) -> Iterator[RenderableType]:
     steps = steps_of(report)
     if steps is None:
         return
@@ -199,7 +199,7 @@ def _steps(report: Report) -> Iterator[RenderableType]:
         yield Text(f"… and {counted(more, 'change')} more", "dim")
 
 
-def _history(report: Report) -> Iterator[RenderableType]:
+def _history(report: ReportData) -> Iterator[RenderableType]:
     events = history_of(report.capture)
     if not events:
         return
@@ -219,7 +219,7 @@ def _history(report: Report) -> Iterator[RenderableType]:
         yield Text(f"… and {counted(len(events) - _ROWS, 'event')} more", "dim")
 
 
-def _notes(report: Report) -> Iterator[RenderableType]:
+def _notes(report: ReportData) -> Iterator[RenderableType]:
     if report.notes:
         yield Text("")
         yield Text("notes", "bold")

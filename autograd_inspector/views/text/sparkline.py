@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from autograd_inspector.model.steps_history import Runs
-from autograd_inspector.views.folded.steps import extremes
+from autograd_inspector.views.summaries.steps import extremes
 
 _LEVELS = "▁▂▃▄▅▆▇█"
 _WIDTH = 40

@@ -1,4 +1,4 @@
-/** Names and numbers as a reader sees them; the names follow autograd_inspector/views/shown.py. */
+/** Names and numbers as a reader sees them; the names follow autograd_inspector/views/display_text.py. */
 
 export function size(count: number): string {
   let value = count;

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from torch import Tensor, nn
 
 import autograd_inspector
-from autograd_inspector.report import Report
+from autograd_inspector.api.report import Report
 from autograd_inspector.views.encoding import encoded
 from tests.benchmarks.workloads import Subject, language_model, training_step
 

@@ -43,7 +43,15 @@ class Run:
 
     def seen(self) -> dict[str, Any]:
         """All of it, by what it is."""
-        return {"exception": self.error, "log": self.log, "warnings": self.warned} | self.values | self.state
+        log = [_comparable(entry) for entry in self.log]
+        return {"exception": self.error, "log": log, "warnings": self.warned} | self.values | self.state
+
+
+def _comparable(entry: Any) -> Any:
+    """A number by its digits: a NaN is not equal to another, nor to itself."""
+    if isinstance(entry, (tuple, list)):
+        return [_comparable(each) for each in entry]
+    return entry.hex() if isinstance(entry, float) else entry
 
 
 def run(program: Program, *, inspected: bool, number: int | None = None) -> Run:

@@ -2,7 +2,7 @@
 
 export const PROTOCOL = 1;
 
-export const HUB = "autograd_inspector.hub";
+export const HUB = "autograd_inspector.kernel.hub";
 
 export const REQUESTS = "autograd_inspector.requests";
 

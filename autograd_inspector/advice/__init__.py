@@ -1,0 +1,1 @@
+"""What findings say and propose: names, sentences, code."""

@@ -1,0 +1,79 @@
+"""AG403 before a load: the state of another kind of optimizer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from autograd_inspector.advice.before_load.fixes import fix, weights
+from autograd_inspector.advice.names import join_names
+from autograd_inspector.analysis.loading_lines import opening
+from autograd_inspector.analysis.resume import Resume
+from autograd_inspector.analysis.state_kinds import LATER_SETTINGS, NEEDED_STATE, OPTIONAL_STATE
+from autograd_inspector.model.finding import Problem
+
+
+class Unlike(Struct, frozen=True):
+    """``lost``: settings that the step reads and the checkpoint has not; ``absent``: state that it reads likewise.
+
+    ``unknown``: state that this optimizer does not keep; without the other two it is carried along and never read.
+    """
+
+    lost: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def foreign(self) -> bool:
+        """Whether the load or the next step raises KeyError."""
+        return bool(self.lost or self.absent)
+
+
+def unlike(resume: Resume) -> Unlike:
+    """How the saved state and settings differ from what the optimizer keeps."""
+    optimizer, saved = resume.optimizer, resume.saved
+    if optimizer is None or saved is None or not saved.groups:
+        return Unlike()
+    lost = tuple(
+        name
+        for name in resume.target.defaults
+        if name not in LATER_SETTINGS and any(name not in group.settings for group in saved.groups)
+    )
+    if not optimizer.module.startswith("torch.optim") or optimizer.type not in NEEDED_STATE:
+        return Unlike(() if resume.target.own_loading else lost)
+    needed = NEEDED_STATE[optimizer.type]
+    known = needed | OPTIONAL_STATE.get(optimizer.type, set())
+    held = [{entry.name for entry in parameter.state} for parameter in saved.parameters if parameter.state]
+    kept = dict.fromkeys(entry.name for parameter in saved.parameters for entry in parameter.state)
+    absent = tuple(sorted(name for name in needed if any(name not in state for state in held)))
+    return Unlike(lost, absent, tuple(name for name in kept if name not in known))
+
+
+def kind_problems(resume: Resume) -> Iterator[Problem]:
+    """One finding: an error where load or step raises, a warning where state comes along that nobody reads."""
+    found = unlike(resume)
+    if resume.optimizer is None or resume.saved is None or not (found.foreign or found.unknown):
+        return
+    kind = resume.optimizer.type
+    said = []
+    if found.unknown:
+        said.append(f"its state ({join_names(found.unknown)}) is not what {kind} keeps")
+    if found.absent:
+        said.append(f"it lacks {join_names(found.absent)}, without which {kind} cannot step")
+    if found.lost:
+        said.append(
+            f"its groups lack {join_names(found.lost)}, which {kind}.step() reads after the load has replaced yours"
+        )
+    advice = f"start {kind} with fresh state, or make an optimizer of the class that wrote it"
+    if resume.fit is not None:
+        text = fix(advice, *weights(resume), "model.load_state_dict(weights)")
+    else:
+        names = ", ".join(resume.saved.groups[0].settings)
+        text = fix(f"{advice}; it had the settings", f"# {names}", *opening(resume.checkpoint))
+    yield Problem(
+        "error" if found.foreign else "warning",
+        f"the checkpoint is of another kind of optimizer than {kind}: {' and '.join(said)}",
+        text,
+        subjects=tuple(dict.fromkeys((kind, *found.lost, *found.absent, *found.unknown))),
+    )

@@ -1,0 +1,182 @@
+"""AG409 before a load: names that the checkpoint or the model lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.before_load.fixes import fix, weights
+from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.analysis.resume import ModelFit, Resume
+from autograd_inspector.model.checkpoint import Slot
+from autograd_inspector.model.finding import Problem, Severity
+from autograd_inspector.model.renaming import wrapper_of
+
+_FOREIGN = 0.1
+"""Share of the model's names below which a checkpoint is another model's."""
+
+
+def name_problems(resume: Resume) -> Iterator[Problem]:
+    """What load_state_dict of the model would say about names, one finding a cause."""
+    fit = resume.fit
+    if fit is None:
+        if resume.target.has_model and not resume.target.has_optimizer:
+            yield _no_model(resume)
+        return
+    if len(fit.matched) < _FOREIGN * len(resume.target.slots):
+        yield _foreign(resume, fit)
+        return
+    if fit.renaming:
+        yield _prefix(resume, fit)
+    unexpected = [name for name in fit.unexpected if fit.renaming.applies(name)]
+    if fit.missing or unexpected:
+        yield _unlike(resume, fit, unexpected)
+    if fit.tied:
+        yield _tied(resume, fit)
+
+
+def is_foreign(resume: Resume) -> bool:
+    """Whether the checkpoint is another model's."""
+    fit = resume.fit
+    return fit is not None and len(fit.matched) < _FOREIGN * len(resume.target.slots)
+
+
+def _no_model(resume: Resume) -> Problem:
+    kind = "an optimizer's state" if resume.checkpoint.optimizers else "no state"
+    return _problem(
+        "error",
+        f"the checkpoint holds {kind} and no model's: nothing of it can be loaded into the model",
+        fix(
+            "save both, and inspect again",
+            'torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict()}, "checkpoint.pt")',
+        ),
+        ("model",),
+    )
+
+
+def _foreign(resume: Resume, fit: ModelFit) -> Problem:
+    theirs = [tensor.name for tensor in fit.saved.tensors]
+    ours = [slot.name for slot in resume.target.slots]
+    return _problem(
+        "error",
+        f"the checkpoint is another model's: of the model's {len(ours)} names ({summarize_names(ours)}) it has {len(fit.matched)}; its "
+        f"own {len(theirs)} are {summarize_names(theirs)}",
+        fix("build the model that wrote the checkpoint; its parameters were", *_shapes(fit)),
+        (*ours, *theirs),
+    )
+
+
+def _shapes(fit: ModelFit, most: int = 12) -> list[str]:
+    lines = [f"#   {tensor.name}: {list(tensor.shape)}" for tensor in fit.saved.tensors[:most]]
+    left = len(fit.saved.tensors) - most
+    return [*lines, f"#   and {left} more"] if left > 0 else lines
+
+
+def _prefix(resume: Resume, fit: ModelFit) -> Problem:
+    """A wrapper on one side only: hundreds of missing and unexpected names with one cause."""
+    renaming = fit.renaming
+    prefix = renaming.removed or renaming.added or renaming.wrappers[0]
+    by = wrapper_of(prefix)
+    of = f" (from {by})" if by else ""
+    whose, other = ("the checkpoint's", "the model's") if not renaming.added else ("the model's", "the checkpoint's")
+    where = "hold" if renaming.wrappers else "begin with"
+    both = f", {other} with `{renaming.removed}`" if renaming.added and renaming.removed else ""
+    count = len(fit.matched)
+    example, slot = fit.matched[0]
+    return _problem(
+        "error",
+        f"{whose} names {where} `{prefix}`{of}{both} and {other} do not: load_state_dict would call all {count} missing and "
+        f"unexpected",
+        fix(f"give the {count} names the form that the model uses", *weights(resume), "model.load_state_dict(weights)"),
+        (example.name, slot.name, *(tensor.name for tensor, _ in fit.matched[1:])),
+    )
+
+
+def _unlike(resume: Resume, fit: ModelFit, unexpected: list[str]) -> Problem:
+    """Names on one side only; where their shapes pair up in order the modules were renamed."""
+    missing = [slot.name for slot in fit.missing]
+    pairs = _renamed(fit, unexpected)
+    said = []
+    if missing:
+        said.append(
+            f"{len(missing)} of the model's names {_are(missing)} missing from the checkpoint: {summarize_names(missing)}"
+        )
+    if unexpected:
+        said.append(
+            f"{len(unexpected)} of the checkpoint's {_are(unexpected)} unexpected: {summarize_names(unexpected)}"
+        )
+    message = f"model.load_state_dict raises; {'; '.join(said)}"
+    if pairs:
+        message += " (their shapes agree one by one: renamed since)"
+        renames = [f'    "{old}": "{new}",' for old, new in pairs.items()]
+        lines = [
+            "renames = {",
+            *renames,
+            "}",
+            "weights = {renames.get(name, name): tensor for name, tensor in weights.items()}",
+            "model.load_state_dict(weights)",
+        ]
+        text = fix("give what was renamed its new name", *weights(resume), *lines)
+    else:
+        what = "what is missing keeps the values it has" if missing else "what is unexpected is left out"
+        text = fix(f"if that is meant: {what}", *weights(resume), "model.load_state_dict(weights, strict=False)")
+    handled = all(slot.hooked for slot in fit.missing) and all(_hooked(resume, name) for name in unexpected)
+    details = ("These modules load in a way of their own, which may take other names.",) if handled else ()
+    return _problem("info" if handled else "error", message, text, (*missing, *unexpected), details)
+
+
+def _are(names: list[str]) -> str:
+    return "are" if len(names) > 1 else "is"
+
+
+def _hooked(resume: Resume, name: str) -> bool:
+    owners = {slot.name.rpartition(".")[0] for slot in resume.target.slots if slot.hooked}
+    return any(name.startswith(f"{owner}." if owner else "") for owner in owners)
+
+
+def _renamed(fit: ModelFit, unexpected: list[str]) -> dict[str, str]:
+    """Old name -> new name, when as many are missing as unexpected and their shapes agree in order."""
+    shapes = {tensor.name: tensor.shape for tensor in fit.saved.tensors}
+    pairs: list[tuple[str, Slot]] = list(zip(unexpected, fit.missing, strict=False))
+    if not pairs or len(unexpected) != len(fit.missing):
+        return {}
+    alike = all(
+        shapes.get(old) == new.shape and old.rpartition(".")[2] == new.name.rpartition(".")[2] for old, new in pairs
+    )
+    return {fit.renaming(old): new.name for old, new in pairs} if alike else {}
+
+
+def _tied(resume: Resume, fit: ModelFit) -> Problem:
+    """Names of tied parameters of which the checkpoint has another: safetensors keeps each memory once."""
+    names = [slot.name for slot in fit.tied]
+    safe = "safetensors" in resume.checkpoint.format
+    return _problem(
+        "info" if safe else "error",
+        f"{summarize_names(names)} {_are(names)} missing from the checkpoint and tied to a parameter that it has: "
+        f"model.load_state_dict raises without strict=False{', as with any safetensors file of tied parameters' if safe else ''}",
+        fix(
+            "the tied parameter gets its values under its other name",
+            *weights(resume),
+            "model.load_state_dict(weights, strict=False)",
+        ),
+        tuple(names),
+    )
+
+
+def no_optimizer(resume: Resume) -> Iterator[Problem]:
+    """The checkpoint has no optimizer's state although an optimizer was given."""
+    if resume.target.has_optimizer and resume.saved is None:
+        yield _problem(
+            "warning",
+            "the checkpoint holds no optimizer's state: the optimizer starts with fresh moments and its own settings",
+            fix(
+                "save both where the checkpoint is written",
+                'torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict()}, "checkpoint.pt")',
+            ),
+            ("optimizer",),
+        )
+
+
+def _problem(
+    severity: Severity, message: str, text: str, subjects: tuple[str, ...], details: tuple[str, ...] = ()
+) -> Problem:
+    return Problem(severity, message, text, subjects=tuple(dict.fromkeys(subjects)), details=details)

@@ -1,0 +1,104 @@
+"""What to write where a graph is carried into the next round: compute it again, or cut it off."""
+
+from __future__ import annotations
+
+from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.advice.operands import operand
+from autograd_inspector.advice.spelling import assignable, called
+from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.gradient_cuts.harmful import stepped_with
+from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.op import Op
+
+_STATE = ("parameter", "buffer")
+_CONSTANTS = frozenset({"arange", "zeros", "ones", "full", "eye", "linspace", "tensor", "empty", "tril_indices"})
+"""Ops that make the same values every time."""
+
+
+def carried_name(analysis: Analysis, reader: Op, tensor: int) -> str:
+    """What to call the carried tensor: its name, else what the line that reads it writes for it."""
+    record = analysis.capture.tensors[tensor]
+    if record.variable or record.names:
+        return analysis.display_name(tensor)
+    return operand(analysis, reader, tensor) or called(analysis, tensor)
+
+
+def carry_fix(analysis: Analysis, carried: tuple[Op, int, Backward], run: Backward, *, unstepped: bool) -> str:
+    """The advice for (the op that read it, the tensor, the backward that freed its graph) and the one that failed."""
+    reader, tensor, freed_by = carried
+    name, made = carried_name(analysis, reader, tensor), analysis.flow.birth(tensor)
+    behind = () if made is None else Leaves(analysis.capture, analysis.flow).above(made)
+    trained = {t for held in stepped_with(analysis.capture, freed_by) for t in held}
+    meant = analysis.capture.optimized.intersection(behind)
+    if trained and meant and trained.isdisjoint(behind):
+        # A generator under the discriminator's loss: the later loss is the one that needs the graph.
+        cut = f"Write `{name}.detach()`" if assignable(name, analysis, tensor) else f"detach() {name}"
+        return (
+            f"{cut[0].upper()}{cut[1:]} in the loss that is backpropagated first: its optimizer does not hold what is "
+            f"behind {name}."
+        )
+    kept = _kept(analysis, reader, tensor, freed_by)
+    if kept and meant and made is not None and _of_state_alone(analysis, tensor, made):
+        learns = summarize_names(analysis.display_name(t) for t in behind if t in meant)
+        return (
+            f"Compute {name} again in each round instead of keeping it: {learns} learns through it, and cutting it off "
+            "with detach() would stop that."
+        )
+    if (
+        unstepped
+        and freed_by.api == run.api == "backward"
+        and line_of(analysis, freed_by.site) != line_of(analysis, run.site)
+    ):
+        return (
+            "Sum the losses and call backward() once, or pass retain_graph=True to the backward that comes first. If the "
+            f"later loss need not train what is behind {name}, cut it off: {_detached(analysis, reader, tensor, made)}."
+        )
+    cut = _detached(analysis, reader, tensor, made)
+    again = f"Compute {name} again for each backward"
+    advice = (
+        f"{again} if it has to learn; cut it off if it is to stay as it was: {cut}"
+        if kept
+        else f"{again}, or cut it off where it is carried over: {cut}"
+    )
+    return advice + (", or pass retain_graph=True to the backward that comes first." if unstepped else ".")
+
+
+def _kept(analysis: Analysis, reader: Op, tensor: int, freed_by: Backward) -> bool:
+    """Whether the very tensor was read in the round before too: a cache, and not a state that each round renews."""
+    lines = [
+        analysis.capture.ops[index].site for index in analysis.capture.readers.get(tensor, ()) if index < freed_by.start
+    ]
+    line = line_of(analysis, reader.site)
+    return line is not None and any(line_of(analysis, site) == line for site in lines)
+
+
+def _of_state_alone(analysis: Analysis, tensor: int, made: Op) -> bool:
+    """Whether it comes from parameters, buffers and constants alone: then it can be computed again at any time."""
+    tensors = analysis.capture.tensors
+    for op, _ in analysis.flow.upstream([(tensor, made.index + 1)], lambda o, t: tensors[t].kind not in _STATE):
+        if not op.inputs and op.name not in _CONSTANTS and not any(tensors[t].kind in _STATE for t in op.outputs):
+            return False
+        for read in op.inputs:
+            if tensors[read].kind not in _STATE and not analysis.flow.producers(read, op.index):
+                return False
+    return True
+
+
+def _detached(analysis: Analysis, reader: Op, tensor: int, made: Op | None) -> str:
+    """The code that cuts it off, together with what else the same op made and the same op reads: (h, c)."""
+    tensors = analysis.capture.tensors
+    name = carried_name(analysis, reader, tensor)
+    if not assignable(name, analysis, tensor):
+        return "detach() where it is kept"
+    if not tensors[tensor].variable:
+        return f"read `{name}.detach()` there"
+    together = [t for t in made.outputs if t in reader.inputs] if made is not None else [tensor]
+    names = list(dict.fromkeys(tensors[t].variable for t in together if tensors[t].variable))
+    if len(together) > 1 and names == [name]:
+        return (
+            f"`{name} = tuple(t.detach() for t in {name})`"  # Only the first item is named where a tuple is assigned.
+        )
+    if len(together) == len(names) > 1:
+        return f"`{', '.join(names)} = {', '.join(f'{n}.detach()' for n in names)}`"
+    return f"`{name} = {name}.detach()`"

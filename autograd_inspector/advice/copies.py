@@ -1,0 +1,76 @@
+"""Which copy keeps an in-place edit apart from what autograd saved, written with the program's own expressions."""
+
+from __future__ import annotations
+
+import ast
+
+from autograd_inspector.advice.receivers import receiver
+from autograd_inspector.advice.spelling import is_path, path_in
+from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.model.op import Op
+
+_RESULTS = {"result", "output", "out", "result0", "result1"}
+"""What an op saves of its own result: no copy of what it reads helps against an edit of that."""
+_RENORMALISING = {"embedding", "embedding_bag", "embedding_renorm_"}
+
+
+def saves_its_result(saved: str) -> bool:
+    """Whether the derivative formula needs the result, by the name that it gives to what it saves."""
+    return saved.split("[", maxsplit=1)[0] in _RESULTS
+
+
+def spelled(analysis: Analysis, edit: Op, name: str) -> str:
+    """The expression for what an edit modifies: what its line says, else the name, where that is a variable."""
+    found = receiver(analysis.capture.place(edit.site), edit.name)
+    if found:
+        return found
+    registered = any(name in record.names and name != record.variable for record in analysis.capture.tensors)
+    return name if is_path(name) and not registered else ""
+
+
+def kept_apart(analysis: Analysis, edit: Op, name: str, saver: Op | None) -> str:
+    """The advice for an edit that has to take effect: then whoever saves the value reads a copy. "" for any other.
+
+    A copy of a buffer would lose what is written into it, a copy of a view would lose what its base is to get. And an
+    assignment whose own right side is saved modifies the copy that was made before it.
+    """
+    if saver is None:
+        return ""
+    if edit.name in _RENORMALISING:
+        return (
+            f"An embedding with max_norm renormalises {name} in place in every forward: {_read(analysis, saver, name)}, as "
+            "the documentation of torch.nn.Embedding advises, or look it up first."
+        )
+    if edit.name == "__setitem__" and line_of(analysis, saver.site) == line_of(analysis, edit.site):
+        return (
+            f"{_capital(_read(analysis, saver, name))}, or collect the parts in a list and join them with torch.stack."
+        )
+    if any(analysis.capture.tensors[write.tensor].kind == "buffer" for write in edit.writes):
+        return f"{_capital(_read(analysis, saver, name))}, or call backward() before {name} is updated."
+    return ""
+
+
+def _read(analysis: Analysis, saver: Op, name: str) -> str:
+    """``let `mv` read a copy: `self.v.clone()```."""
+    place = analysis.capture.place(saver.site)
+    last = name.rsplit(".", 1)[-1]
+    read = _part(place.source if place is not None else "", name) or path_in(place, last)
+    return f"let `{saver.name}` read a copy" + (f": `{read}.clone()`" if read else f" (`.clone()`) of {name}")
+
+
+def _part(source: str, name: str) -> str:
+    """The one part of it that the line reads: ``traj[:, t]`` of ``traj``."""
+    try:
+        tree = ast.parse(source.strip())
+    except (SyntaxError, ValueError):
+        return ""
+    found = {
+        ast.unparse(node)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and ast.unparse(node.value) == name
+    }
+    return found.pop() if len(found) == 1 else ""
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]

@@ -1,0 +1,112 @@
+"""What AG102 and AG103 say of what was computed while grad mode was off, or under inference mode."""
+
+from __future__ import annotations
+
+from autograd_inspector.advice.cut_problems import cut_problem, outcome
+from autograd_inspector.advice.names import short_name
+from autograd_inspector.advice.quoting import in_place, uncommented
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.op import Op, Region
+
+
+def region_problem(analysis: Analysis, cut: GradientCut, region: Region) -> Problem:
+    """A problem with what was computed in one region of grad mode."""
+    op = cut.ops[0]
+    why, fix, first = _switch(analysis, cut, region)
+    fix = _updated(analysis, op) or fix
+    return cut_problem(
+        analysis,
+        cut,
+        f"{outcome(analysis, cut)} was {'updated' if op.writes else 'computed'} while {why}",
+        fix,
+        dedupe_locations([*first, *analysis.user_frames(op.site, "computed here")]),
+    )
+
+
+def _updated(analysis: Analysis, op: Op) -> str:
+    """What to do about a leaf's update by hand that made another tensor of it (`w = w - lr * w.grad`)."""
+    place, tensors = analysis.capture.place(op.site), analysis.capture.tensors
+    shapes = [tensors[t].shape for t in op.outputs]
+    leaves = [t for t in op.inputs if tensors[t].leaf and tensors[t].requires_grad and [tensors[t].shape] == shapes]
+    instead = in_place(place.source) if place is not None and leaves and not op.writes else ""
+    return (
+        instead
+        and f"Update in place: `{instead}`, so that {analysis.display_name(leaves[0])} stays the leaf that learns."
+    )
+
+
+def _switch(analysis: Analysis, cut: GradientCut, region: Region) -> tuple[str, str, tuple[Location, ...]]:
+    """(why autograd was off, what to do about it, where it was switched off)."""
+    inference = region.kind == "inference_mode"
+    api = "torch.inference_mode()" if inference else "torch.no_grad()"
+    if region.at_entry:
+        mode = "inference mode was already enabled" if inference else "grad mode was already disabled"
+        fix = "Call torch.set_grad_enabled(True) first, and switch it off with `with torch.no_grad():` only."
+        return f"{mode} when the capture began", fix, ()
+    if region.decorated:
+        return _decorated(analysis, region, api, analysis.capture.site(cut.ops[0].site))
+    first = analysis.user_frames(
+        region.site, "inference mode entered here" if inference else "grad mode switched off here"
+    )
+    fix = f"Move the computation out of the `{api}` block."
+    place = analysis.capture.place(region.site)
+    block = place is not None and place.source.lstrip().startswith(_BLOCK)
+    if region.api.startswith("torch.set_grad_enabled"):
+        api = "torch.set_grad_enabled(False)"
+        fix = (
+            "Make the condition given to set_grad_enabled true for training."
+            if block
+            else "Use `with torch.no_grad():` around what needs it; set_grad_enabled(False), as a function, stays on."
+        )
+    frames = {frame.function for frame in analysis.capture.site(cut.ops[0].site)}
+    if place is None or place.function in frames:
+        return f"{api} was in force", fix, first
+    function = short_name(place.function)
+    around = [frame for frame in first if _holds(frame, analysis.capture.site(cut.ops[0].site))]
+    if around:
+        fix = f"Move the computation out of the block of `{uncommented(around[0].source)}`."
+    elif block:
+        fix = f"`{function}` has to leave its `{api}` block first: a generator that yields stays inside it."
+    return f"{api} of `{function}` was {'' if around else 'still '}in force", fix, first
+
+
+_BLOCK = ("with ", "async with ")
+
+
+def _holds(block: Location, frames: tuple[Location, ...]) -> bool:
+    """Whether a ``with`` of that line may have one of the frames in its block, by what is known of the source."""
+    if not block.source.lstrip().startswith(_BLOCK):
+        return False
+    inside = [f for f in frames if (f.filename, f.function) == (block.filename, block.function)]
+    # The expression after `with ` begins five columns into the statement, what stands in its block no earlier.
+    begins = block.column - len("with ")
+    return any(f.lineno > block.lineno and (block.column < 0 or not 0 <= f.column <= begins) for f in inside)
+
+
+def _decorated(
+    analysis: Analysis, region: Region, api: str, frames: tuple[Location, ...]
+) -> tuple[str, str, tuple[Location, ...]]:
+    function = short_name(region.decorated)
+    called = analysis.user_frames(region.site, "called here")
+    definition = analysis.capture.site(region.definition)
+    if any("/torch/" in frame.filename.replace("\\", "/") for frame in definition):
+        return f"`{function}` was wrapped in {api}", f"Call `{function}` itself, unwrapped.", called
+    if all(frame.library for frame in definition):
+        fix = f"`{function}` is for inference: call the model itself where gradient has to flow."
+        return f"`{function}` runs under {api}", fix, called
+    if not all(frame.source.startswith("@") for frame in definition[:1]):
+        known = not definition[0].source.startswith(("def ", "async def "))
+        where = analysis.user_frames(region.definition, "wrapped here" if known else "defined here")
+        fix = f"Call `{function}` itself, unwrapped, where gradient has to flow."
+        return f"`{function}` was wrapped in {api}", fix, (*where, *called)
+    fix = f"Take the decorator off `{function}`, or do not call it where gradient has to flow."
+    if any("closure(" in frame.source and frame.function == region.decorated for frame in frames):
+        fix = f"Let `{function}` call its closure under `with torch.enable_grad():`, as the steps of torch.optim do."
+    return (
+        f"`{function}` is decorated with {api}",
+        fix,
+        (*analysis.user_frames(region.definition, "decorator"), *called),
+    )

@@ -1,0 +1,69 @@
+"""What to write instead, for each kind of in-place edit, and why the saver needs the value."""
+
+from __future__ import annotations
+
+import re
+
+from autograd_inspector.advice.copies import kept_apart, saves_its_result, spelled
+from autograd_inspector.advice.saved_tensors import CHECKPOINT, around
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.op import Op, Trait
+
+_AUGMENTED = re.compile(r"^(?P<target>[\w.\[\]'\"]+)\s*(?P<op>[-+*/@]|\*\*|//)=\s*(?P<value>.+?)(\s*#.*)?$")
+_FACTORS = {"self", "other", "mat1", "mat2", "weight", "input", "tensor1", "tensor2", "batch1", "batch2"}
+
+
+_ALONE = {"zero_", "fill_", "normal_", "uniform_", "bernoulli_", "exponential_", "set_"}
+"""In-place ops that have no out-of-place form under the same name."""
+
+
+def needs_because(saved: str) -> str:
+    """Why a node keeps a tensor, by the name that its derivative formula gives it."""
+    base = saved.split("[", maxsplit=1)[0]
+    if saves_its_result(saved):
+        return "its derivative is computed from its own result"
+    if base in _FACTORS:
+        return f"the derivative needs its operand `{base}`"
+    if base == "tensors":
+        return "it was given to save_for_backward"
+    return f"the derivative needs `{base}`"
+
+
+def repair(analysis: Analysis, edits: list[Op], name: str, saver: Op | None = None) -> str:  # noqa: C901, PLR0911 - a line a kind
+    """The fix for the first modifying op; ``saver`` saved what it read."""
+    if not edits:
+        return f"Give whoever modifies {name} a copy (`.clone()`)."
+    op = edits[0]
+    code = spelled(analysis, op, name)
+    copy = f"`{code}.clone()`" if code else "a copy (`.clone()`)"
+    place = analysis.capture.place(op.site)
+    source = place.source if place is not None else ""
+    augmented = _AUGMENTED.match(source)
+    call = analysis.capture.calls[op.call] if op.call >= 0 else None
+    if op.has(Trait.STEP):
+        return "Call optimizer.step() only after the last backward() that uses these parameters."
+    if call is not None and call.inplace:
+        return f"Set inplace=False on '{call.path or call.type}' (nn.{call.type})."
+    outer = around(analysis, op)
+    if op.has(Trait.INNER) and not (outer is not None and outer.name == CHECKPOINT):
+        return "Compute out of place inside the custom Function (or call ctx.mark_dirty(x) and return x)."
+    if op.name in {"batch_norm", "instance_norm", "native_batch_norm"}:
+        return "Run backward before the next forward in training mode, or put the norm layer into eval mode for it."
+    if op.has(Trait.BACKWARD) or outer is not None:
+        return f"Do not modify {name} inside the checkpointed function: work on {copy} there."
+    if augmented is not None and ".data" not in source:
+        target, operator, value = augmented["target"], augmented["op"], augmented["value"]
+        return f"Write `{target} = {target} {operator} {value}` instead of `{target} {operator}= {value}`."
+    apart = kept_apart(analysis, op, name, saver)
+    if apart:
+        return apart
+    if any(analysis.capture.tensors[w.tensor].kind == "parameter" or w.storage in analysis.stored for w in op.writes):
+        return "Modify parameters only after backward() (and after optimizer.step())."
+    if op.name == "copy_":
+        return f"Do not refill {name} before backward(): give each forward its own tensor, or call backward() first."
+    if op.name == "__setitem__":
+        into = f"`{code} = {code}.clone()`" if code else "take `.clone()`"
+        return f"Assign into a copy: {into} before the assignment, or use torch.where."
+    if op.name.endswith("_") and not op.name.startswith("_") and op.name not in _ALONE:
+        return f"Use the out-of-place `{op.name.rstrip('_')}` instead of `{op.name}`, or modify {copy}."
+    return f"Modify a copy: {copy}, or do it after backward()."

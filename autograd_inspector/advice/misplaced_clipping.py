@@ -1,0 +1,118 @@
+"""Clipping that clips nothing: too late, too early, of no parameters or of the wrong ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.clearing import clearings
+from autograd_inspector.analysis.gradient_memory import gradients_of, zeroed_in_place
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.event import GradRead, Step
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+
+_CLIP = "clip_grad"
+
+
+def clipping_sites(analysis: Analysis) -> dict[int, tuple[str, int]]:
+    """Sites of the calls of torch's clipping functions and their lines; an infinite limit measures, it does not clip."""
+    found = {}
+    for number in range(len(analysis.capture.sites)):
+        place = analysis.capture.place(number)
+        if place is not None and _CLIP in place.expression.split("(", maxsplit=1)[0] and "inf" not in place.expression:
+            found[number] = (place.filename, place.lineno)
+    return found
+
+
+def misplaced_clipping(analysis: Analysis) -> Iterator[Problem]:
+    """Clipping after step(), before backward(), of what no backward reaches, or of a generator that is used up."""
+    runs = [r for r in analysis.capture.backwards if r.api == "backward" and not r.error]
+    told: set[tuple[str, int]] = set()
+    sites, failed = clipping_sites(analysis), line_of(analysis, analysis.capture.error_site)
+    reads_of: dict[tuple[str, int], list[GradRead]] = {}
+    for read in analysis.capture.grad_reads:
+        if read.site in sites:
+            reads_of.setdefault(sites[read.site], []).append(read)
+    order = _Order(analysis, runs) if reads_of else None
+    for site, line in sites.items():
+        raised = line == failed
+        if line in told or not (runs or raised):
+            continue
+        reads = reads_of.get(line, [])
+        verdicts = [order.verdict(read) for read in reads] if order is not None else []
+        what, other = (
+            verdicts[-1] if verdicts else ("nothing" if raised or _clips_nothing(analysis, site, runs) else "", -1)
+        )
+        if what and all(verdict[0] in {what, "early"} for verdict in verdicts):
+            told.add(line)
+            if what == "early" and runs and analysis.received_gradient.isdisjoint(read.tensor for read in reads):
+                what = "other"
+            yield _clip_finding(analysis, site, reads, (what, other), raised=raised)
+
+
+def _clips_nothing(analysis: Analysis, site: int, runs: list[Backward]) -> bool:
+    """Without parameters clipping returns a norm of zero that it makes anew."""
+    return any(op.site == site and op.name == "tensor" and op.index >= runs[0].end for op in analysis.capture.ops)
+
+
+class _Order:
+    """When backward reached each parameter, and when it was stepped: clipping reads the gradient of every one."""
+
+    def __init__(self, analysis: Analysis, runs: list[Backward]) -> None:
+        self._analysis = analysis
+        self._computed: dict[int, list[int]] = {}
+        self._stepped: dict[int, list[Step]] = {}
+        for run in runs:
+            for tensor in run.reached:
+                self._computed.setdefault(tensor, []).append(run.end)
+        for step in analysis.capture.steps:
+            for parameter in step.parameters:
+                self._stepped.setdefault(parameter.tensor, []).append(step)
+
+    def verdict(self, read: GradRead) -> tuple[str, int]:
+        """("late" / "early" / "" for right, the site of the step or of the clearing before it)."""
+        analysis = self._analysis
+        computed = max((end for end in self._computed.get(read.tensor, ()) if end <= read.at), default=-1)
+        if read.gradient < 0:
+            cleared = clearings(analysis, [read.tensor], computed, read.at)
+            return "early", cleared[-1].site if cleared else -1
+        if computed < 0:
+            return "", -1
+        stepped = [step for step in self._stepped.get(read.tensor, ()) if computed <= step.at < read.at]
+        if stepped:
+            return "late", stepped[-1].site
+        zeroed = zeroed_in_place(analysis, gradients_of(analysis, [read.tensor]), computed, read.at)
+        return ("", -1) if zeroed is None else ("early", zeroed.site)
+
+
+_TEXTS = {
+    "late": "the gradients of {} are clipped after step() has used them",
+    "early": "the gradients of {} are clipped before backward() has computed them",
+    "other": "the gradients of {} are clipped, and no backward() ever computes any for them",
+    "nothing": "clipping is given no parameters at all: a generator such as net.parameters() can be gone through only "
+    "once, and something else (the optimizer) has used it up",
+}
+_FIXES = {
+    "other": "Clip the parameters that are trained, which are others: those that the optimizer holds.",
+    "nothing": "Keep a list, `params = list(net.parameters())`, or call net.parameters() again for clipping.",
+}
+
+
+def _clip_finding(
+    analysis: Analysis, site: int, reads: list[GradRead], verdict: tuple[str, int], *, raised: bool
+) -> Problem:
+    what, other = verdict
+    names = [analysis.display_name(read.tensor) for read in reads]
+    role = "step() uses the gradients here" if what == "late" else "gradients cleared here"
+    effect = "clip_grad has nothing to work on and raises" if raised else "clip_grad has no effect"
+    return Problem(
+        "error" if raised else "warning",
+        f"{_TEXTS[what].format(summarize_names(names))}: {effect}",
+        _FIXES.get(what, "Clip between backward() and step()."),
+        dedupe_locations(
+            [*analysis.user_frames(site, "clipped here"), *(analysis.user_frames(other, role) if other >= 0 else ())]
+        ),
+        tuple(dict.fromkeys(names)) or ("clip_grad",),
+    )

@@ -1,0 +1,148 @@
+"""Optimizer state that does not belong to its parameter: which entries have to, who left them behind, whether it raises."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.state_lines import assigned_by_program, made_by_class
+from autograd_inspector.model.event import Change
+from autograd_inspector.model.finding import Problem, Severity
+from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.placement_rows import OptimizerRecord, ParameterRow, StateEntry
+
+Misplaced = tuple[ParameterRow, StateEntry]
+_OWN_STATE = ("torch.optim", "torch.distributed.optim", "schedulefree")
+_GOES_ON = {"SGD", "Adadelta", "Adagrad", "ASGD", "Rprop", "SparseAdam"}
+"""Their steps compute with state of another dtype; the others of torch and schedule-free interpolate (lerp), which
+raises. Measured by tests/placement."""
+
+
+def rows_of(analysis: Analysis, optimizer: OptimizerRecord) -> list[ParameterRow]:
+    """The rows of the parameters that its groups hold."""
+    return [row for row in analysis.capture.placement.rows_of.get(optimizer.id, ()) if row.group >= 0]
+
+
+def entries(analysis: Analysis, optimizer: OptimizerRecord, *, device: bool) -> Iterator[Misplaced]:
+    """The entries that have to be where their parameter is: of its shape, and no design of their own explains them."""
+    rows = rows_of(analysis, optimizer)
+    elements = sum(math.prod(row.shape) for row in rows)
+    known = device or optimizer.module.startswith(_OWN_STATE)
+    for row in rows:
+        settings = optimizer.groups[row.group] if 0 <= row.group < len(optimizer.groups) else {}
+        on_device = "True" in {settings.get("fused"), settings.get("capturable")}
+        for entry in row.state:
+            if entry.holder:
+                belongs = False  # Where it has to be is for the object to know.
+            elif entry.name == "step":
+                belongs = device and on_device
+            else:
+                # LBFGS keeps one vector of all parameters' elements with the first of them.
+                belongs = known and (entry.shape in {row.shape, (elements,)})
+            if belongs:
+                yield row, entry
+
+
+def misplaced(
+    analysis: Analysis, optimizer: OptimizerRecord, wrong: list[Misplaced], text: tuple[str, str], *, always: bool
+) -> Problem:
+    """All of an optimizer's entries that are wrong alike; ``text`` is (message, fix).
+
+    An error where the step raises, or ``always``.
+    """
+    steps = [step for step in analysis.capture.steps if step.optimizer == optimizer.id]
+    raises = any(step.error for step in steps) or (not steps and refuses(optimizer))
+    severity: Severity = "error" if always or raises else "warning"
+    message, fix = text
+    return Problem(
+        severity,
+        f"{optimizer.type}: {message}{_because(analysis, optimizer, wrong)}",
+        fix,
+        _culprit(analysis, optimizer, wrong),
+        tuple(dict.fromkeys([*(row.name for row, _ in wrong), *(entry.name for _, entry in wrong)])),
+    )
+
+
+def refuses(optimizer: OptimizerRecord) -> bool:
+    """Whether its next step raises when its state is of another dtype than the parameters."""
+    fused = any(group.get("fused") == "True" for group in optimizer.groups)
+    return fused or (optimizer.module.startswith(_OWN_STATE) and optimizer.type not in _GOES_ON)
+
+
+def conversion(analysis: Analysis, optimizer: OptimizerRecord, wrong: list[Misplaced]) -> Change | None:
+    """The last conversion of the parameters after their state was there."""
+    tensors = {row.tensor for row, _ in wrong}
+    changes = analysis.capture.changes
+    made = [i for i, c in enumerate(changes) if c.kind == "optimizer_created" and c.optimizer == optimizer.id]
+    found = [
+        change
+        for i, change in enumerate(changes)
+        if change.kind == "converted" and tensors & set(change.tensors) and change.at >= optimizer.created_at
+        if i > max(made, default=-1) and _had_state(analysis, optimizer, wrong, change)
+    ]
+    return found[-1] if found else None
+
+
+def _had_state(analysis: Analysis, optimizer: OptimizerRecord, wrong: list[Misplaced], change: Change) -> bool:
+    """Whether state can have been left behind by a conversion: it was made, stepped, loaded or set before it."""
+    capture = analysis.capture
+    steps = [step for step in capture.steps if step.optimizer == optimizer.id]
+    done = [step for step in steps if not step.error]
+    if optimizer.site < 0 or optimizer.steps > len(done) or any(step.at <= change.at for step in done):
+        return True
+    loads = [c for c in capture.changes if c.kind == "optimizer_load_state_dict" and c.optimizer == optimizer.id]
+    births = [analysis.flow.birth(entry.tensor) for _, entry in wrong if entry.tensor >= 0]
+    return any(load.at <= change.at for load in loads) or any(op is not None and op.index < change.at for op in births)
+
+
+def _because(analysis: Analysis, optimizer: OptimizerRecord, wrong: list[Misplaced]) -> str:
+    change = conversion(analysis, optimizer, wrong)
+    if change is not None:
+        return f"; {change.api} moved the parameters and left the state behind"
+    return f"; {optimizer.type} itself makes it there" if made_by_own_step(analysis, optimizer, wrong) else ""
+
+
+def made_by_own_step(analysis: Analysis, optimizer: OptimizerRecord, wrong: list[Misplaced]) -> tuple[Location, ...]:
+    """The lines of a hand-written optimizer that make state which nobody else has converted, loaded or set."""
+    _, entry = wrong[0]
+    placed = analysis.flow.birth(entry.tensor) if entry.tensor >= 0 else None
+    if conversion(analysis, optimizer, wrong) is not None or _loaded(analysis, optimizer):
+        return ()
+    lines = made_by_class(analysis, optimizer, {entry.name for _, entry in wrong})
+    if placed is None:
+        return () if assigned_by_program(analysis, optimizer, [entry.name]) else lines
+    at = analysis.user_frames(placed.site, "")
+    return lines if at and any((at[0].filename, at[0].lineno) == (p.filename, p.lineno) for p in lines) else ()
+
+
+def _loaded(analysis: Analysis, optimizer: OptimizerRecord) -> list[Location]:
+    return [
+        place
+        for c in analysis.capture.changes
+        if c.kind == "optimizer_load_state_dict" and c.optimizer == optimizer.id
+        for place in analysis.user_frames(c.site, "state loaded here")
+    ]
+
+
+def _culprit(analysis: Analysis, optimizer: OptimizerRecord, wrong: list[Misplaced]) -> tuple[Location, ...]:
+    change = conversion(analysis, optimizer, wrong)
+    steps = [step for step in analysis.capture.steps if step.optimizer == optimizer.id]
+    stepped = analysis.user_frames(steps[-1].site, "step() uses the state here") if steps else ()
+    loaded = _loaded(analysis, optimizer)
+    if change is not None:
+        return dedupe_locations([*analysis.user_frames(change.site, "parameters converted here"), *loaded, *stepped])
+    made = analysis.flow.birth(wrong[0][1].tensor) if wrong[0][1].tensor >= 0 else None
+    placed = analysis.user_frames(made.site, "state placed here") if made is not None else ()
+    own = made_by_own_step(analysis, optimizer, wrong)
+    assigned = assigned_by_program(analysis, optimizer, {entry.name for _, entry in wrong}) if not own else ()
+    assigned = tuple(place for place in assigned if "assigned" in place.role)
+    if assigned and not any((p.filename, p.lineno) == (q.filename, q.lineno) for p in placed for q in assigned):
+        # What it was made of is another matter: what torch.load returned did no harm until it became state.
+        placed = tuple(replace(p, role="its values were made here" if i == 0 else p.role) for i, p in enumerate(placed))
+        placed = (*assigned, *placed)
+    else:
+        placed = (*own, *placed, *assigned)
+    return dedupe_locations([*placed, *loaded, *analysis.user_frames(optimizer.site, "optimizer made here"), *stepped])

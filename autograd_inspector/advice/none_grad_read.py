@@ -1,0 +1,124 @@
+"""`.grad` was None, and that ended the program: why it was None."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from autograd_inspector.advice.receivers import read_name
+from autograd_inspector.advice.spelling import method_on
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.clearing import clearings
+from autograd_inspector.analysis.gradient_cuts.python_scalars import assigned
+from autograd_inspector.model.event import GradRead
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import Location, dedupe_locations
+
+Reason = tuple[str, str, tuple[Location, ...]]
+"""What happened, what to write instead, where."""
+
+
+def failed_read(analysis: Analysis) -> GradRead | None:
+    """The leaf's ``.grad`` that was read last, was None, and made the program fail."""
+    reads = analysis.capture.grad_reads[-1:] if "NoneType" in analysis.capture.error else ()
+    return next((read for read in reads if read.gradient < 0 and read.leaf and _raised_by(analysis, read)), None)
+
+
+def _raised_by(analysis: Analysis, read: GradRead) -> bool:
+    """Whether the line that raised is the one that read, or uses the variable that it assigned."""
+    raised, reading = analysis.capture.place(analysis.capture.error_site), analysis.capture.place(read.site)
+    if raised is None or reading is None or (raised.filename, raised.function) != (reading.filename, reading.function):
+        return False
+    name = assigned(reading)
+    within = reading.lineno <= raised.lineno <= max(reading.lineno, reading.end_lineno)
+    return within or (name != "" and re.search(rf"(?<![\w.]){re.escape(name)}\b", raised.source) is not None)
+
+
+def too_early_or_late(analysis: Analysis) -> Iterator[Problem]:
+    """Read before backward computed it, or after something cleared it: a matter of order."""
+    read = failed_read(analysis)
+    reason = None if read is None or not _learns(analysis, read) else _cleared(analysis, read) or _early(analysis, read)
+    if read is not None and reason is not None:
+        yield _problem(analysis, read, reason)
+
+
+def never_there(analysis: Analysis) -> Iterator[Problem]:
+    """Read where backward has been, and had none for it: frozen, or no part of the loss."""
+    read = failed_read(analysis)
+    if read is None or (_learns(analysis, read) and (_cleared(analysis, read) or _early(analysis, read))):
+        return
+    explained = {tensor for cut in analysis.harmful_cuts for tensor in cut.parameters}
+    if read.tensor not in explained | analysis.in_graph_without_gradient:
+        yield _problem(analysis, read, _aside(analysis, read) if _learns(analysis, read) else _frozen(analysis, read))
+
+
+def _learns(analysis: Analysis, read: GradRead) -> bool:
+    return analysis.requires_grad_at(read.tensor, read.at)
+
+
+def _cleared(analysis: Analysis, read: GradRead) -> Reason | None:
+    capture, tensor = analysis.capture, read.tensor
+    given = [r for r in capture.backwards if r.api == "backward" and not r.error and r.end <= read.at]
+    given = [run for run in given if tensor in run.reached and tensor not in run.empty]
+    if not given:
+        return None
+    since = given[-1].end
+    calls = [(call.at, call.site) for call in clearings(analysis, [tensor], since, read.at)]
+    writes = [(w.at, w.site) for w in capture.grad_writes if since <= w.at <= read.at and w.tensor == tensor]
+    last = max((*calls, *writes), default=None)
+    if last is None:
+        return None
+    return (
+        "it was cleared after backward() and before it was read",
+        "Read it between backward() and zero_grad().",
+        analysis.user_frames(last[1], "cleared here"),
+    )
+
+
+def _early(analysis: Analysis, read: GradRead) -> Reason | None:
+    if any(run.api == "backward" and run.end <= read.at for run in analysis.capture.backwards):
+        return None
+    return "no backward() had run by then", "Call loss.backward() before .grad is read.", ()
+
+
+def _frozen(analysis: Analysis, read: GradRead) -> Reason:
+    changes = [c for c in analysis.capture.leaf_changes if c.tensor == read.tensor and c.at <= read.at]
+    return (
+        "it does not require grad",
+        "Leave what is frozen out (`if p.grad is not None`), or call requires_grad_() on it before the forward.",
+        tuple(place for c in changes[-1:] for place in analysis.user_frames(c.site, "frozen here")),
+    )
+
+
+def _aside(analysis: Analysis, read: GradRead) -> Reason:
+    capture = analysis.capture
+    runs = [run for run in capture.backwards if run.api == "backward"]
+    late = [c for c in capture.leaf_changes if c.tensor == read.tensor and c.requires_grad and c.at <= read.at]
+    if late and any(read.tensor in op.inputs for op in capture.ops[: late[-1].at]):
+        return (
+            "it was used before it required grad",
+            f"Call {method_on(read_name(analysis, read), 'requires_grad_()')} before the forward that uses it.",
+            analysis.user_frames(late[-1].site, "requires grad from here on"),
+        )
+    used = next((op for op in capture.ops if op.last_seq > op.first_seq and read.tensor in op.inputs), None)
+    return (
+        "it takes no part in the loss" if used is None else "nothing that is computed from it reaches the loss",
+        "Use it in the loss that backward() is called on, or skip what has no gradient (`if p.grad is not None`).",
+        (
+            *(analysis.user_frames(used.site, "used here") if used is not None else ()),
+            *analysis.user_frames(runs[-1].site, "backward called here"),
+        ),
+    )
+
+
+def _problem(analysis: Analysis, read: GradRead, reason: Reason) -> Problem:
+    why, fix, places = reason
+    name = read_name(analysis, read)
+    reading = analysis.user_frames(read.site, ".grad read here")
+    return Problem(
+        "error",
+        f"{name}.grad is None, because {why}",
+        fix,
+        dedupe_locations([*places, *reading]),
+        (name,),
+    )

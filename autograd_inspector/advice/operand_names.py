@@ -1,0 +1,49 @@
+"""Whether the source calls the operands of an op differently: ``kept * p.grad``, but not ``g * g``."""
+
+from __future__ import annotations
+
+import ast
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.location import Location
+from autograd_inspector.model.op import Op
+
+
+def told_apart(analysis: Analysis, op: Op) -> bool:
+    """Whether the source names the two differently wherever it hands them on: ``g * g`` and ``dot(g, g)`` do not."""
+    own = [frame for frame in analysis.capture.site(op.site) if not frame.library]
+    return bool(own) and _differ(own[0], first=True) and all(_differ(frame, first=False) for frame in own[1:])
+
+
+def _differ(frame: Location, *, first: bool) -> bool:
+    try:
+        tree = ast.parse(frame.expression, mode="eval").body
+    except (SyntaxError, ValueError):
+        return not first
+    match tree:
+        case ast.BinOp(left=left, right=right):
+            given = [left, right]
+        case ast.Call(func=ast.Attribute(value=owner), args=args) if not _is_module(owner):
+            given = [owner, *args]
+        case ast.Call(args=args):
+            given = list(args)
+        case _:
+            return not first
+    names = [_references(part) for part in given]
+    return all(not (a & b) for i, a in enumerate(names) for b in names[i + 1 :]) and (len(names) > 1 or not first)
+
+
+def _is_module(node: ast.expr) -> bool:
+    return ast.unparse(node) in {"torch", "F", "nn.functional", "torch.nn.functional", "torch.linalg"}
+
+
+def _references(node: ast.AST) -> set[str]:
+    """The variables that an expression reads, as they are written out: `self.old`, `p.grad`."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=owner), args=args):
+            return set().union(*(_references(part) for part in [owner, *args]))
+        case ast.Call(args=args):
+            return set().union(*(_references(part) for part in args))
+        case ast.Name() | ast.Attribute() | ast.Subscript():
+            return {ast.unparse(node)}
+    return set().union(*(_references(part) for part in ast.iter_child_nodes(node)))

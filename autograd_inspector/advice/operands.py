@@ -1,0 +1,43 @@
+"""What the source writes for one of the tensors that an op read: ``batch["logp"]`` of ``log_prob - batch["logp"]``."""
+
+from __future__ import annotations
+
+import ast
+
+from autograd_inspector.advice.spelling import is_path
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.op import Op
+
+_NAMESPACES = frozenset({"torch", "nn", "F", "functional", "special", "linalg"})
+
+
+def operand(analysis: Analysis, op: Op, tensor: int) -> str:
+    """The expression that an op's line reads the tensor by; "" where the source does not tell it from the others."""
+    place = analysis.capture.place(op.site)
+    # One that ran inside a call of the line (a layer, a helper) does not read what the line says.
+    if place is None or op.inputs.count(tensor) != 1 or analysis.capture.sites[op.site].frames[0] != place:
+        return ""
+    try:
+        node = ast.parse(place.expression, mode="eval").body
+    except (SyntaxError, ValueError):
+        return ""
+    given = _given(node)
+    if len(given) != len(op.inputs):
+        return ""
+    found = ast.get_source_segment(place.expression, given[op.inputs.index(tensor)]) or ""
+    return found if is_path(found) else ""
+
+
+def _given(node: ast.expr) -> list[ast.expr]:
+    """The operands that may be tensors, in the order in which a call of torch takes them."""
+    if isinstance(node, ast.BinOp):
+        return [part for part in (node.left, node.right) if not isinstance(part, ast.Constant)]
+    if isinstance(node, ast.Call):
+        own = [node.func.value] if isinstance(node.func, ast.Attribute) and not _namespace(node.func.value) else []
+        return [*own, *(part for part in node.args if not isinstance(part, ast.Constant))]
+    return []
+
+
+def _namespace(node: ast.expr) -> bool:
+    last = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+    return last in _NAMESPACES

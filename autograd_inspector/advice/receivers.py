@@ -1,0 +1,69 @@
+"""What the source says that is modified or read: ``self.k`` of ``self.k[i] = x``, of ``self.k.add_(1)``, of ``self.k.grad``."""
+
+from __future__ import annotations
+
+import ast
+
+from autograd_inspector.advice.spelling import called, shape_of
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.event import GradRead
+from autograd_inspector.model.location import Location
+
+
+def receiver(place: Location | None, op: str) -> str:
+    """The expression that an op of that name modifies, "" where the source does not show it."""
+    if place is None or not place.expression:
+        return ""
+    try:
+        (statement,) = ast.parse(place.expression).body
+    except (SyntaxError, ValueError):
+        return ""
+    if isinstance(statement, ast.AugAssign):
+        return ast.unparse(statement.target)
+    found = _modified(statement.value, op) if isinstance(statement, ast.Expr) else None
+    # What a call returned has no name of its own.
+    return "" if found is None or any(isinstance(node, ast.Call) for node in ast.walk(found)) else ast.unparse(found)
+
+
+def read_of(place: Location | None) -> str:
+    """What ``.grad`` was read of: ``p["w"]`` of ``p["w"].grad``, "" where the source does not show it."""
+    if place is None or not place.expression.endswith(".grad"):
+        return ""
+    try:
+        found = ast.parse(place.expression, mode="eval").body
+    except (SyntaxError, ValueError):
+        return ""
+    if not isinstance(found, ast.Attribute) or any(isinstance(node, ast.Call) for node in ast.walk(found)):
+        return ""
+    return ast.unparse(found.value)
+
+
+def read_name(analysis: Analysis, read: GradRead) -> str:
+    """The name of what ``.grad`` was read of; where it has none, what the source says at that place, or words."""
+    record = analysis.capture.tensors[read.tensor]
+    nameless = analysis.display_name(read.tensor) == shape_of(record)
+    said = read_of(analysis.capture.place(read.site)) if nameless else ""
+    return said or called(analysis, read.tensor)
+
+
+def _modified(node: ast.expr, op: str) -> ast.expr | None:
+    if isinstance(node, ast.Subscript):
+        return node.value if op == "__setitem__" else None
+    if not isinstance(node, ast.Call):
+        return None
+    for keyword in node.keywords:
+        if keyword.arg == "out":
+            return keyword.value
+    called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    if isinstance(node.func, ast.Attribute) and called == op and _is_value(node.func.value):
+        return node.func.value
+    inplace = any(k.arg == "inplace" for k in node.keywords)
+    return node.args[0] if node.args and (called == op or inplace) else None
+
+
+def _is_value(node: ast.expr) -> bool:
+    """Not a module of functions: ``torch.relu_(x)``, ``nn.init.zeros_(x)``, ``F.relu_(x)``."""
+    root = node
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    return not (isinstance(root, ast.Name) and root.id in {"torch", "nn", "F", "init", "functional"})

@@ -1,0 +1,91 @@
+"""Gradients that are used while a GradScaler still has them scaled up."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+
+from autograd_inspector.advice.misplaced_clipping import clipping_sites
+from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.op import Op
+
+
+def scaled_gradients(analysis: Analysis) -> Iterator[Problem]:
+    """Gradients of ``scaler.scale(loss)`` that are clipped, or stepped with, before ``unscale_``."""
+    capture = analysis.capture
+    told: set[int] = set()
+    clips = set(clipping_sites(analysis))
+    for run in capture.backwards:
+        scaled = scaled_by(analysis, run) if run.api == "backward" and not run.error else None
+        if scaled is None:
+            continue
+        readers = capture.readers.get(scaled.inputs[-1], ())
+        later = (capture.ops[readers[at]] for at in range(bisect_left(readers, run.end), len(readers)))
+        undone = [op for op in later if op.name in {"double", "reciprocal"}]
+        following = analysis.timeline.next_run(run)
+        end = len(capture.ops) if following is None else following.start
+        for at, site, what, tensor in sorted(_uses(analysis, run, clips, end)):
+            ready = any(op.index <= at and _unscales(analysis, op, tensor) for op in undone)
+            if not ready and site not in told:
+                told.add(site)
+                yield _scaled_finding(analysis, site, scaled, what, run)
+
+
+def _uses(analysis: Analysis, run: Backward, clips: set[int], end: int) -> Iterator[tuple[int, int, str, int]]:
+    """(op index, site, "clipped" / "stepped", parameter) of what uses this run's gradients."""
+    reached = frozenset(run.reached)
+    for read in analysis.timeline.reads.within(run.end, end):
+        if read.site in clips and read.tensor in reached:
+            yield read.at, read.site, "clipped", read.tensor
+    for step in analysis.timeline.steps.within(run.end, end - 1):
+        held = next((p.tensor for p in step.parameters if p.gradient >= 0 and p.tensor in reached), -1)
+        if held >= 0:
+            yield step.at, step.site, "stepped", held
+
+
+def _unscales(analysis: Analysis, op: Op, tensor: int) -> bool:
+    """Whether the unscaling that this op belongs to went over the parameter's gradient."""
+    return any(read.site == op.site for read in analysis.timeline.reads_of(tensor).since(op.index))
+
+
+def scaled_by(analysis: Analysis, run: Backward) -> Op | None:
+    """The multiplication by a GradScaler's scale that made the root of a backward."""
+    capture = analysis.capture
+    for root in run.roots:
+        made = analysis.flow.birth(root)
+        if made is None or made.name != "mul" or len(made.inputs) < 2:
+            continue
+        place = capture.place(made.site)
+        if made.inputs[-1] in analysis.scales or (place is not None and ".scale(" in place.expression):
+            return made
+    return None
+
+
+def _scaled_finding(analysis: Analysis, site: int, scaled: Op, what: str, run: Backward) -> Problem:
+    names = [analysis.display_name(t) for t in run.reached]
+    text, fix = {
+        "clipped": (
+            "are clipped while they are still multiplied by the loss scale: almost any norm is above the limit",
+            "Call scaler.unscale_(optimizer) before clipping.",
+        ),
+        "stepped": (
+            "are used by optimizer.step() while they are still multiplied by the loss scale",
+            "Call scaler.step(optimizer) and scaler.update() instead of optimizer.step(): it unscales the gradients first.",
+        ),
+    }[what]
+    return Problem(
+        "error" if what == "stepped" else "warning",
+        f"the gradients of {summarize_names(names)} come from scaler.scale(loss) and {text}",
+        fix,
+        dedupe_locations(
+            [
+                *analysis.user_frames(site, f"scaled gradients {what} here"),
+                *analysis.user_frames(scaled.site, "loss scaled here"),
+            ]
+        ),
+        tuple(dict.fromkeys(names)),
+    )

@@ -1,0 +1,99 @@
+"""How a sentence calls a tensor, and how code does: only what the program itself could write belongs into code."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.location import Location
+from autograd_inspector.model.op import Op
+from autograd_inspector.model.tensor import TensorRecord
+
+_SHAPE = re.compile(r"(bool|bfloat|float|complex|int|uint|quint|qint)\w*\[[\d, ]*\]$")
+
+
+def is_path(text: str) -> bool:
+    """Whether it is a variable, an attribute or an item, as Python spells them: ``self.queue``, ``batch["logp"]``.
+
+    ``float32[3, 2]`` is how a tensor without a name is called, and no item of a variable.
+    """
+    if _SHAPE.match(text):
+        return False
+    try:
+        node = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError):
+        return False
+    return _is_path(node)
+
+
+def assignable(name: str, analysis: Analysis, tensor: int) -> bool:
+    """Whether ``name = ...`` is Python and means the tensor: a layer's path (`2.v`) or a bare shape is no variable."""
+    record = analysis.capture.tensors[tensor]
+    return is_path(name) and not (name in record.names and name != record.variable)
+
+
+def shape_of(record: TensorRecord) -> str:
+    """What a tensor without any name is called in tables; no code means it."""
+    return f"{record.dtype}{list(record.shape)}"
+
+
+def called(analysis: Analysis, tensor: int) -> str:
+    """The tensor in words: its name, else what made it and in which layer: "the result of `linear` in 'head'"."""
+    record = analysis.capture.tensors[tensor]
+    name = analysis.display_name(tensor)
+    made = analysis.flow.birth(tensor)
+    if name != shape_of(record):
+        return name
+    if made is None:
+        return f"a {record.dtype} tensor of shape {list(record.shape)}"
+    return f"the result of {where_made(analysis, made)}"
+
+
+def where_made(analysis: Analysis, made: Op) -> str:
+    """An op and the layer that it ran in."""
+    call = analysis.capture.calls[made.call] if made.call >= 0 else None
+    return f"`{made.name}` in '{call.path}'" if call is not None and call.path else f"`{made.name}`"
+
+
+def copy_of(analysis: Analysis, name: str) -> str:
+    """A copy of what the findings call ``name``, as code where that is Python: "`hidden.clone()`"."""
+    registered = any(name in record.names and name != record.variable for record in analysis.capture.tensors)
+    return f"`{name}.clone()`" if is_path(name) and not registered else f"a copy (`.clone()`) of {name}"
+
+
+def method_on(name: str, call: str) -> str:
+    """``hidden.retain_grad()``, or in words where the name is no Python: "retain_grad() on 2.v"."""
+    return f"{name}.{call}" if is_path(name) else f"{call} on {name}"
+
+
+def copied_array(name: str) -> str:
+    """A NumPy copy of it, as code where the name is Python."""
+    return f"`{name}.detach().numpy().copy()`" if is_path(name) else "`.detach().numpy().copy()` of it"
+
+
+def path_in(place: Location | None, last: str) -> str:
+    """The expression on a line that reads what a tensor is called: ``self.queue`` for ``queue``; "" for none or two."""
+    if place is None:
+        return ""
+    for text in (place.expression, place.source.strip()):
+        try:
+            tree = ast.parse(text)
+        except (SyntaxError, ValueError):
+            continue
+        found = {
+            ast.unparse(node)
+            for part in tree.body
+            for node in ast.walk(part.value if isinstance(part, ast.Assign) else part)
+            if (isinstance(node, ast.Attribute) and node.attr == last and _is_path(node))
+            or (isinstance(node, ast.Name) and node.id == last)
+        }
+        if len(found) == 1:
+            return found.pop()
+    return ""
+
+
+def _is_path(node: ast.expr) -> bool:
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+    return isinstance(node, ast.Name)

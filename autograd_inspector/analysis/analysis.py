@@ -1,0 +1,255 @@
+"""A capture with what several rules need of it, each worked out once."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from heapq import merge
+
+from autograd_inspector.analysis.dataflow import DataFlow
+from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut
+from autograd_inspector.analysis.gradient_cuts.constant_loss_terms import constant_terms
+from autograd_inspector.analysis.gradient_cuts.harmful import harmful_cuts
+from autograd_inspector.analysis.losses_without_backward import losses_without_backward
+from autograd_inspector.analysis.probed_copies import trained_beside
+from autograd_inspector.analysis.timeline import Timeline
+from autograd_inspector.analysis.unoptimized import Unoptimized, copies_of, unoptimized_of
+from autograd_inspector.analysis.unregistered_tensors import unregistered_of
+from autograd_inspector.model.autograd import Backward, Node
+from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.event import LeafChange
+from autograd_inspector.model.graphs import LeavesBelow, Shared, in_order
+from autograd_inspector.model.location import CALLER, Location, with_role
+from autograd_inspector.model.op import Op, Write
+from autograd_inspector.model.torch_names import UPDATE_SCALE
+
+
+class Analysis:
+    """A capture with the indices that several rules need, each computed once and only when asked for."""
+
+    def __init__(self, capture: Capture) -> None:
+        self.capture = capture
+        self.flow = DataFlow(capture)
+        self.timeline = Timeline(capture)
+
+    @cached_property
+    def received_gradient(self) -> frozenset[int]:
+        """Leaves that some backward of the capture gave a gradient, also in steps that are folded away."""
+        return frozenset(self.capture.history.reached) | frozenset(
+            tensor
+            for run in self.capture.backwards
+            if run.api == "backward" and not run.error
+            for tensor in run.reached
+            if tensor not in run.empty
+        )
+
+    @cached_property
+    def optimized_trainable(self) -> frozenset[int]:
+        """Parameters meant to learn: they sit in an optimizer that the program steps, and require grad when it does.
+
+        What is frozen in training may well be thawed at the end, to be saved or for the next stage.
+        """
+        optimizers = self.capture.placement.optimizers
+        stepped = [o for o in optimizers if o.steps] or list(optimizers)
+        held = {t for o in stepped for t in o.held}
+        last = {p.tensor: step.at for step in self.capture.steps for p in step.parameters}
+        end = len(self.capture.ops)
+        return frozenset(t for t in held if self.requires_grad_at(t, last.get(t, end)))
+
+    @cached_property
+    def without_gradient(self) -> frozenset[int]:
+        """Parameters meant to learn that no backward reached, as far as its graph was seen to the end."""
+        orphans = set(self.unoptimized.orphans) if self.unoptimized is not None else set()
+        given = {write.tensor for write in self.capture.grad_writes if write.gradient >= 0}
+        missed = self.optimized_trainable - self.received_gradient - orphans - given
+        return missed - self.capture.unsettled(missed)
+
+    @cached_property
+    def in_graph_without_gradient(self) -> frozenset[int]:
+        """Leaves that a backward's graph held and that still had no gradient afterwards."""
+        return frozenset(t for run in self.capture.backwards for t in run.empty) - self.received_gradient
+
+    def leaves_below(self, start: Node) -> set[int]:
+        """The leaves whose gradient comes through a node."""
+        return set(self.leaves.of(child for child, _ in start.edges))
+
+    def nodes_of(self, run: Backward) -> list[Node]:
+        """The nodes of one run, as a walk meets them: for what is asked of few runs."""
+        nodes = self.capture.nodes
+        return [nodes[number] for number in in_order(nodes, run.graph.roots)]
+
+    @cached_property
+    def leaves(self) -> LeavesBelow:
+        """The leaves below any of the nodes."""
+        return LeavesBelow(self.capture.nodes)
+
+    @cached_property
+    def shared(self) -> Shared:
+        """The runs that did not fail, with what each added to the graphs of those before."""
+        runs = self.capture.backwards
+        return Shared(self.capture.nodes, (run for run in runs if not run.error and run.api != "alive"))
+
+    @cached_property
+    def _read(self) -> frozenset[int]:
+        read = (t for op in self.capture.ops if op.last_seq > op.first_seq for t in op.inputs)
+        return frozenset((*read, *self.capture.history.used))
+
+    def used(self, tensor: int) -> bool:
+        """Whether an op that autograd recorded read the tensor: initialising or copying it is no use."""
+        return tensor in self._read
+
+    def requires_grad_at(self, tensor: int, at: int) -> bool:
+        """``requires_grad`` of a leaf when the op of that index ran."""
+        wanted = self.capture.tensors[tensor].requires_grad
+        for change in reversed(self.leaf_changes_of(tensor)):
+            if change.at <= at:
+                return change.requires_grad
+            wanted = not change.requires_grad
+        return wanted
+
+    def leaf_changes_of(self, tensor: int) -> Sequence[LeafChange]:
+        """When ``requires_grad`` of a leaf was set, in program order."""
+        return self.capture.changes_of.get(tensor, ())
+
+    @cached_property
+    def unoptimized(self) -> Unoptimized | None:
+        """What the last step left out."""
+        return unoptimized_of(self.capture, self.writes_to, self.flow)
+
+    @cached_property
+    def unregistered(self) -> frozenset[int]:
+        """Leaves that modules use and backward reaches, and that no module has registered."""
+        return unregistered_of(self.capture, self.received_gradient)
+
+    @cached_property
+    def copies(self) -> tuple[int, ...]:
+        """Unoptimized parameters that are a copy of trained ones."""
+        loose = self.unoptimized
+        return () if loose is None else copies_of(self.capture, loose, self.flow)
+
+    @cached_property
+    def copies_used(self) -> bool:
+        """Whether the program computes with the gradient of a copy: a control variate (SVRG, SCAFFOLD)."""
+        found = (gradient for copy in self.copies for gradient in self.gradients.get(copy, ()))
+        return any(self.capture.readers.get(gradient) for gradient in found)
+
+    @cached_property
+    def trained_beside_copies(self) -> tuple[int, ...]:
+        """The copies, where a loss that trains something takes them in beside it."""
+        return self.copies if self.copies and trained_beside(self.capture, self.copies) else ()
+
+    @cached_property
+    def harmful_cuts(self) -> tuple[GradientCut, ...]:
+        """The cuts that matter."""
+        return harmful_cuts(
+            self.capture,
+            self.flow,
+            self.optimized_trainable,
+            self.without_gradient - self.losses_without_backward.keys(),
+        )
+
+    @cached_property
+    def losses_without_backward(self) -> dict[int, Op]:
+        """Parameters whose own loss backward() was never called on -> the op that made that loss."""
+        return losses_without_backward(self.capture, self.timeline)
+
+    @cached_property
+    def constant_terms(self) -> tuple[GradientCut, ...]:
+        """The cuts that make a term of a loss a constant, although the rest of it learns."""
+        told = {op.index for cut in self.harmful_cuts for op in cut.ops}
+        found = constant_terms(self.capture, self.flow, self.optimized_trainable)
+        return tuple(cut for cut in found if not told.intersection(op.index for op in cut.ops))
+
+    def writes_to(self, storage: int, tensor: int, start: int, end: int) -> Iterator[tuple[Op, Write]]:
+        """(op, write) in program order of all writes to a storage, or to that tensor, by ops ``start`` to ``end``."""
+        ops = self.capture.ops
+        keys = [key for key in (("storage", storage), ("tensor", tensor)) if key[1] >= 0]
+        lists = [self._writes.get(key, ()) for key in keys]
+        places = [range(bisect_left(writes, (start, 0)), bisect_left(writes, (end, 0))) for writes in lists]
+        last = None
+        for found in merge(*([writes[at] for at in within] for writes, within in zip(lists, places, strict=True))):
+            if found != last:
+                yield ops[found[0]], ops[found[0]].writes[found[1]]
+            last = found
+
+    def writes_in(self, storage: int, start: int, end: int) -> Iterator[tuple[Op, Write]]:
+        """(op, write) in program order of the writes to exactly that storage, by ops ``start`` to ``end``."""
+        writes = self._writes.get(("storage", storage), [])
+        for at in range(bisect_left(writes, (start, 0)), bisect_left(writes, (end, 0))):
+            op = self.capture.ops[writes[at][0]]
+            yield op, op.writes[writes[at][1]]
+
+    @cached_property
+    def _writes(self) -> dict[tuple[str, int], list[tuple[int, int]]]:
+        found: dict[tuple[str, int], list[tuple[int, int]]] = {}
+        for op in self.capture.ops:
+            for number, write in enumerate(op.writes):
+                found.setdefault(("storage", write.storage), []).append((op.index, number))
+                found.setdefault(("tensor", write.tensor), []).append((op.index, number))
+        return found
+
+    def display_name(self, tensor: int) -> str:
+        """What to call a tensor: its own name (after its model's, where it is in no layer), else that of its memory."""
+        record = self.capture.tensors[tensor]
+        owner = self.capture.owners.get(tensor, -1)
+        if record.names and "." not in record.name and owner >= 0:
+            return f"{self.capture.models[owner]}.{record.name}"  # `weight` alone says little.
+        if record.names or record.variable or record.storage < 0:
+            return record.name
+        return self.storage_name(record.storage) or record.name
+
+    @cached_property
+    def gradients(self) -> dict[int, frozenset[int]]:
+        """Tensor -> the tensors that were seen as its ``.grad``."""
+        found: dict[int, set[int]] = {}
+        pairs = [(read.tensor, read.gradient) for read in self.capture.grad_reads]
+        pairs += [(write.tensor, write.gradient) for write in self.capture.grad_writes]
+        pairs += [(p.tensor, p.gradient) for step in self.capture.steps for p in step.parameters]
+        for tensor, gradient in pairs:
+            if gradient >= 0:
+                found.setdefault(tensor, set()).add(gradient)
+        return {tensor: frozenset(gradients) for tensor, gradients in found.items()}
+
+    @cached_property
+    def bad_tensors(self) -> frozenset[int]:
+        """Tensors that were last seen with a NaN or Inf in them."""
+        return frozenset(self.capture.bad_tensors)
+
+    @cached_property
+    def scales(self) -> frozenset[int]:
+        """The scales of the GradScalers that updated theirs."""
+        updates = (op for op in self.capture.ops if op.name == UPDATE_SCALE and op.inputs)
+        return frozenset(op.inputs[0] for op in updates)
+
+    @cached_property
+    def stored(self) -> frozenset[int]:
+        """The memory of parameters, which an alias (`.data`) writes as well as they do."""
+        return frozenset(r.storage for r in self.capture.tensors if r.kind == "parameter" and r.storage >= 0)
+
+    def storage_name(self, storage: int) -> str:
+        """The name of some tensor with that memory: a parameter's first, then a variable's."""
+        return self._storage_names.get(storage, "")
+
+    @cached_property
+    def _storage_names(self) -> dict[int, str]:
+        found: dict[int, str] = {}
+        for record in self.capture.tensors:
+            if record.variable and record.storage >= 0:
+                found.setdefault(record.storage, record.variable)
+        for record in self.capture.tensors:
+            if record.names and record.storage >= 0:
+                found[record.storage] = record.names[0]
+        return found
+
+    def user_frames(self, site: int, role: str, *, callers: str = CALLER) -> tuple[Location, ...]:
+        """The user's frames of a site, innermost first: the first plays ``role``, the others called it."""
+        frames = self.capture.site(site)
+        own = [frame for frame in frames if not frame.library] or list(frames[:1])
+        return tuple(with_role(frame, role if i == 0 else callers) for i, frame in enumerate(own))
+
+
+def line_of(analysis: Analysis, site: int) -> tuple[str, int] | None:
+    """(file, line) of the user's own frame of a site."""
+    place = analysis.capture.place(site)
+    return None if place is None else (place.filename, place.lineno)

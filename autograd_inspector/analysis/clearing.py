@@ -1,0 +1,49 @@
+"""Who cleared which gradients, and when: zero_grad, `.grad = None`, zero_() in place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradient_memory import gradients_of, writes_into, zeroed_in_place
+from autograd_inspector.analysis.timeline import together
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.event import Change, Step
+
+
+def clearings(analysis: Analysis, tensors: Iterable[int], start: int, end: int) -> list[Change]:
+    """The calls of zero_grad() of optimizers that hold some of the parameters, from ``start`` to ``end``."""
+    timeline = analysis.timeline
+    return together(map(timeline.clearings_of, timeline.holders(tensors)), start, end)
+
+
+def renewed(analysis: Analysis, tensors: list[int], since: int, run: Backward) -> bool:
+    """Whether the program cleared or replaced gradients between the last step and this backward."""
+    if clearings(analysis, tensors, since, run.start):
+        return True
+    if any(analysis.timeline.writes_of(tensor).places(since, run.start) for tensor in tensors):
+        return True
+    return any(
+        True for g in gradients_of(analysis, tensors) for _ in writes_into(analysis, g, max(since, 0), run.start)
+    )
+
+
+def cleared_before(analysis: Analysis, step: Step, reached: set[int], run: Backward) -> int | None:
+    """The site that cleared all gradients of a backward before the step could use them; None when none did."""
+    facing = [p for p in step.parameters if p.tensor in reached]
+    if all(p.gradient < 0 for p in facing):
+        return _dropped(analysis, step, reached, run)
+    if any(p.gradient < 0 for p in facing):
+        return None
+    zeroed = [zeroed_in_place(analysis, [p.gradient], run.end, step.at) for p in facing]
+    found = [op for op in zeroed if op is not None]
+    return max(found, key=lambda op: op.index).site if len(found) == len(facing) else None
+
+
+def _dropped(analysis: Analysis, step: Step, reached: set[int], run: Backward) -> int | None:
+    calls = clearings(analysis, reached, run.end, step.at)
+    if calls:
+        return calls[-1].site
+    writes = together(map(analysis.timeline.writes_of, reached), run.end, step.at)
+    dropped = [write for write in writes if write.gradient < 0]
+    return dropped[-1].site if dropped else None

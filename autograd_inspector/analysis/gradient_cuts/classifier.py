@@ -1,0 +1,124 @@
+"""Which ops let no gradient back through, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from msgspec import Struct
+
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.op import Op, Trait
+
+Cause = Literal["detached", "no_grad", "inference_mode", "non-differentiable", "left autograd"]
+Cut = tuple[Op, int]
+
+DETACHING = {"detach", "detach_", "data", "set_data", "grad"}
+PICKLED = "__reduce_ex__"
+REWRAPPING = {
+    "unpickle",
+    "tensor",
+    "as_tensor",
+    "asarray",
+    "from_numpy",
+    "full",
+    "full_like",
+    "new_tensor",
+    "__deepcopy__",
+}
+SAMPLING = "torch.distributions"
+
+
+class GradientCut(Struct, frozen=True):
+    """Ops that cut gradient for one reason: one grad-mode region, or one line.
+
+    ``parameters`` are the tensors meant to learn that the cut keeps from learning, ``backward`` the engine run that
+    showed it. ``fatal``: that run raised because of it. ``added``: what was cut is one term of the loss, which that op
+    adds; the parameters may learn from the others. -1 where nothing else reaches them.
+    """
+
+    cause: Cause
+    ops: tuple[Op, ...]
+    through: tuple[int, ...]
+    parameters: tuple[int, ...]
+    backward: Backward
+    fatal: bool
+    added: int = -1
+
+
+def is_cut(capture: Capture, op: Op, through: int) -> bool:
+    """Gradient that would come back through this result of the op goes no further."""
+    if op.has(Trait.CUT):
+        return True
+    if op.name in REWRAPPING:  # With requires_grad=True the copy is a leaf of its own.
+        return through in op.outputs and any(capture.tensors[tensor].requires_grad for tensor in op.inputs)
+    if op.name == "set_data":
+        return any(capture.tensors[tensor].requires_grad for tensor in op.inputs)
+    if _wrapped(capture, op, through) or bypassed(capture, op, through) or copied_in(capture, op, through):
+        return True
+    made_nodes = op.last_seq > op.first_seq
+    return made_nodes and through in op.outputs and not differentiable(capture.tensors[through].dtype)
+
+
+def _wrapped(capture: Capture, op: Op, through: int) -> bool:
+    """``nn.Parameter(t)`` made a new leaf of what the op returned, without any torch call."""
+    return through in capture.wrapped and through not in op.outputs
+
+
+def copied_in(capture: Capture, op: Op, through: int) -> bool:
+    """``weight.copy_(computed)`` where nothing is recorded: the weight requires grad, its values have no history."""
+    if capture.regions[op.region].kind == "enabled" or all(write.tensor != through for write in op.writes):
+        return False
+    return any(capture.tensors[tensor].requires_grad for tensor in op.inputs if tensor != through)
+
+
+def bypassed(capture: Capture, op: Op, through: int) -> bool:
+    """``w.data += update``: the memory of ``w`` has new values, and the history of the update stays with the alias."""
+    tensors = capture.tensors
+    written = [tensors[write.tensor] for write in op.writes]
+    if not written or through in op.outputs or any(record.id == through for record in written):
+        return False
+    apart = all(record.counter != tensors[through].counter for record in written)
+    return (apart or not tensors[through].requires_grad) and any(tensors[t].requires_grad for t in op.inputs)
+
+
+def differentiable(dtype: str) -> bool:
+    """Autograd follows floating and complex tensors only."""
+    return dtype.startswith(("float", "bfloat", "complex"))
+
+
+def cause_of(capture: Capture, op: Op, through: int) -> Cause:
+    """Why the op cuts."""
+    region = capture.regions[op.region]
+    if op.name in DETACHING and _exported(capture, op):
+        return "left autograd"
+    # load_state_dict() switches grad mode off by itself: there is no block to move out of.
+    loaded = region.library != "" and copied_in(capture, op, through)
+    if op.name in DETACHING or loaded or _wrapped(capture, op, through) or bypassed(capture, op, through):
+        return "detached"
+    if op.name in REWRAPPING or op.has(Trait.EXPORT | Trait.COLLECTIVE):
+        return "left autograd"
+    if not differentiable(capture.tensors[through].dtype) or region.library.startswith(SAMPLING):
+        return "non-differentiable"
+    if region.kind != "enabled" and not op.has(Trait.FUNCTION):
+        return region.kind
+    return "non-differentiable"
+
+
+def _exported(capture: Capture, op: Op) -> bool:
+    """``x.detach().numpy()``: the detached tensor only went where no graph can follow."""
+    later = dict.fromkeys(index for tensor in op.outputs for index in capture.readers.get(tensor, ()))
+    readers = [capture.ops[index] for index in later if index > op.index]
+    return bool(readers) and all(
+        later.has(Trait.EXPORT) or later.name in REWRAPPING or (later.name == "cpu" and _exported(capture, later))
+        for later in readers
+    )
+
+
+def learning(capture: Capture, op: Op) -> Iterator[int]:
+    """What an op read that may learn: leaves that require grad."""
+    for tensor in op.inputs:
+        record = capture.tensors[tensor]
+        if record.requires_grad and (record.leaf or record.kind == "parameter" or tensor in capture.optimized):
+            yield tensor

@@ -1,0 +1,128 @@
+"""Terms of a loss that carry no gradient: ``loss = main + 0.1 * penalty``, where the penalty lost its graph.
+
+Backward runs and every parameter gets a gradient, from the other terms: nothing but the values of the gradients tells.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from autograd_inspector.analysis.dataflow import DataFlow
+from autograd_inspector.analysis.gradient_cuts.classifier import Cause, GradientCut, differentiable, is_cut
+from autograd_inspector.analysis.gradient_cuts.harmful import group_by_cause, place_of, stepped_with
+from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
+from autograd_inspector.analysis.gradient_cuts.python_scalars import numbers_in
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.op import Op, Trait
+
+_SUMS = {"add", "add_", "sub", "sub_", "rsub", "__radd__", "__rsub__", "__iadd__", "__isub__", "stack", "cat"}
+_SCALES = {"mul", "mul_", "__rmul__", "div", "div_", "true_divide", "neg", "to", "float", "squeeze", "view", "reshape"}
+_REDUCES = {"sum", "mean"}
+_JOINS = {"stack", "cat"}
+
+Term = tuple[Op, int]
+"""The op that adds, and the tensor without gradient that it adds (-1: a number)."""
+
+
+def constant_terms(capture: Capture, flow: DataFlow, meant: frozenset[int]) -> tuple[GradientCut, ...]:
+    """The cuts behind terms of a loss that lead to what is meant to learn and bring it nothing, one a line."""
+    leaves = Leaves(capture, flow)
+    runs = [r for r in capture.backwards if r.api == "backward" and not r.error and r.nested_in < 0]
+    terms: list[list[Term]] = []
+    since = [0, *(run.end for run in runs)]
+    for run, start in zip(runs, since, strict=False):
+        terms.append(list(_terms(capture, leaves, run, start, meant)))
+    # What was computed once, and is added in every step, is a constant by intention.
+    uses = Counter(tensor for found in terms for tensor in {tensor for _, tensor in found})
+    told: dict[tuple[Cause, str, int], list[GradientCut]] = {}
+    for run, start, found in zip(runs, since, terms, strict=False):
+        tensors = [(op, tensor) for op, tensor in found if tensor >= 0 and uses[tensor] == 1]
+        numbers = [op for op, tensor in found if tensor < 0]
+        exports = [op for op in capture.ops[start : run.start] if op.has(Trait.EXPORT)] if numbers else []
+        for cut in (
+            *_as_tensors(capture, flow, leaves, run, start, tensors, meant),
+            *numbers_in(capture, flow, exports, numbers, run, meant),
+        ):
+            told.setdefault((cut.cause, *place_of(capture, cut.ops[0], cut.cause)), []).append(cut)
+    return tuple(map(_one, told.values()))
+
+
+def _one(cuts: list[GradientCut]) -> GradientCut:
+    """The same line in all turns of a loop, or in all steps."""
+    if len(cuts) == 1:
+        return cuts[0]
+    return replace(
+        cuts[0],
+        ops=tuple({op.index: op for cut in cuts for op in cut.ops}.values()),
+        through=tuple(dict.fromkeys(tensor for cut in cuts for tensor in cut.through)),
+        parameters=tuple(dict.fromkeys(tensor for cut in cuts for tensor in cut.parameters)),
+    )
+
+
+def _as_tensors(
+    capture: Capture,
+    flow: DataFlow,
+    leaves: Leaves,
+    run: Backward,
+    since: int,
+    terms: list[Term],
+    meant: frozenset[int],
+) -> Iterator[GradientCut]:
+    # A penalty on samples of a generator is the critic's alone: of what is stepped by others nobody expects it.
+    own = {tensor for held in stepped_with(capture, run) for tensor in held} or meant
+    cuts = {}
+    for above, through in flow.upstream([(tensor, op.index) for op, tensor in terms]):
+        if above.index >= since and is_cut(capture, above, through):
+            lost = tuple(t for t in leaves.above(above) if t in meant and t in own)
+            if lost:
+                cuts[above, through] = lost
+    for cut in group_by_cause(capture, cuts, run, fatal=False):
+        if cut.cause != "non-differentiable":
+            yield replace(cut, added=next(op.index for op, tensor in terms if _leads(flow, op, tensor, cut)))
+
+
+def _leads(flow: DataFlow, op: Op, tensor: int, cut: GradientCut) -> bool:
+    members = {member.index for member in cut.ops}
+    return any(above.index in members for above, _ in flow.upstream([(tensor, op.index)]))
+
+
+def _terms(capture: Capture, leaves: Leaves, run: Backward, since: int, meant: frozenset[int]) -> Iterator[Term]:
+    """Walk down the sums of one-element tensors that end in the loss."""
+    flow = leaves.flow
+
+    def constant(tensor: int, at: int) -> bool:
+        """For what is meant to learn: a residual may still follow the coordinates that it is taken at."""
+        if not capture.tensors[tensor].requires_grad:
+            return True
+        found = leaves.of(tensor, at)
+        return found != () and all(t not in meant and capture.tensors[t].kind != "parameter" for t in found)
+
+    todo = [(root, run.start) for root in run.roots]
+    seen: set[int] = set()
+    while todo:
+        tensor, before = todo.pop()
+        for index in flow.producers(tensor, before):
+            op = capture.ops[index]
+            if index in seen or index < since or op.has(Trait.BACKWARD) or op.name not in _SUMS | _SCALES | _REDUCES:
+                continue
+            seen.add(index)
+            read = [t for t in op.inputs if differentiable(capture.tensors[t].dtype)]
+            todo += [(t, index) for t in read if capture.tensors[t].requires_grad and _goes_on(capture, flow, t, index)]
+            if op.name in _SUMS:
+                yield from ((op, t) for t in read if _single(capture, t) and constant(t, index))
+                if len(op.inputs) == 1 and op.name not in _JOINS:
+                    yield op, -1
+
+
+def _goes_on(capture: Capture, flow: DataFlow, tensor: int, before: int) -> bool:
+    """Behind a mean lie elements, not terms, unless they were stacked for it."""
+    joined = all(capture.ops[index].name in _JOINS for index in flow.producers(tensor, before))
+    return joined or _single(capture, tensor)
+
+
+def _single(capture: Capture, tensor: int) -> bool:
+    return all(size == 1 for size in capture.tensors[tensor].shape)

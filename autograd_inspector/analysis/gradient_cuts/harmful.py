@@ -1,0 +1,211 @@
+"""Where data went on and gradient did not: the analysis that the AG10x rules share."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from autograd_inspector.analysis.dataflow import DataFlow
+from autograd_inspector.analysis.gradient_cuts.classifier import (
+    DETACHING,
+    REWRAPPING,
+    Cause,
+    Cut,
+    GradientCut,
+    cause_of,
+    is_cut,
+)
+from autograd_inspector.analysis.gradient_cuts.exported_values import as_arrays, left_for_good, only_left
+from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
+from autograd_inspector.analysis.gradient_cuts.python_scalars import as_numbers, called_on_number
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.op import Op, Trait
+
+NO_GRAD_ERROR = "does not require grad and does not have a grad_fn"
+_UNUSED_ERROR = re.compile(r"differentiated Tensors? at index (\d+)|One of the differentiated Tensors appears")
+_STATE = {"parameter", "buffer"}
+
+
+def harmful_cuts(
+    capture: Capture, flow: DataFlow, meant: frozenset[int], starved: frozenset[int]
+) -> tuple[GradientCut, ...]:
+    """All cuts that matter: those behind a backward that raised, and those that starve a parameter."""
+    for run in capture.backwards:
+        if NO_GRAD_ERROR in run.error:
+            return _telling(capture, _behind_failure(capture, flow, run, meant))
+        unused = _not_in_graph(run)
+        if unused:
+            return _telling(capture, _starving(capture, flow, [run], unused, fatal=True))
+    plain = tuple(called_on_number(capture, flow))
+    if plain:
+        return plain
+    runs = [run for run in capture.backwards if run.api == "backward" and not run.error]
+    missed = _found_none(capture)
+    if runs and missed:
+        return _telling(capture, _starving(capture, flow, runs, missed, fatal=True))
+    if not runs or not starved:
+        return ()
+    told = _closest(capture, flow, runs, starved)
+    rest = starved.difference(tensor for cut in told for tensor in cut.parameters)
+    hollow = [run for run in runs if not run.graph.roots]
+    left = [cut for run in hollow[-1:] for cut in left_for_good(capture, flow, run, rest)] if rest else []
+    left = left or [*only_left(capture, runs[-1], rest)] or [*as_numbers(capture, flow, runs[-1], rest)]
+    left = left or [*as_arrays(capture, flow, runs[-1], rest)]
+    return (*told, *left)
+
+
+def _closest(
+    capture: Capture, flow: DataFlow, runs: list[Backward], starved: frozenset[int]
+) -> tuple[GradientCut, ...]:
+    """The cuts that starve, those alone that lie behind losses of the starved parameters' own optimizer.
+
+    The discriminator's loss is detached from the generator by intention; where the generator's own loss is cut off as
+    well, that is the cut to blame. Unless these explain as much, all cuts are told.
+    """
+    told = _telling(capture, _starving(capture, flow, runs, starved, fatal=False))
+    own = [run for run in runs if any(starved.intersection(held) for held in stepped_with(capture, run))]
+    if not told or not own or len(own) == len(runs):
+        return told
+    fewer = _telling(capture, _starving(capture, flow, own, starved, fatal=False))
+    explained = {tensor for cut in told for tensor in cut.parameters}
+    return fewer if explained == {tensor for cut in fewer for tensor in cut.parameters} else told
+
+
+def stepped_with(capture: Capture, run: Backward) -> Iterator[tuple[int, ...]]:
+    """The parameter groups of the optimizers that use what the run computed: they step next, before another run."""
+    steps, runs = capture.steps, capture.backwards
+    first = bisect_left(steps, run.end, key=lambda step: step.start)
+    if first == len(steps):
+        return
+    following = bisect_left(runs, steps[first].start, key=lambda other: other.start)
+    end = runs[following].start if following < len(runs) else len(capture.ops)
+    optimizers = {optimizer.id: optimizer for optimizer in capture.placement.optimizers}
+    for step in islice(steps, first, None):
+        if step.start > end:
+            return
+        if step.optimizer in optimizers:
+            yield from optimizers[step.optimizer].parameters
+
+
+def _found_none(capture: Capture) -> frozenset[int]:
+    """The leaf whose ``.grad`` the program read last, was None, and made it fail."""
+    reads = capture.grad_reads[-1:] if "NoneType" in capture.error else ()
+    return frozenset(r.tensor for r in reads if r.gradient < 0 and r.leaf and capture.tensors[r.tensor].requires_grad)
+
+
+def _not_in_graph(run: Backward) -> frozenset[int]:
+    """The tensors that ``autograd.grad`` was asked for and did not find in the graph."""
+    said = _UNUSED_ERROR.search(run.error)
+    if said is None or run.api != "grad":
+        return frozenset()
+    index = int(said[1] or -1)
+    return frozenset(run.reached[index : index + 1] if index >= 0 else run.reached)
+
+
+def _telling(capture: Capture, found: Iterable[GradientCut]) -> tuple[GradientCut, ...]:
+    """Without the cuts that are there by intention wherever another cut explains the same parameters.
+
+    A sampled index, the copy that a momentum encoder starts from and its update are cut in healthy programs too.
+    """
+    cuts = tuple(found)
+    back = [cut for cut in cuts if cut.ops[0].name in REWRAPPING]
+    out = [c for c in cuts if c.cause == "left autograd" and c.ops[0].name in DETACHING]
+    again = [cut for cut in out if any(set(cut.parameters) <= set(other.parameters) for other in back)]
+    cuts = tuple(cut for cut in cuts if cut not in again)  # What came back says where it had left.
+    told = {tensor for cut in cuts if not _intended(capture, cut) for tensor in cut.parameters}
+    return tuple(cut for cut in cuts if not _intended(capture, cut) or not told.issuperset(cut.parameters))
+
+
+def _intended(capture: Capture, cut: GradientCut) -> bool:
+    if cut.cause == "non-differentiable":
+        return True
+    first = cut.ops[0]
+    if first.name in {"set_data", "grad"}:
+        return first.name == "grad"
+    place = capture.place(first.site)
+    if place is not None and "deepcopy" in place.source:
+        return True
+    if all(op.name in DETACHING and _only_loaded(capture, op) for op in cut.ops):
+        return True  # state_dict() of one model, loaded into another.
+    return all(op.writes and all(capture.tensors[w.tensor].kind in _STATE for w in op.writes) for op in cut.ops)
+
+
+def _only_loaded(capture: Capture, op: Op) -> bool:
+    """Whether all that an op returned was copied into the state of modules."""
+    readers = [capture.ops[at] for tensor in op.outputs for at in capture.readers.get(tensor, ()) if at > op.index]
+    return bool(readers) and all(
+        reader.writes and all(capture.tensors[w.tensor].kind in _STATE for w in reader.writes) for reader in readers
+    )
+
+
+def _behind_failure(capture: Capture, flow: DataFlow, run: Backward, meant: frozenset[int]) -> Iterator[GradientCut]:
+    starts = [(root, run.start) for root in run.roots if not capture.tensors[root].requires_grad]
+    cuts: dict[Cut, tuple[int, ...]] = {}
+    leaves = Leaves(capture, flow)
+    if _frozen(capture, flow, starts):
+        return
+    for op, through in flow.upstream(starts, lambda op, tensor: _goes_on(capture, op, tensor)):
+        if is_cut(capture, op, through):
+            cuts[op, through] = leaves.above(op)
+    if any(meant.intersection(found) for found in cuts.values()):  # A frozen teacher's cut is no loss.
+        cuts = {cut: tuple(t for t in found if t in meant) for cut, found in cuts.items() if meant.intersection(found)}
+    found = tuple(group_by_cause(capture, cuts, run, fatal=True))
+    yield from found or left_for_good(capture, flow, run, None)
+
+
+def _goes_on(capture: Capture, op: Op, through: int) -> bool:
+    """Behind a cut nothing matters, but every op of a no_grad block is one: the whole block is to be told."""
+    return not is_cut(capture, op, through) or cause_of(capture, op, through) in {"no_grad", "inference_mode"}
+
+
+def _frozen(capture: Capture, flow: DataFlow, starts: list[tuple[int, int]]) -> bool:
+    """Whether a parameter of an optimizer leads here uncut and is frozen: then that is what ails the loss."""
+    return any(
+        tensor in capture.optimized and not capture.tensors[tensor].requires_grad
+        for op, _ in flow.upstream(starts, lambda op, tensor: not is_cut(capture, op, tensor))
+        if not op.has(Trait.CUT)
+        for tensor in op.inputs
+    )
+
+
+def _starving(
+    capture: Capture, flow: DataFlow, runs: list[Backward], starved: frozenset[int], *, fatal: bool
+) -> Iterator[GradientCut]:
+    starts = [(root, run.start) for run in runs for root in run.roots]
+    cuts: dict[Cut, tuple[int, ...]] = {}
+    leaves = Leaves(capture, flow)
+    for op, through in flow.upstream(starts):
+        if is_cut(capture, op, through):
+            found = tuple(t for t in leaves.above(op) if t in starved)
+            if found:
+                cuts[op, through] = found
+    yield from group_by_cause(capture, cuts, runs[-1], fatal=fatal)
+
+
+def group_by_cause(
+    capture: Capture, cuts: dict[Cut, tuple[int, ...]], run: Backward, *, fatal: bool
+) -> Iterator[GradientCut]:
+    """One record for each cause and place: a line in a loop, or a block entered again and again, is one."""
+    groups: dict[tuple[Cause, tuple[str, int]], list[Cut]] = {}
+    for op, through in cuts:
+        cause = cause_of(capture, op, through)
+        groups.setdefault((cause, place_of(capture, op, cause)), []).append((op, through))
+    for (cause, _), members in groups.items():
+        members.sort(key=lambda member: member[0].index)
+        lost = dict.fromkeys(tensor for member in members for tensor in cuts[member])
+        ops, ends = tuple(op for op, _ in members), tuple(tensor for _, tensor in members)
+        yield GradientCut(cause, ops, ends, tuple(lost), run, fatal)
+
+
+def place_of(capture: Capture, op: Op, cause: Cause) -> tuple[str, int]:
+    """The line that is to blame: the op's own, or that of the switch it ran under."""
+    region = capture.regions[op.region]
+    switched = cause in {"no_grad", "inference_mode"}
+    site = op.site
+    if switched:
+        site = region.definition if region.definition >= 0 else region.site
+    place = capture.place(site)
+    return (place.filename, place.lineno) if place is not None else ("", region.id if switched else op.site)

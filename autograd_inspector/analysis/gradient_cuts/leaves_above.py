@@ -1,0 +1,81 @@
+"""Which leaves would get a gradient through an op, were it not cut."""
+
+from __future__ import annotations
+
+from autograd_inspector.analysis.dataflow import DataFlow
+from autograd_inspector.analysis.gradient_cuts.classifier import DETACHING, REWRAPPING, is_cut, learning
+from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.op import Op
+
+
+class Leaves:
+    """Leaves above the ops of a capture, each op visited once: a set of leaves is an integer, one bit a leaf."""
+
+    def __init__(self, capture: Capture, flow: DataFlow) -> None:
+        self.capture = capture
+        self.flow = flow
+        self._bits: dict[int, int] = {}
+        self._above: dict[tuple[int, bool], int] = {}
+
+    def above(self, cut: Op) -> tuple[int, ...]:
+        """The leaves that gradient would arrive at, in the order in which the analysis met them."""
+        back = cut.name in REWRAPPING
+        tensors = self.capture.tensors
+        read = [t for t in cut.inputs if back or tensors[t].requires_grad or t in cut.outputs]
+        found = self._own(cut)
+        for source in self._sources(cut, read, back=back):
+            found |= self._leaves(source, back=back)
+        return tuple(tensor for tensor, bit in self._bits.items() if found >> bit & 1)
+
+    def of(self, tensor: int, before: int) -> tuple[int, ...]:
+        """The leaves that gradient arrives at from a tensor, as it was before that op; the tensor itself, if it is one.
+
+        A running sum that began as zeros (``loss = torch.zeros(()); loss += ...``) was a leaf, and is none any more.
+        """
+        record = self.capture.tensors[tensor]
+        found = 0
+        for producer in self.flow.producers(tensor, before):
+            if not is_cut(self.capture, self.capture.ops[producer], tensor):
+                found |= self._leaves(producer, back=False)
+        if not found and record.leaf and record.requires_grad:
+            return (tensor,)
+        return tuple(leaf for leaf, bit in self._bits.items() if found >> bit & 1)
+
+    def _leaves(self, start: int, *, back: bool) -> int:
+        """The leaves above an op, its own inputs included; iterative, for a chain may be as long as the program."""
+        ops, known = self.capture.ops, self._above
+        todo = [start]
+        while todo:
+            index = todo[-1]
+            if (index, back) in known:
+                todo.pop()
+                continue
+            sources = self._sources(ops[index], ops[index].inputs, back=back)
+            missing = [source for source in sources if (source, back) not in known]
+            if missing:
+                todo += missing
+                continue
+            found = self._own(ops[index])
+            for source in sources:
+                found |= known[source, back]
+            known[index, back] = found
+            todo.pop()
+        return known[start, back]
+
+    def _sources(self, op: Op, read: tuple[int, ...] | list[int], *, back: bool) -> list[int]:
+        """The ops whose results it read and let gradient through."""
+        ops = self.capture.ops
+        return [
+            producer
+            for tensor in read
+            for producer in self.flow.producers(tensor, op.index)
+            if not is_cut(self.capture, ops[producer], tensor)
+            # What came back from NumPy had to be detached on the way out: that is one cut, not two.
+            or (back and ops[producer].name in DETACHING)
+        ]
+
+    def _own(self, op: Op) -> int:
+        found = 0
+        for tensor in learning(self.capture, op):
+            found |= 1 << self._bits.setdefault(tensor, len(self._bits))
+        return found

@@ -1,0 +1,118 @@
+"""Values that left torch as Python numbers and took part in a loss: by the lines and the variables that hold them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from autograd_inspector.analysis.dataflow import DataFlow
+from autograd_inspector.analysis.gradient_cuts.classifier import DETACHING, GradientCut, learning
+from autograd_inspector.model.autograd import Backward, GraphHead
+from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.location import Location
+from autograd_inspector.model.op import Op, Trait
+
+NOT_A_TENSOR = "object has no attribute 'backward'"
+_NUMBER = re.compile(rf"'(?:float|int|numpy\.\w+)' {NOT_A_TENSOR}")
+_RECEIVER = re.compile(r"([A-Za-z_][\w.]*)\.backward\b")
+_ASSIGNED = re.compile(r"\s*([A-Za-z_][\w.]*)\s*(?::[^=]*)?[-+*/]?=(?!=)")
+
+
+def called_on_number(capture: Capture, flow: DataFlow) -> Iterator[GradientCut]:
+    """``loss.backward()`` of a float: the values that left on the line that assigned it, else those that left last."""
+    if _NUMBER.search(capture.error) is None:
+        return
+    end = len(capture.ops)
+    since = max((run.end for run in capture.backwards), default=0)
+    place = capture.place(capture.error_site)
+    receiver = _RECEIVER.search(place.source) if place is not None else None
+    exports = [op for op in capture.ops[since:] if op.has(Trait.EXPORT) and _alive(capture, flow, op)]
+    named = [op for op in exports if receiver is not None and _name_at(capture, op) == receiver[1]]
+    last = [op for op in exports if op.site == exports[-1].site]
+    found = named or last
+    above = flow.upstream([(tensor, op.index) for op in found for tensor in op.inputs])
+    lost = tuple(dict.fromkeys(t for op, _ in above for t in learning(capture, op)))
+    if lost:
+        run = Backward(
+            len(capture.backwards), "backward", end, end, capture.error_site, (), GraphHead(), error=capture.error
+        )
+        yield GradientCut("left autograd", tuple(found), found[0].inputs[:1], lost, run, fatal=True)
+
+
+def as_numbers(capture: Capture, flow: DataFlow, run: Backward, starved: frozenset[int]) -> Iterator[GradientCut]:
+    """A part of the loss that was added as a Python number: ``main + 0.5 * auxiliary.item()``."""
+    since = max((earlier.end for earlier in capture.backwards[: run.index]), default=0)
+    exports = [op for op in capture.ops[since : run.start] if op.has(Trait.EXPORT)] if starved else []
+    loss = [op for op, _ in flow.upstream([(root, run.start) for root in run.roots])] if exports else []
+    for cut in numbers_in(capture, flow, exports, loss, run, starved):
+        yield replace(cut, added=-1)
+
+
+def numbers_in(
+    capture: Capture, flow: DataFlow, exports: list[Op], ops: list[Op], run: Backward, learners: frozenset[int]
+) -> Iterator[GradientCut]:
+    """Lines that took out a value of the learners, which the line of one of the ops takes in; ``added`` is that op."""
+    latest = {op.site: op for op in sorted(ops, key=lambda op: op.index)}
+    pairs: dict[tuple[int, int], bool] = {}
+    groups: dict[int, tuple[list[Op], Op]] = {}
+    for export in exports:
+        for site, op in latest.items():
+            pair = (export.site, site)
+            if pair not in pairs:
+                pairs[pair] = _takes_in(capture, op, export)
+            if pairs[pair] and op.index > export.index:
+                groups.setdefault(export.site, ([], op))[0].append(export)
+                break
+    for left, op in groups.values():
+        above = flow.upstream([(tensor, export.index) for export in left for tensor in export.inputs])
+        read = (t for o in (*left, *(o for o, _ in above)) for t in learning(capture, o))
+        lost = tuple(dict.fromkeys(t for t in read if t in learners))
+        if lost:
+            yield GradientCut("left autograd", tuple(left), left[0].inputs[:1], lost, run, fatal=False, added=op.index)
+
+
+def _takes_in(capture: Capture, op: Op, export: Op) -> bool:
+    """Whether the op's line holds the number that left, by itself or by the name of its variable.
+
+    Nothing else shows it: the number may have been computed with before it came back.
+    """
+    out, back = capture.place(export.site), capture.place(op.site)
+    if out is None or back is None or export.name == "__bool__" or _elsewhere(capture, op, export):
+        return False
+    name = assigned(out)
+    if (out.filename, out.function) != (back.filename, back.function):
+        attribute = name.rpartition(".")[2] if "." in name else ""  # `self.auxiliary = ...item()`, used elsewhere
+        return attribute != "" and re.search(rf"\.{re.escape(attribute)}\b", back.source) is not None
+    return out.lineno == back.lineno or (
+        name != "" and re.search(rf"(?<![\w.]){re.escape(name)}\b", back.source) is not None
+    )
+
+
+def _elsewhere(capture: Capture, op: Op, export: Op) -> bool:
+    """Whether a library ran them in functions of its own, below one line of the program: ``trainer.train()``."""
+    inner = [capture.site(o.site)[0] for o in (op, export)]
+    apart = len({(frame.filename, frame.function) for frame in inner}) > 1
+    return apart and any(frame.library for frame in inner)
+
+
+def _alive(capture: Capture, flow: DataFlow, export: Op) -> bool:
+    """Whether the value had a history when it left, or when it was detached to leave: an accuracy has none."""
+    for tensor in export.inputs:
+        made = flow.birth(tensor)
+        detached = made.inputs if made is not None and made.name in DETACHING else ()
+        if any(capture.tensors[t].requires_grad for t in (tensor, *detached)):
+            return True
+    return False
+
+
+def _name_at(capture: Capture, op: Op) -> str:
+    place = capture.place(op.site)
+    return "" if place is None else assigned(place)
+
+
+def assigned(place: Location) -> str:
+    """The variable that the line assigns, "" where it assigns none."""
+    found = _ASSIGNED.match(place.source)
+    return place.target or (found[1] if found is not None else "")

@@ -1,0 +1,153 @@
+"""What happened to parameters and optimizers, in program order: steps, loads, conversions, exchanges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+
+from autograd_inspector.analysis.movement import AT_ZERO, movement_of
+from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.event import Change, Exchange
+from autograd_inspector.model.placement_rows import OptimizerRecord
+
+_LOADED = {"optimizer_load_state_dict": "loaded state into", "optimizer_load_failed": "refused to load state into"}
+
+_SHOWN = 4
+
+
+class Event(Struct, frozen=True, omit_defaults=True):
+    """One thing that happened; the same thing at the same line again is one event with ``times`` more than 1.
+
+    ``at`` is the op index of the first time, ``alarming``: something was left behind that a training loop needs.
+    """
+
+    at: int
+    site: int
+    api: str
+    said: str
+    alarming: bool = False
+    times: int = 1
+
+
+def history_of(capture: Capture) -> tuple[Event, ...]:
+    """The events, each with what it moved, replaced or left behind."""
+    found = sorted([*_steps(capture), *_exchanges(capture), *_changes(capture)], key=lambda event: event.at)
+    folded: dict[tuple[int, str, str], Event] = {}
+    for event in found:
+        key = (event.site, event.api, event.said)
+        known = folded.get(key)
+        folded[key] = event if known is None else Event(known.at, *key, known.alarming, known.times + 1)
+    return tuple(sorted(folded.values(), key=lambda event: event.at))
+
+
+def _steps(capture: Capture) -> Iterator[Event]:
+    for step in capture.steps:
+        name = capture.placement.optimizers[step.optimizer].type
+        movement = movement_of(capture, step)
+        said = [_wrote(len(movement.written), len(movement.unseen), len(step.parameters))]
+        for why, tensors in movement.still.items():
+            names = _named(capture, tensors)
+            said.append(f"{names} at lr 0, which changes nothing" if why == AT_ZERO else f"not {names}: {why}")
+        if movement.gradients:
+            said.append(f"changed .grad of {_named(capture, movement.gradients)} in place")
+        alarming = any(why not in {"frozen", "no gradient"} for why in movement.still)
+        yield Event(step.start if step.start >= 0 else step.at, step.site, f"{name}.step()", "; ".join(said), alarming)
+
+
+def _wrote(written: int, unseen: int, held: int) -> str:
+    of = f"of {held:,} parameter{'' if held == 1 else 's'}"
+    if not unseen:
+        return f"wrote {written:,} {of}"
+    quietly = "no version counter moved (a fused step, or one through .data)"
+    return f"stepped {unseen:,} {of}: {quietly}" if not written else f"wrote {written:,} {of}; of {unseen:,} {quietly}"
+
+
+def _exchanges(capture: Capture) -> Iterator[Event]:
+    for exchange in capture.exchanges:
+        holders = [_holding(exchange, optimizer) for optimizer in _before(capture, exchange.at)]
+        orphans = [text for text in holders if text]
+        said = [
+            *_exchanged(capture, exchange),
+            *orphans,
+            *(_behind(capture, exchange, optimizer) for optimizer in _before(capture, exchange.at)),
+        ]
+        model = capture.models[exchange.model] if exchange.model < len(capture.models) else ""
+        text = "; ".join(filter(None, said))
+        yield Event(exchange.at, exchange.site, exchange.api or model, text, bool(orphans))
+
+
+def _exchanged(capture: Capture, exchange: Exchange) -> Iterator[str]:
+    if exchange.replaced:
+        names = [name for name, _, _ in exchange.replaced]
+        tied = sum(len(capture.tensors[new].names) > 1 for _, _, new in exchange.replaced)
+        yield f"replaced {_listed(names)} by {'a parameter of another name (tied)' if tied else 'new parameters'}"
+    if exchange.added:
+        yield f"added {_listed([name for name, _ in exchange.added])}"
+    if exchange.gone:
+        yield f"took away {_listed([name for name, _ in exchange.gone])}"
+    if exchange.altered:
+        kept = f"kept {_listed([name for name, *_ in exchange.altered])} as the same parameters"
+        changes = list(dict.fromkeys(_difference(before, after) for _, _, before, after in exchange.altered))
+        yield f"{kept}, now {changes[0]}" + (" (and others)" if len(changes) > 1 else "")
+
+
+def _difference(before: str, after: str) -> str:
+    """Of shape, dtype and device only what changed."""
+    parts = [*zip(before.rsplit(" ", 2), after.rsplit(" ", 2), strict=False)]
+    changed = [pair for pair in parts if pair[0] != pair[1]]
+    return " instead of ".join(" ".join(pair[at] for pair in changed) for at in (1, 0))
+
+
+def _before(capture: Capture, at: int) -> list[OptimizerRecord]:
+    return [optimizer for optimizer in capture.placement.optimizers if optimizer.created_at <= at]
+
+
+def _holding(exchange: Exchange, optimizer: OptimizerRecord) -> str:
+    """Whether the optimizer still has what the model gave up."""
+    held = set(optimizer.held)
+    lost = {old for _, old, _ in exchange.replaced} | {old for _, old in exchange.gone}
+    count = len(held & lost)
+    return f"{optimizer.type} holds {count:,} of the old parameters" if count else ""
+
+
+def _behind(capture: Capture, exchange: Exchange, optimizer: OptimizerRecord) -> str:
+    """Whether state of converted parameters is as the parameters were before."""
+    altered = {tensor for _, tensor, _, _ in exchange.altered}
+    left = [
+        entry.name
+        for row in capture.placement.rows
+        if row.optimizer == optimizer.id and row.tensor in altered
+        for entry in row.state
+        if entry.shape == row.shape and (entry.dtype, entry.device) != (row.dtype, row.device)
+    ]
+    return f"left {_listed(left)} of {optimizer.type} behind" if left else ""
+
+
+def _changes(capture: Capture) -> Iterator[Event]:
+    """Loads and conversions that exchanged nothing, or nothing that was looked at before."""
+    told = {(exchange.site, exchange.at) for exchange in capture.exchanges}
+    for change in capture.changes:
+        if change.kind in _LOADED:
+            cast = f"; cast {', '.join(change.detail)}" if change.kind.endswith("state_dict") and change.detail else ""
+            count = f"{len(change.tensors):,} parameters"
+            yield Event(change.at, change.site, change.api, f"{_LOADED[change.kind]} {count}{cast}", bool(cast))
+        elif change.kind in {"loaded", "converted"} and (change.site, change.at) not in told:
+            yield Event(change.at, change.site, change.api, _kept(change))
+
+
+def _kept(change: Change) -> str:
+    count = f"{len(change.tensors):,} parameters"
+    if change.kind == "loaded":
+        return f"replaced {count}" if change.detail else f"copied into {count}, which stay the same objects"
+    return f"converted {count}"
+
+
+def _named(capture: Capture, tensors: Iterable[int]) -> str:
+    return _listed([capture.tensors[tensor].name for tensor in tensors])
+
+
+def _listed(names: list[str]) -> str:
+    names = list(dict.fromkeys(names))
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more

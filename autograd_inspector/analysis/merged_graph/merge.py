@@ -1,0 +1,191 @@
+"""Capture -> Graph: ops, the autograd nodes that they made, and the tensors between them."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from msgspec.structs import replace
+
+from autograd_inspector.analysis.merged_graph.flow import Flow
+from autograd_inspector.analysis.merged_graph.joined import Joined, Key, homes
+from autograd_inspector.model.autograd import Node
+from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.graph import Graph, GraphEdge, GraphNode, NodeKind
+from autograd_inspector.model.memory import distinct_bytes
+from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.torch_names import EARLY_STOP
+
+_STEP, _FUNCTION, _BACKWARD = int(Trait.STEP), int(Trait.FUNCTION), int(Trait.BACKWARD)
+
+
+def graph_of(capture: Capture) -> Graph:
+    """The merged graph of everything that the capture saw."""
+    joined = Joined(capture, homes(capture))
+    truncated = any(run.graph.truncated for run in capture.backwards)
+    flow = Flow(capture, joined)
+    flow.run()
+    alone: dict[Key, int] = {}
+    starts: list[tuple[int, ...]] = []
+    ids = [_id_of(node, flow, alone) for node in capture.nodes]
+    for node in capture.nodes:
+        for child, _ in node.edges:
+            flow.connect(ids[child], ids[node.index])
+    for run in capture.backwards:
+        found = [ids[start] for start in run.graph.roots]
+        if len(found) < len(run.roots):
+            found += [flow.leaf(tensor) for tensor in run.roots]
+        starts.append(tuple(dict.fromkeys(found)))
+    roots = {node for found in starts for node in found}
+    nodes = _nodes(capture, flow, joined, alone, roots)
+    parameters = frozenset(t.storage for t in capture.tensors if t.kind == "parameter")
+    kept = distinct_bytes((saved for node in nodes for saved in node.saved), parameters)
+    return Graph(nodes, _edges(flow, roots), tuple(starts), kept, truncated)
+
+
+def _id_of(node: Node, flow: Flow, alone: dict[Key, int]) -> int:
+    """The merged node that an autograd node belongs to."""
+    if node.variable >= 0:
+        return flow.leaf(node.variable)
+    if node.op >= 0:
+        known = flow.node_of_op.get(flow.joined.home[node.op])
+        if known is not None:
+            return known
+    key = Joined.key(node)
+    if key not in alone:
+        alone[key] = len(flow.nodes)
+        flow.nodes.append(-1)
+    return alone[key]
+
+
+def _nodes(
+    capture: Capture, flow: Flow, joined: Joined, alone: dict[Key, int], roots: set[int]
+) -> tuple[GraphNode, ...]:
+    several = len(capture.models) > 1
+    paths = [
+        f"{capture.models[c.root]}.{c.path}".rstrip(".") if several and c.root >= 0 else c.path for c in capture.calls
+    ]
+    gradients = _gradients(capture)
+    hooked, leaves = _hooks(capture)
+    unclaimed = {number: key for key, number in alone.items()}
+    found = []
+    for number, source in enumerate(flow.nodes):
+        root = number in roots
+        if number in unclaimed:
+            found.append(_engine_node(number, joined.alone[unclaimed[number]], root=root))
+        elif source < 0:
+            leaf = _leaf(number, -1 - source, capture, flow, gradients, root=root)
+            found.append(replace(leaf, hooks=leaves[leaf.tensor]) if leaves[leaf.tensor] else leaf)
+        else:
+            op = capture.ops[source]
+            path = paths[op.call] if op.call >= 0 else ""
+            call = _call(number, op, path, flow, joined.made.get(source), root=root)
+            found.append(replace(call, hooks=call.hooks + hooked[source]) if hooked[source] else call)
+    return tuple(found)
+
+
+def _hooks(capture: Capture) -> tuple[Counter[int], Counter[int]]:
+    """How many hooks on tensors there are by the op that had made the tensor by then, and by tensor where none had.
+
+    They are known from the calls that registered them: a node does not show Python the hooks on its result.
+    """
+    makers: dict[int, list[int]] = {hook.tensor: [] for hook in capture.tensor_hooks}
+    for op in capture.ops if makers else ():
+        for tensor in op.outputs:
+            if tensor in makers:
+                makers[tensor].append(op.index)
+    by_op, by_leaf = Counter[int](), Counter[int]()
+    for hook in capture.tensor_hooks:
+        made = [op for op in makers[hook.tensor] if op < hook.at]
+        if made:
+            by_op[made[-1]] += 1
+        else:
+            by_leaf[hook.tensor] += 1
+    return by_op, by_leaf
+
+
+def _call(number: int, op: Op, path: str, flow: Flow, group: dict[Key, Node] | None, *, root: bool) -> GraphNode:
+    kind: NodeKind = "op"
+    if op.traits & (_STEP | _FUNCTION):
+        kind = "step" if op.traits & _STEP else "function"
+    result = op.outputs[0] if op.outputs else -1
+    made = tuple(group.values()) if group else ()
+    return GraphNode(
+        number,
+        kind,
+        op.name.removesuffix(".apply"),
+        path,
+        op.index,
+        result,
+        op.call,
+        op.site,
+        tuple([node.name for node in made]) if made else (),
+        tuple([saved for node in made for saved in node.saved]) if made else (),
+        sum([node.hooks for node in made]) if made else 0,
+        flow.folded.get(number, 0),
+        group is not None or (result >= 0 and bool(flow.tracked[result])),
+        root,
+        any(node.failed for node in made) if made else False,
+        bool(op.traits & _BACKWARD),
+        "" if EARLY_STOP in op.error else op.error,
+    )
+
+
+def _engine_node(number: int, node: Node, *, root: bool) -> GraphNode:
+    return GraphNode(
+        number,
+        "autograd",
+        node.name,
+        grad_fns=(node.name,),
+        saved=node.saved,
+        hooks=node.hooks,
+        tracked=True,
+        root=root,
+        failed=node.failed,
+    )
+
+
+def _leaf(
+    number: int, tensor: int, capture: Capture, flow: Flow, gradients: dict[int, str], *, root: bool
+) -> GraphNode:
+    record = capture.tensors[tensor]
+    kind: NodeKind = record.kind if record.kind != "activation" else "input"
+    name = record.name
+    if tensor in gradients:
+        kind, name = "gradient", gradients[tensor]
+    return GraphNode(number, kind, name, tensor=tensor, tracked=bool(flow.tracked[tensor]), root=root)
+
+
+def _gradients(capture: Capture) -> dict[int, str]:
+    """Names of the tensors that are the ``.grad`` of another."""
+    tensors = capture.tensors
+    pairs = [(p.gradient, p.tensor) for step in capture.steps for p in step.parameters]
+    pairs += [(read.gradient, read.tensor) for read in capture.grad_reads]
+    return {gradient: f"{tensors[of].name}.grad" for gradient, of in pairs if gradient >= 0}
+
+
+def _edges(flow: Flow, roots: set[int]) -> tuple[GraphEdge, ...]:
+    needed = _leads_to(flow, roots)
+    return tuple(
+        [
+            GraphEdge(source, target, kind, tensor, cause, site, kind == "severed" and target in needed)
+            for (source, target), (kind, tensor, cause, site) in flow.edges.items()
+        ]
+    )
+
+
+def _leads_to(flow: Flow, roots: set[int]) -> set[int]:
+    """The nodes whose value went into a root; without a root, all that anything read."""
+    if not any(edge[0] == "severed" for edge in flow.edges.values()):
+        return set()
+    if not roots:
+        return {source for source, _ in flow.edges}
+    sources: dict[int, list[int]] = {}
+    for source, target in flow.edges:
+        sources.setdefault(target, []).append(source)
+    found, stack = set(roots), list(roots)
+    while stack:
+        for source in sources.get(stack.pop(), ()):
+            if source not in found:
+                found.add(source)
+                stack.append(source)
+    return found

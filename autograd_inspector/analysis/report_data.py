@@ -1,0 +1,42 @@
+"""What views show: a capture, what the rules concluded from it, and the graph that is drawn of it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from msgspec import Struct
+
+from autograd_inspector.analysis.merged_graph.merge import graph_of
+from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.graph import Graph
+from autograd_inspector.model.placement import Placement
+from autograd_inspector.model.steps_history import History
+
+SCHEMA = 2
+"""Version of the JSON form; a reader knows the earlier ones, and refuses later ones."""
+
+
+class ReportData(Struct, frozen=True, dict=True):
+    """What one inspection saw (``capture``) and concluded (``findings``, most severe first)."""
+
+    capture: Capture
+    findings: tuple[Finding, ...] = ()
+    ignored: int = 0
+    notes: tuple[str, ...] = ()
+    schema: int = SCHEMA
+
+    @cached_property
+    def graph(self) -> Graph:
+        """Ops joined with the autograd nodes that they made; made on first use."""
+        return graph_of(self.capture)
+
+    @property
+    def placement(self) -> Placement:
+        """One row a parameter: where it, its gradient and its optimizer state live."""
+        return self.capture.placement
+
+    @property
+    def history(self) -> History:
+        """One entry a training step, also of steps whose records are folded away."""
+        return self.capture.history

@@ -1,0 +1,221 @@
+"""Parameters that get gradients but sit in no optimizer, and parameters of an optimizer that no model has any more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from msgspec import Struct
+
+from autograd_inspector.analysis.dataflow import DataFlow
+from autograd_inspector.analysis.gradient_cuts.classifier import DETACHING, REWRAPPING
+from autograd_inspector.analysis.loss_ancestors import leading
+from autograd_inspector.analysis.probed_copies import asks_for_input
+from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.op import Op, Trait, Write
+from autograd_inspector.model.placement_rows import OptimizerRecord
+
+WritesTo = Callable[[int, int, int, int], Iterable[tuple[Op, Write]]]
+
+
+_CONVERSIONS = 8
+"""Calls that one statement may make of a tensor to convert it."""
+_CONVERTING = DETACHING | REWRAPPING | {
+    "clone", "to", "type", "type_as", "float", "double", "half", "bfloat16", "cpu", "cuda", "contiguous"
+}  # fmt: skip
+
+
+class Unoptimized(Struct, frozen=True):
+    """Parameters that get gradients but are in no optimizer, and those of an optimizer that get none any more."""
+
+    optimizer: OptimizerRecord
+    parameters: tuple[int, ...]
+    orphans: tuple[int, ...]
+
+
+def unoptimized_of(capture: Capture, writes_to: WritesTo, flow: DataFlow) -> Unoptimized | None:
+    """What the last step of the capture left out, None when it left nothing out.
+
+    Of an optimizer and a model that were only looked at: what either has and the other has not.
+    """
+    if not capture.steps:
+        return _unpaired(capture) if not capture.ops else None
+    optimizer = capture.placement.optimizers[capture.steps[-1].optimizer]
+    held = set(capture.optimized)
+    start = _window(capture, optimizer.id)
+    reached = _reached(capture, start)
+    trainable = {t for t in optimizer.held if capture.tensors[t].requires_grad}
+    missed = trainable - reached
+    orphans = tuple(t for t in sorted(missed - capture.unsettled(missed)) if not _owned(capture, t, start))
+    if orphans:  # What the loss was computed from, cut off or not, is the program's still.
+        runs = [run for run in capture.backwards if run.api == "backward" and not run.error and run.start > start]
+        led = leading(capture, flow, runs, start)
+        orphans = tuple(t for t in orphans if t not in led)
+    memory = {capture.tensors[t].storage for t in held} - {-1}
+    found = [
+        t
+        for t in sorted(reached - held)
+        if capture.tensors[t].storage not in memory  # A part of one flat parameter moves with it.
+        and _counts(capture, t, orphans, flow)
+        and not _updated_by_hand(capture, t, held, writes_to, flow)
+    ]
+    handed = _handed_over(capture, held, flow) | _given_up(capture, held)
+    found = [t for t in found if t not in handed]
+    if found and not orphans and asks_for_input(capture, found):
+        return None
+    return Unoptimized(optimizer, tuple(found), orphans) if found else None
+
+
+def _given_up(capture: Capture, held: set[int]) -> set[int]:
+    """Parameters that were stepped once, that the program took out of the groups, and that the last backward misses.
+
+    Others have taken their place: points are added to a cloud, tokens to a table.
+    """
+    last = next((run for run in reversed(capture.backwards) if run.api == "backward"), None)
+    stepped = {p.tensor for step in capture.steps for p in step.parameters}
+    return stepped - held - set(last.reached if last is not None else ())
+
+
+def _handed_over(capture: Capture, held: set[int], flow: DataFlow) -> set[int]:
+    """Parameters whose gradient the program itself puts into the .grad of one that is stepped."""
+    sources: set[int] = set()
+    for write in capture.grad_writes:
+        if write.tensor in held and write.gradient >= 0:
+            sources.add(write.gradient)
+            for op, _ in flow.upstream([(write.gradient, write.at)]):
+                sources.update(op.inputs)
+    return {read.tensor for read in capture.grad_reads if read.gradient in sources} if sources else set()
+
+
+def _unpaired(capture: Capture) -> Unoptimized | None:
+    if not capture.placement.optimizers or not capture.owners:
+        return None
+    optimizer = capture.placement.optimizers[-1]
+    held = set(optimizer.held)
+    found = [t for t in sorted(capture.owners) if t not in held and capture.tensors[t].requires_grad]
+    orphans = [t for t in sorted(held) if t not in capture.owners]
+    return Unoptimized(optimizer, tuple(found), tuple(orphans)) if found else None
+
+
+def _window(capture: Capture, optimizer: int) -> int:
+    """The op index of the optimizer's last step but one: what came after it belongs to the last step."""
+    times = [step.at for step in capture.steps if step.optimizer == optimizer]
+    return times[-2] if len(times) > 1 else -1
+
+
+def _reached(capture: Capture, start: int) -> set[int]:
+    """Leaves that backward gave gradients since then (a closure's backward runs inside its step).
+
+    A hook may have given it, and then adds to it: fully_shard runs backward on gathered parameters, and sets .grad of
+    the model's own.
+    """
+    runs = [run for run in capture.backwards if run.api == "backward" and not run.error]
+    found = {t for run in runs if run.start > start for t in run.reached if t not in run.empty}
+    last = {write.tensor: write for write in capture.grad_writes if write.tensor in capture.owners}
+    return found | {
+        write.tensor
+        for write in last.values()
+        if write.gradient >= 0 and any(run.start <= write.at <= run.end for run in runs)
+    }
+
+
+def _owned(capture: Capture, tensor: int, start: int) -> bool:
+    """Whether a model that ran since then still has the parameter."""
+    root = capture.owners.get(tensor, -1)
+    return root >= 0 and any(call.root == root and call.at > start for call in capture.calls)
+
+
+def _counts(capture: Capture, tensor: int, orphans: tuple[int, ...], flow: DataFlow) -> bool:
+    """A module's parameter, a bare one that serves several steps, or a bare leaf that took an orphan's place."""
+    record = capture.tensors[tensor]
+    if record.kind == "parameter" and (record.names or _serves(capture, tensor)):
+        return True
+    return any(_same_role(capture, tensor, orphan) or _converted(capture, tensor, orphan, flow) for orphan in orphans)
+
+
+def _serves(capture: Capture, tensor: int) -> bool:
+    """Whether backward reaches a bare ``nn.Parameter`` again and again, and nobody asks for its gradient."""
+    runs = [run for run in capture.backwards if run.api == "backward" and not run.error and tensor in run.reached]
+    return len(runs) > 1 and not any(read.tensor == tensor for read in capture.grad_reads)
+
+
+def _same_role(capture: Capture, new: int, old: int) -> bool:
+    a, b = capture.tensors[new], capture.tensors[old]
+    return a.shape == b.shape and bool(a.variable) and a.variable == b.variable
+
+
+def _converted(capture: Capture, new: int, old: int, flow: DataFlow) -> bool:
+    """Whether a leaf is but the old one converted or copied, under the same name (``m.emb`` for ``self.emb``)."""
+    a, b = (capture.tensors[t].variable.rpartition(".")[2] for t in (new, old))
+    tensor, made = new, flow.birth(new)
+    for _ in range(_CONVERSIONS if a == b != "" else 0):
+        if made is None or made.name not in _CONVERTING or not made.inputs:
+            return False
+        tensor = made.inputs[0]
+        if tensor == old:
+            return True
+        made = flow.birth(tensor)
+    return False
+
+
+def _updated_by_hand(capture: Capture, tensor: int, held: set[int], writes_to: WritesTo, flow: DataFlow) -> bool:
+    """Whether the program itself moves the parameter after a backward (manual SGD), not as a copy of a trained one."""
+    storage = capture.tensors[tensor].storage
+    first = min((run.end for run in capture.backwards), default=0)
+    own = {
+        op.index: op
+        for op, write in writes_to(storage, tensor, first, len(capture.ops))
+        if not op.has(Trait.STEP | Trait.BACKWARD)
+    }
+    return bool(own) and not any(copied_from(capture, op, held, flow) for op in own.values())
+
+
+def copied_from(capture: Capture, op: Op, trained: Iterable[int], flow: DataFlow) -> bool:
+    """Whether values of trained parameters went into what the op writes, other than by way of a gradient."""
+    tensors = capture.tensors
+    sources = {tensors[t].storage for t in trained} - {-1}
+    own = {write.storage for write in op.writes}
+
+    def read(reader: Op) -> bool:
+        return any(tensors[t].storage in sources for t in reader.inputs)
+
+    def other(above: Op, tensor: int) -> bool:
+        return above.name != "grad" and tensors[tensor].storage not in own
+
+    starts = [(t, op.index) for t in op.inputs if tensors[t].storage not in own]
+    return read(op) or any(other(*pair) and read(pair[0]) for pair in flow.upstream(starts, other))
+
+
+def copies_of(capture: Capture, loose: Unoptimized, flow: DataFlow) -> tuple[int, ...]:
+    """Those that were copied from trained parameters: by deepcopy or load, or with the same names and class."""
+    trained = {t for t in capture.optimized if any(t in run.reached for run in capture.backwards)}
+    replacing = {new for exchange in capture.exchanges for _, _, new in exchange.replaced}
+    if replacing.intersection(loose.parameters):
+        return ()  # Made of a trained one's values to take its place.
+    twins = {(_path(capture, t), capture.tensors[t].shape) for t in trained}
+    found = []
+    for tensor in loose.parameters:
+        record = capture.tensors[tensor]
+        starts = [(tensor, record.first_use)] if record.first_use >= 0 else []
+        copied = any(t in trained for op, _ in flow.upstream(starts, lambda o, t: True) for t in op.inputs)
+        copied = copied or _refreshed(capture, tensor, trained, flow)
+        if copied or ((_path(capture, tensor), record.shape) in twins and loose.optimizer.site < 0):
+            found.append(tensor)
+    return tuple(found) if len(found) == len(loose.parameters) else ()
+
+
+def _refreshed(capture: Capture, tensor: int, trained: set[int], flow: DataFlow) -> bool:
+    """Whether the program writes values of trained parameters into it (a periodic load, a moving average)."""
+    storage = capture.tensors[tensor].storage
+    return any(
+        any(w.storage == storage >= 0 or w.tensor == tensor for w in op.writes)
+        and copied_from(capture, op, trained, flow)
+        for op in capture.ops
+        if op.writes and not op.has(Trait.STEP | Trait.BACKWARD)
+    )
+
+
+def _path(capture: Capture, tensor: int) -> str:
+    """A parameter's name within its model."""
+    names = capture.tensors[tensor].names
+    prefix = f"{capture.models[capture.owners[tensor]]}." if tensor in capture.owners else ""
+    return names[0].removeprefix(prefix) if names else ""

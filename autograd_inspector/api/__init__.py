@@ -1,0 +1,1 @@
+"""What programs call, and the report that they get."""

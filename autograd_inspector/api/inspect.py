@@ -1,0 +1,88 @@
+"""``inspect()``: run a block once and report on it."""
+
+from __future__ import annotations
+
+import sys
+from types import FrameType, TracebackType
+from typing import Self
+
+from autograd_inspector.api.progress import Progress
+from autograd_inspector.api.report import Report, report_of
+from autograd_inspector.capture.session import Session, caller_frame
+from autograd_inspector.capture.undisturbed.holding import by, in_block
+from autograd_inspector.own_files import PACKAGE
+
+
+class inspect:  # noqa: N801 - a context manager reads as a verb
+    """Observe the autograd of a block.
+
+    ::
+
+        with autograd_inspector.inspect() as inspection:
+            step()
+        inspection.report
+
+    ``values=True`` lets the inspector read tensor values (NaN, zero gradients); ``ignore`` drops findings by rule
+    code or prefix ("AG406", "AG4"). The report is there also when the block raised; the exception passes through.
+    Used for another block, it has that one's report. Raises NestedInspectionError inside another block.
+    """
+
+    def __init__(
+        self,
+        *,
+        values: bool = False,
+        ignore: tuple[str, ...] | list[str] = (),
+        _above: int = 1,
+        _around: bool = False,
+    ) -> None:
+        # Stories end in the frame that opens the block: `_above` this one, 1 unless something opens it for another.
+        # `_around` a whole program or test, which may use inspect() itself.
+        self._values, self._around = values, _around
+        self._session = self._session_in(caller_frame(_above))
+        self._ignore = tuple(ignore)
+        self._report: Report | None = None
+
+    @property
+    def report(self) -> Report:
+        """What was seen; raises RuntimeError while the block still runs."""
+        if self._report is None and self._session.closed:
+            raise RuntimeError("autograd_inspector: there is no report: an interrupt struck while the block was closed")
+        if self._report is None:
+            raise RuntimeError("autograd_inspector: the report is there once the `with` block has ended")
+        return self._report
+
+    def _session_in(self, frame: FrameType) -> Session:
+        return Session(values=self._values, stop=frame, yields=self._around)
+
+    def __enter__(self) -> Self:
+        frame = _outside(caller_frame(0))
+        session = self._session if self._session.new else self._session_in(caller_frame(1))
+        session.start(held=in_block(frame) or by(self), by_program=not self._around)
+        self._session, self._report = session, None
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        try:
+            with Progress() as progress:
+                self._report = report_of(self._session.finish(error), ignore=self._ignore, progress=progress)
+        except BaseException:
+            self._session.abandon()  # An interrupt may have struck before it was finished.
+            raise
+        _listed(self._report)
+
+
+def _outside(frame: FrameType) -> FrameType:
+    """The frame with the ``with`` statement: the first that is not of this package."""
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
+        frame = frame.f_back
+    return frame
+
+
+def _listed(report: Report) -> None:
+    """In a kernel the panel lists it; IPython is not imported for that."""
+    if "IPython" in sys.modules:
+        from autograd_inspector.kernel.hub.kernel import made
+
+        made(report)

@@ -1,0 +1,98 @@
+"""``preflight()``: one training step on a copy, before the training."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from autograd_inspector.api.errors import AutogradFindingsError
+from autograd_inspector.api.report import Report, report_of
+from autograd_inspector.capture.preflight.model_copy import PreflightError
+from autograd_inspector.capture.preflight.trial_step import LossFn, checked, try_step
+from autograd_inspector.capture.session import Session, caller_frame
+from autograd_inspector.model.learning import Learning
+from autograd_inspector.views.text.learning import to_text, verdict
+
+__all__ = ["Preflight", "PreflightError", "PreflightFailed", "preflight"]
+
+
+class PreflightFailed(AutogradFindingsError):  # noqa: N818 - it is what became of the preflight, whose Error is another
+    """Not every parameter that is meant to learn does, or the step raised."""
+
+    def __init__(self, preflight: Preflight) -> None:
+        super().__init__(preflight.report, tuple(f for f in preflight.report.findings if f.severity != "info"))
+        self.preflight = preflight
+        self.args = (preflight.to_text(),)
+
+
+class Preflight(Struct, frozen=True):
+    """What one step on a copy showed: of each parameter, and the report on the step.
+
+    ``traceback`` is that of the step when it raised, as text, else "".
+    """
+
+    parameters: tuple[Learning, ...]
+    report: Report
+    traceback: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether all that is meant to learn got a gradient and moved, and nothing worse than info was found."""
+        meant = [each for each in self.parameters if each.meant]
+        calm = all(finding.severity == "info" for finding in self.report.findings)
+        return bool(meant) and all(each.ok for each in meant) and calm and not self.report.capture.error
+
+    @property
+    def stuck(self) -> tuple[Learning, ...]:
+        """The parameters that are meant to learn and did not."""
+        return tuple(each for each in self.parameters if each.meant and not each.ok)
+
+    def raise_for_findings(self) -> None:
+        """Raise PreflightFailed, an AutogradFindingsError that says all of it, unless everything is ``ok``."""
+        if not self.ok:
+            raise PreflightFailed(self)
+
+    def to_text(self) -> str:
+        """The verdict, who did not learn and why, the findings with their lines, the traceback."""
+        text = to_text(self.parameters, self.report)
+        return f"{text}\n{self.traceback}" if self.traceback else text
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def __repr__(self) -> str:
+        return f"<Preflight: {verdict(self.parameters, self.report)}>"
+
+
+def preflight(
+    model: Any,
+    batch: Any,
+    loss_fn: LossFn,
+    optimizer: Any,
+    *,
+    values: bool = False,
+    ignore: tuple[str, ...] | list[str] = (),
+) -> Preflight:
+    """Try one training step, and say whether every parameter that is meant to learn gets a gradient and moves.
+
+    ::
+
+        check = autograd_inspector.preflight(model, batch, lambda model, batch: model(**batch).loss, optimizer)
+        print(check)
+        check.raise_for_findings()
+
+    ``loss_fn(model, batch)`` returns a scalar tensor. It is given copies: model, optimizer and random streams are
+    afterwards what they were, bit by bit, also when the step raises, which is told in the result. The copies need as
+    much memory again. Model, batch and optimizer state are where the training will have them.
+
+    Meant to learn is what requires grad and sits in the optimizer. Where a first step gives some of it a gradient of
+    exactly zero, a second one tells whether that lasts.
+
+    Raises TypeError for arguments of another kind, PreflightError (one line) when the model cannot be copied or
+    ``loss_fn`` does something else than it should, NestedInspectionError inside a capture.
+    """
+    inner = checked(model, loss_fn, optimizer)
+    session = Session(values=values, stop=caller_frame(1))
+    capture, found, traceback = try_step(model, batch, loss_fn, inner, session)
+    return Preflight(found, report_of(capture, ignore=tuple(ignore)), traceback)

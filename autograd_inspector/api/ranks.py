@@ -1,0 +1,120 @@
+"""The reports of several ranks as one: what ``Report.gather()`` and ``autograd-inspect merge`` give."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from autograd_inspector.analysis.across_ranks import placement_of_ranks
+from autograd_inspector.analysis.report_data import ReportData
+from autograd_inspector.model.finding import SEVERITIES, Finding
+from autograd_inspector.model.placement import Placement
+from autograd_inspector.model.ranks import RankedFinding, RankedPlacement
+from autograd_inspector.model.sound import fault_in_placement, fault_in_ranks
+from autograd_inspector.views.archive import decode, encode
+from autograd_inspector.views.whole import write_whole
+
+SCHEMA = 1
+"""Version of the JSON form; a reader refuses any other."""
+_LONGEST = 400
+"""Characters of an error's first line that are sent."""
+
+
+class RankPart(Struct, frozen=True):
+    """What one rank tells the others: where its tensors live, what was found there, what the program raised."""
+
+    placement: Placement = Placement()
+    findings: tuple[Finding, ...] = ()
+    error: str = ""
+    schema: int = SCHEMA
+
+
+class RanksReport(Struct, frozen=True):
+    """One report of all ranks: ``placement`` has a column a rank, ``findings`` say which ranks have them."""
+
+    placement: RankedPlacement
+    findings: tuple[RankedFinding, ...] = ()
+    notes: tuple[str, ...] = ()
+    schema: int = SCHEMA
+
+    def to_text(self, *, width: int = 100, color: bool = False) -> str:
+        """Everything, as text; ``color`` for a terminal that shows ANSI colours."""
+        from autograd_inspector.views.text.ranks import ranks_text
+
+        return ranks_text(self.placement, self.findings, self.notes, width=width, color=color)
+
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Everything as one static HTML page, also written to ``path``."""
+        from autograd_inspector.views.html.ranks import ranks_html
+
+        page = ranks_html(self.placement, self.findings, self.notes)
+        if path is not None:
+            write_whole(Path(path), page)
+        return page
+
+    def to_json(self) -> str:
+        """Everything, as JSON that :meth:`from_json` reads."""
+        return encode(self)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> RanksReport:
+        """The report in JSON text; raises ReportFormatError for any other text or schema version."""
+        return decode(text, cls, SCHEMA, lambda report: fault_in_ranks(report.placement))
+
+    def to_dataframe(self) -> Any:
+        """A pandas.DataFrame with one line a parameter; raises ImportError when pandas is not installed."""
+        return self.placement.to_dataframe()
+
+    def __repr__(self) -> str:
+        from autograd_inspector.views.summaries.ranks import headline
+
+        return f"<RanksReport: {headline(self.placement, self.findings)}>"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        bundle = {"text/plain": self.to_text()}
+        wanted = set(bundle) if include is None else set(include)
+        return {kind: data for kind, data in bundle.items() if kind in wanted - set(exclude or ())}
+
+
+def part_of(report: ReportData) -> RankPart:
+    """What a report tells the other ranks."""
+    return RankPart(report.placement, report.findings, report.capture.error.split("\n", maxsplit=1)[0][:_LONGEST])
+
+
+def ranks_report(parts: Mapping[int, RankPart | None], notes: tuple[str, ...] = ()) -> RanksReport:
+    """One report of those of some ranks; None stands for a rank that reported nothing."""
+    ranks: dict[str, list[int]] = {}
+    findings: dict[str, Finding] = {}
+    for rank in sorted(parts):
+        part = parts[rank]
+        for finding in part.findings if part is not None else ():
+            key = encode(finding)
+            findings.setdefault(key, finding)
+            ranks.setdefault(key, []).append(rank)
+    found = sorted(findings, key=lambda key: SEVERITIES.index(findings[key].severity))
+    placements = {rank: part.placement if part is not None else None for rank, part in parts.items()}
+    raised = tuple(f"rank {r}: the program raised {p.error}" for r, p in parts.items() if p is not None and p.error)
+    return RanksReport(
+        placement_of_ranks(placements),
+        tuple(RankedFinding(findings[key], tuple(ranks[key])) for key in found),
+        (*notes, *raised),
+    )
+
+
+def _fault(part: RankPart) -> str:
+    return fault_in_placement(part.placement)
+
+
+def gather(report: ReportData, *, timeout: float, group: Any) -> RanksReport:
+    """The report of all ranks, on each of them; see ``Report.gather``."""
+    from autograd_inspector.capture.gathering import exchange
+
+    def merge(parts: Mapping[int, bytes]) -> bytes:
+        read = {rank: decode(data, RankPart, SCHEMA, _fault) for rank, data in parts.items()}
+        return ranks_report(read).to_json().encode()
+
+    return RanksReport.from_json(exchange(encode(part_of(report)).encode(), merge, timeout=timeout, group=group))

@@ -1,0 +1,138 @@
+"""The report: a capture and what the rules conclude from it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from autograd_inspector.analysis.report_data import SCHEMA, ReportData
+from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.sound import fault_in
+from autograd_inspector.rules import findings_of, unignored
+from autograd_inspector.views.archive import ReportFormatError, decode, encode, storable
+from autograd_inspector.views.older_schemas import OLDER
+from autograd_inspector.views.whole import write_whole
+
+if TYPE_CHECKING:
+    from autograd_inspector.api.ranks import RanksReport
+    from autograd_inspector.kernel.widget import ReportWidget
+
+__all__ = ["SCHEMA", "Report", "ReportFormatError", "report_of"]
+
+ColorBy = Literal["gradient", "device"]
+
+
+class Report(ReportData, frozen=True, dict=True):
+    """What one inspection saw (``capture``) and concluded (``findings``, most severe first), and every form of it."""
+
+    def to_text(self, *, width: int = 100, color: bool = False, order: Literal["model", "bytes"] = "model") -> str:
+        """Everything, as text; ``color`` for a terminal that shows ANSI colours.
+
+        ``width`` in columns, at least 20; ``order`` of the placement table: as in the model, or the largest first.
+        Raises ValueError for anything else.
+        """
+        from autograd_inspector.views.text.report import to_text
+
+        return to_text(self, width=width, color=color, order=order)
+
+    def to_json(self) -> str:
+        """Everything, as JSON that :meth:`from_json` reads."""
+        return encode(self)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Report:
+        """The report in JSON text, also of an earlier version; raises ReportFormatError for anything else."""
+        return decode(text, cls, SCHEMA, lambda report: fault_in(report.capture), OLDER)
+
+    def to_dot(self, *, boxes: int = 40, color_by: ColorBy = "gradient") -> str:
+        """The collapsed graph in the DOT language, in at most about that many boxes.
+
+        ``color_by``, the colour of a box: by what gradient does there, or "device": by where its tensors live.
+        Raises ValueError for anything else, and for fewer than one box.
+        """
+        from autograd_inspector.views.picture.dot import to_dot
+
+        source: str = to_dot(self, boxes=boxes, color_by=color_by).source
+        return source
+
+    def to_svg(self, *, boxes: int = 40, color_by: ColorBy = "gradient") -> str:
+        """The collapsed graph as SVG; raises GraphvizMissingError when `dot` is not installed."""
+        from autograd_inspector.views.picture.dot import to_dot
+        from autograd_inspector.views.picture.render import svg_of
+
+        return svg_of(to_dot(self, boxes=boxes, color_by=color_by))
+
+    def render(self, path: str | os.PathLike[str], *, boxes: int = 40, color_by: ColorBy = "gradient") -> Path:
+        """Draw the collapsed graph into a file; its suffix says how: .svg, .png, .pdf."""
+        from autograd_inspector.views.picture.dot import to_dot
+        from autograd_inspector.views.picture.render import render
+
+        return render(to_dot(self, boxes=boxes, color_by=color_by), Path(path))
+
+    def to_html(self, path: str | os.PathLike[str] | None = None, *, interactive: bool = False) -> str:
+        """Everything as one static HTML page, also written to ``path``; ``interactive``: with the widget in it.
+
+        Nothing in either comes from the network. Raises WidgetNotBuiltError for an interactive page in a checkout
+        whose widget was not built.
+        """
+        from autograd_inspector.views.html.page import to_interactive_html
+        from autograd_inspector.views.html.report import to_html
+
+        page = to_interactive_html(self) if interactive else to_html(self)
+        if path is not None:
+            write_whole(Path(path), page)
+        return page
+
+    def widget(self, *, compare: Report | None = None, name: str = "") -> ReportWidget:
+        """The interactive widget; ``compare`` puts another report beside this one, under that name.
+
+        Raises WidgetNotBuiltError in a checkout whose widget was not built.
+        """
+        from autograd_inspector.kernel.widget import ReportWidget
+
+        return ReportWidget(self, compare=compare, name=name)
+
+    def gather(self, *, timeout: float = 60.0, group: Any = None) -> RanksReport:
+        """One report of all ranks of a torch.distributed process group, on each of them: call it on every rank.
+
+        ``placement`` has a column a rank; a rank that holds nothing has an empty one. Sends placement and findings as
+        JSON over the group's store (by default that of the default group): no tensor, no pickle, no collective.
+        Without a process group this is the report of rank 0. Raises TimeoutError, on every rank that came, with the
+        ranks that did not come within ``timeout`` seconds; the group can be used as before.
+        """
+        from autograd_inspector.api.ranks import gather
+
+        return gather(self, timeout=timeout, group=group)
+
+    def _display_(self) -> ReportWidget | str:
+        """What marimo shows for a report."""
+        from autograd_inspector.views.assets import WidgetNotBuiltError
+
+        try:
+            return self.widget()
+        except WidgetNotBuiltError:
+            return self.to_text()
+
+    def __repr__(self) -> str:
+        from autograd_inspector.views.summary import headline
+
+        return f"<Report: {headline(self)}>"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        """What every kind of viewer shows of it; in a notebook the widget, where the front end knows widgets."""
+        from autograd_inspector.kernel.display import view_of
+        from autograd_inspector.views.notebook.bundle import bundle_of, chosen
+
+        return chosen(bundle_of(self, lambda: view_of(self)), include, exclude)
+
+
+def report_of(
+    capture: Capture, *, ignore: tuple[str, ...] = (), progress: Callable[[int, int], None] | None = None
+) -> Report:
+    """Apply the rules to a capture; ``progress`` is told how many have been applied, and of how many."""
+    capture = storable(capture)
+    found, notes = findings_of(capture, progress)
+    kept = unignored(found, ignore)
+    return Report(capture, kept, len(found) - len(kept), (*capture.notes, *notes))

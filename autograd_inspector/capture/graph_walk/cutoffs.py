@@ -1,0 +1,86 @@
+"""What the report says of graphs that were not walked to their end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from autograd_inspector.capture.graph_walk.walk_budget import MAX_TOTAL
+from autograd_inspector.model.autograd import GraphHead
+from autograd_inspector.model.graphs import below
+from autograd_inspector.model.location import Site
+
+if TYPE_CHECKING:
+    from autograd_inspector.capture.recording import Tape
+
+
+class Cutoff(Struct, frozen=True):
+    """Where one walk stopped. ``op`` and ``site`` are those of the latest call whose record stands in."""
+
+    walked: int
+    others: int
+    depth: int
+    op: str
+    site: int
+    blind: bool
+    exhausted: bool
+
+
+class Cutoffs:
+    """Keeps the largest: a loop of deep graphs is told of once."""
+
+    def __init__(self) -> None:
+        self._largest: Cutoff | None = None
+        self._recorded = 0
+
+    def add(self, tape: Tape, head: GraphHead, ends: Mapping[int, int]) -> None:
+        """The walk of a graph opened all but ``ends`` (node -> how deep it lies).
+
+        A graph that grows is counted again when it may have twice as many nodes.
+        """
+        recorded = len(tape.recorded.nodes)
+        if self._largest is not None and recorded < 2 * self._recorded:
+            return
+        nodes = [tape.recorded.nodes[number] for number in below(tape.recorded.nodes, head.roots)]
+        if self._largest is not None and self._largest.walked + self._largest.others >= len(nodes):
+            return
+        self._recorded = recorded
+        made = [node.op for node in map(tape.recorded.nodes.__getitem__, ends) if node.op >= 0]
+        op = tape.ops[max(made)] if made else None
+        walked = sum(node.met for node in nodes)
+        self._largest = Cutoff(
+            walked,
+            len(nodes) - walked,
+            max(ends.values()),
+            "" if op is None else op[0],
+            -1 if op is None else op[5],
+            head.blind,
+            tape.recorded.exhausted,
+        )
+
+    def note(self, sites: Sequence[Site]) -> str:
+        """One paragraph, "" where every graph was walked to its end."""
+        found = self._largest
+        if found is None:
+            return ""
+        parts = [
+            "Autograd's graph is deeper or wider than it may be walked without danger to the program: "
+            f"{found.walked:,} of its nodes were walked, to a depth of {found.depth:,}"
+            + (f" (graphs that continue it had been walked {MAX_TOTAL:,} deep by then)." if found.exhausted else ".")
+        ]
+        if found.others:
+            user = sites[found.site].user if found.site >= 0 else None
+            place = f" ({user.place})" if user is not None else ""
+            parts.append(
+                f"From `{found.op}`{place} on, towards the leaves, the records of calls stand in for the rest, "
+                f"{found.others:,} calls and leaves: where gradient goes is known of them, what they saved for "
+                "backward is not."
+            )
+        if found.blind:
+            parts.append(
+                "Of some of the rest nothing is known, for it was made before this capture or by code that no torch "
+                "call shows; no finding rests on it."
+            )
+        return " ".join(parts)

@@ -1,0 +1,168 @@
+"""What the records of ops tell of the autograd graph: which op, or which leaf, the nodes that an op made lead to.
+
+A Node is told best by itself. Where it is too deep to be met, the op that made it is known all the same: it ran with an
+input that required grad, and its result requires grad.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from autograd_inspector.capture.attributes import is_leaf
+from autograd_inspector.model.op import Trait
+
+if TYPE_CHECKING:
+    from autograd_inspector.capture.recording import RawOp, Tape
+
+UNKNOWN = -1
+_CUT, _ALIAS, _FUNCTION = int(Trait.CUT), int(Trait.ALIAS), int(Trait.FUNCTION)
+_APART = frozenset({"detach", "data"})
+"""Ops whose result shares memory with what they were given, and no history."""
+
+
+class Lineage:
+    """Taken in op by op, once each, and only once a graph is too deep to be walked to its end.
+
+    ``below``: op -> what its nodes lead to, one entry for each input that had a history: the op that gave it that
+    history, ``-2 - leaf``, or UNKNOWN. Views share their history with what they are a part of: whoever writes through
+    one gives all of them a new one.
+    """
+
+    def __init__(self) -> None:
+        self.below: dict[int, tuple[int, ...]] = {}
+        self._origin: dict[int, int] = {}
+        """Tensor -> the op that gave it its history."""
+        self._whole: dict[int, int] = {}
+        """View -> what stands for the history that it shares: the tensor that it is a part of, or a name of its own."""
+        self._written: dict[int, int] = {}
+        """What stands for a shared history -> the op that last wrote into it."""
+        self._requires: dict[int, list[tuple[int, bool]]] = {}
+        """Leaf -> when its requires_grad was set, and to what."""
+        self._detached: set[int] = set()
+        self._written_later: set[int] = set()
+        self._seen = 0
+        self._whole_tape = True
+        """No op had been folded away before it was taken in."""
+
+    def update(self, tape: Tape) -> None:
+        """Take in the ops since the last call."""
+        if self._seen == len(tape.ops):
+            return
+        self._requires.clear()
+        for change in tape.leaf_changes:
+            self._requires.setdefault(change.tensor, []).append((change.at, change.requires_grad))
+        self._whole_tape = self._whole_tape and (self._seen > 0 or not tape.ops.folded)
+        stretch = list(tape.ops.items(self._seen))
+        for index, op in stretch:
+            self._share(tape, index, op)
+        self._foresee(stretch)
+        for index, op in stretch:
+            if op[8] & _CUT:
+                self._cut(op)
+            elif _recorded(op):
+                self._take(tape, index, op)
+        self._seen = len(tape.ops)
+
+    def _foresee(self, stretch: Iterable[tuple[int, RawOp]]) -> None:
+        """What becomes of tensors within a stretch: whether they require grad is known as of its end alone."""
+        self._detached = {t for _, op in stretch if op[8] & _CUT for t in op[3] if t in op[1]}
+        written = {tensor for _, op in stretch if op[4] and _recorded(op) for tensor in self._rewritten(op)}
+        self._written_later = written | {self._root(tensor) for tensor in written}
+
+    def _share(self, tape: Tape, index: int, op: RawOp) -> None:
+        entries, facts = tape.registry.entries, tape.registry.facts
+        for output in op[3]:
+            entry, fact = entries.get(output), facts.get(output)
+            if entry is None or fact is None or fact[8] != index or entry.storage < 0:
+                continue
+            for source in op[1]:
+                given = entries.get(source)
+                if given is not None and given.storage == entry.storage and source != output:
+                    apart = op[8] & (_CUT | _ALIAS) or op[0] in _APART
+                    self._whole[output] = -2 - output if apart else self._whole.get(source, source)
+                    break
+
+    def _cut(self, op: RawOp) -> None:
+        """``detach_()``: the same tensor, without the history that it had."""
+        for tensor in op[3]:
+            if tensor in op[1]:
+                self._origin.pop(tensor, None)
+                self._whole[tensor] = -2 - tensor
+                self._written.pop(-2 - tensor, None)
+
+    def _take(self, tape: Tape, index: int, op: RawOp) -> None:
+        rewritten = self._rewritten(op) if op[4] else ()
+        # What is written through a view continues the history of the whole.
+        read = [self._continued(tensor) if tensor in rewritten else tensor for tensor in op[1]]
+        below = [found for tensor in read if (found := self._behind(tape, tensor, index)) is not None]
+        if not below and op[10] == op[9]:
+            return
+        self.below[index] = tuple(below)
+        entries = tape.registry.entries
+        function = op[8] & _FUNCTION
+        for output in op[3]:
+            entry = entries.get(output)
+            if entry is not None and (entry.requires_grad or function or output in self._detached):
+                self._origin[output] = index
+        for tensor in rewritten:
+            self._origin[tensor] = self._written[self._root(tensor)] = index
+
+    def _rewritten(self, op: RawOp) -> list[int]:
+        """The tensors that an op modified, and so gave a new history.
+
+        An operand that shares memory with one of them (`w.detach().add_(w)`) keeps its own.
+        """
+        moved = [write.tensor for write in op[4] if write.before != write.after]
+        targets = {self._root(tensor) for tensor in moved if tensor in op[3] or tensor == op[1][0]}
+        return [tensor for tensor in moved if not targets or self._root(tensor) in targets]
+
+    def _root(self, tensor: int) -> int:
+        return self._whole.get(tensor, tensor)
+
+    def _continued(self, tensor: int) -> int:
+        whole = self._root(tensor)
+        return whole if whole >= 0 else tensor
+
+    def _behind(self, tape: Tape, tensor: int, now: int) -> int | None:
+        """What gave a tensor the history that it has when that op reads it; None: it has none."""
+        found = max(self._origin.get(tensor, UNKNOWN), self._written.get(self._root(tensor), UNKNOWN))
+        if found != UNKNOWN:
+            return found
+        if tensor not in self._requires and (tensor in self._whole or self._root(tensor) in self._written_later):
+            return None  # A view that was taken under no_grad, or what gets a history only later.
+        entry, fact = tape.registry.entries.get(tensor), tape.registry.facts.get(tensor)
+        if entry is None or fact is None:
+            return UNKNOWN
+        if not self._required(tensor, now, later=entry.requires_grad):
+            return None
+        unrecorded = fact[8] >= 0 and (self._whole_tape or fact[8] in tape.ops)  # Its op made no node for it.
+        if fact[3] or unrecorded:
+            return -2 - tensor
+        live = entry()
+        return -2 - tensor if live is not None and is_leaf(live) else UNKNOWN
+
+    def _required(self, tensor: int, now: int, *, later: bool) -> bool:
+        """Whether a leaf required grad when that op ran."""
+        for at, wanted in reversed(self._requires.get(tensor, ())):
+            if at <= now:
+                return wanted
+            later = not wanted
+        return later
+
+    def leaves(self) -> Iterator[int]:
+        """All leaves that some op read."""
+        return (-2 - found for found in dict.fromkeys(f for below in self.below.values() for f in below if f < UNKNOWN))
+
+    def fold(self, cut: int, ops: Collection[int], tensors: Collection[int]) -> None:
+        """Forget the ops before ``cut`` but those, and other tensors."""
+        self.below = {op: below for op, below in self.below.items() if op >= cut or op in ops}
+        self._origin = {tensor: op for tensor, op in self._origin.items() if tensor in tensors}
+        self._whole = {view: whole for view, whole in self._whole.items() if view in tensors}
+        shared = {*tensors, *self._whole.values()}
+        self._written = {whole: op for whole, op in self._written.items() if whole in shared}
+
+
+def _recorded(op: RawOp) -> bool:
+    """Whether autograd recorded it. Another thread may have numbered the nodes: a hook's, or those of autograd.grad."""
+    return not op[8] & _CUT and (op[10] > op[9] or op[9] < 0 or op[0] == "grad")

@@ -1,0 +1,246 @@
+"""Live autograd nodes -> records, iteratively and no deeper than is safe."""
+
+from __future__ import annotations
+
+import heapq
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from functools import cache, lru_cache
+from typing import Any
+
+from msgspec.structs import replace
+from torch import Tensor
+from torch.autograd.function import BackwardCFunction
+
+from autograd_inspector.capture.attributes import device_of, dtype_of, shape_of, span_of, version_of
+from autograd_inspector.capture.graph_walk.known_nodes import Known
+from autograd_inspector.capture.graph_walk.recorded_nodes import Met, Recorded, Walked
+from autograd_inspector.capture.graph_walk.stand_ins import StandIns
+from autograd_inspector.capture.graph_walk.verdicts import freed, unused, verify
+from autograd_inspector.capture.graph_walk.walk_budget import MAX_DEPTH, MAX_WIDTH
+from autograd_inspector.capture.observers.calls.ctx import ctx_tensors
+from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.torch_private.graph import RAW, RAW_OF_FUNCTIONS, SAVED_READABLE
+from autograd_inspector.model.autograd import (
+    LEAF_SEQUENCE,
+    AutogradGraph,
+    GraphHead,
+    Node,
+    SavedStatus,
+    SavedTensor,
+)
+
+
+class Walk:
+    """One walk from some roots: consumers before producers, in descending order of sequence numbers."""
+
+    def __init__(self, tape: Tape, *, keep: bool = False) -> None:
+        self.tape = tape
+        self.keep = keep or tape.values is not None
+        self.live: list[tuple[int, Any]] = []
+        """The nodes themselves, to ``keep`` or to read values; whoever asked for the walk drops them at once."""
+        self.leaves: dict[int, Tensor] = {}
+        """Those that the walk met."""
+        self.stopped: list[int] = []
+        """The recorded nodes that it did not go below."""
+        self._ends: dict[int, int] = {}
+        """Nodes that were not opened -> how deep they lie."""
+        self._bounds = tape.sequence_bounds()
+        tape.ledger.update(tape)
+        tape.recorded.look(tape)
+
+    def graph(self, roots: Iterable[Any]) -> AutogradGraph:
+        """All nodes below the given grad_fn nodes as they are now, whatever is recorded of them."""
+        walked = self._walk(roots, None)
+        alone = tuple([node for node in walked.met if isinstance(node, Node)])
+        blind = any(node.blind for node in alone) if self._ends else False
+        return AutogradGraph(alone, tuple(walked.starts), bool(self._ends), blind)
+
+    def record(self, roots: Iterable[Any]) -> GraphHead:
+        """Record what is new of the graph below the given grad_fn nodes."""
+        recorded = self.tape.recorded
+        walked = self._walk(roots, recorded)
+        numbers, head = recorded.add(walked)
+        self.stopped = [node for node in walked.met if isinstance(node, int)]
+        self.live = [(numbers[place], node) for place, node in self.live]
+        if self._ends:
+            self.tape.cutoffs.add(self.tape, head, {numbers[end]: depth for end, depth in self._ends.items()})
+        return head
+
+    def _walk(self, roots: Iterable[Any], recorded: Recorded | None) -> Walked:
+        numbers: dict[Any, int] = {}
+        depths: dict[int, int] = {}
+        heap: list[tuple[int, int, Any]] = []
+        floor = LEAF_SEQUENCE if self.tape.recorded.exhausted else 0
+        starts = [self._see(root, 0, numbers, depths, heap) for root in roots]
+        met: dict[int, Met] = {}
+        in_turn = True
+        known = Known(self, recorded) if recorded is not None and not self.keep else None
+        while heap:
+            _, number, node = heapq.heappop(heap)
+            depth = depths[number]
+            sequence = node._sequence_nr()
+            edges: list[tuple[int, int]] = []
+            found = None if known is None or sequence == LEAF_SEQUENCE else known.number(node, sequence, depth)
+            if found is not None:
+                met[number] = found
+                continue
+            if self._too_wide(sequence):
+                self._ends[number] = depth
+            elif sequence != LEAF_SEQUENCE and (depth >= MAX_DEPTH or sequence < floor):
+                # Another path may lead below this node: nothing older is opened either.
+                self._ends[number], floor = depth, max(floor, sequence)
+            else:
+                for child, slot in node.next_functions:
+                    if child is not None:
+                        place = self._see(child, depth + 1, numbers, depths, heap)
+                        edges.append((place, slot))
+                        in_turn = in_turn and place not in met  # Each thread has its own sequence numbers.
+            met[number] = self.told(number, node, tuple(edges))
+            if self.keep and sequence != LEAF_SEQUENCE:
+                self.live.append((number, node))
+        ordered = [met[i] for i in range(len(numbers))]
+        if self._ends:
+            below = StandIns(self.tape, ordered, recorded)
+            below.below(self._ends)
+            self.leaves |= self.tape.registry.alive(below.leaves)
+            in_turn = False
+        order = [*reversed(met)] if in_turn else None
+        return Walked(ordered, starts, [depths[i] for i in range(len(numbers))], order)
+
+    def _too_wide(self, sequence: int) -> bool:
+        """Opening a node meets all its inputs at once; they may be one chain, as the steps of a loop are."""
+        op = -1 if sequence == LEAF_SEQUENCE else self._op_at(sequence)[0]
+        return op >= 0 and len(self.tape.ops[op][1]) > MAX_WIDTH
+
+    def _see(
+        self, node: Any, depth: int, numbers: dict[Any, int], depths: dict[int, int], heap: list[tuple[int, int, Any]]
+    ) -> int:
+        number = numbers.get(node)
+        if number is None:
+            number = numbers[node] = len(numbers)
+            depths[number] = depth
+            sequence = node._sequence_nr()
+            heapq.heappush(heap, (LEAF_SEQUENCE if sequence == LEAF_SEQUENCE else -sequence, number, node))
+        elif depth > depths[number]:
+            depths[number] = depth
+        return number
+
+    def told(self, number: int, node: Any, edges: tuple[tuple[int, int], ...] = ()) -> Node:
+        """The record of a node as it is now."""
+        name = node.name()
+        sequence = node._sequence_nr()
+        op = position = variable = -1
+        if sequence == LEAF_SEQUENCE:
+            leaf = getattr(node, "variable", None)
+            if isinstance(leaf, Tensor):
+                variable = self.tape.id_of(leaf)
+                self.leaves[variable] = leaf
+        else:
+            op, position = self._op_at(sequence)
+        saved: list[SavedTensor] = []
+        for attribute in _saved_attributes(type(node)):
+            try:
+                raw = getattr(node, attribute)
+            except RuntimeError as error:
+                if op < 0 and "freed" in str(error):
+                    saved.append(freed(attribute.removeprefix(RAW)))
+                continue  # A custom Function that saved nothing, or one whose buffers backward has freed.
+            self._saved(node, attribute, raw, (op, position), saved)
+        for attribute, tensor in ctx_tensors(node):
+            saved.append(self._unchecked(attribute, tensor, (op, position)))
+        return Node(number, name, sequence, edges, op, variable, position, tuple(saved))
+
+    def _op_at(self, sequence: int) -> tuple[int, int]:
+        """The op that made the node, and how many ops had run by then."""
+        starts, ends, indices = self._bounds
+        at = bisect_right(starts, sequence) - 1
+        if at < 0:
+            return -1, 0 if starts else -1
+        if sequence < ends[at]:
+            return indices[at], indices[at]
+        return -1, indices[at] + 1
+
+    def _saved(self, node: Any, attribute: str, raw: Any, made: tuple[int, int], into: list[SavedTensor]) -> None:
+        name = attribute.removeprefix(RAW)
+        if isinstance(raw, (tuple, list)):
+            for number, item in enumerate(raw):
+                self._one(node, f"{name}[{number}]", item, made, into)
+        else:
+            self._one(node, name, raw, made, into)
+
+    def _one(self, node: Any, name: str, raw: Any, made: tuple[int, int], into: list[SavedTensor]) -> None:
+        if raw.unpack_hook is not None:
+            into.append(SavedTensor(name, -1, (), "", "", 0, -1, 0, 0, "packed"))
+            return
+        tensor = raw.data
+        if tensor is None:
+            if made[0] < 0 and verify(node, name)[0] == "freed":
+                into.append(freed(name))
+            return
+        kept = self._unchecked(name, tensor, made)
+        status: SavedStatus = "valid"
+        ledger = self.tape.ledger
+        counter = ledger.counter_of(kept.tensor, kept.storage)
+        verdict, saved, version = "", kept.saved_version, kept.current_version
+        # An op that modifies what it saved (`x *= x`) may have saved it before or after, and a graph from before the
+        # capture may have been edited before it: only autograd knows.
+        if saved != version or ledger.moved(counter, made[0]) or (version and made[0] < 0 and made[1] <= 0):
+            status, verdict, expected = verify(node, name)
+            saved = version if status == "valid" else expected
+        idle = unused(node, name)
+        into.append(replace(kept, status=status, saved_version=saved, verdict=verdict, unused=idle))
+
+    def _unchecked(self, name: str, tensor: Tensor, made: tuple[int, int]) -> SavedTensor:
+        """A tensor that a node keeps, with the version that the ledger says it had when the node was made."""
+        registry, ledger = self.tape.registry, self.tape.ledger
+        entry = registry.known(tensor)
+        storage = registry.storage_of(tensor)
+        number = -1 if entry is None else entry.tensor
+        offset, extent, nbytes = span_of(tensor)
+        saved = ledger.expected(ledger.counter_of(number, storage), *made)
+        return SavedTensor(
+            name,
+            number,
+            tuple(shape_of(tensor)),
+            short(dtype_of(tensor)),
+            short(device_of(tensor)),
+            nbytes,
+            storage,
+            offset,
+            extent,
+            "valid",
+            saved,
+            version_of(tensor),
+        )
+
+
+@cache
+def short(value: Any) -> str:
+    """The name of a dtype or device, without ``torch.``: one string for each."""
+    return str(value).removeprefix("torch.")
+
+
+def _saved_attributes(kind: type) -> tuple[str, ...]:
+    # The class of a custom Function's node is the program's own: a cache would keep it alive.
+    if not SAVED_READABLE:
+        return ()
+    return (RAW_OF_FUNCTIONS,) if issubclass(kind, BackwardCFunction) else _of_kind(kind)  # type: ignore[arg-type]
+
+
+def raw_saved(node: Any) -> Iterator[tuple[str, Any]]:
+    """(name, its unpack hook) of all that a node saves, or has saved until a backward freed it."""
+    for attribute in _saved_attributes(type(node)):
+        name = attribute.removeprefix(RAW)
+        try:
+            raw = getattr(node, attribute)
+        except RuntimeError:
+            yield name, None
+            continue
+        for item in raw if isinstance(raw, (tuple, list)) else (raw,):
+            yield name, item.unpack_hook
+
+
+@lru_cache(maxsize=1024)
+def _of_kind(kind: type) -> tuple[str, ...]:
+    return tuple([name for name in dir(kind) if name.startswith(RAW)])

@@ -1,0 +1,65 @@
+"""What can still be learnt when a backward has raised: its graph once more, and the program's names for what it met."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+from torch import Tensor
+
+from autograd_inspector.capture.attributes import has_history
+from autograd_inspector.capture.lines.local_names import held_tensors
+from autograd_inspector.capture.recording import Tape
+from autograd_inspector.model.autograd import AutogradGraph, Node
+
+
+def merged(before: AutogradGraph, after: AutogradGraph) -> AutogradGraph:
+    """The graph as it was, with what became of its saved tensors. Nodes that ran have freed theirs by now."""
+    if len(before.nodes) != len(after.nodes):
+        return after
+    known = {_key(old): old for old in before.nodes}
+    # Nodes of two threads may have the same numbers: then they are in the same place of both.
+    olds = [
+        old if _key(old) == _key(new) else known.get(_key(new), new)
+        for old, new in zip(before.nodes, after.nodes, strict=True)
+    ]
+    nodes = [
+        replace(new, saved=old.saved) if _ran(old, new) else new for old, new in zip(olds, after.nodes, strict=True)
+    ]
+    return replace(after, nodes=tuple(nodes))
+
+
+def _key(node: Node) -> tuple[int, str, int]:
+    return node.seq, node.name, node.variable
+
+
+def _ran(old: Node, new: Node) -> bool:
+    """Whether the node has freed what it had saved."""
+    return len(new.saved) < len(old.saved) or any(saved.status == "freed" for saved in new.saved)
+
+
+def marked(graph: AutogradGraph, failed: Node | None) -> AutogradGraph:
+    """Mark the node that the run failed at."""
+    if failed is None:
+        return graph
+    key = (failed.seq, failed.name, failed.variable)
+    nodes = [replace(n, failed=True) if (n.seq, n.name, n.variable) == key else n for n in graph.nodes]
+    return replace(graph, nodes=tuple(nodes))
+
+
+def name_involved(tape: Tape, graph: AutogradGraph) -> None:
+    """Name what is older than the capture by the variables that hold it: results, and memory that was modified.
+
+    No statement of the capture assigned them.
+    """
+    registry = tape.registry
+    modified = {saved.storage for node in graph.nodes for saved in node.saved if saved.status == "modified"} - {-1}
+    for name, tensor in held_tensors(tape.stacks.stop):
+        if _concerned(tape, tensor, modified):
+            entry = registry.enter(tensor, -1, len(tape.ops))
+            if registry.facts[entry.tensor][8] < 0 and not tape.variables.get(entry.tensor):
+                tape.variables[entry.tensor] = name
+
+
+def _concerned(tape: Tape, tensor: Tensor, modified: set[int]) -> bool:
+    if tape.registry.known(tensor) is not None:
+        return has_history(tensor)
+    return bool(modified) and tape.registry.storage_of(tensor) in modified

@@ -1,0 +1,288 @@
+"""Runs of the autograd engine: what they started from, the graph at that moment, what they left."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from itertools import takewhile
+from typing import Any
+
+from msgspec.structs import replace
+from torch import Tensor
+
+from autograd_inspector.capture.attributes import gradient_of, is_leaf, needs_grad, node_of, retains_grad
+from autograd_inspector.capture.graph_walk.recorded_nodes import Walked
+from autograd_inspector.capture.graph_walk.walk import Walk
+from autograd_inspector.capture.lines.local_names import held_modules
+from autograd_inspector.capture.observers.backward.arrivals import Arrivals
+from autograd_inspector.capture.observers.backward.failed import marked, merged, name_involved
+from autograd_inspector.capture.observers.backward.failing_node import Failure, failing_node
+from autograd_inspector.capture.observers.backward.node_hooks import NodeHooks
+from autograd_inspector.capture.observers.calls.hooks import older_hooks
+from autograd_inspector.capture.observers.calls.mode_stack import is_on, put_back, put_on, take_off
+from autograd_inspector.capture.observers.calls.ops import Recorder
+from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.torch_private.graph import ENGINE, sequence_number
+from autograd_inspector.capture.undisturbed.guard import Guard
+from autograd_inspector.capture.undisturbed.installing import Installation
+from autograd_inspector.capture.undisturbed.patches import around
+from autograd_inspector.capture.undisturbed.recursion import FOR_ENGINE, RecursionLimit
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.graphs import graph_below
+from autograd_inspector.model.op import Trait
+
+BACKWARD = int(Trait.BACKWARD)
+
+
+class _Run:
+    """A run that has begun: what it was given, and what is to be restored at its end."""
+
+    def __init__(self, engine: Engine, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.outputs = outputs
+        self.args = args
+        self.kwargs = kwargs
+        self.traits = engine.tape.traits
+        self.depth = len(engine.tape.running)
+        self.place = engine.recorder.regions.place()
+        self.limit = engine.limit.ours
+        self.was_on = is_on(engine.recorder)
+        self.first = sequence_number()
+        self.number: int | None = None
+        self.open = True
+
+    @property
+    def create_graph(self) -> bool:
+        """Whether the run builds a graph itself."""
+        return bool(self.kwargs.get("create_graph", self.args[2:3] == (True,)))
+
+
+class Engine:
+    """Observes every engine run through the one function that all of torch's Python entries call."""
+
+    def __init__(self, tape: Tape, recorder: Recorder, guard: Guard, limit: RecursionLimit) -> None:
+        self.tape = tape
+        self.recorder = recorder
+        self.limit = limit
+        self._guard = guard
+        self._hooks: dict[int, NodeHooks] = {}
+        self._arrivals: dict[int, Arrivals] = {}
+
+    def install(self, into: Installation) -> None:
+        """A probe in the engine's entry."""
+        owner = ENGINE.owner()
+        if owner is not None:
+            around(into, owner, ENGINE.name, self)
+
+    def before(self, seen: list[_Run], outputs: Any, /, *args: Any, **kwargs: Any) -> None:
+        """A run begins. The recorder goes into it, so that hooks and recomputation are seen."""
+        tape = self.tape
+        if not (tape.here() and tape.active()):
+            return
+        run = _Run(self, outputs, args, kwargs)
+        seen += (run,)
+        run.number = self._guard(self._begin, outputs, args, kwargs)
+        tape.traits = run.traits | BACKWARD
+        self.limit.put(run.limit + FOR_ENGINE)
+        put_on(self.recorder)
+        if run.create_graph != run.place[1][0]:
+            self._guard(self.recorder.regions.sync, run.create_graph, run.place[1][1])
+
+    def after(self, seen: list[_Run], result: Any, /) -> Any:
+        """The run returned."""
+        for run in seen:
+            self._left(run)
+            if run.number is not None and result:
+                self._guard(self._returned, run.number, result, run.first)
+        return result
+
+    def failed(self, seen: list[_Run], error: BaseException, /) -> None:
+        """The run raised."""
+        for run in seen:
+            put_back(error)
+            self._back(run)
+            if run.number is not None and run.open:
+                self._guard(self._failed, run.number, run.outputs, _inputs(run.args, run.kwargs), error)
+            self._left(run)
+
+    def _left(self, run: _Run) -> None:
+        self._back(run)
+        if run.number is not None and run.open:
+            self._guard(self._end, run.number, run.args, run.kwargs)
+        run.open = False
+
+    def _back(self, run: _Run) -> None:
+        """All is as it was before the run, whether or not that was done."""
+        self.tape.traits = run.traits
+        del self.tape.running[run.depth :]
+        if not run.was_on:
+            take_off(self.recorder)
+        self.limit.put(run.limit)
+        self._unhook()
+        self._guard(self.recorder.regions.back_to, run.place)
+
+    def _unhook(self) -> None:
+        """No hook of ours stays on a node of a run that is over."""
+        for number in [number for number in self._hooks if number not in self.tape.running]:
+            self._hooks[number].remove()
+            del self._hooks[number]
+
+    def _begin(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
+        tape = self.tape
+        given = _given(args, kwargs)
+        inputs = _inputs(args, kwargs)
+        walk = Walk(tape)
+        head = walk.record(_nodes(outputs))
+        accumulate = bool(kwargs.get("accumulate_grad"))
+        wanted = [tape.id_of(t) for t in inputs]
+        if accumulate or not wanted:
+            walk.leaves |= tape.registry.alive(sorted(tape.recorded.leaves.of(walk.stopped) - walk.leaves.keys()))
+        direct = [tape.id_of(t) for t in outputs if isinstance(t, Tensor) and is_leaf(t) and needs_grad(t)]
+        older_hooks(tape, walk.leaves.items())
+        tape.name_variables([leaf for t, leaf in walk.leaves.items() if t not in tape.named])
+        number = len(tape.backwards)
+        if accumulate and not tape.running:
+            tape.kept.look(tape, walk.leaves)
+        tape.backwards.append(
+            Backward(
+                number,
+                "backward" if accumulate else "grad",
+                len(tape.ops),
+                len(tape.ops),
+                tape.stacks.here(0),
+                tuple(tape.id_of(t) for t in outputs if isinstance(t, Tensor)),
+                head,
+                tuple(wanted or [*walk.leaves, *direct]),
+                stale=tuple(t for t, leaf in walk.leaves.items() if accumulate and gradient_of(leaf) is not None),
+                nested_in=tape.running[-1] if tape.running else -1,
+                retain_graph=bool(given.get("retain_graph")),
+                create_graph=bool(given.get("create_graph")),
+            )
+        )
+        tape.running.append(number)
+        if head.truncated and accumulate and not wanted:
+            self._arrivals[number] = Arrivals(self._leaves(walk, blind=head.blind))
+        if tape.values is not None:
+            self._hooks[number] = NodeHooks(self._guard)
+            tape.values.watch(number, tape.recorded.nodes, walk.live, self._tensors_of, self._hooks[number])
+        return number
+
+    def _leaves(self, walk: Walk, *, blind: bool) -> list[Tensor]:
+        """All that may get a gradient, as far as the capture tells and, of an older graph, the program's models."""
+        tape = self.tape
+        known = {*tape.registry.parameters, *tape.lineage.leaves()} - walk.leaves.keys()
+        found = {id(leaf): leaf for leaf in walk.leaves.values()}
+        found |= {id(leaf): leaf for _, leaf in tape.registry.alive(known)}
+        for _, module in held_modules(tape.stacks.stop) if blind else ():
+            found |= {id(leaf): leaf for leaf in module.parameters()}
+        return list(found.values())
+
+    def _tensors_of(self, op: int) -> Iterator[tuple[int, Tensor]]:
+        record = self.tape.ops[op]
+        return self.tape.registry.alive(dict.fromkeys((*record[1], *record[3])))
+
+    def _failed(self, number: int, outputs: Any, inputs: list[Tensor], error: BaseException) -> None:
+        """Look at the saved tensors again: recomputation inside backward may have modified them."""
+        tape = self.tape
+        record = tape.backwards[number]
+        walk = Walk(tape, keep=True)
+        after = walk.graph(_nodes(outputs))
+        tensors = [tensor for _, tensor in tape.registry.alive({hook.tensor for hook in tape.tensor_hooks})]
+        kept = record.retain_graph or record.create_graph
+        before = graph_below(tape.recorded.nodes, record.graph)
+        failure = Failure(error, before, after, dict(walk.live), walk.leaves, tensors, inputs, kept=kept)
+        at = failing_node(failure)
+        graph = marked(merged(before, after), after.nodes[at] if at >= 0 else None)
+        _, head = tape.recorded.add(Walked(graph.nodes, graph.roots), apart=True)
+        tape.backwards[number] = replace(record, graph=head, error=f"{type(error).__name__}: {error}"[:4000])
+        name_involved(tape, graph)
+
+    def _end(self, number: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        tape = self.tape
+        # A hook may step, or carry the gradient off: the optimizer in backward.
+        start = tape.backwards[number].start
+        steps = takewhile(lambda step: step.at >= start, reversed(tape.steps))
+        used = {met.tensor for step in steps for met in step.parameters if met.gradient >= 0}
+        used.update(w.tensor for w in takewhile(lambda write: write.at >= start, reversed(tape.grad_writes)))
+        record = self._with_arrivals(number, used)
+        empty = []
+        if record.api == "backward" and not record.error:
+            wanted = set(record.reached)
+            for tensor_id, tensor in tape.registry.alive(wanted):
+                gradient = gradient_of(tensor) if is_leaf(tensor) or retains_grad(tensor) else None
+                if gradient is None:
+                    empty += [tensor_id] if is_leaf(tensor) else []
+                elif tape.values is not None:
+                    tape.values.leaf(number, tensor_id, gradient)
+        taken = tuple(t for t in empty if t in used)
+        tape.backwards[number] = replace(record, end=len(tape.ops), empty=tuple(empty), taken=taken)
+        if not record.retain_graph:
+            nodes = [_node(each) for each in _given(args, kwargs).get("inputs") or ()]
+            tape.recorded.spend(record.graph.roots, nodes)
+
+    def _with_arrivals(self, number: int, used: Collection[int]) -> Backward:
+        """The record, with the leaves below the end of the walk that were seen to get a gradient, or not to.
+
+        Of one that a hook has ``used``, or that a run inside this one has reached, neither can be seen.
+        """
+        record, arrivals = self.tape.backwards[number], self._arrivals.pop(number, None)
+        if arrivals is None:
+            return record
+        got, rest = arrivals.after()
+        inside = {t for _, run in self.tape.backwards.items(number + 1) for t in run.reached}
+        arrived = [t for t in map(self.tape.id_of, got) if t not in inside]
+        reached = dict.fromkeys((*record.reached, *arrived))
+        known = {entry.tensor for leaf in rest if (entry := self.tape.registry.known(leaf)) is not None}
+        untouched = sorted(known.difference(reached, used, inside)) if record.graph.blind else ()
+        return replace(record, reached=tuple(reached), untouched=tuple(untouched))
+
+    def _returned(self, number: int, gradients: Any, first: int) -> None:
+        """``autograd.grad`` is an op as well: what it returns has a history only under ``create_graph=True``."""
+        tape = self.tape
+        record = tape.backwards[number]
+        inputs = tuple(dict.fromkeys((*record.roots, *record.reached)))
+        now = len(tape.ops)
+        found = [tape.registry.enter(t, now, now) for t in gradients if isinstance(t, Tensor)]
+        traits = 0 if record.create_graph or any(entry.requires_grad for entry in found) else int(Trait.CUT)
+        outputs = tuple(entry.tensor for entry in found)
+        tape.append("grad", inputs, outputs, traits=traits, site=record.site, sequence=(first, sequence_number()))
+
+
+def _given(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    names = ("grad_tensors", "retain_graph", "create_graph", "inputs")
+    return dict(zip(names, args, strict=False)) | kwargs
+
+
+def _inputs(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor]:
+    """The tensors that alone are to get a gradient."""
+    return [tensor for tensor in _given(args, kwargs).get("inputs") or () if isinstance(tensor, Tensor)]
+
+
+def _nodes(outputs: Any) -> list[Any]:
+    return [node for node in map(_node, outputs) if node is not None]
+
+
+def _node(end: Any) -> Any:
+    """The node of a tensor, or of a GradientEdge."""
+    return node_of(end) if isinstance(end, Tensor) else getattr(end, "node", None)
+
+
+def walk_alive(tape: Tape) -> None:
+    """Graphs that the program still holds but never gave to backward: record them once, from their last tensors."""
+    if tape.backwards:
+        return
+    used = {tensor for op in tape.ops for tensor in op[1] if op[3]}
+    ends = [
+        tensor
+        for number, tensor in tape.registry.alive()
+        if number not in used and needs_grad(tensor) and node_of(tensor) is not None
+    ]
+    if ends:
+        walk_roots(tape, ends)
+
+
+def walk_roots(tape: Tape, roots: list[Tensor]) -> None:
+    """Record the graph behind some tensors as one that no backward has consumed."""
+    walk = Walk(tape)
+    head = walk.record(_nodes(roots))
+    end = len(tape.ops)
+    ids = tuple(tape.id_of(root) for root in roots)
+    tape.backwards.append(Backward(len(tape.backwards), "alive", end, end, -1, ids, head, tuple(walk.leaves)))

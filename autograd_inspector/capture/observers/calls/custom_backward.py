@@ -1,0 +1,46 @@
+"""What the backward of a custom autograd.Function returned: for which inputs that need a gradient it gave None."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch.autograd.function import BackwardCFunction
+
+from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.undisturbed.guard import Guard
+from autograd_inspector.capture.undisturbed.installing import Installation
+from autograd_inspector.capture.undisturbed.patches import around
+from autograd_inspector.model.event import Gap
+
+
+class CustomBackward:
+    """Observes, for one capture, the call through which the engine runs a Function's backward."""
+
+    def __init__(self, tape: Tape, guard: Guard) -> None:
+        self.tape = tape
+        self._guard = guard
+
+    def install(self, into: Installation) -> None:
+        """Put the probe in place."""
+        around(into, BackwardCFunction, "apply", self)
+
+    def before(self, seen: list[Any], node: Any, /, *_gradients: Any) -> None:
+        """The engine calls the node of a Function."""
+        seen += (node,)
+
+    def after(self, seen: list[Any], result: Any, /) -> Any:
+        """Its backward returned."""
+        if self.tape.here():
+            self._guard(self._returned, seen[0], result)
+        return result
+
+    def failed(self, seen: list[Any], error: BaseException, /) -> None:
+        """Its backward raised: nothing came back."""
+
+    def _returned(self, node: Any, result: Any) -> None:
+        given = result if isinstance(result, (tuple, list)) else (result,)
+        needed = node.needs_input_grad
+        wanted = [gradient for gradient, need in zip(given, needed, strict=False) if need]
+        missing = tuple(number for number, gradient in enumerate(wanted) if gradient is None)
+        if missing:
+            self.tape.gaps.append(Gap(node._sequence_nr(), missing))

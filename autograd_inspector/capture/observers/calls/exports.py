@@ -1,0 +1,187 @@
+"""Values that leave torch (item, tolist, numpy, pickle) and come back as tensors that have no history."""
+
+from __future__ import annotations
+
+import math
+import re
+import weakref
+from collections import deque
+from collections.abc import Iterable
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor
+
+from autograd_inspector.capture.attributes import dtype_of, shape_of, version_of
+from autograd_inspector.model.op import Trait
+
+if TYPE_CHECKING:
+    from autograd_inspector.capture.recording import Tape
+
+_NAN = re.compile(r"\bnan\b")
+_KEPT = 4096
+_SEARCHED = 1024
+_RECENT = 64
+_DETACHED = 4
+
+
+class Exports:
+    """Recognises a value that comes back: a float by its bits, an array by its identity or its base."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[float, tuple[int, int]] = {}
+        """Number -> (tensor, index of the op that took it out)."""
+        self._arrays: dict[int, tuple[weakref.ref[Any], int]] = {}
+        self._pickled: dict[tuple[Any, Any], int] = {}
+        """(shape, dtype) -> the tensor of that kind that was pickled last."""
+        self._recent: deque[tuple[list[CodeType], int, int, bool]] = deque(maxlen=_RECENT)
+
+    def left(self, tape: Tape, name: str, tensor: Tensor, result: Any) -> int:
+        """A tensor's value became a Python or NumPy value; returns the index of the op that says so."""
+        entry = tape.registry.enter(tensor, -1, len(tape.ops))
+        traits = int(Trait.EXPORT) | (int(Trait.CUT) if entry.requires_grad else 0)
+        index = tape.append(name, (entry.tensor,), traits=traits, site=tape.stacks.here(3))
+        traced = _traced(tape, entry.tensor)
+        self._recent.append((_functions(tape, tape.ops[index][5]), entry.tensor, len(tape.backwards), traced))
+        if isinstance(result, float):
+            if not tape.nonfinite[1] and not math.isfinite(result) and (traced or math.isnan(result)):
+                tape.nonfinite = (tape.ops[index][5], str(result))
+            self._remember(result, entry.tensor, index)
+        elif isinstance(result, list):
+            for number in _numbers(result):
+                self._remember(number, entry.tensor, index)
+        elif hasattr(result, "__array_interface__"):
+            self._arrays[id(result)] = (weakref.ref(result), entry.tensor)
+        return index
+
+    @staticmethod
+    def shown(tape: Tape, text: str) -> None:
+        """A tensor was printed. Inf is common in what one prints (masks), and tells nothing."""
+        if not tape.nonfinite[1] and _NAN.search(text):
+            tape.nonfinite = (tape.stacks.here(), "nan")
+
+    def pickled(self, tape: Tape, tensor: Tensor) -> None:
+        """A tensor is being pickled: its values go, and its history stays."""
+        number = tape.id_of(tensor)
+        tape.append("__reduce_ex__", (number,), site=tape.stacks.here(), versions=(version_of(tensor),))
+        if len(self._pickled) > _KEPT:
+            self._pickled.clear()
+        self._pickled[shape_of(tensor), dtype_of(tensor)] = number
+
+    def unpickled(self, tape: Tape, tensor: Tensor) -> None:
+        """A tensor was rebuilt from a pickle: of what was pickled last among those of its kind, as far as is known."""
+        entry = tape.registry.known(tensor)
+        index = -1 if entry is None else tape.registry.facts[entry.tensor][8]
+        op = tape.ops.get(index)
+        if entry is None or op is None or op[0] != "empty":
+            return
+        tape.registry.refresh(entry.tensor, tensor)  # It was made empty, and then given its memory.
+        source = self._pickled.get((shape_of(tensor), dtype_of(tensor)), -1)
+        known = () if source < 0 else (source,)
+        cut = int(Trait.CUT) if known and tape.registry.entries[source].requires_grad else 0
+        tape.ops[index] = ("unpickle", known, (-1,) * len(known), *op[3:8], op[8] | cut, *op[9:])
+
+    def _remember(self, number: float, tensor: int, index: int) -> None:
+        if len(self.numbers) > _KEPT:
+            self.numbers.clear()
+        if not math.isnan(number) and number not in {0.0, 1.0, -1.0}:
+            self.numbers[number] = (tensor, index)
+
+    def used(self, tape: Tape, index: int, values: Iterable[Any]) -> None:
+        """Note of the op at ``index`` which of its plain numbers had been taken out of torch."""
+        for value in values:
+            if isinstance(value, float):
+                known = self.numbers.get(value) or self.numbers.get(-value)
+                if known is not None:
+                    tape.returns.append((index, known[1]))
+
+    def came_back(self, tape: Tape, index: int, values: Any) -> None:
+        """Join the op at ``index`` to the tensors whose exported values it was given."""
+        if index >= len(tape.ops):
+            return
+        op = tape.ops[index]
+        if op[1]:
+            return
+        found = self._sources(values) or self._nearby(tape, op[5], values)
+        sources = tuple(dict.fromkeys(found))
+        if not sources:
+            return
+        while tape.returns and tape.returns[-1][0] == index:
+            tape.returns.pop()
+        name, _, _, outputs, writes, site, call, region, traits, first, last, error = op
+        versions = (-1,) * len(sources)
+        traits |= int(Trait.CUT)
+        tape.ops[index] = (name, sources, versions, outputs, writes, site, call, region, traits, first, last, error)
+
+    def tensors(self, runs: int) -> set[int]:
+        """What may still come back: arrays that live, and what left since the last of so many backwards."""
+        arrays = {tensor for array, tensor in self._arrays.values() if array() is not None}
+        arrays.update(self._pickled.values())
+        return arrays | {tensor for _, tensor, run, _ in self._recent if run == runs}
+
+    def fold(self, tensors: set[int], ops: set[int], cut: int) -> None:
+        """Forget the numbers that older ops took out, but for those that were used since, and the arrays that died."""
+        self.numbers = {n: (t, op) for n, (t, op) in self.numbers.items() if t in tensors and (op >= cut or op in ops)}
+        self._arrays = {key: known for key, known in self._arrays.items() if known[0]() is not None}
+        self._pickled = {kind: tensor for kind, tensor in self._pickled.items() if tensor in tensors}
+        recent = [known for known in self._recent if known[1] in tensors]
+        self._recent.clear()
+        self._recent.extend(recent)
+
+    def _nearby(self, tape: Tape, site: int, values: Any) -> list[int]:
+        """The value was computed with in between: what left torch in the same function since the last backward."""
+        if not any(isinstance(value, float) or hasattr(value, "__array_interface__") for value in _leaves(values)):
+            return []
+        function, runs = _functions(tape, site)[:1], len(tape.backwards)
+        return [
+            tensor
+            for functions, tensor, run, traced in self._recent
+            if function and function[0] in functions and run == runs and traced
+        ]
+
+    def _sources(self, values: Any) -> list[int]:
+        found = [self.numbers[number][0] for number in _numbers(values) if number in self.numbers]
+        for value in values:
+            array = value
+            while array is not None and hasattr(array, "__array_interface__"):
+                known = self._arrays.get(id(array))
+                if known is not None and known[0]() is array:
+                    found.append(known[1])
+                array = getattr(array, "base", None)
+        return found
+
+
+def _traced(tape: Tape, tensor: int) -> bool:
+    """Whether a tensor, or what it was detached from on the way out (`x.detach().cpu()`), requires grad."""
+    registry = tape.registry
+    for _ in range(_DETACHED):
+        if registry.entries[tensor].requires_grad:
+            return True
+        birth = registry.facts[tensor][8]
+        made = tape.ops.get(birth)
+        if made is None or not made[1]:
+            return False
+        tensor = made[1][0]
+    return False
+
+
+def _functions(tape: Tape, site: int) -> list[CodeType]:
+    """The user's functions that a site lies in, innermost first (a comprehension is a function of its own)."""
+    return [code for code, _, library in tape.stacks.chains[site] if not library]
+
+
+def _numbers(values: Any) -> list[float]:
+    return [value for value in _leaves(values) if isinstance(value, float)]
+
+
+def _leaves(values: Any) -> list[Any]:
+    """The first so many values inside nested lists and tuples."""
+    found: list[Any] = []
+    stack = [values]
+    while stack and len(found) < _SEARCHED:
+        value = stack.pop()
+        if isinstance(value, (list, tuple)):
+            stack.extend(value[:_SEARCHED])
+        else:
+            found.append(value)
+    return found

@@ -1,0 +1,82 @@
+"""Hooks on the gradients of tensors: those that are registered, and those that a leaf had before the capture began."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import FunctionType, MethodType
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor
+
+from autograd_inspector.capture.lines.stacks import USER, classify
+from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.torch_private.tensors import gradient_hooks, post_accumulate_hooks
+from autograd_inspector.model.event import TensorHook
+
+if TYPE_CHECKING:
+    from autograd_inspector.capture.observers.calls.ops import Recorder
+
+
+def registered(recorder: Recorder, args: tuple[Any, ...], _: Any) -> None:
+    """``tensor.register_hook(hook)``."""
+    _registered(recorder.tape, args, post=False)
+
+
+def registered_post(recorder: Recorder, args: tuple[Any, ...], _: Any) -> None:
+    """``tensor.register_post_accumulate_grad_hook(hook)``."""
+    _registered(recorder.tape, args, post=True)
+
+
+def _registered(tape: Tape, args: tuple[Any, ...], *, post: bool) -> None:
+    name, again = "", 0
+    if len(args) > 1:
+        held = post_accumulate_hooks if post else gradient_hooks
+        there = list((held(args[0]) or {}).values())
+        name, again = _name(args[1]), sum(_alike(hook, args[1]) for hook in there) - 1
+    number = tape.id_of(args[0])
+    tape.tensor_hooks.append(TensorHook(len(tape.ops), number, tape.stacks.here(1), name, post, again=max(again, 0)))
+    tape.hooked.add(number)
+
+
+def older_hooks(tape: Tape, leaves: Iterable[tuple[int, Tensor]]) -> None:
+    """Note the program's own hooks on leaves that were registered out of sight. They are looked at, never called."""
+    for number, leaf in leaves:
+        if number in tape.hooked:
+            continue
+        for held, post in ((gradient_hooks, False), (post_accumulate_hooks, True)):
+            for hook in (held(leaf) or {}).values():
+                code = getattr(hook, "__code__", None)
+                if code is not None and classify(code.co_filename) == USER:
+                    site = tape.stacks.of_code(code)
+                    tape.tensor_hooks.append(TensorHook(0, number, site, _name(hook), post, older=True))
+                    tape.hooked.add(number)
+
+
+def _name(hook: Any) -> str:
+    return str(getattr(hook, "__qualname__", type(hook).__name__))
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Whether two hooks do the same: one function, or two made at one place of the same values."""
+    if isinstance(one, MethodType) or isinstance(other, MethodType):
+        return type(one) is type(other) and bool(one == other)
+    code = getattr(one, "__code__", None)
+    if code is None or code is not getattr(other, "__code__", None):
+        return one is other
+    return all(map(_equal, _held(one), _held(other)))
+
+
+def _held(function: FunctionType) -> list[Any]:
+    """What a function was given when it was made: its defaults, and the variables around it."""
+    try:
+        cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    except ValueError:  # One that is assigned later.
+        cells = []
+    return [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values(), *cells]
+
+
+def _equal(one: Any, other: Any) -> bool:
+    return one is other or (type(one) is type(other) and isinstance(one, _PLAIN) and one == other)
+
+
+_PLAIN = (bool, int, float, str)

@@ -1,0 +1,79 @@
+"""Calls that are one op to the capture: what they do inside must not, or cannot, be observed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor, nn
+
+from autograd_inspector.capture.observers.calls.bracket import Before, look, record
+from autograd_inspector.capture.observers.calls.mode_stack import is_on, put_back, put_on, take_off
+from autograd_inspector.capture.observers.calls.ops import Recorder, gather
+from autograd_inspector.capture.observers.calls.raised import text_of
+
+if TYPE_CHECKING:
+    from autograd_inspector.capture.observers.installed import Observers
+
+
+class Opaque:
+    """One call that is one op, whatever it does inside. The recorder, and all observers if need be, are away there.
+
+    An opaque call inside another is part of it.
+    """
+
+    def __init__(
+        self, recorder: Recorder, name: str, what: Any, given: Any, observers: Observers | None = None
+    ) -> None:
+        self._recorder = recorder
+        self._guard = recorder.guard
+        self._observers = observers
+        self._name = name
+        self._what = what
+        self._given = given
+        self._result: Any = None
+        self._raised = True
+        self._was_on = is_on(recorder)
+        self._outermost = False
+        self._before: Before | None = None
+
+    def begin(self) -> None:
+        """The call begins. Where an interrupt strikes here, it has to be ended."""
+        tape = self._guard.tape
+        self._outermost = not tape.inside_opaque and tape.here() and tape.active()
+        if self._outermost:
+            self._before = self._guard(self._look)
+            tape.inside_opaque = True
+        if self._observers is not None:
+            self._observers.leave(self)
+        take_off(self._recorder)
+
+    def done(self, result: Any) -> None:
+        """What the call returned."""
+        self._result, self._raised = result, False
+
+    def end(self, error: BaseException | None = None) -> None:
+        """The call is over. Ended again, it goes on with what was not done."""
+        put_back(error)
+        if self._was_on:
+            put_on(self._recorder)
+        if self._observers is not None:
+            self._guard(self._observers.come_back, self)
+        if self._outermost:
+            self._guard.tape.inside_opaque = False
+        before, self._before = self._before, None
+        if before is not None:
+            self._guard(self._note, before, error)
+        self._given = self._result = self._what = None
+
+    def _look(self) -> Before:
+        inputs: list[Tensor] = []
+        gather(self._given, inputs)
+        owner = self._what if isinstance(self._what, nn.Module) else getattr(self._what, "__self__", None)
+        if isinstance(owner, nn.Module):
+            inputs += [*owner.parameters(), *owner.buffers()]
+        return look(self._guard.tape, inputs)
+
+    def _note(self, before: Before, raised: BaseException | None) -> None:
+        tape = self._guard.tape
+        error = text_of(raised) if self._raised else ""
+        record(tape, before, self._name, self._result, site=tape.stacks.here(), error=error)

@@ -1,0 +1,362 @@
+"""One record per torch call, through a TorchFunctionMode.
+
+This is the hot path: each call of the user's passes once through :meth:`Recorder.__torch_function__`. It never reads
+``.grad_fn`` (a Node that has met Python is freed recursively), holds no tensor, and takes versions and metadata only.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from types import FrameType
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import Parameter
+
+from autograd_inspector.capture.attributes import needs_grad, version_of
+from autograd_inspector.capture.lines.stacks import SKIP, classify
+from autograd_inspector.capture.observers.calls.mode_stack import HiddenMode
+from autograd_inspector.capture.observers.calls.raised import text_of
+from autograd_inspector.capture.observers.calls.regions import Regions, is_undoing
+from autograd_inspector.capture.observers.calls.special import NAMES, PASS, SPECIAL, name_of
+from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.registry import Entry
+from autograd_inspector.capture.retention.window import Window
+from autograd_inspector.capture.torch_private.graph import sequence_number
+from autograd_inspector.capture.torch_private.modes import (
+    DisableTorchFunction,
+    EnableTorchFunction,
+    all_disabled,
+    any_autocast,
+    below_autograd,
+    is_tracing,
+    mode_depth,
+    set_grad_enabled,
+    subclasses_enabled,
+)
+from autograd_inspector.capture.torch_private.tensors import base_of
+from autograd_inspector.capture.torch_private.told import COMPILED_BACKWARD
+from autograd_inspector.capture.undisturbed.guard import Guard
+from autograd_inspector.model.op import Trait, Write
+
+_grad_enabled = torch.is_grad_enabled
+_grad_modes = iter(_grad_enabled, None)
+"""The grad mode, again and again."""
+_inference = torch.is_inference_mode_enabled
+_ident = threading.get_ident
+_frame = sys._getframe
+_OF_A_LEAF = "a view of a leaf Variable that requires grad"
+CUT, AUTOCAST, BACKWARD = int(Trait.CUT), int(Trait.AUTOCAST), int(Trait.BACKWARD)
+_PLAIN = frozenset({int, float, bool, str, type(None), torch.dtype, torch.device, torch.Size, slice})
+_UNDERIVED = frozenset({(Tensor,), (Parameter,), (Tensor, Parameter), (Parameter, Tensor)})
+"""What torch's functions written in Python name as overriding types although they override nothing."""
+NO_WRITES: tuple[Write, ...] = ()
+
+
+class Recorder(HiddenMode):
+    """Writes one raw op per torch call to the tape; a failure of its own switches it off, never the program."""
+
+    def __init__(self, tape: Tape, regions: Regions, guard: Guard) -> None:
+        super().__init__()
+        self.tape = tape
+        self.regions = regions
+        self.guard = guard
+        self.on_failure = guard.on_failure
+
+    @property
+    def closed(self) -> bool:  # type: ignore[override]
+        """Whether its capture is over."""
+        return self.tape.closed
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        """Call ``func`` and record what it read, returned and modified."""
+        if kwargs is None:
+            kwargs = {}
+        tape = self.tape
+        if func in PASS or not (tape.recording or tape.active()):
+            if func is not set_grad_enabled:
+                return func(*args, **kwargs)
+            for before in _grad_modes:  # noqa: B007 - read without a call, after which an interrupt could strike
+                break
+            try:
+                result = func(*args, **kwargs)
+                self._switched()
+            except BaseException:
+                if not is_undoing(_frame(1)):
+                    func(before)
+                raise
+            return result
+        if (types and types not in _UNDERIVED) or mode_depth() or is_tracing():
+            return self._beside_others(func, args, kwargs)
+        name = NAMES.get(func)
+        if name is not None and not tape.traits:
+            return self.record(func, args, kwargs, name, frame=_frame(1))
+        return self._sort_out(func, args, kwargs)
+
+    def _switched(self) -> None:
+        """The grad mode was switched, before anything else here: an interrupt must not keep a block from its end.
+
+        One that strikes now keeps a block from its beginning: then the mode is switched back.
+        """
+        tape = self.tape
+        if not (tape.recording or tape.active()) or is_tracing():
+            return
+        if not (tape.traits & BACKWARD and (below_autograd() or _is_below(_frame(2)))):
+            self.guard(self.regions.grad_mode_set)
+
+    def _beside_others(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The program's own modes and tensor subclasses must not see us look: only the call itself is theirs.
+
+        While torch.jit traces, looking at a tensor's shape would become part of the traced program.
+        """
+        if is_tracing():
+            return func(*args, **kwargs)
+        if not subclasses_enabled():
+            return self._sort_out(func, args, kwargs)
+        with DisableTorchFunction():
+            return self._sort_out(func, args, kwargs)
+
+    def call(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run the program's own call, with the modes and subclasses on that were on when it was made."""
+        if all_disabled():
+            with EnableTorchFunction():
+                return func(*args, **kwargs)
+        return func(*args, **kwargs)
+
+    def _sort_out(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Handle specially or record."""
+        tape = self.tape
+        if tape.traits & BACKWARD and (below_autograd() or _is_below(_frame(1))):
+            return self.call(func, args, kwargs)  # A kernel in Python, a subclass at work, or compiled code.
+        special = SPECIAL.get(func)
+        if special is not None:
+            return special(self, func, args, kwargs)
+        NAMES[func] = name_of(func)
+        return self.record(func, args, kwargs, NAMES[func])
+
+    def record(  # noqa: C901, PLR0912, PLR0915 - the hot path: each call that it would make costs every op
+        self,
+        func: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        name: str,
+        traits: int = 0,
+        frame: FrameType | None = None,
+        silent: Callable[[], list[Write]] | None = None,
+    ) -> Any:
+        """Call ``func`` as an op of that name. ``silent`` tells the writes that moved no version counter."""
+        tape = self.tape
+        try:
+            inputs: list[Tensor] = []
+            odd = False
+            for value in args:
+                kind = type(value)
+                if kind is Tensor or kind is Parameter:
+                    inputs.append(value)
+                elif kind not in _PLAIN and gather((value,), inputs):
+                    odd = True
+            if kwargs and gather(kwargs.values(), inputs):
+                odd = True
+            registry = tape.registry
+            by_address = registry.by_address
+            entries: list[Entry] = []
+            numbers: list[int] = []
+            alive = False
+            for tensor in inputs:
+                entry = by_address.get(id(tensor))
+                if entry is None or entry() is not tensor:
+                    entry = registry.add(tensor, -1, len(tape.ops))
+                entries.append(entry)
+                numbers.append(entry.tensor)
+                if entry.requires_grad:
+                    alive = True
+            try:
+                versions = [tensor._version for tensor in inputs] if not odd else [version_of(t) for t in inputs]
+            except RuntimeError:
+                versions = [version_of(tensor) for tensor in inputs]
+            mode = (_grad_enabled(), _inference())
+            if mode != self.regions.mode:
+                self.regions.sync(*mode)
+            first = sequence_number()
+        except RecursionError:
+            tape.out_of_stack = True
+            return self.call(func, args, kwargs)
+        except Exception as failure:
+            self.on_failure(failure)
+            return self.call(func, args, kwargs)
+        try:
+            result = self.call(func, args, kwargs) if frame is None else func(*args, **kwargs)
+        except BaseException as error:
+            self._failed(name, inputs, entries, versions, traits, error)
+            raise
+        try:
+            last = sequence_number()
+            try:
+                after = [tensor._version for tensor in inputs] if not odd else [version_of(t) for t in inputs]
+            except RuntimeError:
+                after = [version_of(tensor) for tensor in inputs]
+            writes = NO_WRITES if after == versions else _writes(inputs, entries, versions, after)
+            if silent is not None:
+                writes = (*writes, *silent())
+            now = len(tape.ops)
+            connected = False
+            found: list[Tensor] = []
+            if type(result) is Tensor:
+                entry = by_address.get(id(result))
+                if entry is None or entry() is not result:
+                    entry = registry.add(result, now, now)
+                else:
+                    entry.requires_grad = result.requires_grad
+                connected = entry.requires_grad
+                outputs: tuple[int, ...] = (entry.tensor,)
+            else:
+                gather((result,), found)
+                if not found and not writes:
+                    return result
+                outputs = ()
+                for tensor in found:
+                    entry = registry.enter(tensor, now, now)
+                    entry.requires_grad = tensor.requires_grad if type(tensor) is Tensor else needs_grad(tensor)
+                    connected = connected or entry.requires_grad
+                    outputs += (entry.tensor,)
+            if alive and not connected and not _keeps_gradient(registry.entries, writes):
+                traits |= CUT
+            if any_autocast():
+                traits |= AUTOCAST
+            if tape.values is not None:
+                results = [result] if type(result) is Tensor else found
+                tape.values.op(now, inputs, entries, zip(outputs, results, strict=True), name)
+            if tape.traits and _ident() != tape.thread:
+                first = last = -1  # A backward thread of another device: its sequence numbers are its own.
+            tape.ops.append(
+                (
+                    name,
+                    tuple(numbers),
+                    tuple(versions) if any(versions) else _zeros(len(versions)),
+                    outputs,
+                    writes,
+                    tape.stacks.at(frame if frame is not None else _frame(1)),
+                    tape.call,
+                    tape.region,
+                    traits | tape.traits,
+                    first,
+                    last,
+                    "",
+                )
+            )
+            if writes and (kwargs or len(args) > 1):
+                _note_numbers(tape, now, args, kwargs)
+            if tape.exports.numbers:
+                tape.exports.used(tape, now, (*args, *kwargs.values()))
+        except RecursionError:
+            tape.out_of_stack = True
+        except Exception as failure:
+            self.on_failure(failure)
+        except BaseException:
+            tape.struck = True
+            raise
+        return result
+
+    def _failed(
+        self,
+        name: str,
+        inputs: list[Tensor],
+        entries: list[Entry],
+        versions: list[int],
+        traits: int,
+        error: BaseException,
+    ) -> None:
+        """Keep the call that raised, with what it was given and what it wrote before it raised."""
+        tape = self.tape
+        try:
+            after = [version_of(tensor) for tensor in inputs]
+            text = text_of(error)
+            if _OF_A_LEAF in text:
+                tape.adopt(
+                    [base for base in map(base_of, inputs[:1]) if base is not None]
+                )  # A model may never have run.
+            tape.append(
+                name,
+                tuple(e.tensor for e in entries),
+                writes=_writes(inputs, entries, versions, after),
+                traits=traits,
+                error=text,
+                versions=tuple(versions),
+            )
+        except RecursionError:
+            tape.out_of_stack = True
+        except Exception as failure:
+            self.on_failure(failure)
+        except BaseException:
+            tape.struck = True
+            raise
+
+
+def _is_below(frame: FrameType | None) -> bool:
+    """Whether a ``__torch_dispatch__`` calls, or torch's own frames run the backward of a compiled region."""
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name == "__torch_dispatch__" or COMPILED_BACKWARD in code.co_filename:
+            return True
+        if classify(code.co_filename) != SKIP:
+            return False
+        frame = frame.f_back
+    return False
+
+
+@lru_cache(maxsize=64)
+def _zeros(count: int) -> tuple[int, ...]:
+    """The versions of inputs that were never modified, which most are: one tuple for all ops."""
+    return (0,) * count
+
+
+def gather(values: Iterable[Any], into: list[Tensor]) -> bool:
+    """Collect the tensors among arguments, also inside lists, tuples and dicts; whether some are of another class.
+
+    None of the program's code runs: it may have containers that compute what they contain.
+    """
+    odd = False
+    for value in values:
+        kind = type(value)
+        if kind is Tensor or kind is Parameter:
+            into.append(value)
+        elif kind in _PLAIN:
+            continue
+        elif issubclass(kind, Tensor):
+            into.append(value)
+            odd = True
+        elif issubclass(kind, list):
+            odd = gather(list.__iter__(value), into) or odd
+        elif issubclass(kind, tuple):
+            odd = gather(tuple.__iter__(value), into) or odd
+        elif issubclass(kind, dict):
+            odd = gather(dict.values(value), into) or odd
+    return odd
+
+
+def _writes(inputs: list[Tensor], entries: list[Entry], versions: list[int], after: list[int]) -> tuple[Write, ...]:
+    found = []
+    for tensor, entry, before, now in zip(inputs, entries, versions, after, strict=True):
+        if now != before:
+            entry.requires_grad = tensor.requires_grad if type(tensor) is Tensor else needs_grad(tensor)
+            found.append(Write(entry.tensor, entry.storage, before, now))
+    return tuple(found)
+
+
+def _note_numbers(tape: Tape, op: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """What an in-place op was given besides tensors: an edit can be told from the one that takes it back."""
+    named = [*((str(place), value) for place, value in enumerate(args)), *kwargs.items()]
+    found = tuple([(name, float(value)) for name, value in named if type(value) is float or type(value) is int])
+    if found:
+        tape.given[op] = found
+
+
+def _keeps_gradient(entries: Window[Entry], writes: tuple[Write, ...]) -> bool:
+    """Whether something that the op wrote requires grad now."""
+    return any(entries[write.tensor].requires_grad for write in writes)

@@ -1,0 +1,57 @@
+"""Tensors that are pickled and come back: ``torch.save``, ``torch.load``, ``pickle``.
+
+No torch function is called for a plain tensor. But torch's own reducer reads the tensor's ``_backward_hooks``, to warn
+that they are not saved, and its rebuilder sets them (torch/_tensor.py, torch/_utils.py): that is what is seen.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor
+
+from autograd_inspector.capture.lines.stacks import SKIP, classify
+from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.torch_private.told import REBUILDER, REDUCER
+
+if TYPE_CHECKING:
+    from autograd_inspector.capture.observers.calls.ops import Recorder
+
+_NEAR = 6
+"""So many frames up torch's own function is found at the latest, the recorder's among them."""
+
+
+def read_hooks(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``tensor._backward_hooks`` was read."""
+    result = recorder.call(func, args, kwargs)
+    recorder.guard(_read, recorder.tape, args[0])
+    return result
+
+
+def set_hooks(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``tensor._backward_hooks`` was set."""
+    result = recorder.call(func, args, kwargs)
+    recorder.guard(_set, recorder.tape, args[0])
+    return result
+
+
+def _read(tape: Tape, tensor: Tensor) -> None:
+    if _within(REDUCER):
+        tape.exports.pickled(tape, tensor)
+
+
+def _set(tape: Tape, tensor: Tensor) -> None:
+    if _within(REBUILDER):
+        tape.exports.unpickled(tape, tensor)
+
+
+def _within(function: str) -> bool:
+    frame = sys._getframe(2)
+    for _ in range(_NEAR):
+        if frame.f_back is None:
+            return False
+        frame = frame.f_back
+        if frame.f_code.co_name == function:
+            return classify(frame.f_code.co_filename) == SKIP
+    return False

@@ -1,0 +1,225 @@
+"""Grad-mode regions: which switch put the program into which mode."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+import torch
+
+from autograd_inspector.capture.lines.stacks import SKIP, classify
+from autograd_inspector.capture.lines.wrapping import switched_at
+from autograd_inspector.capture.recording import Tape
+from autograd_inspector.model.op import Region, RegionKind, Trait
+
+_WRAPPERS = torch.no_grad()(lambda: None).__code__.co_filename
+"""Where torch has what `@torch.no_grad()` puts around a function."""
+_SWITCHES = str(Path(torch.__file__).parent / "autograd" / "grad_mode.py")
+_UNDOING = (".__exit__", ".__call__")
+_AS_FUNCTION = "torch.set_grad_enabled("
+
+
+def _kind(grad: bool, inference: bool) -> RegionKind:  # noqa: FBT001 - the pair is the mode
+    return "inference_mode" if inference else "enabled" if grad else "no_grad"
+
+
+Place = tuple[int, tuple[bool, bool], int]
+"""(region, mode, how many regions it lies in)."""
+
+
+class Regions:
+    """Follows the grad mode. ``mode`` is the (grad, inference) pair of the region that the tape is in."""
+
+    def __init__(self, tape: Tape) -> None:
+        self.tape = tape
+        self.mode = (torch.is_grad_enabled(), torch.is_inference_mode_enabled())
+        self._stack: list[int] = []
+        self._switched: dict[tuple[tuple[bool, bool], str], int] = {}
+        self._definitions: dict[int, int] = {}
+        tape.regions.append(Region(0, _kind(*self.mode)))
+
+    def held(self) -> list[int]:
+        """The regions that it may go back to."""
+        return [*self._stack, *self._switched.values()]
+
+    def grad_mode_set(self) -> None:
+        """``torch._C._set_grad_enabled`` has just run: the frames above tell which switch called it, and which way."""
+        name = _switch(outside(sys._getframe(1)))
+        if name.endswith(_UNDOING):
+            self.leave()
+        elif name and not name.startswith("set_grad_enabled."):
+            self.enter(f"torch.{name.split('.')[0]}()")
+        elif self._returns():
+            self.leave()
+        elif not (name.endswith(".__enter__") and _now() == self.mode):
+            # `with set_grad_enabled(...)` switches twice: when it is made and when it is entered.
+            self.enter(f"{_AS_FUNCTION}{torch.is_grad_enabled()})")
+
+    def _returns(self) -> bool:
+        """``set_grad_enabled(True)`` called as a function, after ``set_grad_enabled(False)``: the way back."""
+        regions = self.tape.regions
+        if not self._stack or not regions[self.tape.region].api.startswith(_AS_FUNCTION) or _now() == self.mode:
+            return False
+        return regions[self._stack[-1]].kind == _kind(*_now())
+
+    def enter(self, api: str) -> None:
+        """A switch was thrown; the mode that it set may be the one that was on already."""
+        self._stack.append(self.tape.region)
+        mode = _now()
+        if mode != self.mode:
+            self._begin(mode, api, outside(sys._getframe(1)))
+
+    def leave(self) -> None:
+        """A switch was undone: back to the innermost region of the mode that is on now."""
+        mode = _now()
+        kind, stack = _kind(*mode), self._stack
+        for place in range(len(stack) - 1, -1, -1):
+            region = stack[place]
+            if self.tape.regions[region].kind == kind:
+                del stack[place:]
+                self.mode, self.tape.region = mode, region
+                return
+        stack.clear()
+        if mode != self.mode:
+            self._begin(mode, "restored", None)
+
+    def sync(self, grad: bool, inference: bool) -> None:  # noqa: FBT001 - the pair is the mode
+        """An op ran in another mode than the last known one: C++ switched it."""
+        mode = (grad, inference)
+        for earlier in reversed(self._stack):
+            if self.tape.regions[earlier].kind == _kind(*mode):
+                self.tape.region, self.mode = earlier, mode
+                return
+        traits = self.tape.traits
+        api = "backward" if traits & int(Trait.BACKWARD) else "C++ code"
+        api = "custom Function" if traits & int(Trait.INNER) else api
+        wrapper = _wrapper_above(sys._getframe(1), mode) if api == "C++ code" else None
+        key = api if wrapper is None else f"{id(_under(wrapper))}"
+        known = self._switched.get((mode, key))
+        if known is None:
+            if wrapper is not None:  # A decorated optimizer step, unrecorded, called the program back: its closure.
+                self._begin(mode, f"torch.{_kind(*mode)}()", wrapper, site=self.tape.stacks.at(wrapper))
+            else:
+                self._begin(mode, api, None, "" if api == "C++ code" else "torch.autograd")
+            self._switched[mode, key] = self.tape.region
+        else:
+            self.tape.region, self.mode = known, mode
+
+    def place(self) -> Place:
+        """Where the program is: C++ switches the mode from here on, and back."""
+        return self.tape.region, self.mode, len(self._stack)
+
+    def back_to(self, place: Place) -> None:
+        """It has switched back: so do we, without a region for that."""
+        region, mode, depth = place
+        if _now() == mode:
+            self.tape.region, self.mode = region, mode
+            del self._stack[depth:]
+
+    def _begin(
+        self, mode: tuple[bool, bool], api: str, frame: FrameType | None, library: str = "", site: int = -1
+    ) -> None:
+        tape = self.tape
+        decorated = _decorated(frame)
+        site = site if site >= 0 else tape.stacks.here(2)
+        number = len(tape.regions)
+        tape.regions.append(
+            Region(
+                number,
+                _kind(*mode),
+                api=api,
+                site=site,
+                decorated=decorated.co_qualname if decorated is not None else "",
+                definition=self._definition(decorated) if decorated is not None else -1,
+                library=library or ("" if _is_users(decorated) else _library(frame)),
+                at=len(tape.ops),
+            )
+        )
+        self.mode, tape.region = mode, number
+
+    def _definition(self, code: CodeType) -> int:
+        """Where the function under the switch got it, looked up once."""
+        known = self._definitions.get(id(code))  # Its site keeps the code object, so that the id stays its own.
+        if known is None:
+            known = self._definitions[id(code)] = switched_at(self.tape.stacks, code)
+        return known
+
+
+def is_undoing(frame: FrameType | None) -> bool:
+    """Whether a switch that has just been called in that frame puts the grad mode back.
+
+    ``set_grad_enabled()`` called as a function may do either: switching it on is taken for the way back.
+    """
+    name = _switch(frame)
+    as_function = not name or name.startswith("set_grad_enabled.")
+    return name.endswith(_UNDOING) or (as_function and torch.is_grad_enabled())
+
+
+def _switch(frame: FrameType | None) -> str:
+    """The method of torch's that switches the grad mode from that frame, "" where the program itself does."""
+    name = ""
+    while frame is not None and frame.f_code.co_filename == _SWITCHES:
+        name, frame = frame.f_code.co_qualname, frame.f_back
+    return name
+
+
+def _now() -> tuple[bool, bool]:
+    return torch.is_grad_enabled(), torch.is_inference_mode_enabled()
+
+
+def outside(frame: FrameType | None) -> FrameType | None:
+    """The first frame that is not the inspector's: torch's own __enter__ / __exit__ / __init__."""
+    while frame is not None and "autograd_inspector" in frame.f_code.co_filename:
+        frame = frame.f_back
+    return frame
+
+
+def _decorated(frame: FrameType | None) -> CodeType | None:
+    """The function under a ``@torch.no_grad()`` when the switch comes from the decorator."""
+    for _ in range(6):
+        if frame is None:
+            return None
+        if _wraps(frame):
+            return _under(frame)
+        frame = frame.f_back
+    return None
+
+
+def _wraps(frame: FrameType) -> bool:
+    """By its file and what it closes over, for its name is that of the decorator from torch 2.14 on."""
+    return frame.f_code.co_filename == _WRAPPERS and "func" in frame.f_code.co_freevars
+
+
+def _under(wrapper: FrameType) -> CodeType | None:
+    # A frame of torch's own wrapper, never the user's: reading its locals keeps nothing of the program alive.
+    func: Any = wrapper.f_locals.get("func")
+    return getattr(inspect.unwrap(func), "__code__", None) if callable(func) else None
+
+
+def _wrapper_above(frame: FrameType | None, mode: tuple[bool, bool]) -> FrameType | None:
+    """The innermost running ``@torch.no_grad()`` wrapper of a function of the user's, where that mode is off."""
+    while frame is not None and _kind(*mode) != "enabled":
+        if _wraps(frame):
+            return frame if _is_users(_under(frame)) else None
+        frame = frame.f_back
+    return None
+
+
+def _is_users(code: CodeType | None) -> bool:
+    """A decorated ``forward`` is the user's own, though torch's ``Module.__call__`` is what calls it."""
+    return code is not None and classify(code.co_filename) != SKIP
+
+
+def _library(frame: FrameType | None) -> str:
+    """Torch's own module that made the switch on its own account ("torch.utils.checkpoint"), "" otherwise."""
+    while frame is not None and classify(frame.f_code.co_filename) == SKIP:
+        module = str(frame.f_globals.get("__name__", ""))
+        if module.startswith("torch.") and not module.startswith(
+            ("torch.autograd.grad_mode", "torch.utils._contextlib")
+        ):
+            return module
+        frame = frame.f_back
+    return ""

@@ -1,0 +1,313 @@
+"""The torch functions that are no plain ops: attribute access, grad-mode switches, engine entries, exports."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+from torch.nn import Parameter
+from torch.nn import functional as F
+
+from autograd_inspector.capture.attributes import is_leaf, needs_grad, retains_grad, shape_of, version_of
+from autograd_inspector.capture.lines.stacks import SKIP, classify
+from autograd_inspector.capture.observers.calls import hooks, pickling
+from autograd_inspector.capture.observers.calls.regions import outside
+from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.torch_private.calls import QUESTIONS
+from autograd_inspector.capture.torch_private.modes import set_grad_enabled
+from autograd_inspector.capture.torch_private.tensors import HOOKS
+from autograd_inspector.model.event import Change, GradRead, GradWrite, LeafChange
+from autograd_inspector.model.op import Trait, Write
+
+if TYPE_CHECKING:
+    from autograd_inspector.capture.observers.calls.ops import Recorder
+
+Handler = Callable[["Recorder", Any, tuple[Any, ...], dict[str, Any]], Any]
+
+_TENSOR_ATTRIBUTES = {"data", "grad", "requires_grad", "T", "mT", "H", "mH", "real", "imag", HOOKS}
+_SET_ATTRIBUTES = {"data", "grad", "requires_grad", HOOKS}
+_QUESTIONS = [
+    "size",
+    "stride",
+    "dim",
+    "ndimension",
+    "numel",
+    "nelement",
+    "element_size",
+    "storage_offset",
+    "data_ptr",
+    "is_contiguous",
+    "is_floating_point",
+    "is_complex",
+    "is_signed",
+    "is_same_size",
+    "is_set_to",
+    "is_shared",
+    "is_pinned",
+    "is_inference",
+    "get_device",
+    "has_names",
+    "type",
+    "untyped_storage",
+    "storage",
+    "storage_type",
+    "__len__",
+    "__hash__",
+    "__dir__",
+    "retain_grad",
+    "is_neg",
+    "is_conj",
+    "__contains__",
+    "dim_order",
+    "layout",
+]
+_EXPORTS = [
+    "item",
+    "tolist",
+    "numpy",
+    "__array__",
+    "__float__",
+    "__int__",
+    "__bool__",
+    "__index__",
+    "__complex__",
+    "__dlpack__",
+    "__reduce_ex__",
+]
+
+
+def _descriptors() -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for owner in reversed(torch.Tensor.__mro__):
+        for name, member in vars(owner).items():
+            if type(member).__name__ == "getset_descriptor" or isinstance(member, property):
+                found[name] = member  # noqa: PERF403 - later classes of the MRO overrule earlier ones
+    return found
+
+
+def _pass_through() -> frozenset[Any]:
+    found: set[Any] = set()
+    for name, member in _descriptors().items():
+        getter = getattr(member, "__get__", None)
+        setter = getattr(member, "__set__", None)
+        if name not in _TENSOR_ATTRIBUTES and getter is not None:
+            found.add(getter)
+        if name not in _SET_ATTRIBUTES and setter is not None:
+            found.add(setter)
+    found.update(getattr(Tensor, name) for name in _QUESTIONS if callable(getattr(Tensor, name, None)))
+    found.update({torch.is_floating_point, torch.is_complex, torch.numel, torch.is_same_size, torch.is_tensor})
+    found.update({Tensor.backward, torch.autograd.backward, torch.autograd.grad})
+    found.update({torch.result_type, set_grad_enabled, *QUESTIONS})
+    return frozenset(found)
+
+
+PASS = _pass_through()
+"""Calls that neither make nor change a tensor, those that run the engine, which is observed itself, and the switch of
+the grad mode, which the recorder follows."""
+
+EXPORTS = frozenset(getattr(Tensor, name) for name in _EXPORTS if hasattr(Tensor, name))
+"""Calls through which a value leaves torch."""
+
+FROM_PYTHON = frozenset({torch.tensor, torch.as_tensor, torch.asarray, torch.full, torch.full_like})
+"""Calls that make a tensor out of Python or NumPy values."""
+
+NAMES: dict[Any, str] = {}
+"""The functions met so far that are plain ops, by name: one look-up decides for them."""
+
+
+def name_of(func: Any) -> str:
+    """The field's name of a torch function: ``add_``, ``linear``, ``T`` (an attribute)."""
+    name = str(getattr(func, "__name__", "") or type(func).__name__)
+    if name in {"__get__", "__set__"}:
+        name = str(getattr(getattr(func, "__self__", None), "__name__", name))
+    return name
+
+
+def _normalise(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A norm in training mode updates its running statistics without moving their counters (torch 2.13)."""
+
+    def silent() -> list[Write]:
+        tape = recorder.tape
+        names, training = _STATISTICS[func]
+        given = dict(zip(names, args, strict=False)) | kwargs
+        if not given.get("training", training):
+            return []
+        found = []
+        for name in ("running_mean", "running_var"):
+            tensor = given.get(name)
+            if isinstance(tensor, Tensor):
+                entry = tape.registry.enter(tensor, -1, len(tape.ops))
+                version = version_of(tensor)
+                found.append(Write(entry.tensor, entry.storage, version, version))
+        return found
+
+    return recorder.record(func, args, kwargs, name_of(func), silent=silent)
+
+
+_FUNCTIONAL = ("input", "running_mean", "running_var", "weight", "bias", "training", "momentum", "eps")
+_NATIVE = ("input", "weight", "bias", "running_mean", "running_var", "training", "momentum", "eps")
+_STATISTICS: dict[Any, tuple[tuple[str, ...], bool]] = {
+    F.batch_norm: (_FUNCTIONAL, False),
+    F.instance_norm: (_FUNCTIONAL, True),
+    torch.batch_norm: (_NATIVE, False),
+    torch.native_batch_norm: (_NATIVE, False),
+    torch.instance_norm: (_NATIVE, True),
+}
+
+
+def _after(step: Callable[..., None]) -> Handler:
+    """A handler that makes the call and then lets ``step(recorder, args, result)`` note what it was."""
+
+    def handler(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        result = recorder.call(func, args, kwargs)
+        recorder.guard(step, recorder, args, result)
+        return result
+
+    return handler
+
+
+def _read_grad(recorder: Recorder, args: tuple[Any, ...], result: Any) -> None:
+    tape, tensor = recorder.tape, args[0]
+    caller = outside(sys._getframe(1))
+    if caller is not None and caller.f_code.co_name == "zero_grad" and classify(caller.f_code.co_filename) == SKIP:
+        return  # torch's own zero_grad looks whether there is one.
+    leaf = is_leaf(tensor)
+    retains = not leaf and retains_grad(tensor)
+    gradient = tape.id_of(result) if isinstance(result, Tensor) else -1
+    number = tape.id_of(tensor)
+    if number not in tape.named and number not in tape.variables and type(tensor) is Parameter:
+        tape.adopt((tensor,))  # Of a model that is never called: what is clipped may be another one's.
+    tape.grad_reads.append(GradRead(len(tape.ops), number, gradient, tape.stacks.here(), leaf, retains))
+
+
+def _write_grad(recorder: Recorder, args: tuple[Any, ...], _: Any) -> None:
+    tape = recorder.tape
+    gradient = tape.id_of(args[1]) if isinstance(args[1], Tensor) else -1
+    tape.grad_writes.append(GradWrite(len(tape.ops), tape.id_of(args[0]), gradient, tape.stacks.here()))
+
+
+def _read_data(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return recorder.record(func, args, kwargs, "data", int(Trait.ALIAS))
+
+
+def _write_data(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    shape = recorder.guard(_shape_before, recorder.tape, args[0])
+    result = recorder.call(func, args, kwargs)
+    recorder.guard(_data_written, recorder.tape, args[0], args[1], shape)
+    return result
+
+
+def _shape_before(tape: Tape, tensor: Tensor) -> Any:
+    tape.id_of(tensor)
+    return shape_of(tensor)
+
+
+def _data_written(tape: Tape, tensor: Tensor, source: Tensor, shape: Any) -> None:
+    entry = tape.registry.enter(tensor, -1, len(tape.ops))
+    storage = tape.registry.storage_of(tensor)
+    if source is tensor or (storage == entry.storage and shape_of(tensor) == shape):
+        return
+    version = version_of(tensor)
+    write = Write(entry.tensor, entry.storage, version, version)
+    entry.storage = storage
+    tape.append(
+        "set_data", (tape.id_of(source),), (), (write,), site=tape.stacks.here(), versions=(version_of(source),)
+    )
+
+
+def _read_requires_grad(recorder: Recorder, args: tuple[Any, ...], _: Any) -> None:
+    tape, frame = recorder.tape, outside(sys._getframe(1))
+    wanted = None if frame is None else tape.compared.wanted(frame)
+    if frame is not None and wanted is not None and is_leaf(args[0]):
+        tensor = tape.id_of(args[0])
+        if tape.compared.first(frame, tensor):
+            site, text = tape.stacks.here(), (str(wanted),)
+            tape.changes.append(Change(len(tape.ops), "compared", "requires_grad", site, (tensor,), detail=text))
+
+
+def _set_requires_grad(recorder: Recorder, args: tuple[Any, ...], _: Any) -> None:
+    tape, tensor = recorder.tape, args[0]
+    entry = tape.registry.enter(tensor, -1, len(tape.ops))
+    wanted = needs_grad(tensor)
+    if wanted != entry.requires_grad or entry.tensor == len(tape.registry.facts) - 1:
+        entry.requires_grad = wanted
+        tape.leaf_changes.append(LeafChange(len(tape.ops), entry.tensor, wanted, tape.stacks.here()))
+
+
+def _export(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    result = recorder.call(func, args, kwargs)
+    recorder.guard(recorder.tape.exports.left, recorder.tape, name_of(func), args[0], result)
+    return result
+
+
+def _shown(recorder: Recorder, _args: tuple[Any, ...], text: Any) -> None:
+    recorder.tape.exports.shown(recorder.tape, str(text))
+
+
+def _from_python(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    tape = recorder.tape
+    before = len(tape.ops)
+    result = recorder.record(func, args, kwargs, name_of(func))
+    recorder.guard(tape.exports.came_back, tape, before, args)
+    return result
+
+
+def _shape_only(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``zeros_like(x)`` takes x's shape, dtype and device, none of its values: x is no input."""
+    result = recorder.call(func, args, kwargs)
+    recorder.guard(_made, recorder.tape, name_of(func), result)
+    return result
+
+
+def _made(tape: Tape, name: str, result: Tensor) -> None:
+    entry = tape.registry.enter(result, len(tape.ops), len(tape.ops))
+    tape.append(name, outputs=(entry.tensor,), site=tape.stacks.here())
+
+
+def _first_only(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``x.type_as(y)`` takes y's dtype, none of its values: only x is an input, and a copy is made of x alone."""
+    rest, named = args[1:], kwargs
+
+    def call(first: Any) -> Any:
+        return func(first, *rest, **named)
+
+    return recorder.record(call, args[:1], {}, name_of(func))
+
+
+_LIKE = ["zeros_like", "ones_like", "empty_like", "rand_like", "randn_like", "randint_like"]
+_NEW = ["new_zeros", "new_ones", "new_empty", "new_full", "new_empty_strided"]
+_AS = ["type_as", "view_as", "expand_as", "reshape_as"]
+
+
+def _specials() -> dict[Any, Handler]:
+    members = _descriptors()
+    table: dict[Any, Handler] = {
+        members["grad"].__get__: _after(_read_grad),
+        members["grad"].__set__: _after(_write_grad),
+        members["data"].__get__: _read_data,
+        members["data"].__set__: _write_data,
+        members["requires_grad"].__get__: _after(_read_requires_grad),
+        members["requires_grad"].__set__: _after(_set_requires_grad),
+        Tensor.requires_grad_: _after(_set_requires_grad),
+    }
+    hooks_of = members.get(HOOKS)
+    if hooks_of is not None:
+        table |= {hooks_of.__get__: pickling.read_hooks, hooks_of.__set__: pickling.set_hooks}
+    table[Tensor.register_hook] = _after(hooks.registered)
+    table[Tensor.register_post_accumulate_grad_hook] = _after(hooks.registered_post)
+    table |= dict.fromkeys(EXPORTS, _export)
+    table |= dict.fromkeys([Tensor.__repr__, Tensor.__format__], _after(_shown))
+    table |= dict.fromkeys(_STATISTICS, _normalise)
+    table |= dict.fromkeys(FROM_PYTHON, _from_python)
+    table |= dict.fromkeys([getattr(torch, name) for name in _LIKE], _shape_only)
+    table |= dict.fromkeys([getattr(Tensor, name) for name in _NEW], _shape_only)
+    table |= dict.fromkeys([getattr(Tensor, name) for name in _AS], _first_only)
+    table[Tensor.__deepcopy__] = _first_only  # Its memo holds whatever was copied before.
+    return table
+
+
+SPECIAL = _specials()
+"""Calls with a handler of their own."""

@@ -1,0 +1,84 @@
+"""``torch.utils.swap_tensors``: two tensor objects exchange what they hold, and refuse to while anybody watches them.
+
+``module.to()`` and ``load_state_dict()`` call it after ``torch.__future__.set_swap_module_params_on_conversion(True)``.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from typing import Any
+
+import torch.utils
+from torch import Tensor
+from torch.nn import Parameter
+
+from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.registry import Entry
+from autograd_inspector.capture.torch_private.calls import SWAP
+from autograd_inspector.capture.undisturbed.guard import Guard
+from autograd_inspector.capture.undisturbed.installing import Installation
+from autograd_inspector.model.event import LeafChange
+
+
+class _WithoutOurs:
+    """The module ``weakref`` as ``torch.utils`` sees it: the capture's own references do not count.
+
+    They compare by the object, which keeps its identity, so that they stay right. The program's own still make torch
+    refuse, in its own words. The name is replaced where ``swap_tensors`` looks it up, not the function, which the
+    program may have imported before.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(weakref, name)
+
+    @staticmethod
+    def getweakrefs(tensor: Any) -> list[Any]:
+        """The weak references to an object that are not ours."""
+        return [ref for ref in weakref.getweakrefs(tensor) if not isinstance(ref, Entry)]
+
+
+class Swaps:
+    """Lets them through, and reads both tensors again afterwards."""
+
+    def __init__(self, tape: Tape, guard: Guard) -> None:
+        self.tape = tape
+        self._guard = guard
+
+    def install(self, into: Installation) -> None:
+        """Stand between ``swap_tensors`` and what it calls."""
+        if vars(torch.utils).get("weakref") is weakref:
+            into.replace(torch.utils, "weakref", _WithoutOurs())
+        owner = SWAP.owner()
+        if owner is not None:
+            into.replace(owner, SWAP.name, self._after(getattr(owner, SWAP.name)))
+
+    def _after(self, original: Any) -> Any:
+        @functools.wraps(original)
+        def swap(one: Tensor, other: Tensor) -> None:
+            if self.tape.here():
+                self._guard(self._before)
+            original(one, other)
+            if self.tape.here():
+                self._guard(self._read_again, one, other)
+
+        return swap
+
+    def _before(self) -> None:
+        """What ran so far, it did on the memory that each tensor had."""
+        self.tape.ledger.update(self.tape)
+
+    def _read_again(self, *swapped: Tensor) -> None:
+        tape, registry = self.tape, self.tape.registry
+        for tensor in swapped:
+            entry = registry.known(tensor)
+            if entry is None:
+                continue
+            required = entry.requires_grad
+            registry.refresh(entry.tensor, tensor)
+            if type(tensor) is Parameter:
+                registry.parameters.add(entry.tensor)
+            if entry.requires_grad != required:
+                tape.leaf_changes.append(
+                    LeafChange(len(tape.ops), entry.tensor, entry.requires_grad, tape.stacks.here())
+                )

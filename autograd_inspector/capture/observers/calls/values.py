@@ -1,0 +1,184 @@
+"""Reading values, only where the user opted in: who made the first NaN or Inf, who passed on a gradient of zeros."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor
+
+from autograd_inspector.capture.attributes import dtype_of, version_of
+from autograd_inspector.capture.observers.calls.reading import (
+    any_nonzero,
+    has_nan,
+    is_continuous,
+    norm,
+    range_of,
+    sound,
+    whole,
+)
+from autograd_inspector.model.values import SATURATING, GradientFault, LeafValues, Range, ValueFault
+
+if TYPE_CHECKING:
+    from autograd_inspector.capture.observers.backward.node_hooks import NodeHooks
+    from autograd_inspector.capture.registry import Entry
+    from autograd_inspector.model.autograd import Node
+    from autograd_inspector.model.graphs import Nodes
+
+Edge = tuple[int, int]
+"""A node, and which of the gradients that it is given."""
+TensorsOf = Callable[[int], Iterable[tuple[int, Tensor]]]
+
+_KEPT = 256
+
+
+class Values:
+    """Follows which tensors hold values that are not finite. Every look costs a pass over the tensor and a sync."""
+
+    def __init__(self) -> None:
+        self.faults: list[ValueFault] = []
+        self.gradient_faults: list[GradientFault] = []
+        self.leaves: list[LeafValues] = []
+        self.bad: set[int] = set()
+        self._nan: set[int] = set()
+        """Those of the bad that hold a NaN: an infinity may be meant, as in a mask, and make the NaN later."""
+        self._seen: set[int] = set()
+        self._extreme: dict[int, tuple[Range, ...]] = {}
+        """Op that may saturate -> what it was given and made, where all its results are at the ends of their range."""
+
+    def op(
+        self, index: int, inputs: list[Tensor], entries: list[Entry], results: Iterable[tuple[int, Tensor]], name: str
+    ) -> None:
+        """Look at what an op returned and wrote."""
+        given = {entry.tensor for entry in entries}
+        for entry, tensor in zip(entries, inputs, strict=True):
+            if entry.tensor not in self._seen and version_of(tensor) <= 0:
+                self.arrived(entry.tensor, tensor, index)
+        self._seen |= given
+        after = {e.tensor: t for e, t in zip(entries, inputs, strict=True)}  # An op may write its inputs.
+        made = dict(results)
+        if name in SATURATING:
+            before = [(entry.tensor, t) for entry, t in zip(entries, inputs, strict=True)]
+            self._extreme[index] = _ranges((*before, *made.items())) if all(map(whole, made.values())) else ()
+        after |= made
+        tainted, poisoned = bool(self.bad & given), bool(self._nan & given)
+        found = []
+        for number, tensor in after.items():
+            self._seen.add(number)
+            if sound(tensor):
+                self.bad.discard(number)
+                self._nan.discard(number)
+                continue
+            nan = has_nan(tensor)
+            if number not in self._nan and not poisoned and (nan or (number not in self.bad and not tainted)):
+                found.append((number, tensor))
+            self.bad.add(number)
+            if nan:
+                self._nan.add(number)
+        if found and len(self.faults) < _KEPT:
+            given_ranges = _ranges([(e.tensor, t) for e, t in zip(entries, inputs, strict=True)], counts=True)
+            self.faults.append(ValueFault(index, _ranges(found), given_ranges))
+
+    def arrived(self, number: int, tensor: Tensor, index: int) -> None:
+        """A tensor that no op of the capture made, met by the op of that index."""
+        if not sound(tensor):
+            self.bad.add(number)
+            if has_nan(tensor):
+                self._nan.add(number)
+            if len(self.faults) < _KEPT:
+                self.faults.append(ValueFault(-1, _ranges([(number, tensor)]), met_by=index))
+
+    def fold(self, tensors: set[int], backwards: set[int]) -> None:
+        """Forget what was found in other runs of the engine, and other tensors."""
+        self.gradient_faults = [fault for fault in self.gradient_faults if fault.backward in backwards]
+        self.leaves = [leaf for leaf in self.leaves if leaf.backward in backwards]
+        self.bad &= tensors
+        self._nan &= tensors
+        self._seen &= tensors
+        self._extreme = dict([*self._extreme.items()][-_KEPT:])
+
+    def watch(
+        self, run: int, records: Nodes, nodes: Iterable[tuple[int, Any]], tensors_of: TensorsOf, hooks: NodeHooks
+    ) -> None:
+        """Put hooks on the nodes of a graph, given their records, which look at what passes through them.
+
+        ``tensors_of`` tells of an op's tensors which the program, or the graph, still holds.
+        """
+        arrived: set[Edge] = set()
+        for number, node in nodes:
+            record = records[number]
+            look = partial(self._around, record.op, tensors_of)
+            hooks.put(node, _Observer(self, run, number, arrived, _edges(record, node), look))
+
+    def _around(self, op: int, tensors_of: TensorsOf) -> tuple[Range, ...]:
+        """The values that an op was given and made, as far as they can be read."""
+        if op < 0 or op in self._extreme:
+            return self._extreme.get(op, ())
+        return _ranges(tensors_of(op))
+
+    def hooked(self, run: int, node: int, given: Any, arrived: set[Edge]) -> None:
+        """A node was given nothing but zeros although others had passed on something: a hook came in between."""
+        zero = [slot for slot, g in enumerate(given) if isinstance(g, Tensor) and not any_nonzero(g)]
+        if len(self.gradient_faults) < _KEPT and any((node, slot) in arrived for slot in zero):
+            self.gradient_faults.append(GradientFault(run, node, "hooked"))
+
+    def passed(self, run: int, node: int, given: Any, passed_on: Any, look: Callable[[], tuple[Range, ...]]) -> None:
+        """A node turned one gradient into others."""
+        if len(self.gradient_faults) >= _KEPT:
+            return
+        came = [g for g in given if isinstance(g, Tensor)]
+        went = [g for g in passed_on if isinstance(g, Tensor)]
+        if not came or not went:
+            return
+        if all(map(sound, came)) and not all(map(sound, went)):
+            self.gradient_faults.append(GradientFault(run, node, "nonfinite"))
+        elif any(any_nonzero(g) for g in came) and any(not any_nonzero(g) for g in went):
+            self.gradient_faults.append(GradientFault(run, node, "zero", look()))
+
+    def leaf(self, run: int, number: int, gradient: Tensor) -> None:
+        """A leaf's gradient when the engine is done."""
+        finite = sound(gradient)
+        self.leaves.append(
+            LeafValues(run, number, not any_nonzero(gradient), not finite, norm(gradient) if finite else -1.0)
+        )
+
+
+class _Observer:
+    """A node's hook: looks, and changes nothing (it returns None)."""
+
+    def __init__(
+        self,
+        values: Values,
+        run: int,
+        node: int,
+        arrived: set[Edge],
+        edges: tuple[Edge | None, ...],
+        look: Callable[[], tuple[Range, ...]],
+    ) -> None:
+        self.values = values
+        self.look = look
+        self.run = run
+        self.node = node
+        self.arrived = arrived
+        self.edges = edges
+
+    def __call__(self, passed_on: Any, given: Any) -> None:
+        self.values.hooked(self.run, self.node, given, self.arrived)
+        self.values.passed(self.run, self.node, given, passed_on, self.look)
+        for edge, gradient in zip(self.edges, passed_on, strict=False):
+            if edge is not None and isinstance(gradient, Tensor) and sound(gradient) and any_nonzero(gradient):
+                self.arrived.add(edge)
+
+
+def _ranges(tensors: Iterable[tuple[int, Tensor]], *, counts: bool = False) -> tuple[Range, ...]:
+    """Those of the tensors that can be read; of whole numbers only if ``counts``."""
+    found = [range_of(number, tensor) for number, tensor in tensors if counts or is_continuous(dtype_of(tensor))]
+    return tuple(values for values in found if values is not None)
+
+
+def _edges(record: Node, node: Any) -> tuple[Edge | None, ...]:
+    """The edges of a node as its gradients are ordered: None where the input needs none; of an opened one alone."""
+    edges = iter(record.edges)
+    opened = record.told_by == "node" and record.edges
+    return tuple(None if child is None else next(edges) for child, _ in node.next_functions) if opened else ()

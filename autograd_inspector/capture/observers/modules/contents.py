@@ -1,0 +1,79 @@
+"""What models contain, and which call exchanged it: parameters replaced, converted in place, added, gone."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
+
+from torch import Tensor
+
+from autograd_inspector.capture.attributes import device_of, dtype_of, shape_of
+from autograd_inspector.capture.graph_walk.walk import short
+from autograd_inspector.capture.recording import Tape
+from autograd_inspector.model.event import Exchange
+
+Facts = tuple[Any, Any, Any]
+"""(shape, dtype, device)."""
+Content = tuple[int, Facts]
+"""(tensor id, its facts)."""
+
+
+class Contents:
+    """Compares each look at a model with the one before."""
+
+    def __init__(self, tape: Tape) -> None:
+        self.tape = tape
+        self._models: dict[int, dict[str, Content]] = {}
+        self._cause: tuple[str, int] = ("", -1)
+
+    def tensors(self) -> Iterator[int]:
+        """What the models had at the last look."""
+        for model in self._models.values():
+            yield from (tensor for tensor, _ in model.values())
+
+    def fold(self, models: Collection[int]) -> None:
+        """Forget all but those models."""
+        self._models = {number: content for number, content in self._models.items() if number in models}
+
+    def caused(self, api: str, site: int) -> None:
+        """A call that may have exchanged something."""
+        self._cause = (api, site)
+
+    def inherit(self, whole: int, part: int, path: str) -> None:
+        """What a model had at the last look under a path is what the part that is left of it had."""
+        prefix = f"{path}." if path else ""
+        before = self._models.pop(whole, {})
+        self._models[part] = {
+            name.removeprefix(prefix): content for name, content in before.items() if name.startswith(prefix)
+        }
+
+    def look(self, model: int, parameters: Iterable[tuple[str, Tensor]]) -> None:
+        """Note what is no longer as it was; the first look only remembers."""
+        now: dict[str, Content] = {
+            name: (self.tape.id_of(parameter), (shape_of(parameter), dtype_of(parameter), device_of(parameter)))
+            for name, parameter in parameters
+        }
+        before = self._models.get(model)
+        self._models[model] = now
+        if before is None or before == now:
+            return
+        both = [name for name in now if name in before]
+        exchange = Exchange(
+            len(self.tape.ops),
+            model,
+            *self._cause,
+            replaced=tuple((n, before[n][0], now[n][0]) for n in both if before[n][0] != now[n][0]),
+            gone=tuple((name, content[0]) for name, content in before.items() if name not in now),
+            added=tuple((name, content[0]) for name, content in now.items() if name not in before),
+            altered=tuple(
+                (n, now[n][0], _described(before[n][1]), _described(now[n][1]))
+                for n in both
+                if before[n][0] == now[n][0] and before[n] != now[n]
+            ),
+        )
+        self.tape.exchanges.append(exchange)
+
+
+def _described(facts: Facts) -> str:
+    shape, dtype, device = facts
+    return f"{list(shape)} {short(dtype)} {short(device)}"

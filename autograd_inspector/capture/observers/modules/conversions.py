@@ -1,0 +1,124 @@
+"""Who registers, replaces, converts and loads the parameters of modules."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor, nn
+from torch.nn.modules import module as hooks
+
+from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.torch_private.modules import CONVERSION
+from autograd_inspector.capture.undisturbed.guard import Guard
+from autograd_inspector.capture.undisturbed.installing import Installation
+from autograd_inspector.capture.undisturbed.patches import around, observed
+from autograd_inspector.model.event import Change, ChangeKind
+
+if TYPE_CHECKING:
+    from autograd_inspector.capture.observers.modules.calls import Modules
+
+_LOOKS = 50
+"""Conversions and loads after which models are looked at once more right away; after later ones with the next call."""
+
+
+class Conversions:
+    """Notes each as a change, and has the models looked at again."""
+
+    def __init__(self, tape: Tape, guard: Guard, modules: Modules) -> None:
+        self.tape = tape
+        self._guard = guard
+        self._modules = modules
+        self._looks = 0
+
+    def install(self, into: Installation) -> None:
+        """Registration hooks, and observers of conversion, loading and backward hooks."""
+        into.hook(hooks.register_module_parameter_registration_hook, self._registered)
+        into.hook(hooks.register_module_module_registration_hook, self._attached)
+        for name in ("register_full_backward_hook", "register_full_backward_pre_hook"):
+            observed(into, nn.Module, name, after=self._hooked, guard=self._guard)
+        if CONVERSION.owner() is not None:
+            around(into, nn.Module, CONVERSION.name, _Applied(self._guard, self._converted))
+        observed(into, nn.Module, "load_state_dict", after=self._loaded, guard=self._guard)
+
+    def _registered(self, module: nn.Module, name: str, parameter: Any) -> None:
+        if isinstance(parameter, Tensor) and self.tape.here() and self.tape.active():
+            self._guard(self._change, "registered", f"{type(module).__name__}.{name}", (parameter,), ())
+            self._guard(self._attach, module, name, parameter)
+
+    def _attached(self, parent: nn.Module, name: str, module: nn.Module | None) -> None:
+        if self.tape.here() and self.tape.active():
+            self._guard(self._attach, parent, name, module)
+
+    def _attach(self, parent: nn.Module, name: str, part: nn.Module | Tensor | None) -> None:
+        """Something became part of a module that was met before: ``net.head = nn.Linear(4, 2)``.
+
+        The parameters of a module that becomes part of one that nobody has met were told as they were registered.
+        """
+        path = self._modules.path_of(parent)
+        if path is None:
+            return
+        self._modules.stale = True
+        place = ".".join(filter(None, (path, name)))
+        kind = "Parameter" if isinstance(part, Tensor) else type(part).__name__
+        self._modules.contents.caused(f"{place} = {kind}", self.tape.stacks.here(0))
+        parameters = tuple(part.parameters()) if isinstance(part, nn.Module) else ()
+        if parameters:
+            self._change("attached", f"{type(parent).__name__}.{name}", parameters, (place,))
+
+    def _hooked(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], _before: Any) -> None:
+        hook = args[1] if len(args) > 1 else kwargs.get("hook")
+        tape = self.tape
+        detail = (type(module).__name__, str(getattr(hook, "__qualname__", type(hook).__name__)))
+        api = "Module.register_full_backward_hook()"
+        tape.changes.append(Change(len(tape.ops), "module_hook", api, tape.stacks.here(0), detail=detail))
+
+    def _converted(self, module: nn.Module, by: str) -> None:
+        self._change("converted", f"{type(module).__name__}.{by}()", tuple(module.parameters()), ())
+
+    def _loaded(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], _before: Any) -> None:
+        assign = bool(kwargs.get("assign", args[2:3] == (True,)))
+        detail = ("assign=True",) if assign else ()
+        self._change("loaded", f"{type(module).__name__}.load_state_dict()", tuple(module.parameters()), detail)
+
+    def _change(self, kind: ChangeKind, api: str, tensors: tuple[Tensor, ...], detail: tuple[str, ...]) -> None:
+        tape, modules = self.tape, self._modules
+        modules.stale = True
+        ids = tuple(tape.id_of(tensor) for tensor in tensors)
+        for number, tensor in zip(ids, tensors, strict=True):
+            tape.registry.parameters.add(number)
+            tape.registry.refresh(number, tensor)
+        site = tape.stacks.here(0)
+        tape.changes.append(Change(len(tape.ops), kind, api, site, ids, detail=detail))
+        if kind not in {"registered", "attached"}:
+            modules.contents.caused(" ".join((api, *detail)), site)
+            self._looks += 1
+            if self._looks <= _LOOKS:
+                modules.rescan()
+
+
+class _Applied:
+    """A probe in the method for conversions: which of torch's own called it (``to``, ``half``) for which module.
+
+    For the modules inside that one it calls itself.
+    """
+
+    def __init__(self, guard: Guard, step: Callable[[nn.Module, str], None]) -> None:
+        self._guard = guard
+        self._step = step
+
+    def before(self, seen: list[Any], module: nn.Module, /, *_args: Any, **_kwargs: Any) -> None:
+        name = sys._getframe(2).f_code.co_name
+        if name != CONVERSION.name and self._guard.tape.here():
+            seen += (module, name)
+
+    def after(self, seen: list[Any], result: Any, /) -> Any:
+        if seen:
+            module, name = seen
+            seen[:] = ()  # Once: an interrupt may strike when it is done.
+            self._guard(self._step, module, name)
+        return result
+
+    def failed(self, seen: list[Any], _error: BaseException, /) -> None:
+        self.after(seen, None)

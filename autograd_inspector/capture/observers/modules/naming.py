@@ -1,0 +1,96 @@
+"""What tensors and models are called: by their place in a model, and by the program's variables."""
+
+from __future__ import annotations
+
+import ast
+
+from autograd_inspector.capture.observers.modules.calls import Modules
+from autograd_inspector.capture.recording import Tape
+from autograd_inspector.model.location import Site
+from autograd_inspector.model.op import ModuleCall
+
+
+def variable_names(tape: Tape, sites: tuple[Site, ...]) -> dict[int, str]:
+    """The variable that each tensor was assigned to, from the source of the statement that made it.
+
+    Of several ops that one expression runs (a module call, say), the last one's output is what gets assigned; the
+    same op again and again is the statement in a loop. Leaves that running frames held are called as they were there.
+    """
+    found: dict[int, str] = {}
+    ops = list(tape.ops)
+    users = [site.user for site in sites]
+    registered = {t for change in tape.changes if change.kind == "registered" for t in change.tensors}
+    of_modules = tape.registry.parameters | tape.registry.buffers | registered
+    for index, op in enumerate(ops):
+        user = users[op[5]]
+        if not op[3] or user is None or not user.target:
+            continue
+        following = ops[index + 1] if index + 1 < len(ops) else None
+        repeated = following is not None and (following[0], following[6]) == (op[0], op[6])
+        if following is not None and users[following[5]] == user and not repeated:
+            continue
+        # The statement may make or copy a whole module: `net = nn.Linear(4, 2)`, `ema = copy.deepcopy(net)`.
+        copies = op[0] == "__deepcopy__" and not of_modules.isdisjoint((*op[1], *op[3]))
+        if not copies and registered.isdisjoint(op[3]):
+            found |= dict(zip(op[3], _targets(user.target, len(op[3])), strict=False))
+    for change in tape.leaf_changes:
+        user = users[change.site]
+        if user is not None and user.target:
+            found.setdefault(change.tensor, user.target)
+    return found | {number: name for number, name in tape.variables.items() if name}
+
+
+def _targets(target: str, count: int) -> list[str]:
+    parts = _flat(target) if "," in target and "[" not in target else []
+    return parts if len(parts) > 1 else [target] * count
+
+
+def _flat(target: str) -> list[str]:
+    """The names of a target such as ``(out, (h, c))``, in order."""
+    return [name for part in target.split(",") if (name := part.strip("() "))]
+
+
+def model_names(modules: Modules, calls: tuple[ModuleCall, ...], sites: tuple[Site, ...]) -> tuple[str, ...]:
+    """What each root is called in the program: its variable, else the expression that called it, else its class."""
+    called: dict[int, str] = {}
+    for call in calls:
+        user = sites[call.site].user if call.site >= 0 else None
+        if call.root >= 0 and call.path == "" and call.parent < 0 and user is not None:
+            called.setdefault(call.root, _callee(user.expression))
+    variables = [root.variable for root in modules.roots.values()]
+    names = []
+    for root in modules.roots.values():
+        variable, by = root.variable, called.get(root.number, "")
+        # A factory calls every model by the same name: what the program calls it with is its own.
+        names.append((by if variables.count(variable) > 1 and by else variable) or by or root.type)
+    return tuple(names)
+
+
+def _callee(expression: str) -> str:
+    """``net`` of ``net(x)``; "" when the expression is no plain call."""
+    try:
+        tree = ast.parse(expression, mode="eval").body
+    except SyntaxError:
+        return ""
+    if isinstance(tree, ast.Call) and isinstance(tree.func, (ast.Name, ast.Attribute, ast.Subscript)):
+        return ast.unparse(tree.func).removeprefix("self.")
+    return ""
+
+
+def tensor_names(modules: Modules, models: tuple[str, ...]) -> dict[int, tuple[str, ...]]:
+    """Fully qualified names; with several models each name starts with its model's.
+
+    A root all of whose tensors belong to a larger root is a part of that one, whoever called it first.
+    """
+    held: dict[int, set[int]] = {}
+    for tensor, roots in modules.names.items():
+        for root in roots:
+            held.setdefault(root, set()).add(tensor)
+    parts = {a for a in held for b in held if held[a] < held[b] or (held[a] == held[b] and a > b)}
+    gone = {root.predecessor for root in modules.roots.values()} & held.keys() - parts  # Only what it lost is its own.
+    prefixes = {root: f"{models[root]}." if len(held) - len(parts) - len(gone) > 1 else "" for root in held}
+    found: dict[int, tuple[str, ...]] = {}
+    for tensor, roots in modules.names.items():
+        names = [prefixes[root] + name for root, within in roots.items() if root not in parts for name in within]
+        found[tensor] = tuple(dict.fromkeys(names))
+    return found

@@ -1,0 +1,208 @@
+"""Optimizers: which is which, who made them, and what they hold."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Callable, Collection
+from typing import Any
+
+from msgspec.structs import replace
+from torch import Tensor
+from torch.optim import Optimizer
+
+from autograd_inspector.capture.attributes import is_leaf
+from autograd_inspector.capture.lines.state_changes import codes_of
+from autograd_inspector.capture.observers.optimizers.loading import Loads
+from autograd_inspector.capture.observers.optimizers.placement import Rows, settings_of
+from autograd_inspector.capture.observers.optimizers.spread import is_share
+from autograd_inspector.capture.observers.optimizers.steps import Steps
+from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.undisturbed.guard import Guard
+from autograd_inspector.capture.undisturbed.installing import Installation
+from autograd_inspector.capture.undisturbed.patches import observed
+from autograd_inspector.model.event import Change
+from autograd_inspector.model.placement_rows import OptimizerRecord
+
+
+class Optimizers:
+    """Knows every torch.optim.Optimizer that the program makes, loads, clears or steps."""
+
+    def __init__(self, tape: Tape, guard: Guard) -> None:
+        self.tape = tape
+        self._guard = guard
+        self._known: dict[int, tuple[weakref.ref[Optimizer], int]] = {}
+        self._met = 0
+        self._dirty: set[int] = set()
+        self._lives: dict[int, tuple[tuple[int, ...], ...]] = {}
+        """Python's ids of the parameters of each group at the last look; the optimizer keeps those alive."""
+        self._marks: dict[int, int] = {}
+        """What the state was at the last look, to notice what the program exchanges by hand."""
+        self._changes = 0
+        self._steps = Steps(tape, guard, self)
+        self._loads = Loads(tape, self)
+        self.adopt: Callable[[list[Tensor]], None] = lambda parameters: None
+        """Told the parameters of each optimizer met, so that whoever knows modules can name them."""
+        self.look_around: Callable[[], None] = lambda: None
+        """Called where an optimizer got no parameters: which modules are there?"""
+
+    def install(self, into: Installation) -> None:
+        """The step hooks and the observers of construction and loading."""
+        self._steps.install(into)
+        for name, before, after in (
+            ("__init__", None, self._created),
+            ("add_param_group", _handled, self._grown),
+            ("load_state_dict", self._loads.begin, self._loads.end),
+            ("zero_grad", None, self._zeroed),
+        ):
+            observed(into, Optimizer, name, before=before, after=after, guard=self._guard)
+
+    def close(self) -> None:
+        """Let go of the steps that never came back."""
+        self._steps.close()
+
+    def id_of(self, optimizer: Optimizer) -> int:
+        """The number of an optimizer, met now if never before."""
+        known = self.number_of(optimizer)
+        if known is not None:
+            return known
+        number = self._met
+        kind = type(optimizer)
+        self.tape.optimizers[number] = OptimizerRecord(number, kind.__name__, kind.__module__)
+        self.tape.steppers.setdefault((kind.__module__, kind.__name__), codes_of(kind))
+        made, address = (weakref.ref(optimizer), number), id(optimizer)
+        self._known[address], self._met = made, number + 1  # Now that there is a record of that number.
+        self._dirty.add(number)
+        self._refresh(optimizer, number)
+        self.adopt([p for group in optimizer.param_groups for p in group["params"]])
+        return number
+
+    def number_of(self, optimizer: Optimizer) -> int | None:
+        """The number of an optimizer that was met before."""
+        known = self._known.get(id(optimizer))
+        return known[1] if known is not None and known[0]() is optimizer else None
+
+    def alive(self) -> list[tuple[int, Optimizer]]:
+        """The optimizers of the capture that the program still holds."""
+        pairs = [(number, ref()) for ref, number in self._known.values()]
+        return [(number, optimizer) for number, optimizer in pairs if optimizer is not None]
+
+    def _refresh(self, optimizer: Optimizer, number: int) -> None:
+        """Read the groups; their parameters only where they are others than at the last look."""
+        groups = optimizer.param_groups
+        lives = tuple([tuple(map(id, group["params"])) for group in groups])
+        record = self.tape.optimizers[number]
+        parameters = record.parameters
+        if self._lives.get(number) != lives:
+            self._lives[number] = lives
+            parameters = tuple([tuple(map(self.tape.id_of, group["params"])) for group in groups])
+            for ids in parameters:
+                self.tape.registry.parameters.update(ids)
+        self.tape.optimizers[number] = replace(record, parameters=parameters, groups=tuple(map(settings_of, groups)))
+
+    def _created(self, optimizer: Optimizer, _args: Any, _kwargs: Any, _before: Any) -> None:
+        if not getattr(optimizer, "param_groups", None):
+            self._refused_all(optimizer)
+            return
+        if is_share(optimizer):
+            return  # Its parameters and its state are those of the optimizer that makes it.
+        number = self.id_of(optimizer)
+        tape = self.tape
+        tape.optimizers[number] = replace(tape.optimizers[number], site=tape.stacks.here(0), created_at=len(tape.ops))
+        tape.changes.append(
+            Change(
+                len(tape.ops),
+                "optimizer_created",
+                type(optimizer).__name__,
+                tape.stacks.here(0),
+                tuple(t for group in tape.optimizers[number].parameters for t in group),
+                number,
+            )
+        )
+
+    def _grown(self, optimizer: Optimizer, args: Any, kwargs: Any, handled: BaseException | None) -> None:
+        if sys.exc_info()[1] is not handled:
+            self._refused(optimizer, args[1] if len(args) > 1 else kwargs.get("param_group", {}))
+            return
+        known = self.number_of(optimizer)
+        if known is not None:
+            self.changed(optimizer, known)
+
+    def _refused(self, optimizer: Optimizer, group: dict[str, Any]) -> None:
+        """The group held a non-leaf, or a parameter that another group has: note which."""
+        given = group.get("params", ())
+        present = {id(p) for own in optimizer.param_groups for p in own["params"]}
+        tensors = [p for p in given if isinstance(p, Tensor)] if isinstance(given, (list, tuple)) else []
+        wrong = [p for p in tensors if id(p) in present or not is_leaf(p)]
+        self.adopt(wrong)
+        tape = self.tape
+        ids = tuple(tape.id_of(p) for p in wrong)
+        tape.changes.append(
+            Change(len(tape.ops), "optimizer_refused", type(optimizer).__name__, tape.stacks.here(0), ids)
+        )
+
+    def _refused_all(self, optimizer: Optimizer) -> None:
+        """The constructor raised, and not for a group: it was given nothing, or settings that it does not take."""
+        tape = self.tape
+        if tape.changes and tape.changes[-1].kind == "optimizer_refused" and tape.changes[-1].at == len(tape.ops):
+            return
+        self.look_around()
+        tape.changes.append(Change(len(tape.ops), "optimizer_refused", type(optimizer).__name__, tape.stacks.here(0)))
+
+    def _zeroed(self, optimizer: Optimizer, _args: Any, _kwargs: Any, _before: Any) -> None:
+        if self.tape.active():
+            number = self.id_of(optimizer)
+            tape = self.tape
+            api = f"{type(optimizer).__name__}.zero_grad()"
+            tape.changes.append(Change(len(tape.ops), "zero_grad", api, tape.stacks.here(0), (), number))
+
+    def fold(self, told: Collection[int], changes: int) -> None:
+        """Forget the optimizers that are gone and that no record tells of; so many of the old changes are gone."""
+        self._changes = max(self._changes - changes, 0)
+        gone = [key for key, (ref, number) in self._known.items() if ref() is None and number not in told]
+        for key in gone:
+            _, number = self._known.pop(key)
+            for known in (self.tape.optimizers, self.tape.rows, self._lives, self._marks):
+                known.pop(number, None)
+            self._dirty.discard(number)
+
+    # --- what they hold ------------------------------------------------------------------------------------------
+
+    def changed(self, optimizer: Optimizer, number: int) -> None:
+        """What the optimizer holds is no longer what was read: read its groups now, its state at the next step."""
+        self._refresh(optimizer, number)
+        self._dirty.add(number)
+
+    def changed_since(self, optimizer: Optimizer, number: int) -> None:
+        """Before a step: read the groups, and the placement where anything may have moved since the last look."""
+        self._refresh(optimizer, number)
+        recent = self.tape.changes[self._changes :]
+        self._changes += len(recent)
+        if any(change.kind != "zero_grad" for change in recent):
+            self._dirty.update(known for _, known in self._known.values())
+        if number in self._dirty or self._marks.get(number) != _mark(optimizer):
+            self.snapshot(optimizer, number)
+
+    def look(self, optimizer: Optimizer, number: int) -> None:
+        """Read the placement again if it may have changed since the last look."""
+        if number in self._dirty:
+            self.snapshot(optimizer, number)
+            self._dirty.discard(number)
+
+    def snapshot(self, optimizer: Optimizer, number: int) -> None:
+        """Read where this optimizer's parameters, gradients and state live now."""
+        rows = Rows(self.tape, optimizer, number)
+        self.tape.rows[number], self.tape.left_out[number] = rows.found, rows.note(type(optimizer).__name__)
+        self._marks[number] = _mark(optimizer)
+
+
+def _handled(_optimizer: Optimizer, _args: Any, _kwargs: Any) -> BaseException | None:
+    """The exception that was being handled when the call began: what is raised later is the call's own."""
+    return sys.exc_info()[1]
+
+
+def _mark(optimizer: Optimizer) -> int:
+    """Another number when some state tensor is another object: by identity, which costs next to nothing."""
+    return hash(
+        tuple([id(value) for state in optimizer.state.values() if isinstance(state, dict) for value in state.values()])
+    )

@@ -1,0 +1,149 @@
+"""``optimizer.load_state_dict``: what it was given, what it made of it, why it refused."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from torch import Tensor
+from torch.optim import Optimizer
+
+from autograd_inspector.capture.attributes import dtype_of, needs_grad
+from autograd_inspector.capture.graph_walk.walk import short
+from autograd_inspector.capture.observers.optimizers.param_names import misnamed, names_of, parameters_of
+from autograd_inspector.capture.observers.optimizers.spread import elsewhere, state_of
+from autograd_inspector.capture.recording import Tape
+from autograd_inspector.model.event import BY_NAME, LEFT_TRAINING, Change, ChangeKind
+
+if TYPE_CHECKING:
+    from autograd_inspector.capture.observers.optimizers.known import Optimizers
+
+
+class _Load:
+    """A state_dict on its way into an optimizer: its dtypes, group sizes, and the exception being handled then.
+
+    ``owners`` are, for each position, the parameters that the saved state is the living state of, where it is any's,
+    and ``owner_names`` what their optimizer calls these. ``names`` and ``training`` are what the groups of the
+    optimizer that loads say before.
+    """
+
+    def __init__(self, optimizer: Optimizer, given: Any, handled: BaseException | None) -> None:
+        self.dtypes = _dtypes(given.get("state", {}))
+        self.sizes = [len(group.get("params", ())) for group in given.get("param_groups", ())]
+        self.handled = handled
+        self.owners: dict[int, int] = {}
+        self.owner_names: dict[int, str] = {}
+        self.names = names_of(optimizer)
+        self.training = _training(optimizer)
+
+
+class Loads:
+    """Notes each load as a change of the optimizer."""
+
+    def __init__(self, tape: Tape, optimizers: Optimizers) -> None:
+        self.tape = tape
+        self._optimizers = optimizers
+
+    def begin(self, optimizer: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Load:
+        """What is about to be loaded."""
+        given = args[1] if len(args) > 1 else kwargs.get("state_dict", {})
+        load = _Load(optimizer, given, sys.exc_info()[1])
+        self._own(load, given)
+        return load
+
+    def _own(self, load: _Load, given: Any) -> None:
+        """Note whose the state is that is still some optimizer's own."""
+        living: dict[int, tuple[int, str]] = {}
+        for _, optimizer in self._optimizers.alive():
+            called = {id(p): name for p, name in zip(parameters_of(optimizer), names_of(optimizer), strict=False)}
+            for parameter, state in state_of(optimizer).items():
+                for value in state.values() if isinstance(state, dict) else ():
+                    if isinstance(value, Tensor):
+                        living[id(value)] = self.tape.id_of(parameter), called.get(id(parameter), "")
+        order = [key for group in given.get("param_groups", ()) for key in group.get("params", ())]
+        for position, key in enumerate(order):
+            entries = given.get("state", {}).get(key)
+            for value in entries.values() if isinstance(entries, dict) else ():
+                if id(value) in living:
+                    load.owners[position], load.owner_names[position] = living[id(value)]
+
+    def end(self, optimizer: Optimizer, _args: Any, _kwargs: Any, load: _Load | None) -> None:
+        """It is loaded, or was refused."""
+        tape = self.tape
+        raised = sys.exc_info()[1]
+        if load is not None and raised is not None and raised is not load.handled:
+            own = [len(group["params"]) for group in optimizer.param_groups]
+            sizes = (f"saved groups: {load.sizes}", f"own groups: {own}")
+            detail = (f"error: {raised}", *sizes, f"saved state: {', '.join(load.dtypes)}")
+            api = f"{type(optimizer).__name__}.load_state_dict()"
+            number = self._optimizers.id_of(optimizer)
+            ids = tuple(t for group in tape.optimizers[number].parameters for t in group)
+            tape.changes.append(
+                Change(len(tape.ops), "optimizer_load_failed", api, tape.stacks.here(0), ids, number, detail)
+            )
+            return
+        number = self._optimizers.id_of(optimizer)
+        self._optimizers.changed(optimizer, number)
+        after = _dtypes(state_of(optimizer))
+        cast = tuple(
+            f"{name}: {dtype} -> {after[name]}"
+            for name, dtype in (load.dtypes if load is not None else {}).items()
+            if name in after and after[name] != dtype and name != "step"
+        )
+        if load is not None and load.training and not _training(optimizer):
+            cast = (*cast, LEFT_TRAINING)
+        ids = tuple(t for group in tape.optimizers[number].parameters for t in group)
+        tape.changes.append(
+            Change(
+                len(tape.ops),
+                "optimizer_load_state_dict",
+                f"{type(optimizer).__name__}.load_state_dict()",
+                tape.stacks.here(0),
+                ids,
+                number,
+                cast,
+            )
+        )
+        self._optimizers.snapshot(optimizer, number)
+        if load is not None:
+            self._mismatched(optimizer, number, ids, load)
+
+    def _mismatched(self, optimizer: Optimizer, number: int, ids: tuple[int, ...], load: _Load) -> None:
+        """Note state that went to another parameter than it came from, and parameters that got none."""
+        tape = self.tape
+        swapped = [
+            (ids[at], owner) for at, owner in load.owners.items() if at < len(ids) and ids[at] != owner and owner in ids
+        ]
+        by_name = (
+            []
+            if swapped
+            else [(ids[at], ids[other]) for at, other in misnamed(optimizer, load.names, load.owner_names)]
+        )
+        flat = parameters_of(optimizer)
+        state, others = state_of(optimizer), elsewhere(optimizer)
+        absent = [p for p in flat if needs_grad(p) and not state.get(p) and id(p) not in others]
+        noted: tuple[tuple[ChangeKind, tuple[int, ...]], ...] = (
+            ("state_swapped", tuple(t for pair in swapped or by_name for t in pair)),
+            ("state_absent", tuple(map(tape.id_of, absent)) if len(absent) < len(flat) - len(others) else ()),
+        )
+        for kind, tensors in noted:
+            if tensors:
+                api = f"{type(optimizer).__name__}.load_state_dict()"
+                detail = (BY_NAME,) if by_name and kind == "state_swapped" else ()
+                tape.changes.append(Change(len(tape.ops), kind, api, tape.stacks.here(0), tensors, number, detail))
+
+
+def _training(optimizer: Optimizer) -> bool:
+    """Whether a schedule-free optimizer is in train mode: its groups say so."""
+    return any(bool(group.get("train_mode", False)) for group in optimizer.param_groups)
+
+
+def _dtypes(state: Any) -> dict[str, str]:
+    """The dtype of each kind of state entry ("exp_avg": "float32")."""
+    found: dict[str, str] = {}
+    for entries in state.values() if hasattr(state, "values") else ():
+        if isinstance(entries, dict):
+            for name, value in entries.items():
+                if isinstance(value, Tensor):
+                    found.setdefault(str(name), short(dtype_of(value)))
+    return found

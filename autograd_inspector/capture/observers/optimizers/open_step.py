@@ -1,0 +1,92 @@
+"""A step that has begun: the versions of its parameters then, and of the gradients that it goes on with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from types import CodeType, FrameType
+from typing import Any, Protocol
+
+from torch import Tensor
+
+from autograd_inspector.capture.attributes import gradient_of, is_leaf, is_meta, needs_grad, version_of
+from autograd_inspector.capture.undisturbed.pauses import Pause
+
+
+class Watcher(Protocol):
+    """Who follows the steps that are open."""
+
+    def crossed(self, step: OpenStep) -> None:
+        """The step's closure was called, or is done."""
+
+    def lost(self, step: OpenStep) -> None:
+        """An exception left the step."""
+
+
+class OpenStep(Pause):
+    """Recording pauses inside it, but for the closure that it was given."""
+
+    def __init__(self, watcher: Watcher, frame: FrameType, codes: Iterable[CodeType]) -> None:
+        super().__init__(frame, codes)
+        self._watcher = watcher
+        self.optimizer = self.site = self.start = -1
+        self.parameters: list[Tensor] = []
+        self.rates: tuple[float, ...] = ()
+        self.versions: list[int] = []
+        self.circumstances: list[tuple[int, bool, bool]] = []
+        """(its group, whether it is frozen, whether it has state without data) of each parameter."""
+        self.gradients: list[tuple[Tensor | None, int]] = []
+        self.closure = False
+
+    def begins(
+        self, optimizer: int, site: int, start: int, groups: list[dict[str, Any]], state: Mapping[Any, Any]
+    ) -> None:
+        """Note where it begins and what it is given."""
+        self.optimizer, self.site, self.start = optimizer, site, start
+        self.parameters = [parameter for group in groups for parameter in group["params"]]
+        self.rates = tuple(_rate(group) for group in groups)
+        self.versions = [version_of(parameter) for parameter in self.parameters]
+        self.circumstances = [
+            (number, not needs_grad(parameter), _dataless(parameter, state.get(parameter)))
+            for number, group in enumerate(groups)
+            for parameter in group["params"]
+        ]
+        self.take_gradients()
+
+    def take_gradients(self) -> None:
+        """Note the gradients and their versions as they are now."""
+        grads = [gradient_of(parameter) if is_leaf(parameter) else None for parameter in self.parameters]
+        self.gradients = [(grad, -1 if grad is None else version_of(grad)) for grad in grads]
+
+    def before(self) -> Iterator[tuple[Tensor, int, Tensor | None, int, tuple[int, bool, bool]]]:
+        """(parameter, its version, gradient, its version, its circumstances)."""
+        for parameter, version, (grad, grad_version), around in zip(
+            self.parameters, self.versions, self.gradients, self.circumstances, strict=True
+        ):
+            yield parameter, version, grad, grad_version, around
+
+    def crossed(self) -> None:
+        """Tell who follows it."""
+        self._watcher.crossed(self)
+
+    def lost(self) -> None:
+        """Tell who follows it."""
+        self._watcher.lost(self)
+
+
+def _dataless(parameter: Tensor, state: Any) -> bool:
+    """Whether some of a parameter's state is on meta, and it itself is not."""
+    if not isinstance(state, dict) or is_meta(parameter):
+        return False
+    return any(is_meta(value) for value in state.values() if issubclass(type(value), Tensor))
+
+
+def _rate(group: dict[str, Any]) -> float:
+    """The learning rate of a group; -1 for a tensor, whose value is not read, and where there is none."""
+    rate = group.get("lr")
+    if not isinstance(rate, (int, float)):
+        return -1.0
+    try:
+        return float(rate)
+    except OverflowError:  # 10**400
+        return math.inf if rate > 0 else -math.inf

@@ -1,0 +1,48 @@
+"""The names that an optimizer made from ``named_parameters()`` keeps in its groups, and that its checkpoints carry."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+
+from torch import Tensor
+from torch.optim import Optimizer
+
+from autograd_inspector.capture.lines.stacks import SKIP, classify
+from autograd_inspector.capture.observers.calls.regions import outside
+from autograd_inspector.capture.observers.optimizers.spread import state_of
+from autograd_inspector.capture.torch_private.modules import has_loading_hooks
+from autograd_inspector.model.renaming import bare
+
+
+def names_of(optimizer: Optimizer) -> list[str]:
+    """The ``param_names`` of all groups, [] where they have none."""
+    return [str(name) for group in optimizer.param_groups for name in group.get("param_names", ())]
+
+
+def parameters_of(optimizer: Optimizer) -> list[Tensor]:
+    """The parameters of all groups, in their order."""
+    return [parameter for group in optimizer.param_groups for parameter in group["params"]]
+
+
+def misnamed(optimizer: Optimizer, before: Sequence[str], owners: Mapping[int, str]) -> list[tuple[int, int]]:
+    """(position, the position of the parameter whose state it got), where the names that came along say so.
+
+    Loading puts the saved names in the place of the optimizer's own, which were ``before``. They have to be the same
+    in another order: other names tell nothing, and hooks on loading may have brought the state into the right one.
+    ``owners``: position -> the name of the parameter whose living state was given, which knows better. Where torch
+    itself loads (``set_optimizer_state_dict``), it has matched by name and kept the saved names.
+    """
+    caller = outside(sys._getframe(1))
+    if caller is not None and classify(caller.f_code.co_filename) == SKIP:
+        return []
+    own, now = [bare(name) for name in before], [bare(name) for name in names_of(optimizer)]
+    same = sorted(own) == sorted(now) and len(set(own)) == len(own)
+    if own == now or not same or has_loading_hooks(optimizer):
+        return []
+    state, parameters = state_of(optimizer), parameters_of(optimizer)
+    return [
+        (at, own.index(name))
+        for at, name in enumerate(now)
+        if name != own[at] and state.get(parameters[at]) and bare(owners.get(at, "")) != own[at]
+    ]

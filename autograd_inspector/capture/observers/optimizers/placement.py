@@ -1,0 +1,137 @@
+"""Where the parameters of an optimizer, their gradients and their state live: metadata only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec.structs import replace
+from torch import Tensor
+from torch.optim import Optimizer
+
+from autograd_inspector.capture.attributes import (
+    device_of,
+    dtype_of,
+    gradient_of,
+    is_leaf,
+    nbytes_of,
+    needs_grad,
+    shape_of,
+    storage_of,
+    version_of,
+)
+from autograd_inspector.capture.graph_walk.walk import short
+from autograd_inspector.capture.observers.optimizers.spread import elsewhere, local_of, sharding_of, state_of
+from autograd_inspector.capture.observers.optimizers.state_contents import (
+    Allowance,
+    Found,
+    StateContents,
+    under_no_parameter,
+)
+from autograd_inspector.capture.recording import Tape
+from autograd_inspector.model.placement_rows import Gradient, ParameterRow, StateEntry
+
+_SHOWN_TYPES = (bool, int, float, str, type(None))
+_SHORT_TUPLE = 4
+_WRAPPERS = 3
+_TOLD = 6
+
+
+class Rows:
+    """One row a parameter of an optimizer (names and models are filled in when the tape freezes).
+
+    State of a parameter that no group holds any more has a row with group -1. The state that a
+    ``ZeroRedundancyOptimizer`` keeps on other ranks is told by the rank alone.
+    """
+
+    def __init__(self, tape: Tape, optimizer: Optimizer, number: int) -> None:
+        self._tape = tape
+        self._number = number
+        self._left: dict[str, str] = {}
+        self._allowance = Allowance()
+        state, ranks = state_of(optimizer), elsewhere(optimizer)
+        held: set[int] = set()
+        self.found: list[ParameterRow] = []
+        for group_number, group in enumerate(optimizer.param_groups):
+            for parameter in group["params"]:
+                held.add(id(parameter))
+                row = self._row(parameter, group_number, state.get(parameter, {}))
+                rank = ranks.get(id(parameter))
+                self.found.append(row if rank is None else replace(row, stepped_by=rank))
+        for key, left in state.items():
+            if isinstance(key, Tensor) and id(key) not in held:
+                self.found.append(self._row(key, -1, left))
+        for name, tensors in under_no_parameter(state):
+            total = sum(nbytes_of(found.tensor) for found in tensors)
+            many = "1 tensor" if len(tensors) == 1 else f"{len(tensors):,} tensors"
+            self._left[f"`{name}`"] = f"{many} of no parameter, {total:,} bytes"
+
+    def _row(self, parameter: Tensor, group: int, state: Any) -> ParameterRow:
+        contents = StateContents(state, self._allowance)
+        self._left |= {f"`{name}` of a parameter": why for name, why in contents.left.items()}
+        return row_of(self._tape, parameter, self._number, group, contents.tensors)
+
+    def note(self, kind: str) -> str:
+        """What of the optimizer's state is in no row and no total, "" where that is nothing."""
+        told = [f"{name} ({why})" for name, why in self._left.items()]
+        more = f" and {len(told) - _TOLD:,} more" if len(told) > _TOLD else ""
+        return f"Of {kind}'s state this is in no row and no total: {', '.join(told[:_TOLD])}{more}." if told else ""
+
+
+def unwrapped(optimizer: Any) -> Any:
+    """The optimizer inside LightningOptimizer, AcceleratedOptimizer and the like, however often it is wrapped."""
+    for _ in range(_WRAPPERS):
+        inner = getattr(optimizer, "optimizer", None)
+        if not isinstance(inner, Optimizer):
+            break
+        optimizer = inner
+    return optimizer
+
+
+def row_of(
+    tape: Tape, parameter: Tensor, optimizer: int = -1, group: int = -1, state: Iterable[Found] = ()
+) -> ParameterRow:
+    """The facts of one parameter, its gradient and its state."""
+    grad = gradient_of(parameter) if is_leaf(parameter) else None
+    return ParameterRow(
+        *held(tape, parameter),
+        tensor=tape.id_of(parameter),
+        requires_grad=needs_grad(parameter),
+        gradient=None if grad is None else Gradient(*held(tape, grad), version=version_of(grad)),
+        optimizer=optimizer,
+        group=group,
+        state=tuple(_entry(tape, found) for found in state),
+    )
+
+
+def _entry(tape: Tape, found: Found) -> StateEntry:
+    """State that no op of the capture ever met gets no number: nothing else tells of it."""
+    known = tape.registry.known(found.tensor)
+    number = -1 if known is None else known.tensor
+    return StateEntry(*held(tape, found.tensor), name=found.name, tensor=number, holder=found.holder)
+
+
+def held(tape: Tape, tensor: Tensor) -> tuple[Any, ...]:
+    """The fields of a Held record, in its order."""
+    local = local_of(tensor)
+    own = tensor if local is None else local
+    storage = tape.registry.storage_of(own)
+    return (
+        tuple(shape_of(tensor)),
+        short(dtype_of(tensor)),
+        short(device_of(own)),
+        nbytes_of(tensor),
+        storage,
+        storage_of(own).nbytes() if storage >= 0 else 0,
+        None if local is None else sharding_of(tensor, shape_of(local), nbytes_of(local)),
+    )
+
+
+def settings_of(group: dict[str, Any]) -> dict[str, str]:
+    """The hyper-parameters of a parameter group, as text."""
+    return {
+        str(name): str(value)
+        for name, value in group.items()
+        if name != "params"
+        and (isinstance(value, _SHOWN_TYPES) or (isinstance(value, tuple) and len(value) <= _SHORT_TUPLE))
+    }

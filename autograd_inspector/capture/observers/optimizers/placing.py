@@ -1,0 +1,71 @@
+"""The placement of a finished capture: every parameter that an optimizer or a model has, named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from autograd_inspector.capture.observers.optimizers.placement import row_of
+from autograd_inspector.capture.recording import Tape
+from autograd_inspector.model.placement import Placement
+from autograd_inspector.model.placement_rows import ParameterRow
+from autograd_inspector.model.steps_history import History
+from autograd_inspector.model.tensor import TensorRecord
+
+
+def placement_of(
+    tape: Tape,
+    tensors: tuple[TensorRecord, ...],
+    names: dict[int, tuple[str, ...]],
+    history: History,
+    models: dict[int, str],
+) -> Placement:
+    """Rows of the optimizers as they were last read, then the parameters that no optimizer holds.
+
+    ``names`` are qualified names, ``models`` says which model has a parameter now.
+    """
+    filled = {t for run in tape.backwards for t in run.reached if t not in run.empty} | set(history.reached)
+    reached = filled.union(*(run.taken for run in tape.backwards))
+    rows = [row for number in sorted(tape.rows) for row in tape.rows[number]]
+    held = {row.tensor for row in rows}
+    # What has no name and lost its gradient at once is a wrapper's own: the unsharded parameters of FSDP.
+    loose = [t for t in tensors if t.kind == "parameter" and t.id not in held and (t.names or t.id in filled)]
+    found = []
+    for row in (*rows, *_loose_rows(tape, loose)):
+        given = names.get(row.tensor, ())
+        fallback = tensors[row.tensor].variable or _described(row)
+        found.append(
+            replace(
+                row,
+                name=given[0] if given else fallback,
+                names=given,
+                model=models.get(row.tensor, ""),
+                reached=row.tensor in reached,
+            )
+        )
+    return Placement(tuple(found), tuple(tape.optimizers[i] for i in sorted(tape.optimizers)))
+
+
+def _loose_rows(tape: Tape, loose: list[TensorRecord]) -> Iterator[ParameterRow]:
+    """Read now where the program still has the parameter; else what was known of it."""
+    alive = dict(tape.registry.alive([record.id for record in loose]))
+    for record in loose:
+        if record.id in alive:
+            yield row_of(tape, alive[record.id])
+        else:
+            yield ParameterRow(
+                record.shape,
+                record.dtype,
+                record.device,
+                record.nbytes,
+                record.storage,
+                record.nbytes,
+                tensor=record.id,
+                requires_grad=record.requires_grad,
+            )
+
+
+def _described(row: ParameterRow) -> str:
+    group = f"group {row.group} " if row.group >= 0 else ""
+    return f"{group}parameter {list(row.shape)}"

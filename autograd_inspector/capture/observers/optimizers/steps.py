@@ -1,0 +1,130 @@
+"""Optimizer steps: one record each, through torch's public global step hooks."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+from torch.optim import Optimizer
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+
+from autograd_inspector.capture.attributes import version_of
+from autograd_inspector.capture.observers.calls.raised import UNKNOWN
+from autograd_inspector.capture.observers.optimizers.closures import codes_of
+from autograd_inspector.capture.observers.optimizers.open_step import OpenStep
+from autograd_inspector.capture.observers.optimizers.spread import rank_here, state_of
+from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.undisturbed.guard import Guard
+from autograd_inspector.capture.undisturbed.installing import Installation
+from autograd_inspector.model.event import ParameterStep, Step
+from autograd_inspector.model.op import Trait, Write
+
+if TYPE_CHECKING:
+    from autograd_inspector.capture.observers.optimizers.known import Optimizers
+
+STEP = int(Trait.STEP)
+
+
+class Steps:
+    """Observes every step; recording pauses inside it, but for the program's own closure."""
+
+    def __init__(self, tape: Tape, guard: Guard, optimizers: Optimizers) -> None:
+        self.tape = tape
+        self._guard = guard
+        self._optimizers = optimizers
+
+    def install(self, into: Installation) -> None:
+        """The global hooks. They hand every argument on as it is, to the program's own hooks as well."""
+        into.hook(register_optimizer_step_pre_hook, self._before_step)
+        into.hook(register_optimizer_step_post_hook, self._after_step)
+
+    def close(self) -> None:
+        """Let go of the steps that never came back."""
+        self.tape.lose_pauses()
+
+    def _before_step(self, optimizer: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if self.tape.here() and self.tape.active():  # A step inside a step is part of it, unless the closure calls it.
+            self._guard(self._begin, optimizer, (*args[1:], *kwargs.values()), sys._getframe(1))
+
+    def _begin(self, optimizer: Optimizer, given: Iterable[Any], frame: FrameType) -> None:
+        tape = self.tape
+        number = self._optimizers.id_of(optimizer)
+        self._optimizers.changed_since(optimizer, number)
+        step = OpenStep(self, frame, codes_of(optimizer, given))
+        step.begins(number, tape.stacks.here(0), len(tape.ops), optimizer.param_groups, state_of(optimizer))
+        tape.pause(step)
+
+    def crossed(self, step: OpenStep) -> None:
+        """After the closure the step goes on with the gradients that the closure has computed."""
+        step.closure = True
+        if not step.inside:
+            self._guard(step.take_gradients)
+
+    def _after_step(self, optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
+        if self.tape.here():
+            self._guard(self._end, optimizer, sys._getframe(1))
+
+    def _end(self, optimizer: Optimizer, frame: FrameType) -> None:
+        step = self.tape.go_on(frame)
+        if not isinstance(step, OpenStep):
+            return
+        self._closed(step)
+        self._record(step, "", type(optimizer).__name__, step.site)
+        number = step.optimizer
+        self._optimizers.look(optimizer, number)
+        record = self.tape.optimizers[number]
+        self.tape.optimizers[number] = replace(record, steps=record.steps + 1)
+        self.tape.rank = rank_here(before=self.tape.rank)  # Programs destroy their process group at the end.
+        if self.tape.on_step is not None:
+            self.tape.on_step(number, self.tape.steps[-1].op)
+
+    def lost(self, step: OpenStep) -> None:
+        """It never came back: the exception that left it is known to whoever closes the capture."""
+        self._guard(self._abandon, step)
+
+    def _abandon(self, step: OpenStep) -> None:
+        self._closed(step)
+        site, text = step.raised
+        kind = self.tape.optimizers[step.optimizer].type
+        self._record(step, text if site >= 0 else UNKNOWN, kind, site if site >= 0 else step.site)
+
+    def _closed(self, step: OpenStep) -> None:
+        if step.inside:  # Nothing was called since the closure was.
+            step.take_gradients()
+
+    def _record(self, opened: OpenStep, error: str, kind: str, site: int) -> None:
+        tape = self.tape
+        facts, writes, gradients = [], [], []
+        unseen = False
+        enter, storage_of = tape.registry.enter, tape.registry.storage_of
+        now = len(tape.ops)
+        for parameter, version, grad, grad_version, around in opened.before():
+            number = enter(parameter, -1, now).tensor
+            after = version_of(parameter)
+            if grad is None:
+                facts.append(ParameterStep(number, -1, version, after, grad_version, -1, *around))
+                continue
+            gradient = enter(grad, -1, now).tensor
+            gradients.append(gradient)
+            if not error or after != version:
+                unseen = unseen or after == version
+                writes.append(Write(number, storage_of(parameter), version, after))
+            facts.append(ParameterStep(number, gradient, version, after, grad_version, version_of(grad), *around))
+        op = tape.append(f"{kind}.step", tuple(gradients), writes=tuple(writes), traits=STEP, site=site, error=error)
+        tape.steps.append(
+            Step(
+                op,
+                opened.optimizer,
+                op,
+                opened.site,
+                tuple(facts),
+                unseen,
+                error,
+                opened.start,
+                opened.rates,
+                opened.closure,
+            )
+        )

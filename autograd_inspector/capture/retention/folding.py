@@ -1,0 +1,175 @@
+"""Long runs: older steps are folded into facts, the last ones stay as they were recorded.
+
+A training loop may run ten thousand steps under one capture. Of those before the last complete one nothing is kept but
+:class:`~autograd_inspector.model.steps_history.History` and what later records refer to. A capture of few steps is
+never folded.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.retention.iterations import Iterations
+from autograd_inspector.capture.retention.renumbering import settle
+from autograd_inspector.capture.retention.retained_records import Survivors
+from autograd_inspector.capture.retention.step_facts import StepFacts, Stretch
+from autograd_inspector.capture.retention.thinning import thin_changes, thin_events
+from autograd_inspector.capture.undisturbed.uninterrupted import uninterrupted
+from autograd_inspector.model.steps_history import History
+
+if TYPE_CHECKING:
+    from autograd_inspector.capture.observers.calls.regions import Regions
+    from autograd_inspector.capture.observers.modules.calls import Modules
+    from autograd_inspector.capture.observers.optimizers.known import Optimizers
+
+WHOLE = 16
+"""A capture of no more complete steps than these, and the one under way, is kept as it is."""
+EVERY = 4
+"""Later on so many steps are folded at once: a fold looks at all that stays."""
+KEPT = 1
+"""Complete steps before the present one. That has stepped itself when it is known to be another: so what one step
+leaves to the next (a gradient, a graph) is seen between two whole ones."""
+
+
+class Folding:
+    """Follows the optimizers' steps and folds what lies behind."""
+
+    def __init__(self, tape: Tape, modules: Modules, regions: Regions, optimizers: Optimizers) -> None:
+        self.tape = tape
+        self.folded = 0
+        self._modules = modules
+        self._regions = regions
+        self._optimizers = optimizers
+        self._iterations = Iterations()
+        self._facts = StepFacts(tape)
+        self._roles: dict[int, int] = {}
+        self._made: dict[int, tuple[str, int]] = {}
+        """Optimizer -> its type, and the line that made it."""
+        self._ends: list[int] = []
+        """Where the complete steps end that are not folded, by op index; the present one begins at the last."""
+        self._start = 0
+        self._first = -1
+        """The op of the first optimizer step."""
+        self._last = 0
+        """Behind the latest optimizer step."""
+        self._reached: set[int] = set()
+        self._used: set[int] = set()
+        tape.on_step = self.stepped
+
+    def stepped(self, optimizer: int, op: int) -> None:
+        """An optimizer has stepped; that op stands for it."""
+        role = self._role(optimizer)
+        self.tape.kept.rounds.stepped(role, self.tape)
+        if self._iterations.stepped(role):
+            self._ends.append(self._last)
+            if len(self._ends) > (KEPT + EVERY if self.folded else WHOLE):
+                uninterrupted(self._fold)
+        self._last = op + 1
+        self._first = self._first if self._first >= 0 else op
+
+    def _role(self, optimizer: int) -> int:
+        """The optimizer, or the one that it stands in for: made anew in each step at one line, each replaces the last.
+
+        The latter is gone when its successor steps first.
+        """
+        role = self._roles.get(optimizer)
+        if role is None:
+            known = self.tape.optimizers[optimizer]
+            alike = (known.type, known.site)
+            alive = {number for number, _ in self._optimizers.alive()}
+            dead = (
+                [n for n, place in self._made.items() if place == alike and n not in alive] if known.site >= 0 else []
+            )
+            role = self._roles.pop(dead[-1]) if dead else optimizer
+            for number in dead:
+                del self._made[number]
+                self._roles.pop(number, None)
+            self._roles[optimizer], self._made[optimizer] = role, alike
+        return role
+
+    def finish(self, *, raised: bool) -> History:
+        """The program is done: the history of its steps. The tape is numbered from 0 again where it was folded."""
+        tape, end = self.tape, len(self.tape.ops)
+        if len(self._ends) > (KEPT if self.folded else WHOLE):
+            self._fold()
+        stored = self._parameters()
+        starts = (self._start, *self._ends)
+        for start, stop in zip(starts, self._ends, strict=False):
+            self._facts.add(self._stretch(start, stop), stored)
+        start = starts[-1]
+        if self._iterations.complete:
+            self._facts.add(self._stretch(start, self._last), stored)
+            start = self._last
+        steps, rest = self._facts.count, self._stretch(start, end)
+        unfinished = bool((raised and steps) or rest.steps or any(run.api != "alive" for run in rest.backwards))
+        if unfinished:
+            self._facts.add(rest, stored)
+        history = self._facts.frozen(
+            steps=steps,
+            unfinished=unfinished,
+            folded=self.folded,
+            reached=tuple(sorted(self._reached)),
+            used=tuple(sorted(self._used)),
+        )
+        if not self.folded:
+            return history
+        tape.note(
+            f"Steps 1 to {self.folded:,} are folded into counts: of their calls, graphs and events only what later "
+            "steps refer to is in this report."
+        )
+        return settle(tape, self._modules, history)
+
+    def _stretch(self, start: int, end: int) -> Stretch:
+        tape = self.tape
+        # A graph that is still alive at the end is recorded there, behind the last op.
+        closed = end if end < len(tape.ops) else end + 1
+        return Stretch(
+            tape.ops.between(start, end),
+            [run for run in tape.backwards if start <= run.start < closed],
+            [step for step in tape.steps if start <= step.op < end],
+        )
+
+    def _parameters(self) -> frozenset[int]:
+        registry = self.tape.registry
+        return registry.storages_of(registry.parameters)
+
+    def _fold(self) -> None:
+        """Fold all but the last complete steps."""
+        tape, registry = self.tape, self.tape.registry
+        count = len(self._ends) - KEPT
+        cut = self._ends[count - 1]
+        stored = self._parameters()
+        for end in self._ends[:count]:
+            stretch = self._stretch(self._start, end)
+            self._facts.add(stretch, stored)
+            self._start = end
+            self._reached.update(
+                t for run in stretch.backwards if run.api == "backward" and not run.error
+                for t in run.reached if t not in run.empty or t in run.taken
+            )  # fmt: skip
+            self._used.update(t for op in stretch.ops if op[10] > op[9] for t in op[1] if t in registry.parameters)
+        del self._ends[:count]
+        self.folded += count
+        tape.ledger.update(tape)
+        gone = thin_changes(tape, cut, {number for number, _ in self._optimizers.alive()})
+        kept = Survivors(tape, self._modules, self._regions, cut)
+        thin_events(tape, cut, self._first, kept.tensors)
+        tape.fold_bounds(cut, kept.ops)
+        tape.ledger.fold(cut, kept.ops, kept.tensors, registry.storages_of(kept.tensors))
+        tape.lineage.fold(cut, kept.ops, kept.tensors)
+        tape.exports.fold(kept.tensors, kept.ops, cut)
+        if tape.values is not None:
+            tape.values.fold(kept.tensors, kept.backwards)
+        tape.ops.fold(cut, kept.ops)
+        tape.given = {op: numbers for op, numbers in tape.given.items() if op in tape.ops}
+        tape.calls.fold(len(tape.calls), kept.calls)
+        tape.regions.fold(len(tape.regions), kept.regions)
+        tape.backwards.fold(len(tape.backwards), kept.backwards)
+        tape.recorded.fold(kept.nodes)
+        registry.fold(kept.tensors)
+        self._modules.fold(kept.tensors, tape.calls)
+        self._optimizers.fold(kept.optimizers, gone)
+        self._reached &= kept.tensors
+        self._used &= kept.tensors
+        self._facts.fold(kept.tensors)

@@ -1,0 +1,87 @@
+"""The rounds of a training loop, as far as they can be told apart: by who steps, and when."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from torch import Tensor
+
+from autograd_inspector.capture.attributes import gradient_of
+
+if TYPE_CHECKING:
+    from autograd_inspector.capture.recording import Tape
+
+_BY_HAND = -1
+"""Stands for whoever updates the parameters of a program without optimizers."""
+_MANY = 1024
+
+
+class Rounds:
+    """When each optimizer stepped, on a clock that counts the tensors met so far.
+
+    Several optimizers do not agree on what a round is: a critic steps five times for each step of its generator, an
+    inner loop a hundred times for each step of the outer one. So every question is asked of each of them.
+    """
+
+    def __init__(self) -> None:
+        self._steps: dict[int, list[int]] = {}
+        self._fresh = False
+        self._given: set[int] = set()
+        """Leaves that a backward gave a gradient, as long as no optimizer stepped."""
+        self._before = (0, 0, 0)
+        """How many backwards, ops and tensors there were when the backward before began."""
+
+    def stepped(self, optimizer: int, tape: Tape) -> None:
+        """An optimizer has made a step."""
+        self._steps.pop(_BY_HAND, None)
+        self._given.clear()
+        self._steps.setdefault(optimizer, []).append(len(tape.registry.entries))
+        self._fresh = True
+
+    def begun(self, tape: Tape, leaves: Mapping[int, Tensor]) -> bool:
+        """A backward begins, which is to reach those leaves; whether it is the first one since somebody stepped."""
+        if not self._steps.keys() - {_BY_HAND}:
+            self._by_hand(tape, leaves)
+        fresh, self._fresh = self._fresh, False
+        return fresh
+
+    def _by_hand(self, tape: Tape, leaves: Mapping[int, Tensor]) -> None:
+        """Without optimizers a round begins where gradients no longer add up, or a leaf was written since they did."""
+        backwards, ops, tensors = self._before
+        for _, run in tape.backwards.items(backwards):
+            if run.api == "backward" and not run.error:
+                self._given.update(set(run.reached).difference(run.empty))
+        accumulating = any(gradient_of(leaf) is not None for leaf in leaves.values())
+        if self._given and (not accumulating or self._written(tape, ops, leaves)):
+            self._steps.setdefault(_BY_HAND, []).append(tensors)
+            self._fresh = True
+        if len(self._given) > _MANY:
+            self._given = set(leaves)
+        self._before = len(tape.backwards), len(tape.ops), len(tape.registry.entries)
+
+    def _written(self, tape: Tape, since: int, leaves: Mapping[int, Tensor]) -> bool:
+        """Whether a recorded op wrote the memory of a leaf that had a gradient, or that gradient's."""
+        written = {write.storage for _, op in tape.ops.items(since) for write in op[4]} - {-1}
+        known = [leaf for number, leaf in leaves.items() if number in self._given] if written else []
+        held = [*known, *(gradient for gradient in map(gradient_of, known) if gradient is not None)]
+        return any(tape.registry.storage_of(tensor) in written for tensor in held)
+
+    def between(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """(optimizer, its steps) from one tensor to another, of those that stepped."""
+        for optimizer, steps in self._steps.items():
+            count = bisect_right(steps, end) - bisect_right(steps, start)
+            if count:
+                yield optimizer, count
+
+    def spanned(self, optimizer: int, tensors: Iterable[int]) -> int:
+        """In how many rounds of that optimizer the tensors were made."""
+        steps = self._steps.get(optimizer, ())
+        return len({bisect_right(steps, tensor) for tensor in tensors})
+
+    def forget(self, before: int) -> None:
+        """Nobody asks for what came before that tensor any more."""
+        for steps in self._steps.values():
+            if len(steps) > _MANY:
+                del steps[: max(bisect_right(steps, before) - 1, 0)]

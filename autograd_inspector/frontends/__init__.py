@@ -1,0 +1,1 @@
+"""The doors for people: magics in notebooks, commands in terminals."""

@@ -1,0 +1,46 @@
+"""What becomes of a report in the notebook: stored, written, displayed."""
+
+from __future__ import annotations
+
+import sys
+
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.display import display
+
+from autograd_inspector.api.destinations import own_file, rank_of, written
+from autograd_inspector.api.report import Report
+from autograd_inspector.kernel.hub.kernel import add
+from autograd_inspector.kernel.options import Options
+
+
+def deliver(shell: InteractiveShell, report: Report, options: Options, *, cell: int = 0) -> None:
+    """Store, write and show a report. ``cell`` numbers its files where every cell has some; each rank has its own."""
+    if options.quiet:
+        add(report)
+    if options.store:
+        shell.user_ns[options.store] = report
+    rank = rank_of(report)
+    html, json = (
+        path and own_file(shell.var_expand(path), cell=cell, rank=rank) for path in (options.html, options.json)
+    )
+    for said in written(report, html=html, json=json):
+        if not (options.quiet and said.startswith("wrote")):
+            say(said)
+    if not options.quiet:
+        show(report)
+
+
+def show(report: Report) -> None:
+    """Display a report, which lists it. Its views are made here: IPython would print our traceback if one failed."""
+    bundle = report._repr_mimebundle_()
+    display(bundle, raw=True)
+
+
+def say(text: str) -> None:
+    """One line that the user should not miss."""
+    print(f"autograd_inspector: {text}", file=sys.stderr)  # noqa: T201 - beside the cell's own output
+
+
+def tell(text: str) -> None:
+    """The answer to a line magic."""
+    print(text)  # noqa: T201 - what the user asked for

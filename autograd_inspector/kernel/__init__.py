@@ -1,0 +1,1 @@
+"""What runs in the kernel for the front ends: the widget, and the hub that the panel talks to."""

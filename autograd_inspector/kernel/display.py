@@ -1,0 +1,36 @@
+"""How a report is shown in a notebook: by its widget, and listed in the panel."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from autograd_inspector.analysis.report_data import ReportData
+from autograd_inspector.kernel.hub.kernel import add, shell_in_kernel
+from autograd_inspector.kernel.widget import VIEW, widget_of
+from autograd_inspector.views.assets import WidgetNotBuiltError
+
+
+def view_of(report: ReportData) -> dict[str, Any]:
+    """The view of a report's own widget, {} outside of a notebook or where the widget is not built; lists the report.
+
+    In this order: a front end that lists it may ask for the widget, or have it deleted, at once.
+    """
+    if shell_in_kernel() is None:
+        return {}
+    try:
+        view = {VIEW: widget_of(report).view}
+    except WidgetNotBuiltError as error:
+        _tell_once(str(error))
+        view = {}
+    add(report)
+    return view
+
+
+_told: set[str] = set()
+
+
+def _tell_once(text: str) -> None:
+    if text not in _told:
+        _told.add(text)
+        print(f"autograd_inspector: {text}", file=sys.stderr)  # noqa: T201 - beside the cell's own output

@@ -1,0 +1,69 @@
+"""A report -> what a list shows of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from autograd_inspector.analysis.report_data import ReportData
+from autograd_inspector.kernel.cell_ids import cell_ids, first_line
+from autograd_inspector.kernel.hub.messages import Entry, Mark
+from autograd_inspector.views.encoding import main_cell
+from autograd_inspector.views.summary import headline, unjudged
+from autograd_inspector.views.tables.columns import legible
+
+_SHORT = 200
+_MARKS = 200
+
+
+def entry_of(report: ReportData, identity: str, created: float) -> Entry:
+    """Names and texts of the program as they may be shown, none of them long."""
+    ids = cell_ids(report.capture)
+    counts = Counter(finding.severity for finding in report.findings)
+    cell = main_cell(report.capture)
+    return Entry(
+        id=identity,
+        name="",
+        cell=legible(cell, _SHORT),
+        cell_id=ids.get(cell, ""),
+        first_line=legible(first_line(cell), _SHORT),
+        headline=headline(report),
+        unjudged=unjudged(report),
+        errors=counts["error"],
+        warnings=counts["warning"],
+        infos=counts["info"],
+        nodes=len(report.graph.nodes),
+        ops=len(report.capture.ops),
+        created=created,
+        seconds=report.capture.seconds,
+        error=legible(report.capture.error.partition("\n")[0], _SHORT),
+        marks=tuple(_marks(report, ids))[:_MARKS],
+    )
+
+
+def _exact(line: str) -> str:
+    text = line.strip()
+    return text if text == legible(text, _SHORT) else ""
+
+
+def _marks(report: ReportData, ids: dict[str, str]) -> Iterator[Mark]:
+    """The lines of cells that findings name, the culprit of each first."""
+    for finding in report.findings:
+        seen = set()
+        for number, place in enumerate(finding.locations):
+            if place.cell is None or (place.cell, place.lineno) in seen:
+                continue
+            seen.add((place.cell, place.lineno))
+            yield Mark(
+                rule=finding.rule,
+                name=finding.name,
+                severity=finding.severity,
+                message=legible(finding.message, 1000),
+                cell=place.cell,
+                cell_id=ids.get(place.cell, ""),
+                line=place.lineno,
+                source=_exact(place.source),
+                role=legible(place.role, _SHORT),
+                fix=legible(finding.fix.strip(), 2000),
+                culprit=number == 0,
+            )

@@ -1,0 +1,111 @@
+"""The one hub of this kernel: when it begins, and what is put into it."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Callable
+from functools import cache, wraps
+from typing import Any, ParamSpec
+
+from autograd_inspector.analysis.report_data import ReportData
+from autograd_inspector.interrupts import is_interrupt
+from autograd_inspector.kernel.cell_ids import runs
+from autograd_inspector.kernel.hub.hub import Hub
+
+P = ParamSpec("P")
+_log = logging.getLogger(__name__)
+
+
+def shell_in_kernel() -> Any:
+    """IPython's shell where a front end may be listening; None in a terminal, a script, a test."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    kernel = getattr(shell, "kernel", None)
+    return None if kernel is None or _forked(kernel) else shell
+
+
+def _forked(kernel: Any) -> bool:
+    """Whether this process is a fork of the kernel, as a notebook's launcher of ranks makes them.
+
+    It has inherited the kernel's sockets and may not use them: each message would be a warning in the server's log.
+    """
+    pid = getattr(getattr(kernel, "session", None), "pid", None)
+    return isinstance(pid, int) and pid != os.getpid()
+
+
+@cache
+def _begun() -> Hub:
+    from autograd_inspector.kernel.hub.requests import listen
+
+    hub = Hub()
+    listen(hub)
+    hub.channel.open()
+    shell_in_kernel().events.register("post_run_cell", lambda _result=None: _flush())
+    return hub
+
+
+_pending: list[ReportData] = []
+"""The last capture of ``inspect()`` in the cell that runs. Earlier ones are not listed: a loop makes thousands."""
+
+
+def _quietly(step: Callable[P, None]) -> Callable[P, None]:
+    """The user's cell goes on, whatever becomes of the list."""
+
+    @wraps(step)
+    def tried(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            step(*args, **kwargs)
+        except Exception as failure:
+            if is_interrupt(failure) or os.environ.get("AUTOGRAD_INSPECTOR_STRICT"):
+                raise
+            _log.warning("autograd_inspector: the panel was not told of a capture", exc_info=True)
+
+    return tried
+
+
+@_quietly
+def add(report: ReportData) -> None:
+    """List a report that was shown, or that a magic made. Nothing outside of a kernel."""
+    shell = shell_in_kernel()
+    if shell is not None:
+        runs(shell)
+        _pending.clear()
+        _begun().captures.add(report)
+
+
+@_quietly
+def made(report: ReportData) -> None:
+    """List a report when its cell ends, unless another follows in that cell."""
+    if shell_in_kernel() is not None:
+        _begun()
+        _pending[:] = [report]
+
+
+def _flush() -> None:
+    if _pending:
+        add(_pending[-1])
+
+
+@_quietly
+def connect(watch: Any) -> None:
+    """The IPython extension was loaded."""
+    if shell_in_kernel() is not None:
+        _begun().watch = watch
+        tell_settings()
+
+
+@_quietly
+def disconnect() -> None:
+    """It was unloaded; the captures stay."""
+    if shell_in_kernel() is not None:
+        _begun().watch = None
+        tell_settings()
+
+
+@_quietly
+def tell_settings() -> None:
+    """Cells are inspected otherwise from now on."""
+    if shell_in_kernel() is not None:
+        _begun().tell_settings()

@@ -1,0 +1,137 @@
+"""The options of the magic, parsed by IPython's own argument parser."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from typing import Any, Literal
+
+from IPython.core.error import UsageError
+from IPython.core.magic_arguments import MagicArgumentParser
+from msgspec import Struct
+from msgspec.structs import replace
+
+from autograd_inspector.kernel.rule_codes import codes
+
+MAGIC = "autograd_inspect"
+_NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
+
+
+class Options(Struct, frozen=True):
+    """What the user asked for. ``words`` is what is no option: ``on``, ``off`` or an expression."""
+
+    words: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    optimizers: tuple[str, ...] = ()
+    values: bool = False
+    ignore: tuple[str, ...] = ()
+    fail_on: Literal["error", "warning"] | None = None
+    html: str | None = None
+    json: str | None = None
+    store: str | None = None
+    quiet: bool = False
+    torchviz: bool = False
+
+
+def _dotted(text: str) -> str:
+    if not _NAME.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not the name of a variable")
+    return text
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(_dotted(name) for name in text.split(","))
+
+
+def _variable(text: str) -> str:
+    if not text.isidentifier():
+        raise argparse.ArgumentTypeError(f"{text!r} is not the name of a variable")
+    return text
+
+
+def _file(text: str) -> str:
+    # IPython's splitting leaves the quotes on.
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
+
+
+DESCRIPTION = """\
+Run a cell once and show what autograd recorded.
+
+  %%autograd_inspect [options]            on top of a cell: run it, then report
+  %autograd_inspect [options] EXPR        report on a live tensor, optimizer, model or report
+  %autograd_inspect --torchviz EXPR       torchviz's picture, with the names of our parameters
+  %autograd_inspect on [options] | off    inspect every cell from now on, or no longer
+"""
+
+
+def _parser() -> MagicArgumentParser:
+    parser = MagicArgumentParser(MAGIC, description=DESCRIPTION)
+    add = parser.add_argument
+    names: dict[str, Any] = {"action": "extend", "type": _names, "default": [], "metavar": "NAME"}
+    add("words", nargs="*", metavar="on|off|EXPR", help="all cells from now on, or what to look at")
+    add("--model", **names, help="also name this model's parameters")
+    add("--optimizer", **names, help="also look at this optimizer")
+    add("--values", action="store_true", help="let rules read tensor values (NaN, zero gradients)")
+    add(
+        "--ignore",
+        action="extend",
+        type=codes,
+        default=[],
+        metavar="CODE",
+        help="drop findings: AG406 or AG1,AG4",
+    )
+    add("--fail-on", choices=("error", "warning"), help="fail a healthy cell that has such a finding")
+    add("--html", type=_file, metavar="FILE", help="also write the report as a web page")
+    add("--json", type=_file, metavar="FILE", help="also write the report as JSON")
+    add("--store", type=_variable, metavar="NAME", help="put the report into this variable")
+    add("--quiet", action="store_true", help="display nothing")
+    add("--torchviz", action="store_true", help="show torchviz's picture of EXPR")
+    return parser
+
+
+PARSER = _parser()
+
+
+def parse(line: str) -> Options:
+    """The options of a line; raises UsageError with one line that says what is wrong, and the usage."""
+    try:
+        found: dict[str, Any] = vars(PARSER.parse_argstring(line))
+    except (UsageError, ValueError) as mistake:
+        raise mistaken(str(mistake)) from None
+    return Options(
+        words=tuple(found["words"]),
+        models=tuple(found["model"]),
+        optimizers=tuple(found["optimizer"]),
+        ignore=tuple(found["ignore"]),
+        **{name: found[name] for name in ("values", "fail_on", "html", "json", "store", "quiet", "torchviz")},
+    )
+
+
+def parse_header(line: str) -> Options:
+    """The options on top of a cell, where nothing but options makes sense."""
+    options = parse(line)
+    if options.words:
+        raise mistaken(f"on top of a cell only options are understood, not {' '.join(options.words)!r}")
+    if options.torchviz:
+        raise mistaken("--torchviz needs an expression: %autograd_inspect --torchviz loss")
+    return options
+
+
+def mistaken(message: str) -> UsageError:
+    """IPython prints a UsageError as one line, without a traceback, and the cell counts as failed."""
+    return UsageError(f"{MAGIC}: {message}\n{_plain(PARSER.format_usage())}")
+
+
+def usage() -> str:
+    """What the magic understands, option by option."""
+    return _plain(PARSER.format_help())
+
+
+def _plain(text: str) -> str:
+    """IPython formats for reStructuredText."""
+    return "usage: " + text.replace("::\n\n", "").strip() + "\n"
+
+
+def silent(options: Options) -> Options:
+    """The same, displaying nothing."""
+    return replace(options, quiet=True)

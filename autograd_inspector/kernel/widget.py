@@ -1,0 +1,124 @@
+"""The widget: a report in the notebook, with a selection that Python shares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import anywidget
+import traitlets
+
+from autograd_inspector.analysis.report_data import ReportData
+from autograd_inspector.kernel.cell_ids import cell_ids
+from autograd_inspector.model.graph import GraphNode
+from autograd_inspector.views.assets import WidgetNotBuiltError, asset, digest
+from autograd_inspector.views.encoding import encoded
+from autograd_inspector.views.exports import exported
+from autograd_inspector.views.notebook.bundle import bundle_of, chosen
+
+__all__ = ["ReportWidget", "WidgetNotBuiltError"]
+
+VIEW = "application/vnd.jupyter.widget-view+json"
+
+
+class ReportWidget(anywidget.AnyWidget):
+    """Shows a report; ``selected`` are the ids of the selected nodes of ``report.graph``, in both directions."""
+
+    _esm = traitlets.Unicode().tag(sync=True)
+    _css = traitlets.Unicode().tag(sync=True)
+    module = traitlets.Unicode().tag(sync=True)
+    module_id = traitlets.Unicode().tag(sync=True)
+    payload = traitlets.Unicode().tag(sync=True)
+    buffer = traitlets.Bytes().tag(sync=True)
+    other_payload = traitlets.Unicode().tag(sync=True)
+    other_buffer = traitlets.Bytes().tag(sync=True)
+    other_name = traitlets.Unicode().tag(sync=True)
+    selected = traitlets.List(traitlets.Int()).tag(sync=True)
+    cells = traitlets.Dict().tag(sync=True)
+    """"In [3]" -> the notebook's id of that cell: how the front end finds a line."""
+
+    def __init__(self, report: ReportData, *, compare: ReportData | None = None, name: str = "") -> None:
+        self.report = report
+        payload, buffer = encoded(report)
+        traits: dict[str, Any] = {"payload": payload, "buffer": buffer, "cells": cell_ids(report.capture)}
+        if compare is not None:
+            other, other_buffer = encoded(compare)
+            traits |= {"other_payload": other, "other_buffer": other_buffer, "other_name": name or "the other"}
+        module = {"module": asset("widget.js"), "module_id": digest("widget.js")}
+        super().__init__(_esm=asset("loader.js"), _css=asset("style.css"), **module, **traits)
+        self.on_msg(self._asked)
+
+    @traitlets.validate("selected")
+    def _known(self, proposal: Any) -> list[int]:
+        """Ids that are none of the graph's are left out."""
+        return [number for number in dict.fromkeys(proposal["value"]) if 0 <= number < len(self.report.graph.nodes)]
+
+    @property
+    def selected_nodes(self) -> tuple[GraphNode, ...]:
+        """The selected nodes themselves."""
+        return tuple(self.report.graph.nodes[number] for number in self.selected)
+
+    def select(self, *what: int | str) -> tuple[GraphNode, ...]:
+        """Select nodes by id, or by name: a parameter, a module, an op, a rule code such as "AG201".
+
+        Returns them; raises ValueError in one line for a name that nothing has. Without arguments nothing is selected.
+        """
+        found: list[int] = []
+        for one in what:
+            named = [one] if isinstance(one, int) else self._named(one)
+            if not named:
+                raise ValueError(f"no node, module or finding is named {one!r}")
+            found += named
+        self.selected = found
+        return self.selected_nodes
+
+    def on_select(self, callback: Callable[[tuple[GraphNode, ...]], object]) -> Callable[[], None]:
+        """Call ``callback`` with the selected nodes whenever they change; returns what stops that."""
+
+        def changed(_change: Any) -> None:
+            callback(self.selected_nodes)
+
+        self.observe(changed, names="selected")
+        return lambda: self.unobserve(changed, names="selected")
+
+    def _named(self, name: str) -> list[int]:
+        graph, tensors = self.report.graph, self.report.capture.tensors
+        ops = {op for finding in self.report.findings if name in {finding.rule, finding.name} for op in finding.ops}
+        if ops:
+            return [node for op, node in graph.by_op.items() if op in ops]
+        exact = [n.id for n in graph.nodes if n.leaf and n.tensor >= 0 and name in (n.name, *tensors[n.tensor].names)]
+        within = f"{name}."
+        return exact or [n.id for n in graph.nodes if name in {n.path, n.name} or n.path.startswith(within)]
+
+    def close(self) -> None:
+        """The layout, too: it is a widget of its own, and ipywidgets would keep it for ever."""
+        layout = self.layout
+        super().close()
+        if layout is not None:
+            layout.close()
+
+    def _asked(self, _widget: Any, content: Any, _buffers: Any) -> None:
+        """Answer the front end, which wants the report in another form."""
+        if not isinstance(content, dict) or content.get("command") != "export":
+            return
+        try:
+            self.send({"id": content.get("id"), "text": exported(self.report, content.get("format"))})
+        except Exception as error:  # noqa: BLE001 - the front end shows it; a traceback would go nowhere
+            self.send({"id": content.get("id"), "error": str(error).partition("\n")[0]})
+
+    def _repr_mimebundle_(self, **asked: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        bundle = {VIEW: self.view, **bundle_of(self.report)}
+        return chosen(bundle, asked.get("include"), asked.get("exclude")), {}
+
+    @property
+    def view(self) -> dict[str, Any]:
+        """What a notebook needs to find this widget."""
+        return {"version_major": 2, "version_minor": 0, "model_id": self.model_id}
+
+
+def widget_of(report: ReportData) -> ReportWidget:
+    """The widget of a report, the same wherever it is shown; raises WidgetNotBuiltError."""
+    widget: ReportWidget | None = report.__dict__.get("_widget")
+    if widget is None or widget.comm is None:
+        widget = report.__dict__["_widget"] = ReportWidget(report)
+    return widget

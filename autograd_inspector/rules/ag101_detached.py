@@ -1,0 +1,102 @@
+"""AG101: gradient that a `.detach()` or its like cuts off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.cut_problems import caused_by, cut_problem, described
+from autograd_inspector.advice.names import join_names
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradient_cuts.classifier import DETACHING, GradientCut, bypassed, copied_in
+from autograd_inspector.model.finding import Problem
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """A `.detach()`, `.detach_()` or `.data` cuts what is meant to learn.
+
+    Why it matters
+        A detached tensor has the same values and no history. What lies behind it gets no gradient: backward raises
+        "does not require grad" when nothing else leads to a parameter, and says nothing at all when something does.
+
+    Example
+        ::
+
+            hidden = encoder(x).detach()
+            loss = head(hidden).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+
+    Fix
+        ::
+
+            hidden = encoder(x)
+            loss = head(hidden).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+
+    References
+        torch.Tensor.detach; "Autograd mechanics" in the notes of the PyTorch documentation.
+    """
+    for cut in caused_by(analysis, "detached"):
+        what, kept, fix = _cutting(analysis, cut)
+        wrapped = [c for c in analysis.capture.changes if c.kind == "wrapped" and cut.through[0] in c.tensors]
+        site = wrapped[0].site if wrapped else cut.ops[0].site
+        yield cut_problem(analysis, cut, f"{what} {kept}", fix, analysis.user_frames(site, "detached here"))
+
+
+def _cutting(analysis: Analysis, cut: GradientCut) -> tuple[str, str, str]:
+    """(what cuts, what it does, what to write instead)."""
+    op = cut.ops[0]
+    what = _SPELLINGS.get(op.name, "nn.Parameter()")
+    if op.name == "set_data":
+        target = join_names((analysis.display_name(write.tensor) for write in op.writes), 3)
+        return what, f"gives {target} the values of a computed tensor without their history", _FUNCTIONAL
+    if op.name == "grad":
+        tensors = analysis.capture.tensors
+        named = [t for t in op.outputs if tensors[t].names or tensors[t].variable]
+        result = join_names(map(analysis.display_name, named), 3) or "a gradient"
+        fix = "Write torch.autograd.grad(..., create_graph=True) where its result takes part in the loss."
+        return what, f"returns {result} without a graph, for create_graph is False", fix
+    if bypassed(analysis.capture, op, cut.through[0]):
+        kept = f"changes {analysis.display_name(cut.through[0])} without recording the history of what it writes"
+        return f"`{op.name}` through an alias (.data or .detach())", kept, _FUNCTIONAL
+    if copied_in(analysis.capture, op, cut.through[0]):
+        target = join_names((analysis.display_name(write.tensor) for write in op.writes), 3)
+        place = analysis.capture.place(op.site)
+        loading = place is not None and "load_state_dict" in place.source
+        by = "load_state_dict()" if loading else f"`{op.name}`"
+        return by, f"gives {target} the values of a computed tensor without their history", _FUNCTIONAL
+    if op.name not in DETACHING:
+        return what, f"makes a new leaf of the result of `{op.name}`, without its history", _FUNCTIONAL
+    fix = f"Use the tensor itself instead of {what} where gradient has to flow; keep {what} for logging."
+    if _serves_again(analysis, cut):
+        fix = (
+            "Compute it anew for each backward(), with the parameters as they are then: its graph would serve the first "
+            f"backward only. Keep the {what} copy for what is compared with it."
+        )
+    return what, f"cuts {described(analysis, op)} from the graph", fix
+
+
+def _serves_again(analysis: Analysis, cut: GradientCut) -> bool:
+    """Whether several backwards start from what was computed of one and the same cut result."""
+    first = cut.ops[0]
+    runs = [r for r in analysis.capture.backwards if r.api == "backward" and not r.error and r.start > first.index][:2]
+    return len(runs) == 2 and all(
+        any(op.index == first.index for op, _ in analysis.flow.upstream([(root, run.start) for root in run.roots]))
+        for run in runs
+    )
+
+
+_FUNCTIONAL = (
+    "Use the computed tensor itself in the forward; torch.func.functional_call(module, {name: tensor}, args) lets a "
+    "module compute with it."
+)
+
+
+_SPELLINGS = {
+    "detach": ".detach()",
+    "detach_": ".detach_()",
+    "data": ".data",
+    "set_data": "an assignment to .data",
+    "grad": "torch.autograd.grad",
+}

@@ -1,0 +1,130 @@
+"""AG103: computed under inference mode, or a tensor made there used where autograd records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.cut_problems import caused_by
+from autograd_inspector.advice.grad_mode_problems import region_problem
+from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.advice.receivers import receiver
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.op import Op, Region
+
+_INFERENCE = "torch.inference_mode"
+INFERENCE_ERRORS = ("Inference tensors cannot be saved for backward", "Inplace update to inference tensor")
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """Computed under `torch.inference_mode()`, or a tensor made there used where autograd records.
+
+    Why it matters
+        An inference tensor has no version counter and no history, for good. It cannot be saved for backward, and what
+        is computed from parameters under inference mode gives them no gradient.
+
+    Example
+        ::
+
+            with torch.inference_mode():
+                features = encoder(x)
+            head(features).pow(2).mean().backward()
+
+    Fix
+        ::
+
+            with torch.no_grad():
+                features = encoder(x)
+            head(features).pow(2).mean().backward()
+
+    References
+        torch.inference_mode; "Inference mode" in the autograd notes of the PyTorch documentation.
+    """
+    for cut in caused_by(analysis, "inference_mode"):
+        yield region_problem(analysis, cut, _entered(analysis, cut.ops[0].region))
+    yield from _made_to_stay(analysis)
+    for op in analysis.capture.ops:
+        if op.error and any(text in op.error for text in INFERENCE_ERRORS):
+            yield _inference_tensor(analysis, op)
+
+
+def _entered(analysis: Analysis, number: int) -> Region:
+    """The region that entered inference mode: enabling grad mode inside of it changes nothing."""
+    regions = analysis.capture.regions
+    before = regions[number::-1]
+    return next((r for r in before if r.kind != "inference_mode" or r.api.startswith(_INFERENCE)), regions[number])
+
+
+def _made_to_stay(analysis: Analysis) -> Iterator[Problem]:
+    """Parameters of an optimizer that were made under inference mode."""
+    made = {tensor: analysis.flow.birth(tensor) for tensor in sorted(analysis.capture.optimized)}
+    regions = analysis.capture.regions
+    found = {t: op for t, op in made.items() if op is not None and regions[op.region].kind == "inference_mode"}
+    if found:
+        op = next(iter(found.values()))
+        names = [analysis.display_name(tensor) for tensor in found]
+        yield Problem(
+            "error",
+            f"made in torch.inference_mode(), {summarize_names(names)} can never learn: inference tensors cannot be updated "
+            "outside of it",
+            "Build the model outside of torch.inference_mode().",
+            dedupe_locations(
+                [
+                    *analysis.user_frames(op.site, "made under inference mode"),
+                    *analysis.user_frames(_entered(analysis, op.region).site, "inference mode entered here"),
+                ]
+            ),
+            tuple(dict.fromkeys(names)),
+            ops=(op.index,),
+        )
+
+
+def _taken_from(analysis: Analysis, tensor: int) -> int:
+    """The tensor from before the capture that this one is a view of: ``anchors`` of ``anchors.T``."""
+    made = analysis.flow.birth(tensor)
+    while made is not None:
+        given = [t for t in made.inputs if analysis.capture.tensors[t].inference]
+        if not given:
+            return tensor
+        tensor, made = given[0], analysis.flow.birth(given[0])
+    return tensor
+
+
+def _inference_tensor(analysis: Analysis, op: Op) -> Problem:
+    capture = analysis.capture
+    culprit = next((t for t in op.inputs if capture.tensors[t].inference), -1)
+    made = analysis.flow.birth(culprit) if culprit >= 0 else None
+    if culprit >= 0:
+        for above, through in analysis.flow.upstream([(culprit, op.index)], lambda _o, t: capture.tensors[t].inference):
+            if capture.tensors[through].inference and capture.regions[above.region].kind == "inference_mode":
+                made, culprit = above, through
+                break
+        else:
+            made, culprit = None, _taken_from(analysis, culprit)
+    name = analysis.display_name(culprit) if culprit >= 0 else "a tensor"
+    region = capture.regions[made.region] if made is not None else None
+    origin = analysis.user_frames(made.site, "made under inference mode") if made is not None else ()
+    switch = (
+        analysis.user_frames(region.site, "inference mode entered here") if region is not None and region.api else ()
+    )
+    since = "in torch.inference_mode()" if made is not None else "in inference mode before the capture began"
+    if INFERENCE_ERRORS[1] in op.error:
+        if "[" in name:  # It has no name of its own.
+            name = receiver(capture.place(op.site), op.name) or name
+        what = (
+            f"`{op.name}` modifies {name} in place, but {name} was made {since}, and torch allows that only within it"
+        )
+        instead = f"put {name}.clone() in its place before it is updated outside of it"
+    else:
+        what = f"`{op.name}` needs {name} for backward, but {name} was made {since} and can never be saved"
+        instead = f"use {name}.clone() outside of it"
+    return Problem(
+        "error",
+        what,
+        f"Make {name} under torch.no_grad() instead of inference mode, or {instead} "
+        "(with Lightning: Trainer(inference_mode=False)).",
+        dedupe_locations([*origin, *switch, *analysis.user_frames(op.site, "used here")]),
+        (name,),
+        ops=(op.index,),
+    )

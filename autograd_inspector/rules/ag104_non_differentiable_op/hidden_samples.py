@@ -1,0 +1,68 @@
+"""Samples that hide a path: ``sample()`` where ``rsample()`` is meant, while another term still reaches the parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradient_cuts.classifier import SAMPLING, is_cut
+from autograd_inspector.analysis.gradient_cuts.harmful import stepped_with
+from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.op import Op, Trait
+
+_DISCRETE = {"multinomial", "bernoulli", "poisson", "binomial", "one_hot", "scatter_"}
+"""Their distributions have no rsample()."""
+
+
+class Draw(Struct, frozen=True):
+    """An op of a ``sample()``, the parameters of the distribution that it hides, and the backward that shows it."""
+
+    op: Op
+    parameters: tuple[int, ...]
+    backward: Backward
+
+
+def half_hidden(analysis: Analysis) -> Iterator[Draw]:
+    """Samples that a loss is computed from, of a distribution whose parameters it reaches by another way alone.
+
+    Whoever trains through ``log_prob(sample)`` means it. One draw a line.
+    """
+    capture = analysis.capture
+    drawing = {region.id for region in capture.regions if region.library.startswith(SAMPLING)}
+    drawing -= {op.region for op in capture.ops if op.name in _DISCRETE}
+    if not drawing:
+        return
+    leaves = Leaves(capture, analysis.flow)
+    told: set[int] = set()
+    for run in capture.backwards:
+        if run.api != "backward" or run.error or run.nested_in >= 0:
+            continue
+        own = {tensor for held in stepped_with(capture, run) for tensor in held} or analysis.optimized_trainable
+        learning = own.intersection(run.reached).difference(run.empty)
+        starts = [(root, run.start) for root in run.roots]
+        ways = analysis.flow.upstream(starts, lambda op, t: op.region in drawing or not is_cut(capture, op, t))
+        for op, through in ways:
+            if op.region not in drawing or op.site in told or not is_cut(capture, op, through):
+                continue
+            hidden = tuple(t for t in leaves.above(op) if t in learning)
+            if hidden and not _scored(analysis, op.region):
+                told.add(op.site)
+                yield Draw(op, hidden, run)
+
+
+def _scored(analysis: Analysis, region: int) -> bool:
+    """Whether the sample, or what was computed from it alone, is given to a ``log_prob``."""
+    capture = analysis.capture
+    drawn = {t for op in capture.ops if op.region == region for t in op.outputs}
+    for op in capture.ops:
+        if op.region == region or op.has(Trait.STEP) or drawn.isdisjoint(op.inputs):
+            continue
+        frames = capture.site(op.site)
+        if any("log_prob" in frame.source for frame in frames[:2]):
+            return True
+        if not any(capture.tensors[t].requires_grad for t in op.inputs):
+            drawn.update(op.outputs)
+    return False

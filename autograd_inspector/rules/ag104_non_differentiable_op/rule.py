@@ -1,0 +1,97 @@
+"""AG104: gradient that an op without a derivative cuts off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.cut_problems import caused_by, cut_problem, described
+from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradient_cuts.classifier import SAMPLING
+from autograd_inspector.analysis.zero_derivative import DRAWS, flattened
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.rules.ag104_non_differentiable_op.hidden_samples import half_hidden
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """An op without derivative between the loss and what is meant to learn: argmax, comparison, integer cast, sampling.
+
+    Why it matters
+        The result is integer or boolean, or has no derivative formula: nothing behind it learns, or, like the
+        encoder behind a `sample()` beside a KL term, only from the other terms.
+
+    Example
+        ::
+
+            choice = policy(x).argmax(dim=1)
+            loss = values(choice).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+
+    Fix
+        ::
+
+            weights = policy(x).softmax(dim=1)
+            loss = (weights @ values.weight).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+
+    References
+        "Gradients for non-differentiable functions" in the autograd notes of the PyTorch documentation.
+    """
+    for cut in caused_by(analysis, "non-differentiable"):
+        op = cut.ops[0]
+        drawn = analysis.capture.regions[op.region].library.startswith(SAMPLING)
+        call = analysis.capture.calls[op.call] if op.call >= 0 else None
+        what = f"`{op.name}`" if not drawn else f"sample() of a distribution (`{op.name}`)"
+        what += f" in {call.type}" if call is not None else ""
+        fix = (
+            f"Train on the value before `{op.name}` (a probability, a softmax, a straight-through estimator "
+            "`soft + (hard - soft).detach()`), and keep the hard value for reporting."
+        )
+        if drawn or op.name in _DRAWING:
+            fix = _RSAMPLE
+        yield cut_problem(
+            analysis,
+            cut,
+            f"{what} has no derivative: it cuts {described(analysis, op)} from the graph",
+            fix,
+            analysis.user_frames(op.site, "drawn here" if drawn else "no derivative here"),
+        )
+    for draw in half_hidden(analysis):
+        names = [analysis.display_name(t) for t in draw.parameters]
+        yield Problem(
+            "warning",
+            f"sample() of a distribution (`{draw.op.name}`) lets no gradient through: {summarize_names(names)} "
+            f"{'learn' if len(names) > 1 else 'learns'} nothing from what is computed of the sample, only from the other "
+            "terms of the loss",
+            _RSAMPLE,
+            dedupe_locations(
+                [
+                    *analysis.user_frames(draw.op.site, "drawn here"),
+                    *analysis.user_frames(draw.backward.site, "backward called here"),
+                ]
+            ),
+            tuple(dict.fromkeys(names)),
+            ops=(draw.op.index,),
+        )
+    for op, parameters in flattened(analysis, DRAWS):
+        names = [analysis.display_name(t) for t in parameters]
+        yield Problem(
+            "warning",
+            f"`{op.name}` draws a sample, whose derivative is zero: {summarize_names(names)} "
+            f"{'get' if len(names) > 1 else 'gets'} gradients that are all zero",
+            "Write the sample as a function of its parameters and of noise: `mean + std * torch.randn_like(std)` "
+            "(rsample() of a distribution), or train through log_prob(sample).",
+            analysis.user_frames(op.site, "drawn here"),
+            tuple(dict.fromkeys(names)),
+            ops=(op.index,),
+        )
+
+
+_RSAMPLE = (
+    "Use rsample() where the distribution has it (Normal, Gumbel, RelaxedOneHotCategorical, ...), or train through "
+    "log_prob(sample)."
+)
+_DRAWING = {"multinomial", "bernoulli", "bernoulli_", "poisson", "normal", "rrelu_with_noise"}

@@ -1,0 +1,127 @@
+"""AG105: values that left autograd and came back without their history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from msgspec.structs import replace
+
+from autograd_inspector.advice.cut_problems import NAMELESS, called, caused_by, cut_problem
+from autograd_inspector.advice.names import join_names
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradient_cuts.classifier import DETACHING, GradientCut
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.op import Op
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """The value went to Python, NumPy, pickle or another process and came back, or was rewrapped by `torch.tensor`.
+
+    Why it matters
+        `torch.tensor(loss)`, `loss.item()`, `.numpy()` and collectives copy the value and leave the history behind.
+        With `requires_grad=True` on the copy backward even runs: on a graph of one node.
+
+    Example
+        ::
+
+            loss = net(x).pow(2).mean()
+            loss = torch.tensor(loss.item(), requires_grad=True)
+            loss.backward()
+            optimizer.step()
+
+    Fix
+        ::
+
+            loss = net(x).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+
+    References
+        torch.tensor (it always copies); torch.Tensor.item; torch.distributed.nn for collectives with gradient.
+    """
+    for cut in _by_line(analysis, caused_by(analysis, "left autograd")):
+        op = _way_out(analysis, cut.ops[0])
+        taken = _taken_out(analysis, op)
+        way = _OUT.get(op.name) or " and ".join([*(_OUT[o.name] for o in taken), _spelled(op)])
+        what = _given(analysis, cut)
+        yield cut_problem(
+            analysis,
+            cut,
+            f"{way} turned {what} into a value outside of torch: what is computed from it has no history"
+            if op.name in _OUT
+            else f"{way} made a copy of {what} that has no history",
+            _rewrap_fix(cut.ops[0], what),
+            dedupe_locations(
+                [
+                    *analysis.user_frames(op.site, "left torch here" if op.name in _OUT else "rewrapped here"),
+                    *(place for o in taken for place in analysis.user_frames(o.site, "left torch here")),
+                ]
+            ),
+        )
+
+
+def _by_line(analysis: Analysis, cuts: Iterable[GradientCut]) -> Iterator[GradientCut]:
+    """Of one line that takes several values out, and brings them back perhaps, one record."""
+    found: dict[tuple[str, int, int], GradientCut] = {}
+    for cut in cuts:
+        key = (*_line(analysis, cut.ops[0]), cut.added)
+        one = found.setdefault(key, cut)
+        if one is not cut:
+            parameters = tuple(dict.fromkeys((*one.parameters, *cut.parameters)))
+            ops, fatal = (*one.ops, *cut.ops), one.fatal or cut.fatal
+            found[key] = replace(one, ops=ops, parameters=parameters, fatal=fatal)
+    yield from found.values()
+
+
+def _way_out(analysis: Analysis, op: Op) -> Op:
+    """Of ``x.detach().numpy()`` the second part."""
+    if op.name not in DETACHING:
+        return op
+    later = analysis.capture.ops[op.index + 1 :]
+    return next((o for o in later if o.name in _OUT and set(o.inputs) & set(op.outputs)), op)
+
+
+def _taken_out(analysis: Analysis, op: Op) -> list[Op]:
+    """The op that took the value out of torch before this one brought it back."""
+    out = [o for o in analysis.capture.ops[: op.index] if o.name in _OUT and set(o.inputs) & set(op.inputs)]
+    return out[-1:]
+
+
+_OUT = {
+    "item": "`.item()`",
+    "tolist": "`.tolist()`",
+    "numpy": "`.numpy()`",
+    "__array__": "NumPy",
+    "__float__": "`float()`",
+    "__int__": "`int()`",
+    "__reduce_ex__": "pickling",
+}
+
+
+def _spelled(op: Op) -> str:
+    return {"__deepcopy__": "`copy.deepcopy()`", "unpickle": "unpickling"}.get(op.name, f"`torch.{op.name}()`")
+
+
+def _given(analysis: Analysis, cut: GradientCut) -> str:
+    """What the line took the values of."""
+    ops = [o for o in cut.ops if _line(analysis, o) == _line(analysis, cut.ops[0])]
+    given = [called(analysis, t) for o in ops for t in o.inputs]
+    named = [name for name in given if not name.startswith(NAMELESS)]
+    return join_names(named or given, 3)
+
+
+def _line(analysis: Analysis, op: Op) -> tuple[str, int]:
+    place = analysis.capture.place(op.site)
+    return ("", op.site) if place is None else (place.filename, place.lineno)
+
+
+def _rewrap_fix(op: Op, source: str) -> str:
+    if op.name in {"all_gather", "all_reduce", "all_gather_into_tensor", "broadcast"}:
+        return (
+            f"Use torch.distributed.nn.functional.{op.name}, which has a gradient, or put the local tensor back into "
+            "the gathered list."
+        )
+    if op.name == "unpickle":
+        return f"Use {source} itself: a pickle (torch.save, multiprocessing) keeps values, not where they came from."
+    return f"Use {source} itself: no torch.tensor(), item() or NumPy between the model and backward()."

@@ -1,0 +1,66 @@
+"""Optimizers that hold nothing that requires grad: they step, and nothing moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.idle_optimizers import are_bare, is_idle
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import Location, dedupe_locations
+
+
+def idle_optimizers(analysis: Analysis) -> Iterator[Problem]:
+    """Where backward did run, and no optimizer had anything to step.
+
+    One that waits for its parameters to be unfrozen, beside another that works, is meant. Where a model's trainable
+    parameters are in no optimizer, AG404 has more to say than that those of another part are frozen.
+    """
+    capture = analysis.capture
+    stepped = [o for o in capture.placement.optimizers if analysis.timeline.steps_of(o.id).all]
+    ran = any(run.reached and not run.error for run in capture.backwards)
+    if not ran or not stepped or not all(is_idle(analysis, optimizer) for optimizer in stepped):
+        return
+    for optimizer in stepped:
+        held = tuple(dict.fromkeys(optimizer.held))
+        if not are_bare(analysis, held) and analysis.unoptimized is not None:
+            continue
+        names = [analysis.display_name(t) for t in held]
+        yield Problem(
+            "warning",
+            f"{summarize_names(names)} {'do' if len(names) > 1 else 'does'} not require grad: backward gives "
+            f"{'them' if len(names) > 1 else 'it'} no gradient, and {optimizer.type} has nothing to step",
+            asked(analysis, held),
+            dedupe_locations(
+                [
+                    *why_frozen(analysis, held),
+                    *analysis.user_frames(optimizer.site, "given to the optimizer here"),
+                    *(
+                        p
+                        for step in capture.steps[-1:]
+                        for p in analysis.user_frames(step.site, "step() moves nothing")
+                    ),
+                ]
+            ),
+            tuple(names),
+        )
+
+
+def asked(analysis: Analysis, held: tuple[int, ...]) -> str:
+    """How to make them require grad."""
+    if not are_bare(analysis, held):
+        return "Unfreeze what is meant to learn: module.requires_grad_(True)."
+    name = analysis.display_name(held[0])
+    call = f"`{name}.requires_grad_()`" if analysis.capture.tensors[held[0]].variable else "requires_grad_() on it"
+    return f"Call {call} before the optimizer is built and the forward runs."
+
+
+def why_frozen(analysis: Analysis, held: tuple[int, ...]) -> list[Location]:
+    """Where they were frozen, or made without requires_grad."""
+    changes = [c for c in analysis.capture.leaf_changes if c.tensor in held and not c.requires_grad]
+    frozen = [place for change in changes[-1:] for place in analysis.user_frames(change.site, "frozen here")]
+    made = [op for op in map(analysis.flow.birth, held[:3]) if op is not None]
+    return frozen or [
+        place for op in made for place in analysis.user_frames(op.site, "made here, without requires_grad")
+    ]

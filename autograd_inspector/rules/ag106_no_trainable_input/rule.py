@@ -1,0 +1,222 @@
+"""AG106: nothing that reaches the loss requires grad."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from autograd_inspector.advice.names import join_names, summarize_names
+from autograd_inspector.advice.receivers import read_name
+from autograd_inspector.advice.saved_tensors import CHECKPOINT
+from autograd_inspector.advice.spelling import called, method_on
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut, differentiable
+from autograd_inspector.analysis.gradient_cuts.harmful import NO_GRAD_ERROR
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.rules.ag106_no_trainable_input.optimizer_without_trainable import (
+    asked,
+    idle_optimizers,
+    why_frozen,
+)
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """Nothing that reaches the loss requires grad: everything is frozen, or a reentrant checkpoint got no grad input.
+
+    Why it matters
+        Backward needs at least one leaf that requires grad. Reentrant checkpointing (`use_reentrant=True`) only
+        records when one of its *inputs* does, whatever its parameters say. An
+        optimizer that was given what does not require grad (an image, a prompt) has nothing to step, even where backward
+        runs for other leaves.
+
+    Example
+        ::
+
+            for parameter in net.parameters():
+                parameter.requires_grad = False
+            net(x).pow(2).mean().backward()
+
+    Fix
+        ::
+
+            for parameter in net[0].parameters():
+                parameter.requires_grad = False
+            net(x).pow(2).mean().backward()
+
+    References
+        torch.utils.checkpoint.checkpoint (use_reentrant); torch.nn.Module.requires_grad_.
+    """
+    for run in analysis.capture.backwards:
+        if NO_GRAD_ERROR in run.error:
+            checkpoint = _reentrant_checkpoint(analysis, run)
+            if checkpoint is not None:
+                yield _checkpoint_finding(analysis, [checkpoint], run, _inside(analysis, checkpoint))
+            elif not any(cut.cause != "no_grad" or not _is_checkpoint(analysis, cut) for cut in analysis.harmful_cuts):
+                yield _all_frozen(analysis, run)
+        elif NOT_ASKED_ERROR in run.error:
+            yield _not_asked(
+                analysis, [t for t in run.reached if not analysis.capture.tensors[t].requires_grad], run.site
+            )
+    yield from _idle_checkpoints(analysis)
+    yield from _never_computed(analysis)
+    yield from idle_optimizers(analysis)
+
+
+_CALLED = re.compile(r"([\w.]+)\.backward\(")
+NOT_ASKED_ERROR = "One of the differentiated Tensors does not require grad"
+
+
+def _is_checkpoint(analysis: Analysis, cut: GradientCut) -> bool:
+    return analysis.capture.regions[cut.ops[0].region].library == "torch.utils.checkpoint"
+
+
+def _reentrant_checkpoint(analysis: Analysis, run: Backward) -> Op | None:
+    """A reentrant checkpoint above the loss whose inputs did not require grad while its parameters did."""
+    found = None
+    for op, _ in analysis.flow.upstream([(root, run.start) for root in run.roots]):
+        if op.name == CHECKPOINT and _inside(analysis, op):
+            found = op
+    return found
+
+
+def _inside(analysis: Analysis, checkpoint: Op) -> list[int]:
+    """The parameters that require grad and were used inside a reentrant checkpoint's forward."""
+    tensors = analysis.capture.tensors
+    found: dict[int, None] = {}
+    for op in reversed(analysis.capture.ops[: checkpoint.index]):
+        if not op.has(Trait.INNER):
+            break
+        found |= dict.fromkeys(t for t in op.inputs if tensors[t].kind == "parameter" and tensors[t].requires_grad)
+    return list(reversed(found))
+
+
+def _idle_checkpoints(analysis: Analysis) -> Iterator[Problem]:
+    """Reentrant checkpoints that starve parameters while backward has others to run to."""
+    runs = [run for run in analysis.capture.backwards if run.api == "backward" and not run.error]
+    groups: dict[int, list[Op]] = {}
+    for op in analysis.capture.ops:
+        if op.name == CHECKPOINT and not any(analysis.capture.tensors[t].requires_grad for t in op.outputs):
+            groups.setdefault(op.site, []).append(op)
+    for members in groups.values():
+        starved = [t for op in members for t in _inside(analysis, op) if t in analysis.without_gradient]
+        if starved and runs:
+            yield _checkpoint_finding(analysis, members, runs[-1], starved)
+
+
+def _checkpoint_finding(analysis: Analysis, ops: list[Op], run: Backward, inside: list[int]) -> Problem:
+    names = [analysis.display_name(tensor) for tensor in inside]
+    return Problem(
+        "error" if run.error else "warning",
+        f"checkpoint(use_reentrant=True) got no input that requires grad, so its output has no graph although "
+        f"{summarize_names(names) or 'its parameters'} would learn",
+        "Pass use_reentrant=False, or let an input require grad (model.enable_input_require_grads()).",
+        dedupe_locations(
+            [
+                *analysis.user_frames(ops[0].site, "checkpointed here"),
+                *analysis.user_frames(run.site, "backward called here"),
+            ]
+        ),
+        tuple(dict.fromkeys(names)),
+        ops=tuple(op.index for op in ops[:64]),
+    )
+
+
+def _all_frozen(analysis: Analysis, run: Backward) -> Problem:
+    capture = analysis.capture
+    above = list(analysis.flow.upstream([(root, run.start) for root in run.roots]))
+    inputs = dict.fromkeys(t for op, _ in above for t in op.inputs if capture.tensors[t].kind == "parameter")
+    frozen = [t for t in inputs if not capture.tensors[t].requires_grad]
+    changes = [c for c in capture.leaf_changes if c.tensor in inputs and not c.requires_grad and c.at <= run.start]
+    led = dict.fromkeys(t for op, _ in above for t in op.inputs)
+    learnt = tuple(t for t in led if t in capture.optimized and not analysis.requires_grad_at(t, run.start))
+    frozen = [*learnt, *(t for t in frozen if t not in learnt)]
+    names = [analysis.display_name(t) for t in frozen]
+    roots = join_names((_root(analysis, run, t) for t in run.roots), 2)
+    given = list(dict.fromkeys(t for op, _ in above for t in op.inputs if _given(analysis, t)))
+    sources = [capture.tensors[t].variable for t in given]
+    made_at = [op for op in map(analysis.flow.birth, given) if op is not None and not names]
+    since = (
+        f"{summarize_names(names)} {'are' if len(names) > 1 else 'is'} frozen" if names else "no parameter took part"
+    )
+    if 0 < len(learnt) < len(names):
+        since += f"; the optimizer was given {summarize_names(names[: len(learnt)])} to learn"
+    if sources and not names:
+        since += f", only {join_names(sources, 4)}"
+    made = analysis.user_frames(above[0][0].site, "computed here") if above else ()
+    return Problem(
+        "error",
+        f"nothing that {roots} is computed from requires grad: {since}",
+        asked(analysis, learnt)
+        if learnt
+        else "Call requires_grad_(True) before the forward on what should learn, or on the input whose gradient you want."
+        if names
+        else "Compute the loss from the output of what should learn: a parameter, or a tensor with requires_grad=True.",
+        dedupe_locations(
+            [
+                *(why_frozen(analysis, learnt) if learnt else ()),
+                *_given_to(analysis, learnt),
+                *(place for change in changes[-1:] for place in analysis.user_frames(change.site, "frozen here")),
+                *made,
+                *(
+                    place
+                    for op in made_at[:3]
+                    for place in analysis.user_frames(op.site, "made here, without requires_grad")
+                ),
+                *analysis.user_frames(run.site, "backward called here"),
+            ]
+        ),
+        tuple(names) or tuple(dict.fromkeys(map(analysis.display_name, run.roots))),
+    )
+
+
+def _root(analysis: Analysis, run: Backward, root: int) -> str:
+    """The name of what backward was called on; of one that has none what the call reads: ``out.loss``."""
+    record, place = analysis.capture.tensors[root], analysis.capture.place(run.site)
+    found = _CALLED.search(place.source) if place is not None and len(run.roots) == 1 else None
+    return called(analysis, root) if record.names or record.variable or found is None else found[1]
+
+
+def _given_to(analysis: Analysis, tensors: tuple[int, ...]) -> list[Location]:
+    optimizers = analysis.capture.placement.optimizers
+    holders = [o for o in optimizers if any(t in group for group in o.parameters for t in tensors)]
+    return [place for o in holders for place in analysis.user_frames(o.site, "given to the optimizer here")]
+
+
+def _given(analysis: Analysis, tensor: int) -> bool:
+    """Whether the program made a tensor from nothing, or had it before, and gave it a name."""
+    record = analysis.capture.tensors[tensor]
+    made = analysis.capture.ops[record.birth] if record.birth >= 0 else None
+    fresh = not made.inputs if made is not None else record.kind == "input"
+    return fresh and bool(record.variable) and not record.requires_grad and differentiable(record.dtype)
+
+
+def _never_computed(analysis: Analysis) -> Iterator[Problem]:
+    """The program fell over the None that it read from ``.grad`` of a tensor that does not require grad."""
+    reads = analysis.capture.grad_reads
+    if "NoneType" not in analysis.capture.error or not reads:
+        return
+    read = reads[-1]
+    record = analysis.capture.tensors[read.tensor]
+    if read.gradient < 0 and not record.requires_grad and record.kind in {"input", "activation"}:
+        yield _not_asked(analysis, [read.tensor], read.site, read_name(analysis, read))
+
+
+def _not_asked(analysis: Analysis, tensors: list[int], site: int, said: str = "") -> Problem:
+    names = [said] if said else [called(analysis, tensor) for tensor in tensors]
+    made = [op for op in map(analysis.flow.birth, tensors) if op is not None]
+    return Problem(
+        "error",
+        f"the gradient of {join_names(names, 3)} was asked for, but {'they do' if len(names) > 1 else 'it does'} not "
+        "require grad",
+        f"Call {method_on(names[0] if names else 'the tensor', 'requires_grad_()')} before the forward that uses it.",
+        dedupe_locations(
+            [
+                *analysis.user_frames(site, "gradient asked for here"),
+                *(place for op in made[:1] for place in analysis.user_frames(op.site, "made here")),
+            ]
+        ),
+        (said,) if said else tuple(dict.fromkeys(map(analysis.display_name, tensors))),
+    )

@@ -1,0 +1,113 @@
+"""AG107: parameters that no optimizer can find because no module knows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.empty_parameter_list import EMPTY, waiting
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import Location, dedupe_locations
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """A parameter in a plain list, made in forward, or held as a bare tensor: `parameters()` does not know it.
+
+    Why it matters
+        nn.Module finds parameters that are attributes, in ModuleList or in ParameterList. In a Python list, or made
+        anew in each forward, they get gradients and are never stepped.
+
+    Example
+        ::
+
+            class Net(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.first = nn.Linear(4, 4)
+                    self.layers = [nn.Linear(4, 4)]
+
+                def forward(self, x):
+                    return self.layers[0](self.first(x))
+
+
+            net = Net()
+            optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+            net(x).pow(2).mean().backward()
+            optimizer.step()
+
+    Fix
+        ::
+
+            class Net(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.first = nn.Linear(4, 4)
+                    self.layers = nn.ModuleList([nn.Linear(4, 4)])
+
+                def forward(self, x):
+                    return self.layers[0](self.first(x))
+
+
+            net = Net()
+            optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+            net(x).pow(2).mean().backward()
+            optimizer.step()
+
+    References
+        torch.nn.ModuleList, torch.nn.ParameterList, torch.nn.Module.register_parameter.
+    """
+    if EMPTY in analysis.capture.error and not waiting(analysis):
+        yield _empty(analysis)
+    # A parameter that forward wraps around another's values is that one's loss: AG101 tells it.
+    found = analysis.unregistered - {t for cut in analysis.harmful_cuts if cut.cause == "detached" for t in cut.through}
+    if found:
+        yield _finding(analysis, sorted(found))
+
+
+def _finding(analysis: Analysis, tensors: list[int]) -> Problem:
+    names = list(
+        dict.fromkeys(analysis.display_name(t) for t in tensors)
+    )  # Made anew in each forward it is called the same.
+    born = [place for t in tensors[:4] for place in _birthplace(analysis, t)]
+    use = next((op for op in analysis.capture.ops if set(tensors) & set(op.inputs) and op.call >= 0), None)
+    inside = analysis.capture.calls[use.call] if use is not None else None
+    while inside is not None and inside.parent >= 0:
+        inside = analysis.capture.calls[inside.parent]
+    owner = inside.type if inside is not None else "the module"
+    return Problem(
+        "warning",
+        f"{summarize_names(names)} {'are' if len(names) > 1 else 'is'} used by {owner}.forward and {'get' if len(names) > 1 else 'gets'} "
+        f"gradients, but {owner}.parameters() does not know {'them' if len(names) > 1 else 'it'}, so no optimizer does",
+        "Register it in __init__: nn.Parameter as an attribute, nn.ParameterList / nn.ModuleList instead of a Python list; "
+        "make it once, not in forward.",
+        dedupe_locations([*born, *(analysis.user_frames(use.site, "used here") if use is not None else ())]),
+        tuple(names),
+    )
+
+
+def _birthplace(analysis: Analysis, tensor: int) -> tuple[Location, ...]:
+    changes = [c for c in analysis.capture.changes if c.kind == "registered" and tensor in c.tensors]
+    leaves = [c for c in analysis.capture.leaf_changes if c.tensor == tensor and c.requires_grad]
+    made = analysis.flow.birth(tensor)
+    sites = [c.site for c in changes[-1:]] or [c.site for c in leaves[-1:]] or ([made.site] if made is not None else [])
+    return tuple(place for site in sites for place in analysis.user_frames(site, "made here"))
+
+
+def _empty(analysis: Analysis) -> Problem:
+    changes = [c for c in analysis.capture.changes if c.kind == "registered"]
+    bare = [
+        c for c in analysis.capture.leaf_changes if c.requires_grad and not analysis.capture.tensors[c.tensor].names
+    ]
+    names = [analysis.display_name(t) for c in changes for t in c.tensors] + [
+        analysis.display_name(c.tensor) for c in bare
+    ]
+    sites = [change.site for change in changes] + [change.site for change in bare]
+    return Problem(
+        "error",
+        "the module given to the optimizer has no parameters: what it was to learn is held in a plain list or as bare "
+        "tensors",
+        "Hold layers in nn.ModuleList and weights as nn.Parameter attributes.",
+        dedupe_locations([place for site in sites for place in analysis.user_frames(site, "made here")])[:8],
+        tuple(dict.fromkeys(names)),
+    )

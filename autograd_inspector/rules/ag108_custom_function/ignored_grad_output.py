@@ -1,0 +1,78 @@
+"""AG108: custom autograd.Functions whose backward does not use the gradient that it is given."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.autograd import Backward, Node
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.op import Trait
+
+_UNIT = re.compile(
+    r"(Add|Sum|Clone|Alias|View|UnsafeView|ReshapeAlias|Squeeze|Unsqueeze|Stack|Cat|Transpose|T|Permute)Backward\d"
+)
+"""Nodes that hand a gradient of ones on as ones: below them a loss may leave out grad_output, for it is 1."""
+
+
+def ignoring(analysis: Analysis) -> Iterator[Problem]:
+    """Each such Function once, where what it leaves out is more than the 1 that backward starts with."""
+    blind, told = analysis.capture.blind_functions, set()
+    scaled: set[int] = set()
+    for run, new in analysis.shared if blind else ():
+        for node in _scaled(analysis.capture.nodes, new, scaled):
+            op = analysis.capture.ops[node.op] if node.op >= 0 else None
+            if op is None or not op.has(Trait.FUNCTION):
+                continue
+            name = op.name.removesuffix(".apply")
+            if name in blind and name not in told and not _returned_nothing(analysis, node):
+                told.add(name)
+                yield _finding(analysis, run, node, name)
+
+
+def _scaled(nodes: Sequence[Node], new: list[Node], known: set[int]) -> list[Node]:
+    """The nodes to which some way leads through an op that makes of a gradient of ones another one.
+
+    Those that do so since a run has those ``new`` nodes: the others are ``known``, which grows. What the nodes of an op
+    make that none of them was looked at is not known.
+    """
+    found: list[int] = []
+    todo = [node for node in new if node.met and not _UNIT.match(node.name)]
+    while todo:
+        for index, _ in todo.pop().edges:
+            if index not in known:
+                known.add(index)
+                found.append(index)
+                todo.append(nodes[index])
+    return [nodes[index] for index in sorted(found)]
+
+
+def _returned_nothing(analysis: Analysis, node: Node) -> bool:
+    """Whether it said None for every input: that there is no derivative, which is another matter."""
+    gaps = [gap.missing for gap in analysis.capture.gaps if gap.seq == node.seq]
+    return any(len(missing) >= len(node.edges) for missing in gaps)
+
+
+def _finding(analysis: Analysis, run: Backward, node: Node, name: str) -> Problem:
+    op = analysis.capture.ops[node.op]
+    below = sorted(analysis.leaves_below(node))
+    learning = [t for t in below if t in analysis.capture.optimized] or below
+    names = [analysis.display_name(t) for t in learning]
+    return Problem(
+        "error",
+        f"{name}.backward never uses the gradient that it is given, so the gradient of {summarize_names(names)} is that of "
+        "another loss: what comes after it counts for nothing",
+        f"Multiply by it (the chain rule): `return grad_output * ...` in {name}.backward.",
+        dedupe_locations(
+            [
+                *analysis.user_frames(analysis.capture.function_sites.get(name, -1), "backward leaves it out here"),
+                *analysis.user_frames(op.site, "applied here"),
+                *analysis.user_frames(run.site, "backward called here"),
+            ]
+        ),
+        (name, *dict.fromkeys(names)),
+        ops=(op.index,),
+    )

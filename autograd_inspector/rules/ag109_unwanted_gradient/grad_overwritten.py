@@ -1,0 +1,75 @@
+"""Parameters that an optimizer steps and that the program overwrites with the values of others again and again."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from autograd_inspector.analysis.dataflow import DataFlow
+from autograd_inspector.analysis.gradient_cuts.classifier import DETACHING
+from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.torch_names import ADD_EACH, COPY_EACH, LERP_EACH, MUL_EACH
+
+_COPYING = DETACHING | {
+    "copy_", "clone", "to", "float", "double", "half", "bfloat16", "cpu", "cuda", "__deepcopy__", "lerp", "lerp_",
+    "mul", "mul_", "__mul__", "__rmul__", "__imul__", "add", "add_", "__add__", "__iadd__", "sub", "sub_", "__sub__",
+    "__isub__", COPY_EACH, LERP_EACH, MUL_EACH, ADD_EACH, "set_",
+}  # fmt: skip
+"""Ops of a copy or a moving average. What a layer computes from a parameter is no copy of it."""
+
+
+class Overwritten(Struct, frozen=True):
+    """``tensor`` takes over the values of ``source``; ``ops`` did so, the last one last."""
+
+    tensor: int
+    source: int
+    ops: tuple[Op, ...]
+
+
+def overwritten(capture: Capture, flow: DataFlow) -> tuple[Overwritten, ...]:
+    """Stepped parameters that follow another stepped one, and that get gradient from the same backward as it.
+
+    Models that are trained on losses of their own and then copied into each other (federated averaging, a population,
+    meta-learning) are meant to be: so it has to be one loss that reaches both, and one of them has to follow.
+    """
+    runs = [run for run in capture.backwards if run.api == "backward" and not run.error]
+    trained = {t for t in capture.optimized if any(t in run.reached for run in runs)}
+    storages = {capture.tensors[t].storage: t for t in sorted(trained)}
+    storages.pop(-1, None)
+    copies: dict[tuple[int, int], list[Op]] = {}
+    for op in capture.ops:
+        if not op.writes or op.has(Trait.STEP | Trait.BACKWARD):
+            continue
+        for tensor in {storages[write.storage] for write in op.writes if write.storage in storages}:
+            for source in _sources(capture, flow, op, tensor, storages):
+                copies.setdefault((tensor, source), []).append(op)
+    return tuple(
+        Overwritten(tensor, source, tuple(ops))
+        for (tensor, source), ops in copies.items()
+        if (source, tensor) not in copies
+        and any(ops[0].index < step.at <= ops[-1].index for step in capture.steps)
+        and any(tensor in run.reached and tensor not in run.empty and source in run.reached for run in runs)
+    )
+
+
+def _sources(capture: Capture, flow: DataFlow, op: Op, tensor: int, storages: dict[int, int]) -> set[int]:
+    """The parameters of the same shape whose values went into what the op wrote, by copying and averaging alone."""
+    record = capture.tensors[tensor]
+    found: set[int] = set()
+
+    def copied(above: Op, through: int) -> bool:
+        return above.name in _COPYING and capture.tensors[through].storage not in {record.storage, *storages}
+
+    def look(reader: Op) -> None:
+        for read in reader.inputs:
+            other = capture.tensors[read]
+            if other.shape == record.shape and other.storage != record.storage and other.storage in storages:
+                found.add(storages[other.storage])
+
+    if op.name in _COPYING:
+        look(op)
+        starts = [(t, op.index) for t in op.inputs if capture.tensors[t].storage not in {record.storage, *storages}]
+        for above, _ in flow.upstream(starts, copied):
+            if above.name in _COPYING:
+                look(above)
+    return found

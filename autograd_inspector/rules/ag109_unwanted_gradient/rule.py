@@ -1,0 +1,124 @@
+"""AG109: gradient that flows where the program learns by other means."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from functools import partial
+
+from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.rules.ag109_unwanted_gradient.grad_overwritten import overwritten
+from autograd_inspector.rules.ag109_unwanted_gradient.summed_foreign_gradients import Mixed, entrance, mixed
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """Gradient flows into a copy that the program updates by other means: a target network or teacher not detached.
+
+    Why it matters
+        A target network follows the online one by copying. Without `no_grad` or `detach` backward runs through it as
+        well: memory and time are spent on gradients that no optimizer uses and no zero_grad() clears, and whoever
+        later hands them to an optimizer or sums them into a norm uses those of another loss.
+
+    Example
+        ::
+
+            target = copy.deepcopy(net)
+            loss = (net(x) - target(x).amax(1, keepdim=True)).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+
+    Fix
+        ::
+
+            target = copy.deepcopy(net).requires_grad_(False)
+            loss = (net(x) - target(x).amax(1, keepdim=True)).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+
+    References
+        torch.no_grad; Mnih et al., "Human-level control through deep reinforcement learning", 2015 (target networks).
+    """
+    yield from _stepped(analysis)
+    yield from map(partial(_summed, analysis), mixed(analysis))
+    copies = analysis.trained_beside_copies
+    if not copies or analysis.copies_used:
+        return
+    names = [analysis.display_name(t) for t in copies]
+    plain = [c for c in analysis.capture.changes if c.kind == "plain_attribute" and set(c.tensors) & set(copies)]
+    why = f" (`.{plain[0].api} = False` on a module or a misspelt attribute freezes nothing)" if plain else ""
+    yield Problem(
+        "warning",
+        f"backward reaches {summarize_names(names)}, a copy that no optimizer holds: a target network or teacher that was not "
+        f"detached{why}",
+        "Call it under torch.no_grad(), detach() its output, or freeze the copy: requires_grad_(False).",
+        dedupe_locations(
+            [
+                *(place for change in plain[:1] for place in analysis.user_frames(change.site, "freezes nothing here")),
+                *_places(analysis, copies),
+            ]
+        ),
+        tuple(dict.fromkeys(names)),
+    )
+
+
+def _stepped(analysis: Analysis) -> Iterator[Problem]:
+    """A copy within the optimizer: what a step changes in it the next refresh throws away."""
+    found = overwritten(analysis.capture, analysis.flow)
+    if not found:
+        return
+    copies, last = list(dict.fromkeys(each.tensor for each in found)), max(each.ops[-1].index for each in found)
+    names, many = [analysis.display_name(t) for t in copies], len(copies) > 1
+    sources = summarize_names(analysis.display_name(each.source) for each in found)
+    yield Problem(
+        "warning",
+        f"backward reaches {summarize_names(names)}, and an optimizer steps {'them' if many else 'it'}, although the program "
+        f"overwrites {'them' if many else 'it'} with the values of {sources} again and again: a target network or teacher "
+        "that was not detached",
+        "Call it under torch.no_grad() or detach() its output, freeze it with requires_grad_(False), and give the "
+        f"optimizer only what is to learn by gradient ({sources}).",
+        dedupe_locations(
+            [*_places(analysis, copies), *analysis.user_frames(analysis.capture.ops[last].site, "overwritten here")]
+        ),
+        tuple(dict.fromkeys(names)),
+    )
+
+
+def _summed(analysis: Analysis, found: Mixed) -> Problem:
+    """A generator that steps with the gradients of the discriminator's loss and of its own."""
+    names, others = (
+        [analysis.display_name(t) for t in found.tensors],
+        summarize_names(analysis.display_name(t) for t in sorted(found.others)),
+    )
+    many = len(names) > 1
+    return Problem(
+        "warning",
+        f"{summarize_names(names)} {'step' if many else 'steps'} with gradients of two losses: the loss that {others} stepped "
+        f"with reaches {'them' if many else 'it'} as well, and nothing clears what it leaves before the backward() of "
+        f"{'their' if many else 'its'} own loss",
+        f"detach() what is computed with {summarize_names(names)} where it goes into the loss of {others}, or clear the gradients "
+        "(zero_grad()) right before the second backward().",
+        dedupe_locations(
+            [
+                *entrance(analysis, found),
+                *analysis.user_frames(found.foreign.site, "leaves gradients here"),
+                *analysis.user_frames(found.own.site, "adds to them here"),
+                *analysis.user_frames(found.step.site, "step() uses the sum here"),
+            ]
+        ),
+        tuple(dict.fromkeys(names)),
+    )
+
+
+def _places(analysis: Analysis, copies: Collection[int]) -> Iterator[Location]:
+    """Where the copies are called and used, and the backward that comes back through them."""
+    use = next((op for op in analysis.capture.ops if set(copies) & set(op.inputs) and op.call >= 0), None)
+    if use is not None:
+        call = analysis.capture.calls[use.call]
+        while call.parent >= 0:
+            call = analysis.capture.calls[call.parent]
+        yield from analysis.user_frames(call.site, "called with grad mode on here")
+        yield from analysis.user_frames(use.site, "used here")
+    runs = [r for r in analysis.capture.backwards if r.api == "backward" and not r.error]
+    yield from analysis.user_frames(runs[-1].site, "backward called here") if runs else ()

@@ -1,0 +1,173 @@
+"""AG201: a tensor that autograd saved was modified before backward needed it, and its version counter moved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.copies import saves_its_result
+from autograd_inspector.advice.inplace_fixes import needs_because, repair
+from autograd_inspector.advice.names import join_names
+from autograd_inspector.advice.older_graphs import edited_before, recompute_advice
+from autograd_inspector.advice.saved_tensors import (
+    VIEWS,
+    Saved,
+    counter_of,
+    edit_name,
+    made_at,
+    place_of,
+    recomputes,
+    saved_name,
+    saver_name,
+)
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.autograd import Backward, Node, SavedTensor
+from autograd_inspector.model.finding import Problem, Severity
+from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.op import Op, Trait, Write
+from autograd_inspector.rules.ag201_saved_tensor_modified.saved_by_hook import hidden_saver
+
+_STATE = {"parameter", "buffer"}
+VERSION_ERROR = "has been modified by an inplace operation"
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """A tensor saved for backward was modified in place afterwards, and its version counter moved.
+
+    Why it matters
+        Backward would compute with the new values. Autograd compares versions and raises "modified by an inplace
+        operation", naming a shape but neither who saved the tensor nor who modified it.
+
+    Example
+        ::
+
+            hidden = torch.sigmoid(net(x))
+            loss = hidden.pow(2).mean()
+            hidden.add_(1.0)
+            loss.backward()
+
+    Fix
+        ::
+
+            hidden = torch.sigmoid(net(x))
+            loss = hidden.pow(2).mean()
+            hidden = hidden + 1.0
+            loss.backward()
+
+    References
+        "In-place correctness checks" in the autograd notes of the PyTorch documentation.
+    """
+    for run in analysis.capture.backwards:
+        raised = VERSION_ERROR in run.error
+        if not raised and run.api != "alive":
+            continue
+        inner = any(r.nested_in == run.index and VERSION_ERROR in r.error for r in analysis.capture.backwards)
+        groups: dict[tuple[str, ...], list[tuple[Saved, list[tuple[Op, Write]]]]] = {}
+        for node in sorted(analysis.nodes_of(run), key=lambda n: not n.failed):
+            for saved in node.saved:
+                if saved.status == "modified":
+                    culprits = _bumps(analysis, run, node, saved)
+                    if run.api == "alive" and not culprits and analysis.capture.ops:
+                        continue  # Edited before the capture, in which nobody asks for its gradient.
+                    places = (analysis.capture.place(op.site) for op, _ in culprits)
+                    lines = dict.fromkeys(f"{place.filename}:{place.lineno}" for place in places if place)
+                    groups.setdefault(tuple(lines), []).append(((node, saved), culprits))
+        if not groups and raised and not inner:
+            yield from hidden_saver(analysis, run)
+        if groups and not inner:
+            yield from (_modified(analysis, run, members) for members in list(groups.values())[:8])
+
+
+def _bumps(analysis: Analysis, run: Backward, node: Node, saved: SavedTensor) -> list[tuple[Op, Write]]:
+    """The in-place ops that moved the saved tensor's counter after it was saved, in order."""
+    capture = analysis.capture
+    found: list[tuple[Op, Write]] = []
+    # The op that saved it may have modified it as well: in `x *= x` the saved factor is the one before.
+    start = node.op if node.op >= 0 and saved.saved_version is not None else made_at(node)
+    counter = counter_of(analysis, saved)
+    for op, write in analysis.writes_in(saved.storage, start, run.end):
+        if write.unseen or (saved.saved_version is not None and write.after <= saved.saved_version):
+            continue
+        if capture.tensors[write.tensor].counter == counter and not (found and found[-1][0] is op):
+            found.append((op, write))
+    return found
+
+
+def _modified(analysis: Analysis, run: Backward, members: list[tuple[Saved, list[tuple[Op, Write]]]]) -> Problem:
+    (node, saved), culprits = members[0]
+    name = saved_name(analysis, node, saved, culprits)
+    saver = saver_name(analysis, node)
+    now, then = saved.current_version, saved.saved_version
+    edits = [analysis.capture.ops[op.index] for op, _ in culprits]
+    shown = _places(analysis, node, edits, run)
+    before = edited_before(node, saved, [write for _, write in culprits])
+    if edits:
+        spelled = "by " + join_names((f"`{edit_name(analysis, op)}`" for op in edits), 3)
+    else:
+        spelled = "before this capture began" if before else "by code that no torch call shows"
+    if edits and before:
+        spelled = f"before this capture began and {spelled}"
+    if run.nested_in >= 0 and any(op.has(Trait.BACKWARD) for op in edits) and recomputes(analysis):
+        spelled += " as checkpoint(use_reentrant=True) recomputed it in backward"
+    details = [f"{saver} saved {name} at version {then}: {needs_because(saved.name)}."]
+    if before:
+        entry = culprits[0][1].before if culprits else now
+        details.append(f"When this capture began, {name} was at version {entry} already: an earlier cell modified it.")
+    details += [
+        f"`{edit_name(analysis, op)}` moved it from version {write.before} to {write.after}"
+        f"{_through(analysis, write, saved)}{place_of(analysis, op)}."
+        for op, write in culprits[:12]
+    ]
+    details.append(f"Backward found version {now} and expected {then}.")
+    others = [saved_name(analysis, n, s) for (n, s), _ in members[1:]]
+    aliases = dict.fromkeys(_through(analysis, write, saved) for _, write in culprits)
+    return Problem(
+        _severity(analysis, run, [kept for (_, kept), _ in members]),
+        f"{name} was saved for backward by {saver} at version {then} and then modified in place {spelled}"
+        f"{next(filter(None, aliases), '')}: "
+        f"it is at version {now}, expected version {then}",
+        recompute_advice(analysis, run, name)
+        if before
+        else repair(analysis, edits, name, _reader(analysis, node, saved)),
+        shown,
+        tuple(dict.fromkeys([name, *others, *(edit_name(analysis, op) for op in edits[:4])])),
+        tuple(details),
+        tuple(dict.fromkeys([*(op.index for op in edits[:64]), *([node.op] if node.op >= 0 else [])])),
+    )
+
+
+def _reader(analysis: Analysis, node: Node, saved: SavedTensor) -> Op | None:
+    """The op that saved what it read, to which a copy can be given."""
+    return analysis.capture.ops[node.op] if node.op >= 0 and not saves_its_result(saved.name) else None
+
+
+def _severity(analysis: Analysis, run: Backward, kept: list[SavedTensor]) -> Severity:
+    """A graph that no backward has asked for may be of no more use: predictions post-processed, weights reloaded.
+
+    A scalar that is still alive and depends on a modified activation is a loss that would raise.
+    """
+    tensors = analysis.capture.tensors
+    if run.api != "alive" or not analysis.capture.ops:
+        return "error"
+    scalar = any(tensors[root].shape == () for root in run.roots)
+    state = all(any(t.storage == saved.storage >= 0 and t.kind in _STATE for t in tensors) for saved in kept)
+    return "error" if scalar and not state else "info"
+
+
+def _through(analysis: Analysis, write: Write, saved: SavedTensor) -> str:
+    """How the write reached the saved tensor when it was made through an alias."""
+    made = analysis.flow.birth(write.tensor)
+    if write.tensor == saved.tensor or made is None or made.name not in VIEWS:
+        return ""
+    return f" through an alias made by `{made.name}`"
+
+
+def _places(analysis: Analysis, node: Node, edits: list[Op], run: Backward) -> tuple[Location, ...]:
+    culprits = [place for op in edits[:16] for place in analysis.user_frames(op.site, "modified here")]
+    modules = [
+        place
+        for op in edits[:4]
+        if op.call >= 0 and analysis.capture.calls[op.call].inplace
+        for place in analysis.user_frames(analysis.capture.calls[op.call].site, "in-place module called here")
+    ]
+    saver = analysis.user_frames(analysis.capture.ops[node.op].site, "saved here") if node.op >= 0 else ()
+    return dedupe_locations([*culprits, *modules, *saver, *analysis.user_frames(run.site, "needed here")])

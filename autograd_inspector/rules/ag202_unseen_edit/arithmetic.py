@@ -1,0 +1,110 @@
+"""What in-place arithmetic adds up to: adding and subtracting the same leaves everything as it was, but for rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import prod
+from typing import Literal
+
+from msgspec import Struct
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.op import Op, Write
+from autograd_inspector.model.torch_names import ADD_EACH, DIV_EACH, MUL_EACH, SUB_EACH
+
+Kind = Literal["sum", "product"]
+Operand = tuple[int, int]
+"""A tensor, and its version when it was read; (-1, op) of what is not known."""
+
+_EFFECTS: dict[str, tuple[Kind, int]] = {
+    "add_": ("sum", 1),
+    "__iadd__": ("sum", 1),
+    ADD_EACH: ("sum", 1),
+    "sub_": ("sum", -1),
+    "subtract_": ("sum", -1),
+    "__isub__": ("sum", -1),
+    SUB_EACH: ("sum", -1),
+    "mul_": ("product", 1),
+    "multiply_": ("product", 1),
+    "__imul__": ("product", 1),
+    MUL_EACH: ("product", 1),
+    "div_": ("product", -1),
+    "divide_": ("product", -1),
+    "__itruediv__": ("product", -1),
+    DIV_EACH: ("product", -1),
+    "neg_": ("product", 1),
+}
+_SAME = frozenset({"detach", "data", "alias"})
+_NEGATIVE = frozenset({"neg", "__neg__", "negative"})
+_ROUNDING = 1e-9
+
+
+class Effect(Struct, frozen=True):
+    """A number, and an operand, with which everything is added (``sign`` 1) or subtracted (-1), multiplied or divided.
+
+    ``factor``: how often the operand is added, or as what power it multiplies.
+    """
+
+    kind: Kind
+    sign: int
+    number: float
+    operand: Operand | None = None
+    factor: float = 1.0
+
+
+def effect_of(analysis: Analysis, op: Op, write: Write) -> Effect | None:
+    """What the op does to each element of what it wrote, where it is plain arithmetic."""
+    if op.name not in _EFFECTS or op.inputs.count(write.tensor) != 1:
+        return None
+    kind, sign = _EFFECTS[op.name]
+    given = analysis.capture.given.get(op.index, {})
+    number, alpha = given.get("1", given.get("other")), given.get("alpha", 1.0)
+    several = op.name.startswith("_foreach_")
+    if op.name == "neg_":
+        number = -1.0
+    if number is None:
+        operand, negative = _operand(analysis, op, op.inputs.index(write.tensor), several=several)
+        if kind == "sum":
+            return Effect(kind, sign, 0.0, operand, sign * alpha * negative)
+        return Effect(kind, sign, negative, operand, sign)
+    if (kind == "product" and not number) or (len(op.inputs) > 1 and not several):
+        return None
+    return Effect(kind, sign, sign * alpha * number if kind == "sum" else number**sign)
+
+
+def _operand(analysis: Analysis, op: Op, at: int, *, several: bool) -> tuple[Operand, float]:
+    """(the other operand, its sign)."""
+    half = len(op.inputs) // 2 if several else 1
+    if at >= half or at + half >= len(op.inputs):
+        return (-1, op.index), 1.0  # A list of numbers, or something else that is not looked into.
+    tensor, version = op.inputs[at + half], (*op.versions, *(0 for _ in op.inputs))[at + half]
+    sign = 1.0
+    while (born := analysis.flow.birth(tensor)) is not None and born.name in _SAME | _NEGATIVE and born.inputs:
+        sign = -sign if born.name in _NEGATIVE else sign
+        tensor, version = born.inputs[0], born.versions[0] if born.versions else 0
+    return (tensor, version), sign
+
+
+Outcome = Literal["nothing", "perhaps nothing", "something"]
+
+
+def together(effects: Iterable[Effect]) -> Outcome:
+    """What effects of one kind on the same memory do, one after the other.
+
+    "perhaps nothing": something was added and something subtracted, and whether it was the same is not known.
+    """
+    members = list(effects)
+    product = members[0].kind == "product"
+    number = prod(effect.number for effect in members) - 1 if product else sum(effect.number for effect in members)
+    factors: dict[Operand, float] = {}
+    for effect in members:
+        if effect.operand is not None:
+            factors[effect.operand] = factors.get(effect.operand, 0.0) + effect.factor
+    small = _ROUNDING * max(max(abs(effect.number), abs(effect.factor)) for effect in members)
+    left = [factor for factor in factors.values() if abs(factor) > small]
+    if not left:
+        return "nothing" if abs(number) <= small else "something"
+    if product:
+        return "perhaps nothing" if {effect.sign for effect in members} == {1, -1} else "something"
+    left.append(number)
+    return "perhaps nothing" if min(left) < 0 < max(left) else "something"

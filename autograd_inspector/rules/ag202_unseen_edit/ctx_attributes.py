@@ -1,0 +1,62 @@
+"""AG202 for custom Functions that keep tensors as attributes of ``ctx``, which autograd does not check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.saved_tensors import made_at, place_of, saved_name, saver_name
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.autograd import Backward, Node, SavedTensor
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.op import Trait
+from autograd_inspector.rules.ag202_unseen_edit.standing import Edits
+
+
+def on_ctx(saved: SavedTensor) -> bool:
+    """Whether a custom Function holds it as a plain attribute."""
+    return saved.name.startswith("ctx.")
+
+
+def ctx_edits(analysis: Analysis, edits: Edits, run: Backward, nodes: list[Node], seen: set[int]) -> Iterator[Problem]:
+    """Such tensors, modified between the Function's forward and its backward, which mentions them.
+
+    Likely, no more: backward may read nothing but the shape.
+    """
+    tensors = analysis.capture.tensors
+    for node in nodes:
+        for saved in node.saved if node.op >= 0 else ():
+            if not on_ctx(saved) or saved.tensor < 0:
+                continue
+            name, saver = saved_name(analysis, node, saved), saver_name(analysis, node)
+            attribute = saved.name
+            for op, write in edits.standing(saved.storage, saved.tensor, made_at(node), run.start).certain:
+                if (
+                    op.site in seen
+                    or op.has(Trait.COLLECTIVE)
+                    or not tensors[write.tensor].overlaps(tensors[saved.tensor])
+                ):
+                    continue
+                seen.add(op.site)
+                kept = attribute.removeprefix("ctx.")
+                yield Problem(
+                    "warning",
+                    f"{saver} kept {name} as `{attribute}` for its backward, and `{op.name}` modified it afterwards: an "
+                    "attribute of ctx is not checked, so the gradients are likely wrong",
+                    f"Keep it by `ctx.save_for_backward(...)` instead of `ctx.{kept} = ...`, so that autograd checks it, and "
+                    f"modify {name} only after backward(), or a `.clone()` of it.",
+                    dedupe_locations(
+                        [
+                            *analysis.user_frames(op.site, "modified here"),
+                            *analysis.user_frames(analysis.capture.ops[node.op].site, "kept here"),
+                            *analysis.user_frames(run.site, "backward used the new values here"),
+                        ]
+                    ),
+                    (name, attribute),
+                    (
+                        f"{saver} kept {name} at version {saved.saved_version}.",
+                        f"`{op.name}` moved it from version {write.before} to {write.after}{place_of(analysis, op)}.",
+                        "Likely: whether backward reads its values or its shape alone is not observed.",
+                    ),
+                    (op.index,),
+                )

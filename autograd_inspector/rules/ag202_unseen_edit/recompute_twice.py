@@ -1,0 +1,69 @@
+"""AG202 under checkpointing: the checkpointed function modifies what lives outside, once in forward and once again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.rules.ag202_unseen_edit.recompute import key_of
+
+_ADDS_UP = frozenset(
+    {"add_", "sub_", "mul_", "div_", "pow_", "neg_", "lerp_", "addcmul_", "addcdiv_", "remainder_", "index_add_"}
+)
+"""In-place ops that do something else the second time; filling, clamping or masking again changes nothing."""
+
+
+def edited_twice(analysis: Analysis) -> Iterator[Problem]:
+    """An edit that the recomputation repeats, of memory that an op after it reads in both runs."""
+    capture = analysis.capture
+    forward: dict[tuple[object, int], Op] = {}
+    told: set[int] = set()
+    for op in capture.ops:
+        if op.name not in _ADDS_UP:
+            continue
+        for write in op.writes:
+            key = (key_of(analysis, op), write.storage)
+            if not op.has(Trait.BACKWARD):
+                forward[key] = op
+            elif key in forward and op.site not in told:
+                reader = _read_later(analysis, op, write.storage)
+                if reader is not None:
+                    told.add(op.site)
+                    yield _finding(analysis, forward[key], op, write.tensor, reader)
+
+
+def _read_later(analysis: Analysis, edit: Op, storage: int) -> Op | None:
+    """The first op of the same recomputation that computes with the memory and is differentiated."""
+    tensors = analysis.capture.tensors
+    for op in analysis.capture.ops[edit.index + 1 :]:
+        if not op.has(Trait.BACKWARD):
+            return None
+        if op.last_seq > op.first_seq and any(tensors[t].storage == storage for t in op.inputs):
+            return op
+    return None
+
+
+def _finding(analysis: Analysis, first: Op, again: Op, tensor: int, reader: Op) -> Problem:
+    name = analysis.display_name(next((w.tensor for w in first.writes), tensor))
+    return Problem(
+        "error",
+        f"`{first.name}` inside the checkpointed function modifies {name}, which lives outside of it: backward runs the "
+        f"function again, so it is modified twice, `{reader.name}` is recomputed with other values than in the forward, and "
+        "the gradients are silently wrong",
+        f"Compute out of place inside the checkpointed function, or modify {name} outside of it.",
+        dedupe_locations(
+            [
+                *analysis.user_frames(first.site, "modified here"),
+                *analysis.user_frames(reader.site, "computed again with other values here"),
+            ]
+        ),
+        (name, first.name),
+        (
+            f"The forward ran `{first.name}` once.",
+            f"Backward ran the checkpointed function again, and with it `{again.name}` on what the first run had left.",
+        ),
+        (first.index, again.index),
+    )

@@ -1,0 +1,187 @@
+"""AG202: a tensor that backward needs was modified and no version counter moved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.inplace_fixes import needs_because, repair
+from autograd_inspector.advice.names import join_names, summarize_names
+from autograd_inspector.advice.saved_tensors import Saved, counter_of, made_at, place_of, saved_name, saver_name
+from autograd_inspector.advice.spelling import copy_of
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.assigned_data import effective
+from autograd_inspector.model.autograd import Backward, Node, SavedTensor
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import Location, dedupe_locations, with_role
+from autograd_inspector.model.op import Op, Trait, Write
+from autograd_inspector.rules.ag202_unseen_edit.arrays import Arrays
+from autograd_inspector.rules.ag202_unseen_edit.ctx_attributes import ctx_edits, on_ctx
+from autograd_inspector.rules.ag202_unseen_edit.looked_at import LookedAt
+from autograd_inspector.rules.ag202_unseen_edit.packed import packed_edits
+from autograd_inspector.rules.ag202_unseen_edit.recompute import recompute_edits
+from autograd_inspector.rules.ag202_unseen_edit.recompute_twice import edited_twice
+from autograd_inspector.rules.ag202_unseen_edit.slices import inside_slices
+from autograd_inspector.rules.ag202_unseen_edit.standing import Edit, Edits
+
+Member = tuple[Saved, Op, Write]
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """A tensor that backward needs was modified and no version counter moved: the gradients are silently wrong.
+
+    Why it matters
+        Writes through `.data`, a NumPy alias, a fused optimizer step or a batch norm's running statistics do not bump
+        the counter that autograd checks, and recomputation under checkpointing reads whatever is there by then.
+        Nothing raises; the gradient belongs to other values than the loss.
+
+    Example
+        ::
+
+            hidden = net(x)
+            loss = hidden.pow(2).mean()
+            hidden.data.div_(2.0)
+            loss.backward()
+
+    Fix
+        ::
+
+            hidden = net(x)
+            loss = hidden.pow(2).mean()
+            halved = hidden / 2.0
+            loss.backward()
+
+    References
+        torch.Tensor.data in "Autograd mechanics"; torch.utils.checkpoint.
+    """
+    seen: set[int] = set()
+    edits = Edits(analysis)
+    looked_at = LookedAt(analysis)
+    arrays = Arrays(analysis)
+    for place, run in enumerate(analysis.shared.runs):
+        nodes = looked_at.nodes(place, seen)
+        for told, groups in zip((_unseen, _doubtful), _grouped(analysis, edits, run, nodes), strict=True):
+            for site, members in groups.items():
+                if site not in seen:
+                    seen.add(site)
+                    yield told(analysis, run, members)
+        yield from arrays.edits(place, seen)
+        yield from ctx_edits(analysis, edits, run, nodes, seen)
+    yield from recompute_edits(analysis, edits)
+    yield from edited_twice(analysis)
+    yield from packed_edits(analysis)
+
+
+def _grouped(
+    analysis: Analysis, edits: Edits, run: Backward, nodes: list[Node]
+) -> tuple[dict[int, list[Member]], dict[int, list[Member]]]:
+    """Saved tensors with the edits that certainly stand, and with those that something seems to have taken back.
+
+    By the site of the edit, or of the first of several that belong together.
+    """
+    certain: dict[int, list[Member]] = {}
+    doubtful: dict[int, list[Member]] = {}
+    for node in nodes:
+        for saved in (*node.saved, *inside_slices(analysis, node)):
+            if saved.status == "valid" and not saved.unused and not on_ctx(saved):
+                stands, may_stand = _unseen_writes(analysis, edits, run, node, saved)
+                for edit in stands:
+                    certain.setdefault(edit[0].site, []).append(((node, saved), *edit))
+                if may_stand:
+                    doubtful.setdefault(may_stand[0][0].site, []).extend(((node, saved), *e) for e in may_stand)
+    return certain, doubtful
+
+
+def _unseen_writes(
+    analysis: Analysis, edits: Edits, run: Backward, node: Node, saved: SavedTensor
+) -> tuple[list[Edit], list[Edit]]:
+    """What modified the saved tensor unseen: what certainly stands, and what something seems to have taken back."""
+    # The op that saved it may have modified it as well: in `x *= x.data` the saved alias changes unseen.
+    start = node.op if node.op >= 0 else made_at(node)
+    standing = edits.standing(saved.storage, saved.tensor, start, run.start)
+    certain = effective(analysis, saved.tensor, standing.certain, run.start)
+    return (
+        [edit for edit in certain if _unseen_by(analysis, node, saved, edit)],
+        [edit for edit in standing.doubtful if _unseen_by(analysis, node, saved, edit)],
+    )
+
+
+def _unseen_by(analysis: Analysis, node: Node, saved: SavedTensor, edit: Edit) -> bool:
+    op, write = edit
+    target = analysis.capture.tensors[write.tensor]
+    apart = target.counter != counter_of(analysis, saved) or (write.unseen and op.index != node.op)
+    touches = write.storage != saved.storage or (
+        target.storage != saved.storage
+        or (target.offset < saved.offset + saved.extent and saved.offset < target.offset + target.extent)
+    )
+    return apart and touches and not op.has(Trait.COLLECTIVE)
+
+
+def _unseen(analysis: Analysis, run: Backward, members: list[Member]) -> Problem:
+    (node, saved), op, write = members[0]
+    name = saved_name(analysis, node, saved)
+    how = _how(analysis, op, write)
+    names = [saved_name(analysis, n, s) for (n, s), _, _ in members]
+    return Problem(
+        "error",
+        f"{summarize_names(names)} was saved for backward by {saver_name(analysis, node)} and then modified by {how}: no version "
+        "counter moved, so the gradients are silently wrong",
+        repair(analysis, [op], name),
+        _places(analysis, run, members[0], "backward used the new values here"),
+        tuple(dict.fromkeys(names)),
+        (
+            f"{saver_name(analysis, node)} saved {name}: {needs_because(saved.name)}.",
+            f"{how} changed its memory afterwards{place_of(analysis, op)}; certain, by the order of the calls.",
+        ),
+        (op.index,),
+    )
+
+
+def _doubtful(analysis: Analysis, run: Backward, members: list[Member]) -> Problem:
+    (node, saved), op, _ = members[0]
+    name = saved_name(analysis, node, saved)
+    names = [saved_name(analysis, n, s) for (n, s), _, _ in members]
+    ops = list(dict.fromkeys(f"`{op.name}`" for _, op, _ in members))
+    return Problem(
+        "info",
+        f"{summarize_names(names)} was saved for backward by {saver_name(analysis, node)}, then modified by {join_names(ops)} and likely "
+        "put back, but for rounding: no version counter moved, and no value was read",
+        f"To be sure, keep {copy_of(analysis, name)} and `copy_()` it back in.",
+        _places(analysis, run, members[0], "backward used the memory here"),
+        tuple(dict.fromkeys(names)),
+        (f"{saver_name(analysis, node)} saved {name}: {needs_because(saved.name)}.",),
+        (op.index,),
+    )
+
+
+def _places(analysis: Analysis, run: Backward, member: Member, role: str) -> tuple[Location, ...]:
+    (node, _), op, write = member
+    alias = analysis.flow.birth(write.tensor)
+    aliased = analysis.user_frames(alias.site, "alias made here") if alias is not None and alias.name == "data" else ()
+    saver = analysis.user_frames(analysis.capture.ops[node.op].site, "saved here") if node.op >= 0 else ()
+    return dedupe_locations([*_modifying(analysis, op, node), *aliased, *saver, *analysis.user_frames(run.site, role)])
+
+
+def _modifying(analysis: Analysis, op: Op, node: Node) -> tuple[Location, ...]:
+    """Where it was modified: when the same line saved it (`self.bn(x)` in a forward), first who called that again."""
+    frames = analysis.user_frames(op.site, "modified here")
+    if node.op >= 0:
+        saved = {
+            (frame.filename, frame.lineno) for frame in analysis.user_frames(analysis.capture.ops[node.op].site, "")
+        }
+        again = next((i for i, frame in enumerate(frames) if (frame.filename, frame.lineno) not in saved), 0)
+        if again > 0:
+            shared = [with_role(frame, "called from there") for frame in frames[:again]]
+            return (with_role(frames[again], "modified here"), *shared, *frames[again + 1 :])
+    return frames
+
+
+def _how(analysis: Analysis, op: Op, write: Write) -> str:
+    if op.has(Trait.STEP):
+        return f"`{op.name}()` (a fused step bumps no version counter)"
+    if op.name in {"batch_norm", "instance_norm", "native_batch_norm"}:
+        return f"`{op.name}` in training mode (it updates running_mean and running_var without a version bump)"
+    if op.name == "set_data":
+        return "an assignment to `.data`"
+    if analysis.capture.tensors[write.tensor].counter < -1:
+        return f"`{op.name}` through `.data`"
+    return f"`{op.name}`"

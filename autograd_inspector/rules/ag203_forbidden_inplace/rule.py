@@ -1,0 +1,161 @@
+"""AG203: in-place operations that autograd forbids outright."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from autograd_inspector.advice.receivers import receiver
+from autograd_inspector.advice.spelling import called, is_path
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.rules.ag203_forbidden_inplace.views import (
+    SEVERAL,
+    leaf_behind,
+    lost_in_a_copy,
+    maker,
+    several_fix,
+)
+
+_FORBIDDEN = (
+    (
+        "a view of a leaf Variable that requires grad",
+        "is a view of {base} that requires grad",
+        "Wrap the update in `with torch.no_grad():`; where gradient has to flow through it, compute a new tensor out of "
+        "place instead.",
+    ),
+    (
+        "a leaf Variable that requires grad",
+        "is a leaf that requires grad",
+        "Wrap the update in `with torch.no_grad():`, or work on `{name}.clone()`.",
+    ),
+    (
+        "more than one element of the written-to tensor refers to a single memory location",
+        "is an expanded view: several of its elements are one memory location",
+        "Use an out-of-place form (`{name} = {name} + ...`), or call `.contiguous()` / `.clone()` after the expand.",
+    ),
+    (
+        "some elements of the input tensor and the written-to tensor refer to a single memory location",
+        "overlaps the memory that the same call reads",
+        "Read from a copy: `{name}.clone()`.",
+    ),
+    (
+        "is a view and is being modified inplace",
+        "is a view that must not be modified in place",
+        "Use the out-of-place form of the operation{lost}.",
+    ),
+    (
+        "functions with out=... arguments don't support automatic differentiation",
+        "is written through out=, which autograd does not follow",
+        "Assign the result instead of passing out=, or compute under torch.no_grad().",
+    ),
+    (
+        "A view was created in no_grad mode and is being modified inplace with grad mode enabled",
+        "is a view made under no_grad and modified with grad mode on",
+        "Make the view where gradient is recorded, outside of torch.no_grad(){lost}.",
+    ),
+)
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """In place on a leaf that requires grad, on an expanded tensor, or on a view that allows none.
+
+    Why it matters
+        The call raises at once, in words that name neither the tensor nor the view that it is.
+
+    Example
+        ::
+
+            bias = (w * 2).expand(3, 4)
+            bias += torch.ones(3, 4)
+
+    Fix
+        ::
+
+            bias = (w * 2).expand(3, 4)
+            bias = bias + torch.ones(3, 4)
+
+    References
+        "In-place operations with autograd" in the autograd notes of the PyTorch documentation; torch.Tensor.expand.
+    """
+    for op in analysis.capture.ops:
+        for text, what, fix in _FORBIDDEN if op.error else ():
+            if text in op.error and op.has(Trait.STEP):
+                yield _in_step(analysis, op, what, fix)
+                break
+            if text in op.error and op.inputs:
+                yield _finding(analysis, op, what, fix)
+                break
+
+
+def _finding(analysis: Analysis, op: Op, what: str, fix: str) -> Problem:
+    # `out=` comes last among the arguments, what a method modifies comes first.
+    target = op.inputs[-1 if "out=" in what else 0]
+    record = analysis.capture.tensors[target]
+    place = analysis.capture.place(op.site)
+    name = record.names[0] if record.names else receiver(place, op.name) or called(analysis, target)
+    if place is not None and "." not in name and "[" in name:
+        name = _assigned(place.source) or name
+    made = maker(analysis, target) if record.kind != "parameter" else None
+    by = f" (made by `{made.name}`)" if made is not None and not name.startswith("the result of ") else ""
+    return Problem(
+        "error" if analysis.capture.error else "info",  # The program caught it and went on.
+        f"`{op.name}` cannot modify {name} in place: {name}{by} {what}".replace(
+            "{base}", leaf_behind(analysis, target)
+        ),
+        several_fix(analysis, made, name)
+        if made is not None and made.name in SEVERAL
+        else _in_code(fix, receiver(place, op.name) or name).replace("{lost}", lost_in_a_copy(analysis, made, name)),
+        dedupe_locations(
+            [
+                *analysis.user_frames(op.site, "modified in place here"),
+                *(analysis.user_frames(made.site, "made here") if made is not None else ()),
+            ]
+        ),
+        (name, op.name),
+        ops=(op.index,),
+    )
+
+
+def _in_step(analysis: Analysis, op: Op, what: str, fix: str) -> Problem:
+    """An optimizer of the program's own that updates its parameters with grad mode on."""
+    place = analysis.capture.place(op.site)
+    name = receiver(place, _called(place)) or "a parameter"
+    calls = [step.site for step in analysis.capture.steps if step.op == op.index]
+    return Problem(
+        "error" if analysis.capture.error else "info",
+        f"`{op.name}` cannot modify {name} in place: {name} {what}".replace("{base}", "a leaf"),
+        f"Decorate step() with `@torch.no_grad()`, as torch's own optimizers do. {_in_code(fix, name)}",
+        dedupe_locations(
+            [
+                *analysis.user_frames(op.site, "modified in place here"),
+                *(place for site in calls for place in analysis.user_frames(site, "step() called here")),
+            ]
+        ),
+        (name, op.name),
+        ops=(op.index,),
+    )
+
+
+def _in_code(fix: str, name: str) -> str:
+    """The advice with the name in it; what is no expression of the program's stays out of the code."""
+    if is_path(name):
+        return fix.replace("{name}", name)
+    return fix.replace("`{name}.clone()`", "a copy (`.clone()`) of it").replace(" (`{name} = {name} + ...`)", "")
+
+
+def _called(place: Location | None) -> str:
+    """The name of the function that an expression calls."""
+    found = _CALL.match(place.expression) if place is not None else None
+    return found["name"] if found is not None else ""
+
+
+_CALL = re.compile(r"(?:[\w.\[\]'\"]+\.)?(?P<name>\w+)\(")
+
+
+def _assigned(source: str) -> str:
+    """The variable on the left of an augmented assignment."""
+    head = source.split("=", maxsplit=1)[0].rstrip("+-*/@%&|^ <>")
+    return head.strip() if head.strip().isidentifier() else ""

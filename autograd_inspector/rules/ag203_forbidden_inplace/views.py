@@ -1,0 +1,68 @@
+"""Views that may not be modified in place: what they are views of, and what a copy in their place would lose."""
+
+from __future__ import annotations
+
+import ast
+
+from autograd_inspector.advice.saved_tensors import VIEWS
+from autograd_inspector.advice.spelling import called, is_path
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.op import Op
+
+SEVERAL = frozenset({"chunk", "split", "tensor_split", "unbind", "hsplit", "vsplit", "dsplit", "split_with_sizes"})
+"""Views of what these return may not be modified in place."""
+
+
+def maker(analysis: Analysis, target: int) -> Op | None:
+    """The op that made it; of a view of one of several results (`q[..., 0]` of a chunk), the op that returned those."""
+    made = op = analysis.flow.birth(target)
+    while op is not None and op.name in VIEWS and op.inputs:
+        if op.name in SEVERAL:
+            return op
+        op = analysis.flow.birth(op.inputs[0])
+    return made
+
+
+def leaf_behind(analysis: Analysis, view: int) -> str:
+    """What a view shows of: "lstm.bias_hh_l0, a leaf", or "a leaf"."""
+    op = analysis.flow.birth(view)
+    while op is not None and op.name in VIEWS and op.inputs:
+        view = op.inputs[0]
+        op = analysis.flow.birth(view)
+    record = analysis.capture.tensors[view]
+    return f"{analysis.display_name(view)}, a leaf" if record.names or record.variable else "a leaf"
+
+
+def several_fix(analysis: Analysis, made: Op, name: str) -> str:
+    """A variable for each part can be assigned anew; what a loop hands out is only written through."""
+    place = analysis.capture.place(made.site)
+    if place is not None and place.source.strip().startswith(("for ", "async for ")):
+        whole = _gone_over(place.source, name) or called(analysis, made.inputs[0])
+        return (
+            f"Compute a new tensor out of place, from all of {whole} at once, or collect the new "
+            f"parts in a list and join them with torch.stack: a copy of {name} would leave the whole as it is."
+        )
+    return f"Use the out-of-place form of the operation, or modify a copy of what `{made.name}` returned (`.clone()`)."
+
+
+def _gone_over(source: str, name: str) -> str:
+    """What a loop goes over: ``feats`` of ``for row, w in zip(feats, weights):`` for ``row``."""
+    try:
+        (loop,) = ast.parse(f"{source.strip()}\n    pass").body
+    except (SyntaxError, ValueError):
+        return ""
+    if not isinstance(loop, (ast.For, ast.AsyncFor)):
+        return ""
+    over, target = loop.iter, loop.target
+    if isinstance(over, ast.Call) and isinstance(target, ast.Tuple) and getattr(over.func, "id", "") == "zip":
+        pairs = zip(target.elts, over.args, strict=False)
+        over = next((given for part, given in pairs if ast.unparse(part) == name), over)
+    found = ast.unparse(over)
+    return found if is_path(found) else ""
+
+
+def lost_in_a_copy(analysis: Analysis, made: Op | None, name: str) -> str:
+    """A warning, for a view: the edit was to reach what it is a view of."""
+    if made is None or made.name not in VIEWS or not made.inputs:
+        return f", or modify a copy (`.clone()`) of {name}"
+    return f": the edit of a copy of {name} would not reach {called(analysis, made.inputs[0])}"

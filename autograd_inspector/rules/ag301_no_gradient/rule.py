@@ -1,0 +1,144 @@
+"""AG301: a parameter meant to learn that no backward reached, though nothing cuts its gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.advice.none_grad_read import never_there
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.parameter_origins import forwards_without, made_here
+from autograd_inspector.model.finding import Problem, Severity
+from autograd_inspector.model.graphs import Shared
+from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.rules.ag301_no_gradient.unrecorded import readings, unrecorded
+
+_USE = "Use what should learn in the forward (recompute cached features with grad), or leave it out of the optimizer."
+_ADD = "Add what is computed from it to the loss that backward() is called on, or leave it out of the optimizer."
+_OFFSET = (
+    "Leave it out (bias=False) or out of the optimizer, or add a loss of the values themselves if they are to fit."
+)
+_FROZEN = (
+    "in forwards while requires_grad was False, and set to require grad too late for them",
+    "Call requires_grad_(True) before the forward, or leave it out of the optimizer.",
+)
+_UNRECORDED = (
+    "in forwards of which autograd recorded nothing (no_grad, or a checkpoint that was given nothing to backpropagate)",
+    "Call it where grad mode is on and add the result to the loss, or leave it out of the optimizer.",
+)
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """A parameter meant to learn was not reached by backward: never used, or used for something that is not the loss.
+
+    Why it matters
+        Its `.grad` stays None and the optimizer skips it without a word. Data-parallel training raises for it.
+
+    Example
+        ::
+
+            optimizer = torch.optim.SGD([*encoder.parameters(), *head.parameters()], lr=0.1)
+            head(features).pow(2).mean().backward()
+            optimizer.step()
+
+    Fix
+        ::
+
+            optimizer = torch.optim.SGD([*encoder.parameters(), *head.parameters()], lr=0.1)
+            head(encoder(x)).pow(2).mean().backward()
+            optimizer.step()
+
+    References
+        torch.nn.parallel.DistributedDataParallel (find_unused_parameters); torch.optim.Optimizer.zero_grad.
+    """
+    yield from never_there(analysis)
+    runs = [run for run in analysis.capture.backwards if run.api == "backward" and not run.error]
+    if not runs or not analysis.capture.steps:
+        return
+    explained = {
+        tensor for cut in analysis.harmful_cuts for tensor in cut.parameters
+    } | analysis.losses_without_backward.keys()
+    left = sorted(analysis.without_gradient - explained - analysis.in_graph_without_gradient)
+    aside = {t: ops for t in left if (ops := unrecorded(analysis, t))}
+    used = [t for t in left if analysis.used(t) and t not in aside]
+    never = [t for t in left if t not in used and t not in aside]
+    frozen = [t for t, ops in aside.items() if not any(analysis.requires_grad_at(t, op.index) for op in ops)]
+    for mine, (how, fix) in ((frozen, _FROZEN), ([t for t in aside if t not in frozen], _UNRECORDED)):
+        if mine:
+            were = "were" if len(mine) > 1 else "was"
+            yield _finding(analysis, mine, f"{were} used {how}", (), readings(analysis, mine), fix=fix)
+    if never:
+        many = len(never) > 1
+        extra = (*made_here(analysis, never), *forwards_without(analysis, never), *_entrances(analysis))
+        yield _finding(analysis, never, f"never take{'' if many else 's'} part in a forward of the capture", extra)
+    offsets = _offsets(analysis, used)
+    used = [t for t in used if t not in offsets]
+    if offsets:
+        they = ("are", "them") if len(offsets) > 1 else ("is", "it")
+        why = f"{they[0]} only added to what autograd.grad differentiates, and no derivative depends on {they[1]}"
+        yield _finding(analysis, offsets, why, (), _uses(analysis, offsets), fix=_OFFSET, severity="info")
+    if used:
+        they = ("are", "them") if len(used) > 1 else ("is", "it")
+        why = f"{they[0]} used, but nothing computed from {they[1]} reaches the loss"
+        yield _finding(analysis, used, why, (), _uses(analysis, used))
+
+
+def _finding(
+    analysis: Analysis,
+    tensors: list[int],
+    why: str,
+    extra: tuple[Location, ...],
+    uses: tuple[Location, ...] = (),
+    *,
+    fix: str = "",
+    severity: Severity = "warning",
+) -> Problem:
+    names = [analysis.display_name(t) for t in tensors]
+    many = len(tensors) > 1
+    holders = [o for o in analysis.capture.placement.optimizers if not set(tensors).isdisjoint(o.held)]
+    made = tuple(place for o in holders for place in analysis.user_frames(o.site, "given to the optimizer here"))
+    runs = [run for run in analysis.capture.backwards if run.api == "backward"]
+    return Problem(
+        severity,
+        f"{summarize_names(names)} {'are' if many else 'is'} in an optimizer but got no gradient: {'they' if many else 'it'} {why}",
+        fix or (_ADD if uses else _USE),
+        dedupe_locations([*uses, *made, *extra, *analysis.user_frames(runs[-1].site, "backward called here")]),
+        tuple(dict.fromkeys(names)),
+    )
+
+
+def _offsets(analysis: Analysis, tensors: list[int]) -> list[int]:
+    """Parameters of what ``autograd.grad`` differentiated that its derivative does not depend on: the bias of an energy.
+
+    Others of the same graph did get a gradient by way of the derivative.
+    """
+    if not tensors:
+        return []
+    runs = [run for run in analysis.capture.backwards if run.api == "grad" and not run.error]
+    shared = Shared(analysis.capture.nodes, runs)
+    graphs = dict.fromkeys(shared.leaves(place) for place in range(len(runs)))
+    return [
+        t for t in tensors if any(t in graph and not graph.isdisjoint(analysis.received_gradient) for graph in graphs)
+    ]
+
+
+def _entrances(analysis: Analysis) -> tuple[Location, ...]:
+    """Where tensors without history enter the computation of the loss."""
+    run = next(run for run in reversed(analysis.capture.backwards) if run.api == "backward")
+    found: list[Location] = []
+    for op, _ in analysis.flow.upstream([(root, run.start) for root in run.roots], lambda o, t: True):
+        for tensor in op.inputs:
+            record = analysis.capture.tensors[tensor]
+            if (
+                record.kind == "input"
+                and record.birth < 0
+                and not record.requires_grad
+                and record.dtype.startswith("fl")
+            ):
+                found += analysis.user_frames(op.site, "the loss is computed from this")
+    return dedupe_locations(found)[:4]
+
+
+def _uses(analysis: Analysis, tensors: list[int]) -> tuple[Location, ...]:
+    op = next((o for o in analysis.capture.ops if o.last_seq > o.first_seq and set(tensors) & set(o.inputs)), None)
+    return analysis.user_frames(op.site, "used here") if op is not None else ()

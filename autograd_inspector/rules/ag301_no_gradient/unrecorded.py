@@ -1,0 +1,33 @@
+"""Module calls that used a parameter and of which autograd recorded nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.location import Location
+from autograd_inspector.model.op import Op, Trait
+
+_OTHERWISE = Trait.STEP | Trait.BACKWARD | Trait.EXPORT | Trait.ALIAS
+
+
+def unrecorded(analysis: Analysis, tensor: int) -> tuple[Op, ...]:
+    """The ops of forwards that computed with a parameter, where they recorded none of it; () where one of them did.
+
+    What initialises or copies it is none of them. Of a frozen parameter nothing is recorded, whatever else is.
+    """
+    ops = [analysis.capture.ops[index] for index in analysis.capture.readers.get(tensor, ())]
+    mine = [op for op in ops if op.call >= 0 and op.outputs and not op.writes and not op.has(_OTHERWISE)]
+    recorded = (op.last_seq > op.first_seq and analysis.requires_grad_at(tensor, op.index) for op in mine)
+    return () if any(recorded) else tuple(mine)
+
+
+def readings(analysis: Analysis, tensors: Iterable[int]) -> tuple[Location, ...]:
+    """Where these were first used like that, and where they were made to require grad."""
+    mine = list(tensors)
+    op = next((op for tensor in mine for op in unrecorded(analysis, tensor)), None)
+    thawed = [change for change in analysis.capture.leaf_changes if change.tensor in mine and change.requires_grad]
+    return (
+        *(place for change in thawed[-1:] for place in analysis.user_frames(change.site, "requires grad from here on")),
+        *(analysis.user_frames(op.site, "used here") if op is not None else ()),
+    )

@@ -1,0 +1,180 @@
+"""AG302: gradients that are not where the program looks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.advice.quoting import ending_in, in_place
+from autograd_inspector.advice.receivers import read_of
+from autograd_inspector.advice.spelling import method_on
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.event import GradRead
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.op import Op
+
+_NON_LEAF = "can't optimize a non-leaf Tensor"
+_CONVERSIONS = {
+    "to",
+    "double",
+    "float",
+    "half",
+    "bfloat16",
+    "cuda",
+    "cpu",
+    "type",
+    "type_as",
+    "clone",
+    "reshape",
+    "view",
+}
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """`.grad` read on a tensor that is no leaf, or a leaf replaced by a non-leaf (`w = w.to(...)`).
+
+    Why it matters
+        Backward stores gradients in leaves only. A weight that became the result of an expression is a leaf no more:
+        its `.grad` stays None, and the leaf that does get the gradient is lost to the program.
+
+    Example
+        ::
+
+            w = torch.randn(3, 1, requires_grad=True).double()
+            (x.double() @ w).pow(2).mean().backward()
+            w.grad
+
+    Fix
+        ::
+
+            w = torch.randn(3, 1).double().requires_grad_()
+            (x.double() @ w).pow(2).mean().backward()
+            w.grad
+
+    References
+        torch.Tensor.grad, torch.Tensor.is_leaf, torch.Tensor.retain_grad.
+    """
+    yield from _refused(analysis)
+    told: dict[int, list[GradRead]] = {}
+    for read in analysis.capture.grad_reads:
+        if not read.leaf and not read.retains_grad and read.gradient < 0 and analysis.capture.site(read.site):
+            made = analysis.flow.birth(read.tensor)
+            told.setdefault(-1 - read.tensor if made is None else made.site, []).append(read)
+    for reads in told.values():
+        yield _finding(analysis, reads)
+
+
+def _finding(analysis: Analysis, reads: list[GradRead]) -> Problem:
+    tensors = list(dict.fromkeys(read.tensor for read in reads))
+    first = tensors[0]
+    name = _called(analysis, first, reads)
+    made = analysis.flow.birth(first)
+    by = f"the result of `{made.name}`" if made is not None else "the result of an expression"
+    fix = f"Call {method_on(name, 'retain_grad()')} before backward() to keep the gradient of this intermediate tensor."
+    if made is not None and _was_leaf(analysis, first):
+        fix = (
+            f"Make {name} with its final dtype and device and call requires_grad_() last; update it in place under "
+            "torch.no_grad() instead of assigning an expression to it."
+            if made.name in _CONVERSIONS
+            else _made_last(analysis, made)
+            or f"Update {name} in place under torch.no_grad() (`{_in_place(analysis, made, name)}`), so that it stays the "
+            "leaf that backward and the optimizer know."
+        )
+    elif made is not None and _reassigned(analysis, first, made):
+        place = analysis.capture.place(made.site)
+        again = ending_in(place.source, ".detach().requires_grad_()") if place is not None else ""
+        fix = (
+            f"Make each new {name} a leaf of its own: `{again or f'{name} = {name}.detach().requires_grad_()'}`, which "
+            "backward then fills anew in each round."
+        )
+    return Problem(
+        "error" if "NoneType" in analysis.capture.error else "warning",
+        f".grad of {name} was read, but {name} is not a leaf: it is {by}, so backward leaves its .grad None",
+        fix,
+        dedupe_locations(
+            [
+                *(analysis.user_frames(made.site, "became a non-leaf here") if made is not None else ()),
+                *(place for read in reads[:4] for place in analysis.user_frames(read.site, ".grad read here")),
+            ]
+        ),
+        tuple(dict.fromkeys(_called(analysis, t, reads) for t in tensors)),
+        ops=(made.index,) if made is not None else (),
+    )
+
+
+def _made_last(analysis: Analysis, made: Op) -> str:
+    """Where one line makes the leaf and computes with it: the line as it should be."""
+    place = analysis.capture.place(made.site)
+    births = [analysis.flow.birth(t) for t in made.inputs if analysis.capture.tensors[t].leaf]
+    places = [analysis.capture.place(op.site) for op in births if op is not None]
+    if place is None or not any(
+        p is not None and (p.filename, p.lineno) == (place.filename, place.lineno) for p in places
+    ):
+        return ""
+    whole = ending_in(place.source, ".requires_grad_()", without="requires_grad")
+    return f"Call requires_grad_() last, on what the whole line computes: `{whole}`." if whole else ""
+
+
+def _reassigned(analysis: Analysis, tensor: int, made: Op) -> bool:
+    """Whether a leaf that no optimizer holds had the same name before: ``x = f(x)`` in a loop."""
+    capture, name = analysis.capture, analysis.display_name(tensor)
+    if not capture.tensors[tensor].variable or capture.tensors[tensor].names:
+        return False
+    above = analysis.flow.upstream([(tensor, made.index + 1)], lambda op, t: capture.tensors[t].requires_grad)
+    given = dict.fromkeys(t for op, _ in above for t in op.inputs if t != tensor)
+    leaves = [t for t in given if capture.tensors[t].leaf and capture.tensors[t].requires_grad]
+    return any(capture.tensors[t].variable == name and t not in capture.optimized for t in leaves)
+
+
+def _in_place(analysis: Analysis, made: Op, name: str) -> str:
+    place = analysis.capture.place(made.site)
+    return (in_place(place.source) if place is not None else "") or method_on(name, "mul_(...)")
+
+
+def _called(analysis: Analysis, tensor: int, reads: list[GradRead]) -> str:
+    """The tensor's name; of one that has none what its .grad was read of, the most telling of several expressions."""
+    record = analysis.capture.tensors[tensor]
+    if record.names or record.variable or analysis.storage_name(record.storage):
+        return analysis.display_name(tensor)
+    read = [read_of(analysis.capture.place(read.site)) for read in reads if read.tensor == tensor]
+    return max(read, key=len) or analysis.display_name(tensor)
+
+
+def _was_leaf(analysis: Analysis, tensor: int) -> bool:
+    """Whether the tensor is the result of an expression in one leaf alone, shaped like it: that leaf, rewritten.
+
+    A leaf that keeps a name of its own (``h = w * 2``) is still there.
+    """
+    made = analysis.flow.birth(tensor)
+    if made is None or made.call >= 0:
+        return False
+    tensors = analysis.capture.tensors
+    given = [tensors[t] for t in made.inputs if tensors[t].requires_grad]
+    if len(given) != 1 or not given[0].leaf or given[0].shape != tensors[tensor].shape:
+        return False
+    named = given[0].names or given[0].variable
+    return not named or given[0].name == analysis.display_name(tensor)
+
+
+def _refused(analysis: Analysis) -> Iterator[Problem]:
+    """An optimizer was given something that is no leaf."""
+    for change in analysis.capture.changes:
+        if change.kind != "optimizer_refused" or _NON_LEAF not in analysis.capture.error:
+            continue
+        names = [analysis.display_name(t) for t in change.tensors]
+        births = [op for op in map(analysis.flow.birth, change.tensors) if op is not None]
+        what = f"the result of `{births[0].name}`" if births else "the result of an expression"
+        yield Problem(
+            "error",
+            f"{change.api} was given {summarize_names(names)}, which is not a leaf but {what}: backward stores no gradient there",
+            "Make the tensor with its final dtype and device, call requires_grad_() (or nn.Parameter) last, and give that "
+            "to the optimizer.",
+            dedupe_locations(
+                [
+                    *(place for op in births[:4] for place in analysis.user_frames(op.site, "became a non-leaf here")),
+                    *analysis.user_frames(change.site, "given to the optimizer here"),
+                ]
+            ),
+            tuple(dict.fromkeys(names)),
+        )

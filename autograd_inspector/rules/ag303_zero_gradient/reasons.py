@@ -1,0 +1,90 @@
+"""Why the gradient of an op is zero, as far as its kind, its shapes and the values that were read tell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.location import Location
+from autograd_inspector.model.op import Op
+from autograd_inspector.model.values import Range
+
+Reason = tuple[str, str, tuple[Location, ...]]
+"""Why, what to write instead, where it comes from."""
+
+_ANY = (
+    "Look at what goes into it: a ReLU or clamp outside its range, sign and round have derivative zero (use a "
+    "straight-through estimator: `soft + (hard - soft).detach()`), two factors that are both zero stay so."
+)
+_CLASSES = {"softmax": 1.0, "log_softmax": 0.0}
+_LOSSES = {"cross_entropy"}
+_HINGES = {"relu", "threshold"}
+_BOUNDED = {"sigmoid", "tanh", "hardtanh", "relu6", "hardsigmoid", "erf"}
+PRODUCTS = {"mul", "rmul", "multiply", "matmul", "rmatmul", "mm", "bmm", "mv", "dot", "linear"}
+
+
+def reason(analysis: Analysis, op: Op, ranges: Mapping[int, Range]) -> Reason:
+    """What to say of an op that passes back nothing but zeros; the general advice where nothing is certain."""
+    name = op.name.strip("_")
+    if _one_class(analysis, op, ranges):
+        return (
+            "it runs over a dimension of size 1, where its result is the same whatever goes in",
+            "With a single output use a sigmoid (F.binary_cross_entropy_with_logits on the output itself); softmax and "
+            "cross_entropy need one output for each class, in the dimension that they run over; with one position attention "
+            "has nothing to weigh.",
+            (),
+        )
+    given = ranges.get(op.inputs[0]) if op.inputs and not op.writes else None
+    seen = f" ({_span(given)})" if given is not None else ", where the loss reads it,"
+    if name in _HINGES:
+        return (
+            f"nothing that goes in{seen} is above its threshold",
+            "Let some of its input be positive: normalise it, start from a smaller or positive bias, lower the learning "
+            "rate, or use a LeakyReLU, which has a slope on both sides.",
+            (),
+        )
+    if name in {"clamp", "clip"}:
+        return (
+            f"all that goes in{seen} lies outside its bounds",
+            "Bound it with something that has a slope everywhere (a scaled tanh), or clamp only what no gradient is meant "
+            "to pass.",
+            (),
+        )
+    if name in _BOUNDED or (name == "softmax" and given is not None):
+        return (
+            f"it is saturated: its input{seen} is so large that the derivative rounds to zero",
+            "Make its input smaller: normalise the data, scale down the initial weights, or take the loss of the input "
+            "itself (binary_cross_entropy_with_logits, cross_entropy).",
+            (),
+        )
+    return _zero_factor(analysis, op, ranges) if name in PRODUCTS else ("", _ANY, ())
+
+
+def _span(values: Range) -> str:
+    return f"{values.low:.3g}" if values.low == values.high else f"from {values.low:.3g} to {values.high:.3g}"
+
+
+def _one_class(analysis: Analysis, op: Op, ranges: Mapping[int, Range]) -> bool:
+    shape = analysis.capture.tensors[op.inputs[0]].shape if op.inputs else ()
+    if op.name in _LOSSES:
+        return len(shape) > 0 and shape[1 if len(shape) > 1 else 0] == 1
+    made = ranges.get(op.outputs[0]) if op.outputs else None
+    always = _CLASSES.get(op.name)
+    return always is not None and 1 in shape and made is not None and (made.low, made.high) == (always, always)
+
+
+def _zero_factor(analysis: Analysis, op: Op, ranges: Mapping[int, Range]) -> Reason:
+    """A factor that is all zeros: everything else is multiplied by it."""
+    tensors = analysis.capture.tensors
+    zeros = [t for t in dict.fromkeys(op.inputs) if t in ranges and ranges[t].low == ranges[t].high == 0]
+    zeros = [t for t in zeros if ranges[t].finite and tensors[t].kind != "parameter" and not tensors[t].requires_grad]
+    if len(zeros) != 1 or len(op.inputs) < 2:
+        return "", _ANY, ()
+    name, made = analysis.display_name(zeros[0]), analysis.flow.birth(zeros[0])
+    known = name if "[" not in name else f"the other factor, {name},"
+    return (
+        f"it multiplies by zeros: {known} is zero throughout",
+        f"Look at what makes {name if '[' not in name else 'that factor'}: of a mask, whether its condition is the wrong "
+        "way round or selects nothing of this batch.",
+        analysis.user_frames(made.site, "all zeros from here") if made is not None else (),
+    )

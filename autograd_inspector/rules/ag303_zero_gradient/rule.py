@@ -1,0 +1,155 @@
+"""AG303: gradients that are exactly zero (seen where values were opted in, or certain from the op alone)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.names import join_names, summarize_names
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
+from autograd_inspector.analysis.zero_derivative import ROUNDS, flattened
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.torch_names import MODULE_HOOK
+from autograd_inspector.model.values import SATURATING, Range
+from autograd_inspector.rules.ag303_zero_gradient.reasons import PRODUCTS, reason
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """The gradient is exactly zero: a dead ReLU, a saturated clamp (seen with `values=True`), sign or round.
+
+    Why it matters
+        The parameter has a gradient, the optimizer steps it, and it never moves.
+
+    Example
+        ::
+
+            hidden = torch.round(encoder(x))
+            head(hidden).pow(2).mean().backward()
+
+    Fix
+        ::
+
+            soft = encoder(x)
+            hidden = soft + (torch.round(soft) - soft).detach()
+            head(hidden).pow(2).mean().backward()
+
+    References
+        "Gradients for non-differentiable functions" in the autograd notes of the PyTorch documentation.
+    """
+    capture = analysis.capture
+    always: dict[int, bool] = {}
+    for value in capture.leaf_values:
+        always[value.tensor] = always.get(value.tensor, True) and value.zero
+    dead = {t for t, zero in always.items() if zero and (not capture.optimized or t in capture.optimized)}
+    alive = {t for t, zero in always.items() if not zero}
+    spoiled = {v.backward for v in capture.leaf_values if v.nonfinite}
+    spoiled |= {run.index for run in capture.backwards if analysis.bad_tensors.intersection(run.roots)}
+    told: dict[int, set[int]] = {}
+    ranges: dict[int, Range] = {}
+    for fault in capture.gradient_faults:
+        run = capture.backwards[fault.backward]
+        node = capture.nodes[fault.node]
+        op = capture.ops[node.op] if node.op >= 0 else None
+        if fault.kind != "zero" or op is None or run.index in spoiled or op.name.startswith(MODULE_HOOK):
+            continue
+        behind = analysis.leaves_below(node) & dead
+        if behind and not _by_design(analysis, op, alive):
+            told.setdefault(op.index, set()).update(behind)
+            ranges.update((values.tensor, values) for values in fault.ranges)
+    places: dict[int, tuple[Op, set[int]]] = {}
+    for index, leaves in told.items():
+        op = capture.ops[index]
+        known = places.setdefault(op.site, (op, set()))
+        known[1].update(leaves)
+        if op.name in SATURATING:  # What it feeds gets no gradient either, for its input is zero: a consequence.
+            places[op.site] = (op, known[1])
+    for op, parameters in flattened(analysis, ROUNDS):  # These are zero by definition: no value needs to be read.
+        places.setdefault(op.site, (op, set(parameters)))
+    for op, leaves in places.values():
+        yield _zero(analysis, op, sorted(leaves), ranges)
+
+
+def _by_design(analysis: Analysis, op: Op, alive: set[int]) -> bool:
+    """Whether the zero is one that the next step, or the program on purpose, makes up for.
+
+    A factor that is zero now and has a gradient of its own (LoRA's B) moves with the first step. A term multiplied by
+    the number 0 is left out of a loss that others make up.
+    """
+    tensors = analysis.capture.tensors
+    moving = {tensors[t].storage for t in alive if tensors[t].kind == "parameter"} - {-1}
+    if any(tensors[t].storage in moving for t in _factors(op)):  # A transposed one is the parameter's memory too.
+        return True
+    if op.name.strip("_") in PRODUCTS and len(op.inputs) > 1 and _fed_by(analysis, op, alive):
+        return True
+    return op.name in {"mul", "__rmul__"} and len(op.inputs) == 1 and bool(alive)
+
+
+def _fed_by(analysis: Analysis, op: Op, alive: set[int]) -> bool:
+    """Whether one factor is computed from parameters that do learn, all of them: a gate whose last layer began at zero."""
+    leaves = Leaves(analysis.capture, analysis.flow)
+    above = [set(leaves.of(tensor, op.index)) for tensor in _factors(op)]
+    return any(found and found <= alive for found in above)
+
+
+def _factors(op: Op) -> tuple[int, ...]:
+    """The inputs that the gradient of another input is multiplied by: a bias is none."""
+    if op.name in {"addmm", "baddbmm", "addmv"}:
+        return op.inputs[1:]
+    return op.inputs[:2] if op.name in _WITH_BIAS else op.inputs
+
+
+_WITH_BIAS = {"linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "bilinear", "add", "sub"}
+
+
+def _zero(analysis: Analysis, op: Op, leaves: list[int], ranges: dict[int, Range]) -> Problem:
+    names = [analysis.display_name(t) for t in leaves]
+    call = analysis.capture.calls[op.call] if op.call >= 0 else None
+    of = f" of '{call.path}' (nn.{call.type})" if call is not None and call.path else ""
+    here = analysis.user_frames(op.site, "gradient becomes zero here")
+    given = _set_by_hand(analysis, op)
+    why, fix, made = reason(analysis, op, ranges)
+    return Problem(
+        "warning",
+        f"`{op.name}`{of} passes back a gradient that is exactly zero{f', for {why}' if why else ''}: {summarize_names(names)} "
+        f"{'never move' if len(names) > 1 else 'never moves'}",
+        fix,
+        dedupe_locations(
+            [*given, *here, *made] if op.name in SATURATING or _own_weights(analysis, op) else [*here, *made, *given]
+        ),
+        tuple(dict.fromkeys([*names, *([call.path, call.type] if call is not None and call.path else [])])),
+        ops=(op.index,),
+    )
+
+
+def _own_weights(analysis: Analysis, op: Op) -> bool:
+    return any(analysis.capture.tensors[t].kind == "parameter" for t in _factors(op))
+
+
+def _set_by_hand(analysis: Analysis, op: Op) -> tuple[Location, ...]:
+    """Where the program itself wrote the parameters of this op, or of the one that feeds it, after they were made."""
+    capture = analysis.capture
+    fed = [t for t in op.inputs if capture.tensors[t].kind != "parameter"]
+    feeders = [capture.ops[i] for t in fed for i in analysis.flow.producers(t, op.index)]
+    parameters = dict.fromkeys(
+        t
+        for read in [_factors(op), *(feeder.inputs for feeder in feeders)]
+        for t in read
+        if capture.tensors[t].kind == "parameter"
+    )
+    made = {c.site for c in capture.changes if c.kind == "registered"}
+    lines = {(p.filename, p.lineno) for p in map(capture.place, made) if p is not None}
+    last: list[Op] = []
+    for tensor in parameters:
+        storage = capture.tensors[tensor].storage
+        writes = [w for w, _ in analysis.writes_to(storage, tensor, 0, op.index) if not w.has(Trait.STEP)]
+        places = [(w, capture.place(w.site)) for w in writes[-1:]]
+        last += [w for w, p in places if p is not None and (p.filename, p.lineno) not in lines]
+    return tuple(
+        place
+        for write in sorted(last, key=lambda w: -w.index)
+        for place in analysis.user_frames(
+            write.site, f"{join_names(map(analysis.display_name, (w.tensor for w in write.writes)))} was set here"
+        )
+    )

@@ -1,0 +1,55 @@
+"""AG304: what to write instead of an op that made NaN or Inf."""
+
+from __future__ import annotations
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.op import Op
+from autograd_inspector.model.values import ValueFault
+
+_CURES = {
+    "sqrt": "Keep it away from 0: `torch.sqrt(x + eps)`, or torch.linalg.vector_norm, whose derivative at 0 is 0.",
+    "div": "Divide by something that is never 0: `x / torch.where(y == 0, 1, y)`; masking the result afterwards is too late.",
+    "exp": "Bound its argument in the branch that is not used as well: `torch.exp(x.clamp(max=...))`.",
+    "log": "Keep its argument away from 0: `torch.log(x.clamp(min=eps))`, or log_softmax / log1p.",
+    "std": "The std of one value is 0 / 0, and the derivative of std at 0 is infinite: take it over more than one value, "
+    "with an eps below the root: `torch.sqrt(x.var(dim, correction=0) + eps)`.",
+    "var": "The var of one value is 0 / 0: take it over more than one, or pass correction=0.",
+    "softmax": "A row that is -inf throughout, or holds +inf, has no softmax: leave one position of each row unmasked, or mask with a "
+    "finite number: `masked_fill(mask, torch.finfo(x.dtype).min)`.",
+    "pow": "A negative number has no real power that is not whole, and below 1 the derivative at 0 is infinite: keep the "
+    "base positive, `x.clamp(min=eps).pow(p)`.",
+    "acos": "Its derivative is infinite at -1 and 1: keep the argument strictly inside, `x.clamp(-1 + 1e-6, 1 - 1e-6)`, or "
+    "take torch.atan2(sine, cosine), which has a derivative there.",
+}
+
+
+_SAME = {
+    "true_divide": "div", "__rdiv__": "div", "__rtruediv__": "div", "rsqrt": "sqrt", "norm": "sqrt", "std_mean": "std",
+    "var_mean": "var", "log_softmax": "softmax", "asin": "acos", "arccos": "acos", "arcsin": "acos", "float_power": "pow",
+}  # fmt: skip
+
+
+def cure(op: Op | None) -> str:
+    """What to write instead of an op that makes NaN or Inf, or whose derivative does."""
+    return _CURES.get(_kind(op), "Bound the inputs of this op, or compute in a wider dtype.")
+
+
+def overflow_cure(analysis: Analysis, op: Op) -> str:
+    """The same of an op that made Inf out of finite values."""
+    halves = {analysis.capture.tensors[t].dtype for t in op.outputs} == {"float16"}
+    if halves and _kind(op) not in {"div", "log", "sqrt"}:
+        return "float16 ends at 65504: compute this in float32 (`x.float()` before it), or in bfloat16."
+    return cure(op)
+
+
+def _kind(op: Op | None) -> str:
+    name = op.name.strip("_") if op is not None else ""
+    return _SAME.get(name, name)
+
+
+def all_ignored(analysis: Analysis, fault: ValueFault, op: Op) -> str:
+    """The one target that every position of a loss has: a mean that is NaN of sound input is one over nothing."""
+    integers = [r for r in fault.inputs if analysis.capture.tensors[r.tensor].dtype.startswith("int")]
+    if op.name not in {"cross_entropy", "nll_loss"} or not integers or not all(r.finite for r in fault.inputs):
+        return ""
+    return f"{integers[0].low:.0f}" if integers[0].low == integers[0].high else ""

@@ -1,0 +1,196 @@
+"""AG304: the first NaN or Inf (only where values were opted in)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.names import join_names, summarize_names
+from autograd_inspector.advice.scaled_gradients import scaled_by
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.autograd import Backward, Node
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.op import Op
+from autograd_inspector.model.values import ValueFault
+from autograd_inspector.rules.ag304_nan_or_inf.nan_fixes import all_ignored, cure, overflow_cure
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """The first op that made NaN or Inf out of finite values, in the forward or in backward. Needs `values=True`.
+
+    Why it matters
+        By the time the loss is NaN every weight is. In backward, `0 * inf` makes NaN where the forward was fine:
+        `sqrt` at 0, a division in the branch that `torch.where` does not take.
+
+    Example
+        ::
+
+            distance = (net(x) - net(y)).pow(2).sum(1).sqrt()
+            distance.sum().backward()
+
+    Fix
+        ::
+
+            distance = torch.linalg.vector_norm(net(x) - net(y), dim=1)
+            distance.sum().backward()
+
+    References
+        torch.autograd.detect_anomaly; torch.where ("double where" against NaN gradients).
+    """
+    capture = analysis.capture
+    spoiled = {v.backward for v in capture.leaf_values if v.nonfinite}
+    for run in capture.backwards:
+        bad_roots = [r for r in run.roots if _holds_bad(analysis, r)]
+        if run.index not in spoiled and not bad_roots:
+            continue
+        forward = _forward_fault(analysis, run) if bad_roots else None
+        if forward is not None:
+            yield _produced(analysis, forward, run)
+            return
+        nodes = [f.node for f in capture.gradient_faults if f.backward == run.index and f.kind == "nonfinite"]
+        if nodes and not _skipped(analysis, run):
+            yield _in_backward(analysis, run, capture.nodes[nodes[0]])
+            return
+    yield from _swallowed(analysis)
+
+
+def _skipped(analysis: Analysis, run: Backward) -> bool:
+    """Whether a GradScaler let it go: searching for its scale, it skips the step of what overflowed."""
+    capture = analysis.capture
+    following = next((other for other in analysis.timeline.runs.since(run.end) if other is not run), None)
+    end = len(capture.ops) if following is None else following.start
+    used = bool(analysis.timeline.steps.places(run.end, end))
+    return bool(capture.steps) and not used and scaled_by(analysis, run) is not None
+
+
+def _swallowed(analysis: Analysis) -> Iterator[Problem]:
+    """An Inf that a later op made finite again (``x / inf``), where parameters above it get nothing but zeros."""
+    capture = analysis.capture
+    moving = {v.tensor for v in capture.leaf_values if not v.zero}
+    found: dict[int, set[int]] = {}
+    for value in capture.leaf_values:
+        found.setdefault(value.backward, set()).add(value.tensor)
+    for run in capture.backwards:
+        still = found.get(run.index, set()) - moving
+        still &= capture.optimized or still
+        fault = _forward_fault(analysis, run) if still else None
+        if fault is None or fault.op < 0 or _meant(analysis, fault) or not all(r.finite for r in fault.inputs):
+            continue
+        starts = [(r.tensor, fault.op + 1) for r in fault.outputs]
+        above = {t for op, _ in analysis.flow.upstream(starts, lambda o, t: True) for t in op.inputs}
+        if still & above:
+            yield _produced(analysis, fault, run, tuple(analysis.display_name(t) for t in sorted(still & above)))
+            return
+
+
+def _holds_bad(analysis: Analysis, tensor: int) -> bool:
+    """Whether a root was seen to be not finite: some op made it so, or passed it on."""
+    return tensor in analysis.bad_tensors
+
+
+_MEANT = {
+    "masked_fill", "masked_fill_", "full", "full_like", "new_full", "fill_", "tensor", "where", "__setitem__", "triu",
+    "zero_", "scalar_tensor",
+}  # fmt: skip
+"""Ops that put an infinity where the program says so."""
+_UNSET = ("empty", "new_empty", "resize_")
+"""Ops whose result holds whatever the memory held before."""
+
+
+def _forward_fault(analysis: Analysis, run: Backward) -> ValueFault | None:
+    """The first producer upstream of the loss; an infinity that was meant (a mask) only where there is no other."""
+    above = {op.index for op, _ in analysis.flow.upstream([(r, run.start) for r in run.roots], lambda o, t: True)}
+    capture = analysis.capture
+    found = [f for f in capture.value_faults if (f.op if f.op >= 0 else f.met_by) in above]
+    found = [f for f in found if f.op < 0 or not capture.ops[f.op].name.startswith(_UNSET)]
+    unmeant = [f for f in found if any(r.nan for r in f.outputs) or not _meant(analysis, f)]
+    return next(iter(unmeant or found), None)
+
+
+def _meant(analysis: Analysis, fault: ValueFault) -> bool:
+    return fault.op < 0 or analysis.capture.ops[fault.op].name in _MEANT
+
+
+def _produced(analysis: Analysis, fault: ValueFault, run: Backward, dead: tuple[str, ...] = ()) -> Problem:
+    what = "NaN" if any(r.nan for r in fault.outputs) else "Inf"
+    names = join_names(analysis.display_name(r.tensor) for r in fault.outputs)
+    ends = analysis.user_frames(run.site, "backward called here")
+    if fault.op < 0:
+        met = analysis.capture.ops[fault.met_by]
+        return Problem(
+            "error",
+            f"{names} already holds {what} when `{met.name}` first reads it: the data, not an op of the capture, is the "
+            f"origin ({fault.outputs[0]})",
+            "Check the data: `torch.isfinite(batch).all()`.",
+            dedupe_locations([*analysis.user_frames(met.site, f"{what} enters here"), *ends]),
+            (names,),
+            ops=(met.index,),
+        )
+    op = analysis.capture.ops[fault.op]
+    into = f"in {names}" if "[" not in names else f"in its result ({names})"
+    sound = all(r.finite for r in fault.inputs)
+    grown = _grown(analysis, fault, op) if sound else ()
+    target = all_ignored(analysis, fault, op)
+    given = [f"{analysis.display_name(r.tensor)}: {r}" for r in fault.inputs]
+    why, fix = "", overflow_cure(analysis, op) if sound and what == "Inf" else cure(op)
+    if grown:
+        why = ": the values have grown from step to step"
+        fix = "Lower the learning rate, or clip the gradients: torch.nn.utils.clip_grad_norm_."
+    elif target:
+        why = f": every target is {target}, which is ignored, and the mean is taken over nothing"
+        fix = (
+            f"Leave out a batch without any target (`(labels != {target}).any()`), and see that truncation keeps some; or "
+            "divide reduction='sum' by the number of targets, at least 1."
+        )
+    if dead:
+        why = (
+            f"; the loss is finite again, but nothing comes back through {what}: {summarize_names(dead)} "
+            f"{'never move' if len(dead) > 1 else 'never moves'}"
+        )
+    return Problem(
+        "error",
+        f"`{op.name}` makes the first {what}, {into}, out of {'finite' if sound else 'infinite'} values{why}",
+        fix,
+        dedupe_locations([*analysis.user_frames(op.site, f"first {what} here"), *grown, *ends]),
+        tuple(dict.fromkeys([*dead, names, op.name])),
+        tuple(f"It was given {text}." for text in dict.fromkeys(given)),
+        (op.index,),
+    )
+
+
+_HUGE = 1e8
+
+
+def _grown(analysis: Analysis, fault: ValueFault, op: Op) -> tuple[Location, ...]:
+    """Where the optimizer was made whose steps led to values of this size."""
+    steps = [s for s in analysis.capture.steps if s.at < op.index]
+    if len(steps) < 2 or not any(max(abs(r.low), abs(r.high)) > _HUGE for r in fault.inputs):
+        return ()
+    optimizer = analysis.capture.placement.optimizers[steps[-1].optimizer]
+    return (
+        *analysis.user_frames(optimizer.site, "the steps of this optimizer led here"),
+        *analysis.user_frames(steps[-1].site, "last step before it"),
+    )
+
+
+def _in_backward(analysis: Analysis, run: Backward, node: Node) -> Problem:
+    op = analysis.capture.ops[node.op] if node.op >= 0 else None
+    short = node.name.rsplit("::", 1)[-1]
+    behind = sorted(analysis.leaves_below(node))
+    names = [analysis.display_name(t) for t in behind]
+    name = f"`{op.name}`" if op is not None else short
+    made = [analysis.display_name(t) for t in op.outputs] if op is not None else []
+    return Problem(
+        "error",
+        f"the loss is finite, but {short} makes the first NaN or Inf of the backward pass: the derivative of {name} is not "
+        f"finite there, and {summarize_names(names)} {'get' if len(names) > 1 else 'gets'} it",
+        cure(op),
+        dedupe_locations(
+            [
+                *(analysis.user_frames(op.site, "derivative is not finite here") if op is not None else ()),
+                *analysis.user_frames(run.site, "backward called here"),
+            ]
+        ),
+        tuple(dict.fromkeys([*made, *names])),
+        ops=(op.index,) if op is not None else (),
+    )

@@ -1,0 +1,117 @@
+"""AG305 where gradients are cleared, again and again, before any step or reader has seen them.
+
+One such backward may be a sanity check, or a round that ended early: gradients that are lost before nearly every step
+are cleared too often, in each micro-batch of an accumulation or between the losses of one step. Where none is ever
+used, the step is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.event import Step
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.rules.ag305_gradient_protocol.discarded_gradients import Losses, Lost, windows
+
+_NEARLY_EVERY = 0.8
+
+
+def wasted(analysis: Analysis) -> Iterator[Problem]:
+    """One finding for the optimizers that step with what is left, and one for each line that no step follows."""
+    losses = Losses(analysis)
+    lines: dict[int, list[Lost]] = {}
+    for lost in losses.found:
+        lines.setdefault(lost.run.site, []).append(lost)
+    often: dict[tuple[int, ...], list[Lost]] = {}
+    for members in lines.values():
+        tensors = frozenset[int]().union(*(lost.reached for lost in members))
+        steps = [step for step in analysis.capture.steps if _holds(step, tensors)]
+        if steps and _too_often(analysis, losses, members, tensors):
+            often.setdefault(tuple(sorted({step.optimizer for step in steps})), []).extend(members)
+        again = [lost for lost in members if lost.again]
+        if again and not steps and not analysis.capture.history.steps:
+            yield _never_stepped(analysis, again)
+    for optimizers, members in often.items():
+        yield _cleared_too_often(analysis, losses, members, optimizers)
+
+
+def _holds(step: Step, tensors: frozenset[int]) -> bool:
+    return any(p.tensor in tensors for p in step.parameters)
+
+
+def _too_often(analysis: Analysis, losses: Losses, members: list[Lost], tensors: frozenset[int]) -> bool:
+    """Whether nearly every step, the first one included, lost some; one that breaks off leaves the first step alone."""
+    served = [run for run in losses.served if not tensors.isdisjoint(run.reached)]
+    spans = list(windows(analysis, tensors))
+    lossy = [any(start < lost.run.start <= end for lost in members) for start, end in spans]
+    alike = len(spans) > 1 or any(run.site == members[0].run.site for run in served)
+    if len(members) < 2 or not served or not alike:
+        return False
+    return _nearly_every(lossy) if not analysis.capture.history.folded else any(lossy) and _always_so_many(analysis)
+
+
+def _nearly_every(lossy: list[bool]) -> bool:
+    return bool(lossy) and lossy[0] and sum(lossy) >= _NEARLY_EVERY * len(lossy)
+
+
+def _always_so_many(analysis: Analysis) -> bool:
+    """Whether the steps that are folded away had as many backwards as those that are left."""
+    history = analysis.capture.history
+    counts = list(history.backwards)[: history.steps]
+    usual = min(counts[history.folded :], default=0)
+    return usual > 1 and _nearly_every([count >= usual for count in counts])
+
+
+def _cleared_too_often(analysis: Analysis, losses: Losses, members: list[Lost], optimizers: tuple[int, ...]) -> Problem:
+    tensors = list(dict.fromkeys(t for lost in members for t in lost.run.reached if t in lost.reached))
+    used = {t for run in losses.served for t in run.reached}
+    last = [analysis.display_name(t) for t in tensors if t in used]
+    never = [analysis.display_name(t) for t in tensors if t not in used]
+    counts = [f"only the last counts for {summarize_names(last)}"] * bool(last) + [
+        f"none counts for {summarize_names(never)}"
+    ] * bool(never)
+    steps = [step for step in analysis.capture.steps if step.optimizer in optimizers]
+    return Problem(
+        "warning",
+        f"zero_grad() cleared the gradients of {len(members)} backward() calls before any step() used them: of those "
+        f"for one step {', and '.join(counts)}",
+        "Where several backward() calls serve one step (micro-batches, several losses), call zero_grad() once for each "
+        "step(), right after it.",
+        dedupe_locations(
+            [
+                *(
+                    place
+                    for lost in reversed(members)
+                    for place in analysis.user_frames(lost.site, "cleared too often here")
+                ),
+                *(
+                    place
+                    for lost in members
+                    for place in analysis.user_frames(lost.run.site, "gradients computed here")
+                ),
+                *analysis.user_frames(steps[-1].site, "step() uses the last ones only"),
+            ]
+        ),
+        tuple(dict.fromkeys([*last, *never])),
+    )
+
+
+def _never_stepped(analysis: Analysis, members: list[Lost]) -> Problem:
+    lost = members[-1]
+    names = [analysis.display_name(t) for t in lost.run.reached]
+    return Problem(
+        "warning",
+        f"zero_grad() clears the gradients that backward() computed, and no step() ever uses them: {summarize_names(names)} "
+        f"{'do' if len(names) > 1 else 'does'} not move",
+        "Call optimizer.step() (with its parentheses) between backward() and the next zero_grad().",
+        dedupe_locations(
+            [
+                *analysis.user_frames(lost.run.site, "gradients computed here"),
+                *analysis.user_frames(lost.site, "cleared here, unused"),
+            ]
+        ),
+        tuple(dict.fromkeys(names)),
+    )

@@ -1,0 +1,146 @@
+"""Gradients that are cleared before any step or reader has seen them: which backward lost them, and who cleared them."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.gradient_memory import zeroed_in_place
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.event import Step
+
+
+class Lost(Struct, frozen=True):
+    """A backward all of whose gradients were cleared unseen at ``site``; ``again``: the same line ran next."""
+
+    run: Backward
+    reached: frozenset[int]
+    site: int
+    again: bool
+
+
+class Losses:
+    """All backwards of a capture that no step and no reader had any use of, and those that had some."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+        capture = analysis.capture
+        stepping = {line_of(analysis, step.site) for step in capture.steps}
+        complete = (run for run in capture.backwards if run.api == "backward" and not run.error)
+        runs = [run for run in complete if not _in_closure(analysis, run, stepping)]
+        hooked = {hook.tensor for hook in capture.tensor_hooks}
+        self._met: dict[int, list[tuple[int, int, Backward | Step]]] = {}
+        for number, run in enumerate(runs):
+            for tensor in run.reached:
+                self._met.setdefault(tensor, []).append((run.start, number, run))
+        self._gradients: dict[tuple[int, int], int] = {}
+        """(step, parameter) -> the gradient that the step met."""
+        for step in capture.steps:
+            for p in step.parameters:
+                # At the same index as a backward the step comes later: the step is an op itself.
+                self._met.setdefault(p.tensor, []).append((step.at, len(runs), step))
+                self._gradients[step.at, p.tensor] = p.gradient
+        for met in self._met.values():
+            met.sort(key=lambda event: event[:2])
+        self._clearings = _clearings(analysis)
+        self._stale = {run.index: frozenset(run.stale) for run in runs}
+        self._reads: dict[int, list[int]] = {}
+        for read in capture.grad_reads:
+            self._reads.setdefault(read.tensor, []).append(read.at)
+        self.found: list[Lost] = []
+        self.served: list[Backward] = []
+        for number, run in enumerate(runs):
+            reached = frozenset(t for t in run.reached if t not in run.empty)
+            judged = reached <= capture.optimized - hooked and not run.graph.blind
+            lost = self._lost(run, number, reached) if judged else None
+            if lost is not None:
+                self.found.append(lost)
+            elif any(self._following(tensor, run, number) is not None for tensor in reached):
+                self.served.append(run)
+
+    def _following(self, tensor: int, run: Backward, number: int) -> Backward | Step | None:
+        """What meets the gradient of a run next."""
+        met = self._met[tensor]
+        at = bisect_right(met, (run.start, number), key=lambda event: event[:2])
+        return met[at][2] if at < len(met) else None
+
+    def _lost(self, run: Backward, number: int, reached: frozenset[int]) -> Lost | None:
+        site, again = -1, True
+        for tensor in sorted(reached):
+            following = self._following(tensor, run, number)
+            cleared = None if following is None else self._cleared(run, tensor, following)
+            if cleared is None or self._read(tensor, run.end, cleared[0]):
+                return None
+            site = cleared[1] if site < 0 else site
+            again = again and isinstance(following, Backward) and following.site == run.site
+        return Lost(run, reached, site, again) if reached else None
+
+    def _read(self, tensor: int, start: int, end: int) -> bool:
+        reads = self._reads.get(tensor, ())
+        at = bisect_left(reads, start)
+        return at < len(reads) and reads[at] <= end
+
+    def _cleared(self, run: Backward, tensor: int, following: Backward | Step) -> tuple[int, int] | None:
+        """(when, site) of the clearing of that gradient before what came next met it; None where it was met."""
+        if isinstance(following, Step):
+            end = following.at
+            met = self._gradients[end, tensor]
+            in_place = met >= 0
+            if in_place and zeroed_in_place(self._analysis, [met], run.end, end) is None:
+                return None
+        else:
+            end = following.start
+            in_place = tensor in self._stale[following.index]
+        calls = self._clearings.get(tensor, [])
+        # Filling with zeros is an op, so what cleared at the very index of the backward came before it. Setting to
+        # None is none: there the last of several is the one that came after it.
+        later = bisect_right(calls, run.end, key=lambda call: call[0])
+        for place in range(later, len(calls)):
+            at, site, called = calls[place]
+            if at > end:
+                break
+            if called or not in_place:
+                return at, site
+        return calls[later - 1][:2] if later and calls[later - 1][0] == run.end and not in_place else None
+
+
+def _clearings(analysis: Analysis) -> dict[int, list[tuple[int, int, bool]]]:
+    """Parameter -> (when, site, whether it was an optimizer's zero_grad() and not `.grad = None`) of all clearings."""
+    found: dict[int, list[tuple[int, int, bool]]] = {}
+    optimizers = analysis.capture.placement.optimizers
+    for change in analysis.capture.changes:
+        if change.kind == "zero_grad" and change.optimizer >= 0:
+            for tensor in set(optimizers[change.optimizer].held):
+                found.setdefault(tensor, []).append((change.at, change.site, True))
+    for write in analysis.capture.grad_writes:
+        if write.gradient < 0:
+            found.setdefault(write.tensor, []).append((write.at, write.site, False))
+    for calls in found.values():
+        calls.sort(key=lambda call: call[0])
+    return found
+
+
+def _in_closure(analysis: Analysis, run: Backward, stepping: set[tuple[str, int] | None]) -> bool:
+    """Whether a step called it, from one of those lines: a line search computes gradients as often as it likes."""
+    frames = analysis.capture.site(run.site)
+    return run.nested_in >= 0 or any((frame.filename, frame.lineno) in stepping for frame in frames)
+
+
+def windows(analysis: Analysis, tensors: frozenset[int]) -> Iterator[tuple[int, int]]:
+    """(start, end) between the steps that use these parameters; steps with no backward in between are one.
+
+    The first one is left out where its beginning is folded away.
+    """
+    capture = analysis.capture
+    start, known = -1, not capture.history.folded
+    starts = sorted(run.start for run in capture.backwards if run.api == "backward")
+    for step in capture.steps:
+        if not step.error and any(p.tensor in tensors for p in step.parameters):
+            if bisect_right(starts, start) < bisect_right(starts, step.at):
+                if known:
+                    yield start, step.at
+                known = True
+            start = step.at

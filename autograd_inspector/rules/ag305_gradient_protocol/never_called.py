@@ -1,0 +1,75 @@
+"""AG305 where a step finds no gradients because backward() was never called on the loss that was made for it."""
+
+from __future__ import annotations
+
+from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradient_memory import zeroed_in_place
+from autograd_inspector.analysis.losses_without_backward import losses, waiting
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.event import Step
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.op import Op
+
+
+def never_called(
+    analysis: Analysis, step: Step, since: int, last: Backward | None, trainable: set[int]
+) -> Problem | None:
+    """The finding about a step that a backward is missing before; ``last``: the last one ``since`` the step before."""
+    loss = next((analysis.losses_without_backward[t] for t in trainable if t in analysis.losses_without_backward), None)
+    if loss is None or not _finds_nothing(analysis, step, last):
+        reached = analysis.received_gradient.intersection(trainable) if analysis.capture.backwards else ()
+        if any(p.gradient >= 0 for p in step.parameters) or reached or not _waited(analysis, trainable):
+            return None
+        start = step.start if step.computed else since + 1
+        loss = max(losses(analysis.capture, trainable, start, step.at), key=lambda op: op.index, default=None)
+    return _finding(analysis, step, loss)
+
+
+def _finds_nothing(analysis: Analysis, step: Step, last: Backward | None) -> bool:
+    """Whether the step meets no gradient, or zeros alone that another loss's gradients were cleared to."""
+    end = 0 if last is None else last.end
+    return all(p.gradient < 0 or zeroed_in_place(analysis, [p.gradient], end, step.at) for p in step.parameters)
+
+
+def _waited(analysis: Analysis, tensors: set[int]) -> bool:
+    """Whether no backward ran at all, or a loss of these waited for one in vain and no cut explains that."""
+    if not analysis.capture.backwards:
+        return True
+    explained = {tensor for cut in analysis.harmful_cuts for tensor in cut.parameters}
+    return not tensors & (explained | analysis.in_graph_without_gradient) and any(
+        True for _ in waiting(analysis.capture, tensors)
+    )
+
+
+def _finding(analysis: Analysis, step: Step, loss: Op | None) -> Problem:
+    names = [analysis.display_name(p.tensor) for p in step.parameters]
+    many = len(set(names)) > 1
+    why, fix = "step() ran without a backward()", f"Call {_called(analysis, loss)}.backward() before optimizer.step()."
+    if step.computed:
+        why = "the closure that step() runs never calls backward()"
+        fix = f"Call {_called(analysis, loss)}.backward() inside the closure, before it returns the loss."
+    elif analysis.capture.backwards:
+        why = f"backward() was never called on what {summarize_names(names)} {'were' if many else 'was'} used for"
+        if loss is not None and not analysis.received_gradient.isdisjoint(p.tensor for p in step.parameters):
+            why = f"the gradients of another loss are cleared, and backward() is not called on this step's own {_called(analysis, loss)}"
+    return Problem(
+        "warning",
+        f"{why}: {summarize_names(names)} {'have' if many else 'has'} no gradient and {'do' if many else 'does'} not move",
+        fix,
+        dedupe_locations(
+            [
+                *analysis.user_frames(step.site, "step() without gradients"),
+                *(analysis.user_frames(loss.site, "no backward() from this loss") if loss is not None else ()),
+            ]
+        ),
+        tuple(dict.fromkeys(names)),
+        ops=(step.op,),
+    )
+
+
+def _called(analysis: Analysis, loss: Op | None) -> str:
+    """The program's variable for the loss."""
+    variables = (analysis.capture.tensors[tensor].variable for tensor in (() if loss is None else loss.outputs))
+    return next((name for name in variables if name.isidentifier()), "loss")

@@ -1,0 +1,189 @@
+"""AG305: zero_grad, backward, clip and step, in the order that training needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from autograd_inspector.advice.misplaced_clipping import misplaced_clipping
+from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.advice.none_grad_read import too_early_or_late
+from autograd_inspector.advice.scaled_gradients import scaled_gradients
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.clearing import cleared_before, renewed
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.event import Step
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.rules.ag305_gradient_protocol.cleared_before_step import wasted
+from autograd_inspector.rules.ag305_gradient_protocol.never_called import never_called
+from autograd_inspector.rules.ag305_gradient_protocol.updates_by_hand import misled_updates
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """zero_grad, backward, unscale, clip, step: one is missing or out of order.
+
+    Why it matters
+        Gradients cleared before the step are lost, gradients never cleared add up, a step without backward does
+        nothing, and neither does `p = p - lr * p.grad`, which gives a variable another tensor. None of it raises.
+
+    Example
+        ::
+
+            net(x).pow(2).mean().backward()
+            optimizer.zero_grad()
+            optimizer.step()
+
+    Fix
+        ::
+
+            optimizer.zero_grad()
+            net(x).pow(2).mean().backward()
+            optimizer.step()
+
+    References
+        "Taking an optimization step" in the documentation of torch.optim.
+    """
+    told: set[tuple[str, int]] = set()
+    last: dict[int, int] = {}
+    for step in analysis.capture.steps:
+        since = last.get(step.optimizer)
+        last[step.optimizer] = step.at
+        for kind, finding in _judged(analysis, since, step):
+            if (kind, step.site) not in told:
+                told.add((kind, step.site))
+                yield finding
+    yield from wasted(analysis)
+    yield from misplaced_clipping(analysis)
+    yield from scaled_gradients(analysis)
+    yield from too_early_or_late(analysis)
+    yield from misled_updates(analysis)
+
+
+def _judged(analysis: Analysis, previous: int | None, step: Step) -> Iterator[tuple[str, Problem]]:
+    """What is wrong with a step; ``previous``: when the same optimizer had stepped before."""
+    if (
+        analysis.capture.history.folded
+        and previous is None
+        and analysis.losses_without_backward.keys().isdisjoint(p.tensor for p in step.parameters)
+    ):
+        return  # What came between its last step and this one is folded away.
+    since = -1 if previous is None else previous
+    runs = analysis.timeline.backwards
+    within = runs.places(since + 1, step.at)
+    last = runs.all[within[-1]] if within else None
+    trainable = {p.tensor for p in step.parameters if analysis.requires_grad_at(p.tensor, step.at)}
+    if not trainable:
+        return
+    missing = None if step.error or _closure(analysis, step) else never_called(analysis, step, since, last, trainable)
+    if missing is not None:
+        yield "missing", missing
+        return
+    reached = {tensor for tensor in trainable if _reached(analysis, tensor, since, step)}
+    if last is not None and reached and not step.error and not _closure(analysis, step):
+        site = cleared_before(analysis, step, reached, last)
+        if site is not None:
+            yield "cleared", _cleared(analysis, step, site, last)
+            return
+    if all(p.gradient < 0 for p in step.parameters) and not step.error and not _closure(analysis, step):
+        return
+    for run, stale in _first_to_add(analysis, reached, since, step):
+        # Another loss may run through a critic in between: what it leaves there is cleared with the rest, later.
+        latest = max((_runs_to(analysis, tensor, since, step)[-1] for tensor in stale), key=lambda r: r.index)
+        if not renewed(analysis, stale, since, latest):
+            yield "stale", _accumulated(analysis, step, stale, run, first=previous is None)
+            return
+
+
+def _runs_to(analysis: Analysis, tensor: int, since: int, step: Step) -> Sequence[Backward]:
+    """The backwards between an optimizer's step and the one before that reached a parameter."""
+    return analysis.timeline.backwards_to(tensor).within(since + 1, step.at)
+
+
+def _reached(analysis: Analysis, tensor: int, since: int, step: Step) -> bool:
+    return any(tensor not in analysis.timeline.empty(run) for run in _runs_to(analysis, tensor, since, step))
+
+
+def _first_to_add(analysis: Analysis, reached: set[int], since: int, step: Step) -> list[tuple[Backward, list[int]]]:
+    """(backward, the parameters that it was the first to reach, and whose ``.grad`` was there already)."""
+    found: dict[int, tuple[Backward, list[int]]] = {}
+    for tensor in reached:
+        run = _runs_to(analysis, tensor, since, step)[0]
+        if tensor in analysis.timeline.stale(run):
+            found.setdefault(run.index, (run, []))[1].append(tensor)
+    return [
+        (run, sorted(stale, key=analysis.timeline.stale(run).__getitem__)) for _, (run, stale) in sorted(found.items())
+    ]
+
+
+def _closure(analysis: Analysis, step: Step) -> bool:
+    """Whether the step ran the program's closure: its gradients were not there yet when it began."""
+    if any(p.gradient < 0 and p.version_after > p.version_before for p in step.parameters):
+        return True
+    return step.site >= 0 and analysis.timeline.first_at(step.site) <= step.at
+
+
+def _cleared(analysis: Analysis, step: Step, site: int, run: Backward) -> Problem:
+    names = [analysis.display_name(p.tensor) for p in step.parameters]
+    late = _comes_later(analysis, run.site, step.site)
+    text = (
+        "step() comes before backward() in the loop, and the gradients of the round before are cleared by then"
+        if late
+        else "zero_grad() runs after backward() and before step(): the gradients are cleared before they are used"
+    )
+    clearing = analysis.user_frames(site, "gradients cleared here")
+    stepping = analysis.user_frames(step.site, "step() finds none here")
+    return Problem(
+        "warning",
+        f"{text}, so step() moves none of {summarize_names(names)}",
+        "Call zero_grad() before backward(), or after step(): zero_grad, backward, step.",
+        dedupe_locations(
+            [
+                *(stepping if late else clearing),
+                *(clearing if late else ()),
+                *analysis.user_frames(run.site, "gradients computed here"),
+                *stepping,
+            ]
+        ),
+        tuple(dict.fromkeys(names)),
+        ops=(step.op,),
+    )
+
+
+def _comes_later(analysis: Analysis, one: int, other: int) -> bool:
+    """Whether one line stands below another in the same function."""
+    a, b = analysis.capture.place(one), analysis.capture.place(other)
+    return (
+        a is not None and b is not None and (a.filename, a.function) == (b.filename, b.function) and a.lineno > b.lineno
+    )
+
+
+def _accumulated(analysis: Analysis, step: Step, stale: list[int], run: Backward, *, first: bool) -> Problem:
+    names = [analysis.display_name(t) for t in stale]
+    why = (
+        "already had a .grad when the capture began, and nothing cleared it: the first step uses the sum of old and new "
+        "gradients"
+        if first
+        else "still had the .grad of the step before, and nothing cleared it: gradients add up from step to step"
+    )
+    return Problem(
+        "warning",
+        f"{summarize_names(names)} {why}",
+        _clearing_fix(analysis, step, run),
+        dedupe_locations(
+            [
+                *analysis.user_frames(run.site, "added to old gradients here"),
+                *analysis.user_frames(step.site, "step() uses the sum here"),
+            ]
+        ),
+        tuple(dict.fromkeys(names)),
+        ops=(step.op,),
+    )
+
+
+def _clearing_fix(analysis: Analysis, step: Step, run: Backward) -> str:
+    """Where several backwards serve one step, clearing before each of them would leave the step the last one only."""
+    runs = sum(r.site == run.site and not r.error for r in analysis.capture.backwards)
+    steps = sum(s.optimizer == step.optimizer for s in analysis.capture.steps)
+    if steps < runs:
+        return "Call optimizer.zero_grad() once for each step(), right after it."
+    return "Call optimizer.zero_grad() before backward()."

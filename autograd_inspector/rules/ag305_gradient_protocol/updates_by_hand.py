@@ -1,0 +1,144 @@
+"""Parameters that the program updates itself, without an optimizer: `p -= lr * p.grad`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.advice.quoting import in_place
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.clearing import renewed
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.op import Op, Trait
+
+_ADDING = {"add", "sub", "subtract", "rsub"}
+"""What makes ``p - lr * g``; other formulas of a parameter and its gradient measure something (``p * g``)."""
+_ASIDE = Trait.STEP | Trait.BACKWARD | Trait.EXPORT
+_NONE: frozenset[int] = frozenset()
+
+
+class Update(Struct, frozen=True):
+    """An op that computes a parameter's new value from its gradient; ``kept``: it wrote it into the parameter."""
+
+    parameter: int
+    op: Op
+    kept: bool
+
+
+def updates(analysis: Analysis) -> Iterator[Update]:
+    """Updates of leaves that no optimizer of the capture holds, in program order."""
+    capture, tensors = analysis.capture, analysis.capture.tensors
+    of: dict[int, frozenset[int]] = {}
+    for read in capture.grad_reads:
+        if read.leaf and read.gradient >= 0 and read.tensor not in capture.optimized:
+            of[read.gradient] = of.get(read.gradient, _NONE) | {read.tensor}
+    asked = any(op.name == "grad" for op in capture.ops)
+    for op in capture.ops if of or asked else ():
+        if op.has(_ASIDE) or op.call >= 0:
+            continue
+        if op.name == "grad":
+            found = frozenset(t for t in op.inputs if tensors[t].leaf and t not in capture.optimized)
+        else:
+            found = _NONE.union(*(of.get(t, _NONE) for t in op.inputs))
+        if not found:
+            continue
+        given = {tensors[t].storage for t in op.inputs if t not in of}
+        for parameter in found:
+            record = tensors[parameter]
+            if any(w.tensor == parameter or w.storage == record.storage >= 0 for w in op.writes):
+                yield Update(parameter, op, kept=True)
+            elif op.name in _ADDING and record.storage in given and _shaped(analysis, op, parameter):
+                yield Update(parameter, op, kept=False)
+        of.update(dict.fromkeys(op.outputs, found))
+
+
+def _shaped(analysis: Analysis, op: Op, parameter: int) -> bool:
+    tensors = analysis.capture.tensors
+    return [tensors[t].shape for t in op.outputs] == [tensors[parameter].shape]
+
+
+def misled_updates(analysis: Analysis) -> Iterator[Problem]:
+    """What is wrong with updates of the program's own."""
+    made = tuple(updates(analysis))
+    yield from _without_effect(analysis, made)
+    yield from _added_up(analysis, made)
+
+
+def _without_effect(analysis: Analysis, made: tuple[Update, ...]) -> Iterator[Problem]:
+    """Updates that went to a variable of the program (``p = p - lr * p.grad``), never to the parameter itself."""
+    lost = _dropped(analysis, made)
+    for site in dict.fromkeys(update.op.site for update in lost):
+        mine = [update for update in lost if update.op.site == site]
+        names = list(dict.fromkeys(analysis.display_name(update.parameter) for update in mine))
+        place = analysis.capture.place(site)
+        instead = (in_place(place.source) if place is not None else "") or "p -= lr * p.grad"
+        yield Problem(
+            "warning",
+            f"the new values of {summarize_names(names)} were computed from the gradients and then dropped: assigning them to a "
+            f"variable changes no parameter, so {summarize_names(names)} {'do' if len(names) > 1 else 'does'} not move",
+            f"Update in place, under torch.no_grad(): `{instead}`.",
+            analysis.user_frames(site, "new value computed and dropped here"),
+            tuple(names),
+            ops=(mine[0].op.index,),
+        )
+
+
+def _added_up(analysis: Analysis, made: tuple[Update, ...]) -> Iterator[Problem]:
+    """Gradients that nothing cleared after an update by hand: the next backward adds to them."""
+    late: dict[int, dict[str, tuple[Update, Backward]]] = {}
+    for update in made:
+        parameter = update.parameter
+        run = next(analysis.timeline.runs_to(parameter).since(update.op.index + 1), None) if update.kept else None
+        if run is not None and parameter in run.stale and not renewed(analysis, [parameter], update.op.index, run):
+            late.setdefault(update.op.site, {}).setdefault(analysis.display_name(parameter), (update, run))
+    for site, found in late.items():
+        _, run = next(iter(found.values()))
+        which = f"`{next(iter(found))}.grad = None`" if len(found) == 1 else "`p.grad = None` for each parameter p"
+        yield Problem(
+            "warning",
+            f"{summarize_names(found)} still had the .grad of the update before, and nothing cleared it: gradients add up from "
+            "round to round",
+            f"Clear the gradient after each update: {which}.",
+            dedupe_locations(
+                [
+                    *analysis.user_frames(run.site, "added to old gradients here"),
+                    *analysis.user_frames(site, "updated here"),
+                ]
+            ),
+            tuple(found),
+            ops=tuple(update.op.index for update, _ in found.values()),
+        )
+
+
+def _dropped(analysis: Analysis, made: tuple[Update, ...]) -> list[Update]:
+    """Updates whose result nothing read, of parameters that the next round used as they were, each time."""
+    capture = analysis.capture
+    lost: dict[tuple[int, int], list[Update]] = {}
+    for update in made:
+        if not update.kept:
+            lost.setdefault((update.parameter, update.op.site), []).append(update)
+    return [
+        found[0]
+        for (parameter, _), found in lost.items()
+        if next(analysis.timeline.runs_to(parameter).since(found[0].op.index + 1), None) is not None
+        and not any(capture.readers.get(t) for update in found for t in update.op.outputs)
+        and not _written(analysis, parameter, found[0].op.index)
+        and not _other_holder(analysis, found)
+    ]
+
+
+def _written(analysis: Analysis, parameter: int, since: int) -> bool:
+    storage = analysis.capture.tensors[parameter].storage
+    return any(True for _ in analysis.writes_to(storage, parameter, since, len(analysis.capture.ops)))
+
+
+def _other_holder(analysis: Analysis, found: list[Update]) -> bool:
+    """Whether another tensor has the new value's memory: a parameter made of it, what ``.data`` was set to."""
+    made = {t for update in found for t in update.op.outputs}
+    tensors = analysis.capture.tensors
+    memory = {tensors[t].storage for t in made} - {-1}
+    return any(record.storage in memory and record.id not in made for record in tensors)

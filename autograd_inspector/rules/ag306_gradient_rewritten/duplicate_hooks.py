@@ -1,0 +1,56 @@
+"""Hooks that the program registers again in each round, and never removes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.names import short_name, summarize_names
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.event import TensorHook
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.op import Trait
+
+
+def piled_up(analysis: Analysis) -> Iterator[Problem]:
+    """The same hook several times on one leaf: each is given what the one before it made of the gradient."""
+    told: dict[int, dict[int, tuple[TensorHook, Backward]]] = {}
+    for hook in analysis.capture.tensor_hooks:
+        if hook.again and not hook.post:
+            runs = [r for r in analysis.capture.backwards if hook.tensor in r.reached]
+            before = any(run.end <= hook.at for run in runs) or analysis.capture.history.folded
+            run = next((r for r in runs if r.start >= hook.at and _compounds(analysis, hook, r)), None)
+            if before and run is not None:
+                told.setdefault(hook.site, {})[hook.tensor] = hook, run
+    for site, found in told.items():
+        names = [analysis.display_name(tensor) for tensor in found]
+        hook, run = max(found.values(), key=lambda pair: pair[0].again)
+        name, times = short_name(hook.name), hook.again + 1
+        yield Problem(
+            "warning",
+            f"the hook {name} is registered again in each round and stays: {summarize_names(names)} "
+            f"{'have' if len(names) > 1 else 'has'} it {times} times, and one backward() applies it {times} times to "
+            "the same gradient",
+            "Register it once, before the loop; or keep what register_hook() returns and call its remove() after the "
+            "backward.",
+            dedupe_locations(
+                [
+                    *analysis.user_frames(site, "registered again here"),
+                    *analysis.user_frames(run.site, "backward called here"),
+                ]
+            ),
+            (*dict.fromkeys(names), name),
+        )
+
+
+def _compounds(analysis: Analysis, hook: TensorHook, run: Backward) -> bool:
+    """Whether an op of the hook was given what the same op had made before: hooks that only look do not do that."""
+    above: dict[int, set[int]] = {}
+    for op in analysis.capture.ops[run.start : run.end]:
+        if op.has(Trait.BACKWARD) and any(place.function == hook.name for place in analysis.capture.site(op.site)):
+            sites = set[int]().union(*(above.get(tensor, ()) for tensor in op.inputs))
+            if op.site in sites:
+                return True
+            above.update(dict.fromkeys(op.outputs, sites | {op.site}))
+    return False

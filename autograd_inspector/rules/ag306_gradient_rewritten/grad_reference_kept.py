@@ -1,0 +1,180 @@
+"""A `.grad` that the program keeps by reference, and that a later backward then changes under it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+
+from msgspec import Struct
+
+from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.advice.operand_names import told_apart
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.event import GradRead, Lines
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.op import Op, Trait
+
+_ASIDE = Trait.STEP | Trait.BACKWARD | Trait.EXPORT
+_COMPARING = {"equal", "allclose", "isclose", "eq", "is_same_size"}
+"""Ops that ask whether two are the same: a program may well make sure of it."""
+
+
+class Overwritten(Struct, frozen=True):
+    """A gradient that was kept and that a backward changed in place: ``op`` uses what was kept afterwards."""
+
+    read: GradRead
+    run: Backward
+    op: Op
+
+
+def overwritten(analysis: Analysis) -> Iterator[Problem]:
+    """Gradients kept by reference and used as if they were still those of then."""
+    found: dict[int, list[Overwritten]] = {}
+    for reads in _by_gradient(analysis).values():
+        case = _collected(analysis, reads) or _against_itself(analysis, reads)
+        if case is not None:
+            found.setdefault(case.read.site, []).append(case)
+    for site, cases in found.items():
+        names = list(dict.fromkeys(analysis.display_name(case.read.tensor) for case in cases))
+        read, run, op = cases[0].read, cases[0].run, cases[0].op
+        holder = next(kept.name for kept in analysis.capture.gradients_kept if kept.site == read.site)
+        yield Problem(
+            "warning",
+            f"`{holder}` keeps the .grad tensors of {summarize_names(names)} themselves, and a later backward() writes the new "
+            f"gradients into these same tensors: where `{op.name}` reads what was kept, it finds the new ones",
+            "Keep copies: `p.grad.clone()`.",
+            dedupe_locations(
+                [
+                    *analysis.user_frames(site, "kept without a copy here"),
+                    *analysis.user_frames(run.site, "overwritten by this backward"),
+                    *analysis.user_frames(op.site, "used here as the old gradient"),
+                ]
+            ),
+            (*names, holder),
+        )
+
+
+def _by_gradient(analysis: Analysis) -> dict[int, list[GradRead]]:
+    """Gradient tensor -> its reads in program order, of those that the source keeps.
+
+    One that the program gave a place in a larger buffer is meant to be the same for good.
+    """
+    capture = analysis.capture
+    kept = {k.site for k in capture.gradients_kept}
+    if not kept:
+        return {}
+    given = {w.gradient for w in capture.grad_writes if w.gradient >= 0}
+    storages = {capture.tensors[g].storage: capture.tensors[g].extent for g in given}
+    larger = {t.storage for t in capture.tensors if t.storage in storages and t.extent > storages[t.storage]}
+    given = {g for g in given if capture.tensors[g].storage in larger}
+    found: dict[int, list[GradRead]] = {}
+    for read in capture.grad_reads:
+        if read.gradient >= 0 and read.leaf and read.gradient not in given:
+            found.setdefault(read.gradient, []).append(read)
+    return {g: reads for g, reads in found.items() if any(r.site in kept for r in reads)}
+
+
+def _changes(analysis: Analysis, read: GradRead) -> list[Backward]:
+    """The backwards that added to a gradient that was there."""
+    return [
+        run
+        for run in analysis.capture.backwards
+        if run.api == "backward" and not run.error and read.tensor in run.reached and read.tensor in run.stale
+    ]
+
+
+def _collected(analysis: Analysis, reads: list[GradRead]) -> Overwritten | None:
+    """The same tensor put into one container again and again, within one run of a loop: all its entries are the last."""
+    capture = analysis.capture
+    loops = {k.site: k.growing[0] for k in capture.gradients_kept if k.growing}
+    mine = [r for r in reads if r.site in loops]
+    for before, after in pairwise(mine):
+        between = [run for run in _changes(analysis, before) if before.at < run.start and run.end <= after.at]
+        loop = loops[before.site]
+        if before.site != after.site or not between or not _within_one(analysis, loop, before, after):
+            continue
+        since = [r for r in reads if r.at >= after.at and r is not after]
+        end = next((r.at for r in since if r.site != after.site), len(capture.ops))
+        last = [r for r in since if r.site == after.site and r.at < end]
+        for op in capture.ops[(last[-1] if last else after).at : end]:
+            if not op.has(_ASIDE) and not op.writes and _reads(analysis, op, before.gradient):
+                return Overwritten(before, between[0], op)
+    return None
+
+
+def _within_one(analysis: Analysis, loop: Lines, before: GradRead, after: GradRead) -> bool:
+    """Whether the program stayed in the loop from one read to the other: it is the same container."""
+    ops = analysis.capture.ops[before.at : after.at]
+    return all(_inside(analysis, op.site, [loop]) for op in ops if not op.has(Trait.BACKWARD))
+
+
+def _inside(analysis: Analysis, site: int, lines: Iterable[Lines]) -> bool:
+    frames = analysis.capture.site(site)
+    return any(f.filename == part.filename and part.first <= f.lineno <= part.last for part in lines for f in frames)
+
+
+def _reads(analysis: Analysis, op: Op, gradient: int) -> bool:
+    return any(_same(analysis, t, gradient) for t in op.inputs)
+
+
+def _same(analysis: Analysis, tensor: int, gradient: int) -> bool:
+    """Whether it is that tensor, or a view of all of it."""
+    one, other = analysis.capture.tensors[tensor], analysis.capture.tensors[gradient]
+    whole = (one.storage, one.offset, one.extent) == (other.storage, other.offset, other.extent)
+    return tensor == gradient or (one.storage >= 0 and whole)
+
+
+def _against_itself(analysis: Analysis, reads: list[GradRead]) -> Overwritten | None:
+    """One op that is given the old gradient and the new one, both of them the same tensor."""
+    capture, kept = analysis.capture, {k.site: k for k in analysis.capture.gradients_kept}
+    gradient = reads[0].gradient
+    changes = _changes(analysis, reads[0])
+    for index in capture.readers.get(gradient, ()) if changes else ():
+        for op in _near(analysis, index):
+            run = next((r for r in reversed(changes) if r.end <= op.index), None)
+            if (
+                run is None
+                or op.has(_ASIDE)
+                or op.writes
+                or op.name in _COMPARING
+                or not _paired(analysis, op, gradient)
+            ):
+                continue
+            fresh = {r.site for r in reads if run.end <= r.at <= op.index}
+            for read in reads:
+                if read.at >= run.start or read.site not in kept or not fresh:
+                    continue
+                uses = kept[read.site].renamed if read.site in fresh else kept[read.site].uses
+                if _inside(analysis, op.site, uses) and told_apart(analysis, op):
+                    return Overwritten(read, run, op)
+    return None
+
+
+def _near(analysis: Analysis, index: int) -> Iterator[Op]:
+    """The op that reads the gradient, and the one that reads its result in the same expression (``2 * old - new``)."""
+    op = analysis.capture.ops[index]
+    yield op
+    for output in op.outputs:
+        for reader in analysis.capture.readers.get(output, ())[:2]:
+            if reader > index and _encloses(analysis, analysis.capture.ops[reader], op):
+                yield analysis.capture.ops[reader]
+
+
+def _encloses(analysis: Analysis, outer: Op, inner: Op) -> bool:
+    """Whether one expression of the program is a part of the other, on one line."""
+    a, b = analysis.capture.place(outer.site), analysis.capture.place(inner.site)
+    if a is None or b is None or a.column < 0 or b.column < 0 or a.lineno != a.end_lineno:
+        return False
+    return (a.filename, a.lineno) == (b.filename, b.lineno) and a.column <= b.column <= b.end_column <= a.end_column
+
+
+def _paired(analysis: Analysis, op: Op, gradient: int) -> bool:
+    """Whether two inputs are the gradient, or computed from it element by element in the same expression."""
+    shape, count = analysis.capture.tensors[gradient].shape, 0
+    for tensor in op.inputs:
+        made = analysis.flow.birth(tensor)
+        from_it = made is not None and _encloses(analysis, op, made) and _reads(analysis, made, gradient)
+        count += _same(analysis, tensor, gradient) or (from_it and analysis.capture.tensors[tensor].shape == shape)
+    return count >= 2

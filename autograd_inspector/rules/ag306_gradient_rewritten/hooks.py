@@ -1,0 +1,179 @@
+"""Hooks that modify gradients in place, or turn them into zeros."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.names import short_name, summarize_names
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.event import TensorHook
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.torch_names import MODULE_HOOK
+from autograd_inspector.model.values import LeafValues
+
+
+def edited_in_hook(analysis: Analysis) -> Iterator[Problem]:
+    """In place on a gradient while backward runs: what hooks are told not to do."""
+    seen: set[int] = set()
+    for op in analysis.capture.ops:
+        if not op.has(Trait.BACKWARD) or op.has(Trait.INNER) or op.site in seen:
+            continue
+        for write in op.writes:
+            record = analysis.capture.tensors[write.tensor]
+            if (
+                record.birth >= 0
+                or record.kind in {"parameter", "buffer"}
+                or not _is_gradient(analysis, op, write.tensor)
+            ):
+                continue
+            seen.add(op.site)
+            hooks = _given(analysis)
+            hooked = [analysis.display_name(h.tensor) for h in hooks]
+            yield Problem(
+                "warning",
+                f"`{op.name}` modifies a gradient in place inside a hook{' of ' + summarize_names(hooked) if hooked else ''}: what "
+                "backward computed is lost, for it goes on with the modified values whatever the hook returns, and other "
+                "paths of backward may share that tensor",
+                _out_of_place(op),
+                dedupe_locations(
+                    [
+                        *analysis.user_frames(op.site, "gradient modified here"),
+                        *(p for h in hooks[:2] for p in analysis.user_frames(h.site, role_of(h))),
+                    ]
+                ),
+                tuple(dict.fromkeys([*hooked, op.name])),
+                ops=(op.index,),
+            )
+
+
+def _out_of_place(op: Op) -> str:
+    name = op.name.strip("_")
+    if op.name.endswith("_") and not op.name.startswith("_") and name not in _ONLY_IN_PLACE:
+        instead = f"Call `{name}` instead of `{op.name}`: it makes a new tensor"
+    else:
+        instead = "Work on a copy (`grad.clone()`)"
+    return f"{instead}. Return the result only if the gradient is meant to change; a hook that looks returns nothing."
+
+
+_ONLY_IN_PLACE = {"zero", "copy", "fill", "normal", "uniform", "random", "requires_grad", "detach"}
+
+
+def _given(analysis: Analysis) -> list[TensorHook]:
+    """The hooks that are given a gradient, which is not theirs; others may do with the tensor's ``.grad`` what they like."""
+    return [hook for hook in analysis.capture.tensor_hooks if not hook.post]
+
+
+def role_of(hook: TensorHook) -> str:
+    """What the site of a hook is."""
+    return "hook defined here" if hook.older else "hook registered here"
+
+
+def _is_gradient(analysis: Analysis, op: Op, tensor: int) -> bool:
+    """Whether the engine made the tensor: first met inside backward, and of the shape of something hooked."""
+    capture = analysis.capture
+    record = capture.tensors[tensor]
+    inside = any(r.start <= record.first_use <= r.end for r in capture.backwards)
+    own = any(read.gradient == tensor and read.at <= op.index for read in capture.grad_reads)
+    return inside and not own and any(capture.tensors[h.tensor].shape == record.shape for h in _given(analysis))
+
+
+def zeroed_by_hook(analysis: Analysis) -> Iterator[Problem]:
+    """A hooked leaf whose gradient is all zeros (or not finite) although what arrived was not. Needs values."""
+    capture = analysis.capture
+    explained = spoiled_elsewhere(analysis)
+    found: dict[TensorHook, list[LeafValues]] = {}
+    for value in capture.leaf_values:
+        hooks = [h for h in _given(analysis) if h.tensor == value.tensor]
+        if hooks:
+            found.setdefault(hooks[-1], []).append(value)
+    told: dict[tuple[int, str], list[str]] = {}
+    for hook, values in found.items():
+        zero, bad = all(v.zero for v in values), any(v.nonfinite for v in values)
+        if (zero or bad) and hook.tensor not in explained:
+            told.setdefault((hook.site, "all zeros" if zero else "not finite"), []).append(
+                analysis.display_name(hook.tensor)
+            )
+    hook_of = {h.site: h for h in _given(analysis)}
+    for (site, what), names in told.items():
+        name = short_name(hook_of[site].name)
+        yield Problem(
+            "warning",
+            f"the hook {name} rewrites the gradient of {summarize_names(names)}: it is {what} although backward computed others",
+            "Return the gradient itself (or a scaled copy) from the hook, or remove the hook.",
+            analysis.user_frames(site, role_of(hook_of[site])),
+            (*dict.fromkeys(names), name),
+        )
+
+
+def zeroed_by_module_hook(analysis: Analysis) -> Iterator[Problem]:
+    """A module's backward hook was given a gradient and passed on zeros. Needs values."""
+    capture = analysis.capture
+    alive = {v.tensor for v in capture.leaf_values if not v.zero}
+    hooks = [c for c in capture.changes if c.kind == "module_hook"]
+    told: dict[tuple[int, str], tuple[Op, set[int]]] = {}
+    for fault in capture.gradient_faults:
+        node = capture.nodes[fault.node]
+        op = capture.ops[node.op] if node.op >= 0 else None
+        behind = analysis.leaves_below(node) - alive
+        zero = fault.kind in {"zero", "hooked"}
+        if zero and op is not None and op.name.startswith(MODULE_HOOK) and behind:
+            of_module = (capture.calls[op.call].root, capture.calls[op.call].path) if op.call >= 0 else (-1, "")
+            told.setdefault(of_module, (op, set()))[1].update(behind)
+    for op, behind in told.values():
+        call = capture.calls[op.call] if op.call >= 0 else None
+        mine = [c for c in hooks if call is None or c.detail[0] == call.type] or hooks
+        hook = short_name(mine[-1].detail[1]) if mine else "a backward hook"
+        names = [analysis.display_name(t) for t in sorted(behind)]
+        of = f" of '{call.path}' (nn.{call.type})" if call is not None and call.path else ""
+        yield Problem(
+            "warning",
+            f"the module hook {hook}{of} turns the gradient into zeros: {summarize_names(names)} "
+            f"{'never move' if len(names) > 1 else 'never moves'}",
+            "Return None from the hook to leave the gradient as it is, or remove the hook.",
+            dedupe_locations(
+                [
+                    *(place for c in mine[-1:] for place in analysis.user_frames(c.site, "hook registered here")),
+                    *analysis.user_frames(op.site, "module called here"),
+                ]
+            ),
+            (*dict.fromkeys(names), hook),
+            ops=(op.index,),
+        )
+
+
+def zeroed_on_the_way(analysis: Analysis) -> Iterator[Problem]:
+    """A hook on an activation turned its gradient into zeros in each backward. Needs values."""
+    capture = analysis.capture
+    alive = {v.tensor for v in capture.leaf_values if not v.zero}
+    told: dict[int, tuple[TensorHook, Op, set[int]]] = {}
+    for fault in capture.gradient_faults:
+        node = capture.nodes[fault.node]
+        op = capture.ops[node.op] if fault.kind == "hooked" and node.op >= 0 else None
+        hooks = [h for h in _given(analysis) if op is not None and h.tensor in op.outputs]
+        behind = analysis.leaves_below(node) - alive
+        if op is not None and hooks and behind:
+            told.setdefault(hooks[-1].site, (hooks[-1], op, set()))[2].update(behind)
+    for hook, op, behind in told.values():
+        names, name = [analysis.display_name(t) for t in sorted(behind)], short_name(hook.name)
+        yield Problem(
+            "warning",
+            f"the hook {name} on the result of `{op.name}` turns its gradient into zeros: {summarize_names(names)} "
+            f"{'never move' if len(names) > 1 else 'never moves'}",
+            "Return something else than zeros from the hook (look at the factor that it multiplies by), None to leave the "
+            "gradient as it is, or remove the hook.",
+            dedupe_locations(
+                [
+                    *analysis.user_frames(hook.site, role_of(hook)),
+                    *analysis.user_frames(op.site, "the hooked tensor is made here"),
+                ]
+            ),
+            (*dict.fromkeys(names), name),
+            ops=(op.index,),
+        )
+
+
+def spoiled_elsewhere(analysis: Analysis) -> set[int]:
+    """Leaves below a node that was seen to pass on zeros or NaN: no hook of theirs has the blame."""
+    return {t for f in analysis.capture.gradient_faults for t in analysis.leaves_below(analysis.capture.nodes[f.node])}

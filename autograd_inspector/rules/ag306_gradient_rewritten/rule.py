@@ -1,0 +1,166 @@
+"""AG306: gradients that a hook or an assignment changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradient_memory import zeroed_in_place
+from autograd_inspector.model.event import GradWrite
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.rules.ag306_gradient_rewritten.duplicate_hooks import piled_up
+from autograd_inspector.rules.ag306_gradient_rewritten.grad_reference_kept import overwritten
+from autograd_inspector.rules.ag306_gradient_rewritten.hooks import (
+    edited_in_hook,
+    zeroed_by_hook,
+    zeroed_by_module_hook,
+    zeroed_on_the_way,
+)
+from autograd_inspector.rules.ag306_gradient_rewritten.post_hooks import emptied_by_hook
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """A tensor hook, or a write to `.grad` outside backward and step, zeroed, replaced or aliased a gradient.
+
+    Why it matters
+        The optimizer steps with something else than what backward computed. Two parameters that share one gradient
+        tensor accumulate into each other. A `.grad` that is kept without a copy changes with the next backward, where
+        that adds to it: `[p.grad for p in net.parameters()]` is no record of what it was.
+
+    Example
+        ::
+
+            first(x).pow(2).mean().backward()
+            second.weight.grad = first.weight.grad
+            optimizer.step()
+
+    Fix
+        ::
+
+            first(x).pow(2).mean().backward()
+            second.weight.grad = first.weight.grad.clone()
+            optimizer.step()
+
+    References
+        torch.Tensor.register_hook ("the hook should not modify its argument"); torch.Tensor.grad.
+    """
+    yield from _aliased(analysis)
+    yield from _replaced(analysis)
+    yield from overwritten(analysis)
+    yield from edited_in_hook(analysis)
+    yield from zeroed_by_hook(analysis)
+    yield from zeroed_by_module_hook(analysis)
+    yield from zeroed_on_the_way(analysis)
+    yield from emptied_by_hook(analysis)
+    yield from piled_up(analysis)
+
+
+def _aliased(analysis: Analysis) -> Iterator[Problem]:
+    """One gradient tensor under two parameters."""
+    owners: dict[int, int] = {}
+    for read in analysis.capture.grad_reads:
+        if read.gradient >= 0:
+            owners.setdefault(read.gradient, read.tensor)
+    shared: dict[int, list[tuple[int, int]]] = {}
+    for write in analysis.capture.grad_writes:
+        owner = owners.get(write.gradient, write.tensor) if write.gradient >= 0 else write.tensor
+        if owner != write.tensor and _harmful(analysis, write, owner):
+            shared.setdefault(write.site, []).append((write.tensor, owner))
+        elif write.gradient >= 0 and owner == write.tensor:
+            owners[write.gradient] = write.tensor
+    for site, pairs in shared.items():
+        new, old = ([analysis.display_name(pair[i]) for pair in pairs] for i in (0, 1))
+        yield Problem(
+            "warning",
+            f"the .grad of {summarize_names(new)} is the very tensor that is the .grad of {summarize_names(old)}: they accumulate into each "
+            "other, and clearing or clipping one changes the other",
+            "Assign a copy: `.grad.clone()`.",
+            analysis.user_frames(site, "aliased here"),
+            tuple(dict.fromkeys([*new, *old])),
+        )
+
+
+def _harmful(analysis: Analysis, write: GradWrite, owner: int) -> bool:
+    """Whether sharing matters: both are stepped from then on, or the target gets gradients of its own as well.
+
+    Or the tensor is cleared before the target is stepped with it.
+    Handing the gradients of a worker, or of a clone that has served, to a model that backward never reaches is no
+    mistake: only one of the two makes gradients, and only the other is stepped with them.
+    """
+    capture = analysis.capture
+    steps = [{p.tensor for p in step.parameters} for step in capture.steps if step.at >= write.at]
+    runs = [set(r.reached) for r in capture.backwards if r.start > write.at and r.api == "backward" and not r.error]
+    stepped, reached = set[int]().union(*steps), set[int]().union(*runs)
+    both = {write.tensor, owner} <= stepped or (write.tensor in reached and owner in stepped | reached)
+    return both or _wiped(analysis, write, owner)
+
+
+def _wiped(analysis: Analysis, write: GradWrite, owner: int) -> bool:
+    """Whether a step found zeros in it, for the owner's gradient was cleared in place after it was handed over."""
+    for step in analysis.capture.steps:
+        if step.at < write.at or not any(
+            p.gradient == write.gradient and p.tensor == write.tensor for p in step.parameters
+        ):
+            continue
+        op = zeroed_in_place(analysis, [write.gradient], write.at, step.at)
+        refilled = (r for r in analysis.capture.backwards if op is not None and op.index < r.start and r.end <= step.at)
+        if op is not None and not any(owner in run.reached for run in refilled):
+            return True
+    return False
+
+
+def _replaced(analysis: Analysis) -> Iterator[Problem]:
+    """Between backward and step, ``.grad`` was assigned something that no gradient went into."""
+    capture = analysis.capture
+    found: dict[int, list[tuple[int, Op, int]]] = {}
+    writes = [write for write in capture.grad_writes if write.gradient >= 0]
+    runs = [(run, set(run.reached)) for run in capture.backwards if writes and run.api == "backward"]
+    steps = [(step, {p.tensor for p in step.parameters}) for step in capture.steps if writes]
+    gradients = _gradients(analysis) if writes else frozenset()
+    for write in writes:
+        before = [run for run, reached in runs if run.end <= write.at and write.tensor in reached]
+        after = [step for step, stepped in steps if step.at >= write.at and write.tensor in stepped]
+        if not before or not after or before[-1].error:
+            continue
+        if any(r.start >= write.at and r.end <= after[0].at for r in capture.backwards):
+            continue
+        made = analysis.flow.birth(write.gradient)
+        # Where it comes from is not known: nothing can be said against it.
+        if made is not None and not _from_gradients(analysis, gradients, write):
+            found.setdefault(write.site, []).append((write.tensor, made, after[0].site))
+    for site, members in found.items():
+        names = [analysis.display_name(tensor) for tensor, _, _ in members]
+        yield Problem(
+            "warning",
+            f"the .grad of {summarize_names(names)} was replaced between backward() and step() by the result of "
+            f"`{members[0][1].name}`, which no gradient went into",
+            "Drop the assignment, or compute the new gradient from the one that backward left.",
+            dedupe_locations(
+                [
+                    *analysis.user_frames(site, "replaced here"),
+                    *analysis.user_frames(members[0][2], "step() uses it here"),
+                ]
+            ),
+            tuple(dict.fromkeys(names)),
+        )
+
+
+def _gradients(analysis: Analysis) -> frozenset[int]:
+    """The tensors read off .grad, and those in memory that a hook adds to while backward runs."""
+    capture = analysis.capture
+    kept = {write.storage for op in capture.ops if op.has(Trait.BACKWARD) for write in op.writes} - {-1}
+    read = {r.gradient for r in capture.grad_reads if r.gradient >= 0}
+    return frozenset(read.union(record.id for record in capture.tensors if record.storage in kept))
+
+
+def _from_gradients(analysis: Analysis, gradients: frozenset[int], write: GradWrite) -> bool:
+    """Whether a gradient went into the new one: read off .grad, returned by autograd.grad, or met by a hook."""
+    above = [op for op, _ in analysis.flow.upstream([(write.gradient, write.at)], lambda o, t: True)]
+    met = {write.gradient, *(t for op in above for t in op.inputs)}
+    births = (analysis.flow.birth(t) for t in met)
+    return not gradients.isdisjoint(met) or any(
+        op is not None and (op.name == "grad" or op.has(Trait.BACKWARD)) for op in (*above, *births)
+    )

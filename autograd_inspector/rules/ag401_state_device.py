@@ -1,0 +1,61 @@
+"""AG401: optimizer state that is not on its parameter's device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.before_load.devices import device_problems
+from autograd_inspector.advice.before_load.problems import before_loading
+from autograd_inspector.advice.misplaced_state import Misplaced, entries, made_by_own_step, misplaced
+from autograd_inspector.advice.names import join_names, summarize_names
+from autograd_inspector.advice.optimizer_snippets import state_moved
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.placement_rows import OptimizerRecord
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """Optimizer state that is not on its parameter's device (a CPU `step` counter is fine unless fused or capturable).
+
+    Why it matters
+        `model.to(device)` moves parameters and leaves optimizer state behind. Adam raises at the next step; SGD with
+        momentum on another device may not even do that.
+
+    Example
+        ::
+
+            optimizer.load_state_dict(checkpoint)
+            for state in optimizer.state.values():
+                state["exp_avg"] = state["exp_avg"].to("meta")
+            optimizer.step()
+
+    Fix
+        ::
+
+            optimizer.load_state_dict(checkpoint)
+            optimizer.step()
+
+    References
+        torch.optim.Optimizer.load_state_dict (it moves state to its parameter's device).
+    """
+    yield from before_loading(analysis, device_problems)
+    for optimizer in analysis.capture.placement.optimizers:
+        wrong = [(row, entry) for row, entry in entries(analysis, optimizer, device=True) if entry.device != row.device]
+        if wrong:
+            yield misplaced(analysis, optimizer, wrong, _device_text(analysis, optimizer, wrong), always=True)
+
+
+def _device_text(analysis: Analysis, optimizer: OptimizerRecord, wrong: list[Misplaced]) -> tuple[str, str]:
+    row, entry = wrong[0]
+    kinds = join_names(dict.fromkeys(e.name for _, e in wrong), 4)
+    names = summarize_names(r.name for r, _ in wrong)
+    moved = state_moved(analysis, optimizer, [r for r, _ in wrong])
+    own = made_by_own_step(analysis, optimizer, wrong)
+    return (
+        f"{kinds} of {names} {'is' if len(wrong) == 1 else 'are'} on {entry.device} while the parameters are on "
+        f"{row.device}",
+        "Make the state of each parameter like the parameter: `torch.zeros_like(p)`, or with `device=p.device`."
+        if own
+        else "Move the model first, then build the optimizer and load its state. "
+        + (f"For the state that is there now: `{moved}`." if moved else "State on meta has no data: load it again."),
+    )

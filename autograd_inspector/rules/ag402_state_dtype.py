@@ -1,0 +1,120 @@
+"""AG402: optimizer state of a dtype that the step cannot use, or that a load changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.before_load.dtypes import dtype_problems
+from autograd_inspector.advice.before_load.problems import before_loading
+from autograd_inspector.advice.misplaced_state import Misplaced, entries, misplaced, refuses, rows_of
+from autograd_inspector.advice.names import join_names, summarize_names
+from autograd_inspector.advice.optimizer_snippets import stepper
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradient_cuts.classifier import differentiable
+from autograd_inspector.analysis.optimizer_names import TARGET, variable
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.placement_rows import OptimizerRecord, ParameterRow, StateEntry
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """Optimizer state of a dtype that the step cannot use, or that a load silently changed.
+
+    Why it matters
+        `model.to(dtype)` after `load_state_dict` converts parameters only: Adam raises "expected dtype", SGD goes on
+        with momentum of the old precision. `load_state_dict` in turn casts every state tensor but `step` to its
+        parameter's dtype, also quantised codes and float32 moments of a bfloat16 model.
+
+    Example
+        ::
+
+            optimizer.load_state_dict(checkpoint)
+            net.double()
+            net(x.double()).pow(2).mean().backward()
+            optimizer.step()
+
+    Fix
+        ::
+
+            net.double()
+            optimizer.load_state_dict(checkpoint)
+            net(x.double()).pow(2).mean().backward()
+            optimizer.step()
+
+    References
+        torch.optim.Optimizer.load_state_dict; torch.nn.Module.to.
+    """
+    yield from before_loading(analysis, dtype_problems)
+    for optimizer in analysis.capture.placement.optimizers:
+        wrong = [(row, entry) for row, entry in entries(analysis, optimizer, device=False) if _clashing(row, entry)]
+        if wrong:
+            yield misplaced(analysis, optimizer, wrong, _dtype_text(analysis, optimizer, wrong), always=False)
+        yield from _cast_by_loading(analysis, optimizer)
+
+
+def _clashing(row: ParameterRow, entry: StateEntry) -> bool:
+    return entry.dtype != row.dtype and differentiable(entry.dtype) and differentiable(row.dtype)
+
+
+def _dtype_text(analysis: Analysis, optimizer: OptimizerRecord, wrong: list[Misplaced]) -> tuple[str, str]:
+    row, entry = wrong[0]
+    kinds = join_names(dict.fromkeys(e.name for _, e in wrong), 4)
+    names = summarize_names(r.name for r, _ in wrong)
+    name = stepper(analysis, optimizer)
+    return (
+        f"{kinds} of {names} {'is' if len(wrong) == 1 else 'are'} {entry.dtype} while the parameters are {row.dtype}",
+        "Convert the model first, then build the optimizer and load its state. For the state that is there now: "
+        f"`{name}.load_state_dict({name}.state_dict())` casts it to the parameters' dtype.",
+    )
+
+
+def _cast_by_loading(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Problem]:
+    """``load_state_dict`` changed the dtype of state on its own, and the state still has it."""
+    for change in analysis.timeline.loads_of(optimizer.id).all:
+        casts = [cast for text in change.detail if (cast := _lowered(analysis, optimizer, text)) is not None]
+        for before, after in dict.fromkeys(cast[1:] for cast in casts):
+            kinds = [name for name, *dtypes in casts if (before, after) == tuple(dtypes)]
+            rows = [
+                row
+                for row in rows_of(analysis, optimizer)
+                if any(e.name in kinds and e.dtype == after for e in row.state)
+            ]
+            raised = any(step.error and step.optimizer == optimizer.id for step in analysis.capture.steps)
+            yield Problem(
+                "error" if raised else "warning",
+                f"{change.api} cast {join_names((f'`{name}`' for name in kinds), 4)} of {summarize_names(r.name for r in rows)} from "
+                f"{before} to {after}: it casts all state but `step` to the parameters' dtype",
+                _uncast(analysis, optimizer, rows, kinds, before),
+                analysis.user_frames(change.site, "state loaded and cast here"),
+                tuple(dict.fromkeys([*kinds, *(row.name for row in rows)])),
+            )
+
+
+def _lowered(analysis: Analysis, optimizer: OptimizerRecord, text: str) -> tuple[str, str, str] | None:
+    """(entry, dtype before, dtype after) of a cast by loading that the state still shows and that loses something."""
+    name, _, dtypes = text.partition(": ")
+    before, _, after = dtypes.partition(" -> ")
+    widened = differentiable(before) and _bits(after) >= _bits(before)
+    there = any(e.name == name and e.dtype == after for row in rows_of(analysis, optimizer) for e in row.state)
+    return (name, before, after) if there and not widened else None
+
+
+def _uncast(
+    analysis: Analysis, optimizer: OptimizerRecord, rows: list[ParameterRow], kinds: list[str], before: str
+) -> str:
+    """torch's own optimizers compute with state of their parameters' dtype alone; others may know better."""
+    if refuses(optimizer) and differentiable(before):
+        models = {analysis.capture.owners.get(row.tensor, -1) for row in rows}
+        known = analysis.capture.models[models.pop()] if len(models) == 1 and -1 not in models else ""
+        known = known if TARGET.fullmatch(known) else "model"
+        return (
+            f"Keep the parameters in the dtype that the state was made for: `{known}.to(torch.{before})` before the optimizer "
+            "is built and loaded; compute in the lower precision under torch.autocast. "
+            f"{optimizer.type} cannot step with state of another dtype than its parameters."
+        )
+    each = f"for s in {variable(analysis, optimizer)}.state.values(): s.update({{k: s[k].to(torch.{before}) for k in {kinds}}})"
+    return f"Restore the dtype after loading (`{each}`), or override load_state_dict in the optimizer."
+
+
+def _bits(dtype: str) -> int:
+    digits = "".join(c for c in dtype.split("_", maxsplit=1)[0] if c.isdigit())
+    return int(digits) if digits else 0

@@ -1,0 +1,59 @@
+"""AG403 where nothing was loaded: the parameter was given another shape after its state was made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from autograd_inspector.advice.names import join_names, summarize_names
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.assigned_data import assigns
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.op import Op
+from autograd_inspector.model.placement_rows import OptimizerRecord, ParameterRow, StateEntry
+
+
+def reshaping(analysis: Analysis, row: ParameterRow, entry: StateEntry) -> Op | None:
+    """The assignment to the parameter's ``.data`` since which it has another shape than its state."""
+    found = None
+    loads = [
+        c.at for c in analysis.capture.changes if c.kind == "optimizer_load_state_dict" and c.optimizer == row.optimizer
+    ]
+    writes = analysis.writes_to(-1, row.tensor, max(loads, default=0), len(analysis.capture.ops))
+    for op in [op for op, _ in writes if assigns(op)][::-1]:
+        if analysis.capture.tensors[op.inputs[0]].shape == entry.shape:
+            break
+        found = op
+    return found
+
+
+def resized(
+    analysis: Analysis, optimizer: OptimizerRecord, wrong: list[tuple[ParameterRow, StateEntry]], ops: Iterable[Op]
+) -> Problem:
+    """One finding for all parameters of an optimizer that were given another shape."""
+    row, entry = wrong[0]
+    names = [r.name for r, _ in wrong]
+    kinds = list(dict.fromkeys(e.name for _, e in wrong))
+    steps = [step for step in analysis.capture.steps if step.optimizer == optimizer.id]
+    raised = any(step.error for step in steps)
+    sites = dict.fromkeys(op.site for op in ops)
+    return Problem(
+        "error" if raised else "warning",
+        f"{optimizer.type}: an assignment to `.data` gave {summarize_names(names)} another shape, and the state ({join_names(kinds, 4)}) "
+        f"still has the old one ({entry.name} {list(entry.shape)}, {row.name} "
+        f"{list(row.shape)})",
+        "Make a new nn.Parameter and a new optimizer when a shape changes; or change the state in the same way, "
+        f'`optimizer.state[parameter]["{kinds[0]}"] = ...`, or drop it: `optimizer.state.pop(parameter)`.',
+        dedupe_locations(
+            [
+                *(place for site in sites for place in analysis.user_frames(site, "shape changed here")),
+                *(
+                    place
+                    for step in steps[-1:]
+                    for place in analysis.user_frames(step.site, "stepped with the old state here")
+                ),
+                *analysis.user_frames(optimizer.site, "optimizer made here"),
+            ]
+        ),
+        tuple(dict.fromkeys([*names, *kinds])),
+    )

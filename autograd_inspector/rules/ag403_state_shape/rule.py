@@ -1,0 +1,159 @@
+"""AG403: optimizer state that does not fit its parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.before_load.kind import kind_problems
+from autograd_inspector.advice.before_load.problems import before_loading
+from autograd_inspector.advice.before_load.shapes import shape_problems
+from autograd_inspector.advice.names import join_names, summarize_names
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.optimizer_loads import is_refusal, loads_of
+from autograd_inspector.analysis.optimizer_names import variable
+from autograd_inspector.analysis.state_kinds import ELEMENTWISE
+from autograd_inspector.analysis.state_lines import assigned_by_program
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.placement_rows import Held, OptimizerRecord, ParameterRow, StateEntry
+from autograd_inspector.rules.ag403_state_shape.resized import reshaping, resized
+from autograd_inspector.rules.ag403_state_shape.swapped import state_swapped
+
+_OWN_STATE = {
+    "SGD": {"momentum_buffer"},
+    "Adam": {"step", "exp_avg", "exp_avg_sq", "max_exp_avg_sq"},
+    "AdamW": {"step", "exp_avg", "exp_avg_sq", "max_exp_avg_sq"},
+    "RMSprop": {"step", "square_avg", "momentum_buffer", "grad_avg"},
+    "Adagrad": {"step", "sum"},
+}
+"""The state of the optimizers that checkpoints are mixed up between."""
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """Optimizer state that is shaped unlike its parameter.
+
+    Why it matters
+        `load_state_dict` matches state by position and checks no shapes. The step then fails with "the size of tensor
+        a must match the size of tensor b", which names neither parameter nor state. Where the shapes agree, one parameter
+        goes on with another's state, and only names in the groups (`named_parameters()`) can tell.
+
+    Example
+        ::
+
+            wider = nn.Linear(4, 3)
+            new = torch.optim.Adam(wider.parameters())
+            new.load_state_dict(optimizer.state_dict())
+            wider(x).pow(2).mean().backward()
+            new.step()
+
+    Fix
+        ::
+
+            wider = nn.Linear(4, 3)
+            new = torch.optim.Adam(wider.parameters())
+            wider(x).pow(2).mean().backward()
+            new.step()
+
+    References
+        torch.optim.Optimizer.load_state_dict ("no shape checks" in its notes).
+    """
+    yield from before_loading(analysis, kind_problems, shape_problems)
+    swapped: set[int] = set()
+    for change in analysis.capture.changes:
+        if change.kind == "state_swapped":
+            swapped.add(change.optimizer)
+            yield state_swapped(analysis, change)
+        elif change.kind == "optimizer_load_failed" and not any(is_refusal(text) for text in change.detail):
+            yield _foreign(
+                analysis,
+                change.api,
+                change.detail[-1].partition(": ")[2],
+                analysis.user_frames(change.site, "loaded here"),
+            )
+    for optimizer in analysis.capture.placement.optimizers:
+        if optimizer.id not in swapped:
+            yield from _unfit(analysis, optimizer)
+
+
+def _unfit(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Problem]:
+    """State of another shape, or of another optimizer."""
+    rows = analysis.capture.placement.rows_of.get(optimizer.id, [])
+    entries = [(row, entry) for row in rows for entry in row.state]
+    wrong = [(row, entry) for row, entry in entries if entry.name in ELEMENTWISE and _unlike(row, entry)]
+    loads = loads_of(analysis, optimizer)
+    own = _OWN_STATE.get(optimizer.type) if optimizer.module.startswith("torch.optim") else None
+    foreign = {entry.name for _, entry in entries} - own if own is not None and loads else set()
+    if foreign and not wrong:
+        yield _foreign(analysis, f"{optimizer.type}.load_state_dict()", ", ".join(sorted(foreign)), loads)
+    if not wrong:
+        return
+    row, entry = wrong[0]
+    names = [r.name for r, _ in wrong]
+    kinds = join_names(dict.fromkeys(e.name for _, e in wrong), 4)
+    if all(e.shape == r.shape for r, e in wrong):
+        yield _unsharded(analysis, optimizer, wrong)
+        return
+    changed = [(r, e, op) for r, e in wrong if (op := reshaping(analysis, r, e)) is not None]
+    if changed:
+        yield resized(analysis, optimizer, [(r, e) for r, e, _ in changed], [op for *_, op in changed])
+        return
+    raised = any(step.error and step.optimizer == optimizer.id for step in analysis.capture.steps)
+    assigned = assigned_by_program(analysis, optimizer)
+    written = any("assigned" in place.role for place in assigned)
+    yield Problem(
+        "error" if raised else "warning",
+        f"{optimizer.type}: {kinds} of {summarize_names(names)} {'has' if len(wrong) == 1 else 'have'} another shape than the "
+        f"parameter ({entry.name} {list(entry.shape)}, {row.name} {list(row.shape)})",
+        f"Pad or cut the {'loaded ' if loads else ''}state to the new shape"
+        f"{f' too (`{entry.name}` as well as what is assigned)' if written and not loads else ''}, or start these parameters "
+        f"with fresh state: `{variable(analysis, optimizer)}.state.pop(parameter)`.",
+        dedupe_locations(
+            [*loads, *(assigned if written else ()), *analysis.user_frames(optimizer.site, "optimizer made here")]
+        ),
+        tuple(dict.fromkeys([*names, *(e.name for _, e in wrong)])),
+    )
+
+
+def _unlike(row: ParameterRow, entry: StateEntry) -> bool:
+    """Whether state that there is once for each element is laid out unlike the parameter, over ranks too."""
+    if entry.shape != row.shape:
+        return True
+    own, other = row.sharding, entry.sharding
+    if own is None or other is None:
+        return own is not other
+    return (own.placements, own.mesh) != (other.placements, other.mesh)
+
+
+def _unsharded(analysis: Analysis, optimizer: OptimizerRecord, wrong: list[tuple[ParameterRow, StateEntry]]) -> Problem:
+    """State of the right shape that is spread over the ranks unlike its parameter."""
+    row, entry = wrong[0]
+    names = [r.name for r, _ in wrong]
+    kinds = join_names(dict.fromkeys(e.name for _, e in wrong), 4)
+    raised = any(step.error and step.optimizer == optimizer.id for step in analysis.capture.steps)
+    return Problem(
+        "error" if raised else "warning",
+        f"{optimizer.type}: {kinds} of {summarize_names(names)} {'is' if len(wrong) == 1 else 'are'} not spread over the ranks like "
+        f"the parameter ({entry.name} {_spread(entry)}, {row.name} {_spread(row)})",
+        "Load with torch.distributed.checkpoint.state_dict.set_optimizer_state_dict(model, optimizer, "
+        "optim_state_dict=state, options=StateDictOptions(full_state_dict=True)), which shards the state like its parameter.",
+        dedupe_locations(
+            [*loads_of(analysis, optimizer), *analysis.user_frames(optimizer.site, "optimizer made here")]
+        ),
+        tuple(dict.fromkeys([*names, *(e.name for _, e in wrong)])),
+    )
+
+
+def _spread(held: Held) -> str:
+    return "is no DTensor" if held.sharding is None else f"is {', '.join(held.sharding.placements)}"
+
+
+def _foreign(analysis: Analysis, api: str, state: str, where: tuple[Location, ...]) -> Problem:
+    raised = bool(analysis.capture.error)
+    return Problem(
+        "error" if raised else "warning",
+        f"{api} was given the checkpoint of another kind of optimizer: its state ({state}) is not what this one keeps, and "
+        "its settings replaced this one's",
+        "Load the checkpoint into an optimizer of the class that wrote it, or start this one with fresh state.",
+        where,
+        (api, *state.split(", ")),
+    )

@@ -1,0 +1,45 @@
+"""AG404 where an optimizer was given nothing at all, although there are parameters to give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.empty_parameter_list import EMPTY, waiting
+from autograd_inspector.model.finding import Problem
+
+
+def given_nothing(analysis: Analysis) -> Iterator[Problem]:
+    """A generator that was used up before, or a filter that let nothing through."""
+    parameters = waiting(analysis) if EMPTY in analysis.capture.error else ()
+    refused = [change for change in analysis.capture.changes if change.kind == "optimizer_refused"]
+    if not parameters or not refused:
+        return
+    tensors = analysis.capture.tensors
+    trainable = [t for t in parameters if tensors[t].requires_grad]
+    names = [analysis.display_name(t) for t in trainable or parameters]
+    frozen = [
+        change for change in analysis.capture.leaf_changes if change.tensor in parameters and not change.requires_grad
+    ]
+    if trainable:
+        why = f"although {summarize_names(names)} require grad: an iterator that was used up before, or a filter that matches nothing"
+        fix = "parameters() is a generator and can be walked once: call it again for the optimizer, or keep list(net.parameters())."
+    else:
+        why = f"and {summarize_names(names)} are all frozen: a filter by requires_grad leaves nothing"
+        fix = "Unfreeze what is meant to learn (requires_grad_(True)) before the optimizer is built."
+    yield Problem(
+        "error",
+        f"{refused[-1].api} was given no parameters, {why}",
+        fix,
+        (
+            *analysis.user_frames(refused[-1].site, "given nothing here"),
+            *(
+                place
+                for change in frozen[-1:]
+                if not trainable
+                for place in analysis.user_frames(change.site, "frozen here")
+            ),
+        ),
+        tuple(dict.fromkeys(names)),
+    )

@@ -1,0 +1,112 @@
+"""AG404: parameters that no optimizer knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.names import as_code, join_names, summarize_names
+from autograd_inspector.advice.optimizer_snippets import group_added
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.idle_optimizers import are_bare, is_idle
+from autograd_inspector.analysis.parameter_origins import birthplace, born_after, first_use, thawed, were_replaced
+from autograd_inspector.analysis.probed_copies import looked_into
+from autograd_inspector.analysis.unoptimized import Unoptimized
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.placement_rows import OptimizerRecord
+from autograd_inspector.rules.ag404_not_in_optimizer.empty_parameter_list import given_nothing
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """A live trainable parameter that gets gradients and is in no optimizer.
+
+    Why it matters
+        It never moves, and its gradient grows from step to step because zero_grad() does not know it either.
+
+    Example
+        ::
+
+            optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+            net.append(nn.Linear(2, 2))
+            net(x).pow(2).mean().backward()
+            optimizer.step()
+
+    Fix
+        ::
+
+            net.append(nn.Linear(2, 2))
+            optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+            net(x).pow(2).mean().backward()
+            optimizer.step()
+
+    References
+        torch.optim.Optimizer.add_param_group.
+    """
+    yield from given_nothing(analysis)
+    loose = analysis.unoptimized
+    if loose is None or were_replaced(analysis, loose) or set(loose.parameters) <= analysis.unregistered:
+        return
+    if analysis.copies and (analysis.copies_used or looked_into(analysis.capture, analysis.copies)):
+        return
+    if _cut_off(analysis, loose.optimizer) or _wants_grad(analysis, loose.optimizer):
+        return
+    late = [t for t in loose.parameters if born_after(analysis, t, loose.optimizer)]
+    early = [t for t in loose.parameters if t not in late]
+    names = [analysis.display_name(t) for t in loose.parameters]
+    made = analysis.user_frames(loose.optimizer.site, "optimizer made without them here")
+    born = [place for t in late for place in birthplace(analysis, t, loose.optimizer, "made after the optimizer here")]
+    unfrozen = thawed(analysis, loose.parameters, loose.optimizer)
+    empty = [i for i, group in enumerate(loose.optimizer.parameters) if not group] if early else []
+    foreign = not set(analysis.optimized_trainable) & analysis.received_gradient
+    of = " (it holds other parameters, which no backward reached)" if foreign else ""
+    yield Problem(
+        "info" if _given_inputs(analysis, loose.optimizer) or _passed_through(analysis, loose) else "warning",
+        f"{summarize_names(names)} {'get' if len(names) > 1 else 'gets'} gradients but {'are' if len(names) > 1 else 'is'} in no "
+        f"optimizer: {loose.optimizer.type} does not hold {'them' if len(names) > 1 else 'it'}{of}{_without(empty)}",
+        f"{_WALKED if empty else ''}Build the optimizer from the parameters of the model that is trained, after it has all its layers, or call "
+        f"add_param_group for the new ones{as_code(group_added(analysis, loose.optimizer, loose.parameters))}; freeze with "
+        "requires_grad_(False) what is not meant to learn.",
+        dedupe_locations([*unfrozen, *(born if not early else ()), *made, *born])
+        or first_use(analysis, loose.parameters[0]),
+        tuple(names),
+    )
+
+
+_WALKED = "parameters() and its like are generators and can be walked once: keep a list, or call it again. "
+
+
+def _without(empty: list[int]) -> str:
+    """What an empty group tells: torch accepts it without a word."""
+    if not empty:
+        return ""
+    which = f"groups {join_names(map(str, empty))} are" if len(empty) > 1 else f"group {empty[0]} is"
+    return f"; its {which} empty: a generator that was used up before, or a filter that matched nothing"
+
+
+def _given_inputs(analysis: Analysis, optimizer: OptimizerRecord) -> bool:
+    """Whether it steps bare tensors alone, and backward reaches them: an image, a prompt, a perturbation is learnt."""
+    held = set(optimizer.held)
+    return held <= analysis.received_gradient and not any(analysis.capture.tensors[t].names for t in held)
+
+
+def _passed_through(analysis: Analysis, loose: Unoptimized) -> bool:
+    """Whether what learns gets its gradient through other models, in eval mode: a loss network, a model to prompt."""
+    capture = analysis.capture
+    roots = {capture.owners.get(tensor, -1) for tensor in loose.parameters}
+    trained = capture.optimized & analysis.received_gradient
+    if -1 in roots or not trained or any(capture.owners.get(tensor, -1) in roots for tensor in capture.optimized):
+        return False
+    calls = [call for call in capture.calls if call.root in roots]
+    return bool(calls) and not any(call.training for call in calls)
+
+
+def _cut_off(analysis: Analysis, optimizer: OptimizerRecord) -> bool:
+    """Whether a cut explains why nothing that it holds gets a gradient: it holds the right parameters, then."""
+    told = {tensor for cut in analysis.harmful_cuts for tensor in cut.parameters}
+    held = {t for t in optimizer.held if analysis.capture.tensors[t].requires_grad}
+    return bool(held) and held <= told
+
+
+def _wants_grad(analysis: Analysis, optimizer: OptimizerRecord) -> bool:
+    """Whether it was given an image, a prompt, that does not require grad: AG106 says so."""
+    return are_bare(analysis, optimizer.held) and is_idle(analysis, optimizer)

@@ -1,0 +1,31 @@
+"""AG405 where an optimizer's groups let a parameter go and its state stayed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.optimizer_names import variable
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.totals import bytes_of
+
+
+def state_left(analysis: Analysis) -> Iterator[Problem]:
+    """State of parameters that no group holds; of those that a model still has it may wait for their return."""
+    for optimizer in analysis.capture.placement.optimizers:
+        rows = [r for r in analysis.capture.placement.rows_of.get(optimizer.id, ()) if r.group < 0 and r.state]
+        gone = [row for row in rows if not row.model]
+        if not rows:
+            continue
+        names = [row.name for row in gone or rows]
+        name = variable(analysis, optimizer)
+        yield Problem(
+            "warning" if gone else "info",
+            f"{optimizer.type} keeps state ({bytes_of(gone or rows).state:,} bytes) of {summarize_names(names)}, which none of its "
+            f"groups holds any more{', and no model either' if gone else ''}: what took their place starts without any",
+            "Build the optimizer anew, or drop what is left: "
+            f'`for p in set({name}.state) - {{p for g in {name}.param_groups for p in g["params"]}}: {name}.state.pop(p)`.',
+            analysis.user_frames(optimizer.site, "optimizer made here"),
+            tuple(dict.fromkeys(names)),
+        )

@@ -1,0 +1,92 @@
+"""Parameters that an optimizer stepped and that no model has any more: adapters merged away, layers taken out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.advice.optimizer_snippets import remade
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.unoptimized import copied_from
+from autograd_inspector.model.event import Exchange
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.op import Trait
+from autograd_inspector.model.placement_rows import OptimizerRecord
+
+
+def vanished(analysis: Analysis, told: Collection[int]) -> Iterator[Problem]:
+    """One finding an optimizer, about what it goes on stepping in vain; ``told`` are known to have been replaced.
+
+    A layer that is taken out on purpose is worth seeing. Where its values went into what is left, or where nothing
+    that the optimizer holds learns any more, training has stopped without a word.
+    """
+    for optimizer in analysis.capture.placement.optimizers:
+        held = [t for t in optimizer.held if analysis.capture.tensors[t].requires_grad]
+        gone = [t for t in held if t not in told and _gone(analysis, optimizer, t)]
+        if gone:
+            loud = len(gone) == len(held) or _merged(analysis, gone)
+            yield _finding(analysis, optimizer, gone, [t for t in held if t not in gone], loud=loud)
+
+
+def exchange_of(analysis: Analysis, tensor: int) -> Exchange | None:
+    """What took the parameter out of its model for good."""
+    if tensor in analysis.capture.owners:
+        return None
+    lost = (
+        e for e in analysis.capture.exchanges if tensor in {*(t for _, t in e.gone), *(t for _, t, _ in e.replaced)}
+    )
+    return max(lost, key=lambda exchange: exchange.at, default=None)
+
+
+def taken_out(analysis: Analysis, tensors: Collection[int]) -> tuple[Location, ...]:
+    """The lines that took parameters out of their models."""
+    lost = [exchange_of(analysis, tensor) for tensor in tensors]
+    sites = dict.fromkeys(e.site for e in lost if e is not None and e.site >= 0)
+    return dedupe_locations(
+        place for site in sites for place in analysis.user_frames(site, "taken out of the model here")
+    )
+
+
+def _gone(analysis: Analysis, optimizer: OptimizerRecord, tensor: int) -> bool:
+    """Whether the optimizer stepped after a model had lost the parameter, to which no backward came any more."""
+    lost = exchange_of(analysis, tensor)
+    if lost is None or not any(s.optimizer == optimizer.id and s.at >= lost.at for s in analysis.capture.steps):
+        return False
+    given = (write for write in analysis.capture.grad_writes if write.tensor == tensor and write.gradient >= 0)
+    reached = any(run.start >= lost.at and tensor in run.reached for run in analysis.capture.backwards)
+    return not reached and not any(write.at >= lost.at for write in given)
+
+
+def _merged(analysis: Analysis, gone: Collection[int]) -> bool:
+    """Whether the program put their values into a parameter that a model still has."""
+    capture = analysis.capture
+    left = {capture.tensors[t].storage for t in capture.owners} - {-1}
+    return any(
+        any(write.storage in left for write in op.writes) and copied_from(capture, op, gone, analysis.flow)
+        for op in capture.ops
+        if op.writes and not op.has(Trait.STEP | Trait.BACKWARD)
+    )
+
+
+def _finding(
+    analysis: Analysis, optimizer: OptimizerRecord, gone: list[int], rest: list[int], *, loud: bool
+) -> Problem:
+    names = [analysis.display_name(t) for t in gone]
+    many, some = len(names) > 1, [t for t in rest if t in analysis.capture.owners]
+    statement = remade(analysis, optimizer, some or _left(analysis, gone))
+    return Problem(
+        "warning" if loud else "info",
+        f"{optimizer.type} holds {summarize_names(names)}, which no model has any more: {'they' if many else 'it'} got no gradient "
+        f"since, and step() trains nothing with {'them' if many else 'it'}",
+        f"Build the optimizer anew once the model has changed{f': `{statement}`' if statement else ''}, or change it "
+        "after training.",
+        dedupe_locations([*taken_out(analysis, gone), *analysis.user_frames(optimizer.site, "optimizer made here")]),
+        tuple(dict.fromkeys(names)),
+    )
+
+
+def _left(analysis: Analysis, gone: list[int]) -> list[int]:
+    """What the models that lost them have now."""
+    models = {lost.model for t in gone if (lost := exchange_of(analysis, t)) is not None}
+    return [t for t, owner in analysis.capture.owners.items() if owner in models]

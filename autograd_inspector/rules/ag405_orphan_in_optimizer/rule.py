@@ -1,0 +1,81 @@
+"""AG405: parameters that an optimizer holds and the program has no more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.names import as_code, summarize_names
+from autograd_inspector.advice.optimizer_snippets import remade
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.parameter_origins import birthplace, born_after, first_use, thawed, were_replaced
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.rules.ag405_orphan_in_optimizer.leftover_state import state_left
+from autograd_inspector.rules.ag405_orphan_in_optimizer.removed_parameters import taken_out, vanished
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """The optimizer holds parameters that are no longer the model's: they were replaced after it was made.
+
+    Why it matters
+        An optimizer keeps parameter objects. A new head, `copy.deepcopy(model)`, `load_state_dict(assign=True)` or a
+        conversion that swaps parameters leaves it stepping the old ones: the loss never changes, and nothing raises.
+
+    Example
+        ::
+
+            optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+            net[0] = nn.Linear(4, 4)
+            net(x).pow(2).mean().backward()
+            optimizer.step()
+
+    Fix
+        ::
+
+            net[0] = nn.Linear(4, 4)
+            optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+            net(x).pow(2).mean().backward()
+            optimizer.step()
+
+    References
+        torch.nn.Module.load_state_dict (assign); torch.__future__.set_overwrite_module_params_on_conversion.
+    """
+    yield from state_left(analysis)
+    loose = analysis.unoptimized
+    if loose is None or not were_replaced(analysis, loose):
+        yield from vanished(analysis, ())
+        return
+    yield from vanished(analysis, loose.orphans)
+    names = [analysis.display_name(new) for new in loose.parameters]
+    old = [analysis.display_name(t) for t in loose.orphans]
+    late = [t for t in loose.parameters if born_after(analysis, t, loose.optimizer)] or list(loose.parameters)
+    where = [place for new in late[:4] for place in birthplace(analysis, new, loose.optimizer, "replaced here")]
+    where += [*taken_out(analysis, loose.orphans), *thawed(analysis, loose.parameters, loose.optimizer)]
+    made = analysis.user_frames(loose.optimizer.site, "optimizer made here")
+    at_entry = "" if where else " (they differed already when the capture began)"
+    bare = not any(analysis.capture.tensors[t].names for t in loose.parameters)
+    yield Problem(
+        "error" if any(step.error for step in analysis.capture.steps) else "warning",
+        f"{loose.optimizer.type} holds {_lost(len(loose.orphans), bare=bare)}{_called(old, names)} {summarize_names(names)} "
+        f"{'get' if len(names) > 1 else 'gets'} the gradients and {'are' if len(names) > 1 else 'is'} in no optimizer, so "
+        f"step() does not move {'them' if len(names) > 1 else 'it'}{at_entry}",
+        "Build the optimizer after that, or keep the tensor that it holds and give it new values: `w.data = ...`, or "
+        "copy_ under torch.no_grad()."
+        if bare
+        else "Build the optimizer after the model is final"
+        f"{as_code(remade(analysis, loose.optimizer, loose.parameters))}, or copy into the existing parameters (load_state_dict "
+        "without assign=True, copy_ under torch.no_grad()) instead of replacing them.",
+        dedupe_locations([*where, *made]) or first_use(analysis, loose.parameters[0]),
+        tuple(dict.fromkeys([*names, *old])),
+    )
+
+
+def _lost(count: int, *, bare: bool) -> str:
+    what = "tensor" if bare else "parameter"
+    counted = f"1 {what} that is" if count == 1 else f"{count:,} {what}s that are"
+    return f"{counted} no longer the {'program' if bare else 'model'}'s"
+
+
+def _called(old: list[str], new: list[str]) -> str:
+    """The names of what is held, where they are not those of what took its place."""
+    return ":" if set(old) & set(new) else f" ({summarize_names(old)});"

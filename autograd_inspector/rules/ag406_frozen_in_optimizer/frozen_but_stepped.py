@@ -1,0 +1,131 @@
+"""AG406: parameters that do not require grad and that a step moves all the same, by what is left in their ``.grad``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradient_memory import writes_into, zeroed_in_place
+from autograd_inspector.model.event import ParameterStep, Step
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.op import Op
+
+_KNOWN = "torch.optim"
+"""Where optimizers come from of which it is known what a gradient of zeros does."""
+_OFF = {"", "0", "0.0", "None", "False"}
+
+
+class Moved(Struct, frozen=True):
+    """A frozen parameter that a step wrote to; ``zeroed`` filled its gradient with zeros, ``drives`` go on with those."""
+
+    tensor: int
+    step: Step
+    zeroed: Op | None
+    drives: tuple[str, ...]
+
+
+def still_moving(analysis: Analysis) -> Iterator[Problem]:
+    """One finding about those with a gradient of zeros, one about those that kept an old gradient."""
+    found: dict[int, Moved] = {}
+    ends: dict[int, list[int]] = {}
+    for run in analysis.capture.backwards:
+        for tensor in run.reached:
+            ends.setdefault(tensor, []).append(run.end)
+    groups = {
+        (optimizer.id, tensor): number
+        for optimizer in analysis.capture.placement.optimizers
+        for number, held in enumerate(optimizer.parameters)
+        for tensor in held
+    }
+    last: dict[int, int] = {}
+    for step in analysis.capture.steps:
+        for p in step.parameters:
+            moved = (
+                None
+                if p.tensor in found
+                else _moved(analysis, step, p, groups.get((step.optimizer, p.tensor), -1), ends.get(p.tensor, ()))
+            )
+            if moved is not None and not _meant(analysis, moved, p.gradient, last.get(p.tensor, 0)):
+                found[p.tensor] = moved
+            last[p.tensor] = step.at
+    zeros = [moved for moved in found.values() if moved.zeroed is not None]
+    stale = [moved for moved in found.values() if moved.zeroed is None]
+    for alike in (zeros, stale):
+        if alike:
+            yield _finding(analysis, alike)
+
+
+def _moved(analysis: Analysis, step: Step, p: ParameterStep, number: int, ends: Sequence[int]) -> Moved | None:
+    if p.gradient < 0 or p.version_after <= p.version_before or not analysis.capture.tensors[p.tensor].leaf:
+        return None
+    if analysis.requires_grad_at(p.tensor, step.at):
+        return None
+    since = max((end for end in ends if end <= step.at), default=0)
+    zeroed = zeroed_in_place(analysis, [p.gradient], since, step.at)
+    optimizer = analysis.capture.placement.optimizers[step.optimizer]
+    drives = _drives(optimizer.groups[number]) if 0 <= number < len(optimizer.groups) else ()
+    still = 0 <= number < len(step.rates) and step.rates[number] == 0
+    rests = still or (zeroed is not None and not drives and optimizer.module.startswith(_KNOWN))
+    return None if rests else Moved(p.tensor, step, zeroed, drives)
+
+
+def _meant(analysis: Analysis, moved: Moved, gradient: int, since: int) -> bool:
+    """Whether the program made this gradient itself, or thaws the parameter for each backward and freezes it again.
+
+    Evolution strategies, local rules and float32 masters of a model in half precision step what requires no grad.
+    """
+    if moved.zeroed is not None:
+        return False
+    end = moved.step.at
+    given = any(
+        w.tensor == moved.tensor and w.gradient >= 0 and since <= w.at <= end for w in analysis.capture.grad_writes
+    )
+    written = any(True for _ in writes_into(analysis, gradient, since, end))
+    return given or written or any(change.requires_grad for change in analysis.leaf_changes_of(moved.tensor))
+
+
+def _drives(group: dict[str, str]) -> tuple[str, ...]:
+    """What moves a parameter whose gradient is zero."""
+    momentum = group.get("momentum", "") not in _OFF or "betas" in group
+    return ("momentum",) * momentum + ("weight decay",) * (group.get("weight_decay", "") not in _OFF)
+
+
+def _finding(analysis: Analysis, found: list[Moved]) -> Problem:
+    names = [analysis.display_name(moved.tensor) for moved in found]
+    many = len(names) > 1
+    tensors = {moved.tensor for moved in found}
+    changes = [c for c in analysis.capture.leaf_changes if c.tensor in tensors and not c.requires_grad]
+    first = found[0]
+    drives = list(dict.fromkeys(drive for moved in found for drive in moved.drives))
+    applying = f"{' and '.join(drives)} {'apply' if len(drives) > 1 else 'applies'}" if drives else ""
+    if first.zeroed is not None:
+        why = (
+            "zeros were left in .grad, as zero_grad(set_to_none=False) does, so that step() does not skip "
+            f"{'them' if many else 'it'} and {applying or 'the optimizer goes on'}"
+        )
+        fix = (
+            "Clear with zero_grad(), which sets .grad to None by default, or take what you freeze out of the optimizer."
+        )
+    else:
+        why = "a gradient from before is still there, and step() applies it again"
+        why += f"; {applying} as well" if applying else ""
+        fix = "Set the .grad of what you freeze to None (module.zero_grad(set_to_none=True)), or take it out of the optimizer."
+    clearing = () if first.zeroed is None else analysis.user_frames(first.zeroed.site, "filled with zeros here")
+    return Problem(
+        "warning",
+        f"{summarize_names(names)} {'do' if many else 'does'} not require grad, yet step() moved {'them' if many else 'it'}: "
+        f"{why}",
+        fix,
+        dedupe_locations(
+            [
+                *(place for change in changes[-1:] for place in analysis.user_frames(change.site, "frozen here")),
+                *clearing,
+                *analysis.user_frames(first.step.site, "step() moves it here"),
+            ]
+        ),
+        tuple(dict.fromkeys(names)),
+    )

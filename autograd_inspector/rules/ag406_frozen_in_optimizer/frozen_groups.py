@@ -1,0 +1,90 @@
+"""AG406: what an optimizer holds and never moves, because it is frozen although the program seems to mean otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.parameter_origins import made_here
+from autograd_inspector.model.event import Change
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+
+
+def compared_only(analysis: Analysis) -> Iterator[Problem]:
+    """`p.requires_grad == True` is a comparison whose result is dropped: frozen or not, the parameter stays what it was."""
+    statements: dict[tuple[int, str], list[Change]] = {}
+    for change in analysis.capture.changes:
+        if change.kind == "compared" and analysis.capture.steps:
+            statements.setdefault((change.site, change.detail[0]), []).append(change)
+    for (site, wanted), changes in statements.items():
+        left = [t for change in changes for t in change.tensors if _left(analysis, t, change.at, thaw=wanted == "True")]
+        if left:
+            yield _finding_of(analysis, site, wanted, left)
+
+
+def _left(analysis: Analysis, tensor: int, at: int, *, thaw: bool) -> bool:
+    """Whether it was not as the statement would have it, and never became so."""
+    changed = any(change.at >= at and change.requires_grad == thaw for change in analysis.leaf_changes_of(tensor))
+    return analysis.requires_grad_at(tensor, at) != thaw and not changed
+
+
+def _finding_of(analysis: Analysis, site: int, wanted: str, tensors: list[int]) -> Problem:
+    names = [analysis.display_name(t) for t in tensors]
+    many = len(names) > 1
+    stays = "still frozen" if wanted == "True" else "not frozen"
+    changes = [change for t in tensors for change in analysis.leaf_changes_of(t) if not change.requires_grad]
+    return Problem(
+        "warning",
+        f"{summarize_names(names)} {'are' if many else 'is'} {stays}: `.requires_grad == {wanted}` compares, and nothing takes the "
+        "result",
+        f"Assign with one equals sign: `.requires_grad = {wanted}`.",
+        dedupe_locations(
+            [
+                *analysis.user_frames(site, "compares and sets nothing"),
+                *(place for change in changes[-1:] for place in analysis.user_frames(change.site, "frozen here")),
+            ]
+        ),
+        tuple(dict.fromkeys(names)),
+    )
+
+
+def frozen_groups(analysis: Analysis, told: Collection[str]) -> Iterator[Problem]:
+    """A parameter group of its own that is frozen at every step: a hint, for it may be thawed later."""
+    capture = analysis.capture
+    for optimizer in capture.placement.optimizers:
+        steps = analysis.timeline.steps_of(optimizer.id).all
+        groups = [held for held in optimizer.parameters if held]
+        idle = [held for held in groups if all(_rests(analysis, t, [step.at for step in steps]) for t in held)]
+        tensors = [t for held in idle for t in held if analysis.display_name(t) not in told]
+        if not steps or not tensors or len(idle) == len(groups):
+            continue
+        names = [analysis.display_name(t) for t in tensors]
+        changes = [change for t in tensors for change in analysis.leaf_changes_of(t)]
+        yield Problem(
+            "info",
+            f"{summarize_names(names)} {'have' if len(names) > 1 else 'has'} a parameter group of {optimizer.type} and "
+            f"{'do' if len(names) > 1 else 'does'} not require grad at any step: step() never moves "
+            f"{'them' if len(names) > 1 else 'it'}",
+            "If it is meant to learn, call requires_grad_(True) (Embedding.from_pretrained(..., freeze=False)); if not, "
+            "leave it out of the optimizer.",
+            dedupe_locations(
+                [
+                    *(place for change in changes[-1:] for place in analysis.user_frames(change.site, "frozen here")),
+                    *analysis.user_frames(optimizer.site, "given to the optimizer here"),
+                    *made_here(analysis, tensors),
+                ]
+            ),
+            tuple(dict.fromkeys(names)),
+        )
+
+
+def _rests(analysis: Analysis, tensor: int, steps: list[int]) -> bool:
+    """Whether it was frozen at each of those steps, was never seen to be thawed, and got no gradient."""
+    thawed = any(change.requires_grad for change in analysis.leaf_changes_of(tensor))
+    return (
+        not thawed
+        and tensor not in analysis.received_gradient
+        and not any(analysis.requires_grad_at(tensor, at) for at in steps)
+    )

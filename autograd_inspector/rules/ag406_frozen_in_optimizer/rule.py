@@ -1,0 +1,158 @@
+"""AG406: parameters that were to be frozen and move, or were frozen and should not be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.names import join_names, summarize_names
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.event import LeafChange
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.rules.ag406_frozen_in_optimizer.frozen_but_stepped import still_moving
+from autograd_inspector.rules.ag406_frozen_in_optimizer.frozen_groups import compared_only, frozen_groups
+
+_IN_TWO_GROUPS = "appear in more than one parameter group"
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """A frozen parameter that still moves, or one frozen by accident because it is tied to another.
+
+    Why it matters
+        `requires_grad = False` stops backward, not the optimizer: with a gradient left over from before, momentum and
+        weight decay go on moving the parameter. And freezing one module freezes whatever shares its parameters.
+
+    Example
+        ::
+
+            net(x).pow(2).mean().backward()
+            net[0].requires_grad_(False)
+            optimizer.step()
+
+    Fix
+        ::
+
+            net[0].requires_grad_(False)
+            net[0].zero_grad(set_to_none=True)
+            net(x).pow(2).mean().backward()
+            optimizer.step()
+
+    References
+        torch.nn.Module.requires_grad_; torch.optim.Optimizer.zero_grad (set_to_none).
+    """
+    yield from still_moving(analysis)
+    yield from _frozen_with_its_twin(analysis)
+    yield from _unfrozen_again(analysis)
+    yield from _never_frozen(analysis)
+    compared = list(compared_only(analysis))
+    yield from compared
+    yield from frozen_groups(analysis, {name for finding in compared for name in finding.subjects})
+
+
+def _frozen_with_its_twin(analysis: Analysis) -> Iterator[Problem]:
+    """A tied parameter frozen under one of its names while the module of its other name goes on learning."""
+    capture = analysis.capture
+    told: set[int] = set()
+    for change in capture.leaf_changes:
+        names = capture.tensors[change.tensor].names
+        if (
+            change.requires_grad
+            or len(names) < 2
+            or change.tensor in told
+            or capture.tensors[change.tensor].requires_grad
+        ):
+            continue
+        learning = [name for name in names if _siblings_learn(analysis, name, change)]
+        frozen = [name for name in names if name not in learning]
+        if learning and frozen and capture.steps:
+            told.add(change.tensor)
+            yield Problem(
+                "warning",
+                f"freezing {frozen[0]} also froze {join_names(learning)}: they are one parameter (tied), and the module of "
+                f"{learning[0]} is still meant to learn",
+                f"Untie them ({learning[0]} = nn.Parameter(weight.clone())), or leave the tied weight out of the freezing.",
+                analysis.user_frames(change.site, "frozen here"),
+                names,
+            )
+
+
+def _siblings_learn(analysis: Analysis, name: str, change: LeafChange) -> bool:
+    """Whether parameters of the same outer module still require grad and are optimized."""
+    outer = name.split(".", maxsplit=1)[0] + "."
+    return any(
+        record.requires_grad and record.id != change.tensor and record.id in analysis.capture.optimized
+        for record in analysis.capture.tensors
+        for other in record.names
+        if other.startswith(outer)
+    )
+
+
+def _unfrozen_again(analysis: Analysis) -> Iterator[Problem]:
+    """Frozen, and all of it thawed by one line before any step: by a loop over everything, as a rule."""
+    capture = analysis.capture
+    first = min((step.at for step in capture.steps), default=-1)
+    frozen: dict[int, LeafChange] = {}
+    thawed: dict[int, set[int]] = {}
+    for change in capture.leaf_changes:
+        if change.at > first or change.folded:
+            break
+        if not change.requires_grad:
+            frozen[change.tensor] = change
+        elif change.tensor in frozen:
+            thawed.setdefault(change.site, set()).add(change.tensor)
+    for site, tensors in thawed.items():
+        moved = sorted(tensors & capture.optimized & analysis.received_gradient)
+        # Freeze all and thaw the head is how it is done; freeze all and thaw all changes nothing.
+        if not moved or tensors < frozen.keys() or frozen.keys() >= capture.optimized:
+            continue
+        if all(_overruled(analysis, site, frozen[t]) or _toggled(analysis, site, t) for t in moved):
+            continue
+        names = [analysis.display_name(t) for t in moved]
+        many = len(names) > 1
+        yield Problem(
+            "warning",
+            f"{summarize_names(names)} {'were' if many else 'was'} frozen and then unfrozen again before the first step, so step() "
+            f"moves {'them' if many else 'it'}",
+            "Freeze last, after whatever sets requires_grad of all parameters, or leave the frozen ones out of that loop.",
+            dedupe_locations(
+                [
+                    *analysis.user_frames(site, "unfrozen again here"),
+                    *analysis.user_frames(frozen[moved[0]].site, "frozen here"),
+                ]
+            ),
+            tuple(dict.fromkeys(names)),
+        )
+
+
+def _toggled(analysis: Analysis, site: int, tensor: int) -> bool:
+    """A GAN freezes its discriminator for the generator's step, and thaws it for its own, again and again."""
+    changes = analysis.leaf_changes_of(tensor)
+    thawed = next(n for n, change in enumerate(changes) if change.site == site and change.requires_grad)
+    return any(not change.requires_grad for change in changes[thawed:])
+
+
+def _overruled(analysis: Analysis, site: int, change: LeafChange) -> bool:
+    """A class thaws, in the method that called its base class's, what that one froze: it means to."""
+    here = analysis.capture.place(site)
+    calls = analysis.capture.site(change.site)
+    return here is not None and any(
+        "super(" in call.source and (call.filename, call.function) == (here.filename, here.function) for call in calls
+    )
+
+
+def _never_frozen(analysis: Analysis) -> Iterator[Problem]:
+    """`module.requires_grad = False` sets an attribute that nobody reads, and what it was to freeze is stepped."""
+    for change in analysis.capture.changes:
+        moved = [t for t in change.tensors if t in analysis.optimized_trainable and t in analysis.received_gradient]
+        if change.kind != "plain_attribute" or not moved:
+            continue
+        names = [analysis.display_name(t) for t in moved]
+        yield Problem(
+            "warning",
+            f"{summarize_names(names)} {'are' if len(names) > 1 else 'is'} not frozen: `.{change.api} = False` set a plain attribute "
+            "that torch does not read, and step() moves "
+            f"{'them' if len(names) > 1 else 'it'}",
+            "Call `.requires_grad_(False)` on the module (or set `.requires_grad` of each of its parameters).",
+            analysis.user_frames(change.site, "freezes nothing here"),
+            tuple(dict.fromkeys([*names, change.api])),
+        )

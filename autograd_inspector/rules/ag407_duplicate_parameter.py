@@ -1,0 +1,136 @@
+"""AG407: parameters that are stepped twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations, pairwise
+
+from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.advice.optimizer_snippets import collected
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.event import Change
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+
+_IN_TWO_GROUPS = "appear in more than one parameter group"
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """One parameter twice in an optimizer, or in two optimizers that step with one gradient.
+
+    Why it matters
+        It is stepped twice per step, with two momenta. Concatenating `parameters()` of modules that share a weight
+        does it.
+
+    Example
+        ::
+
+            head.weight = embedding.weight
+            optimizer = torch.optim.SGD([*embedding.parameters(), *head.parameters()], lr=0.1)
+            head(embedding(i)).pow(2).mean().backward()
+            optimizer.step()
+
+    Fix
+        ::
+
+            head.weight = embedding.weight
+            optimizer = torch.optim.SGD(nn.ModuleList([embedding, head]).parameters(), lr=0.1)
+            head(embedding(i)).pow(2).mean().backward()
+            optimizer.step()
+
+    References
+        torch.nn.Module.parameters (it yields a shared parameter once).
+    """
+    for optimizer in analysis.capture.placement.optimizers:
+        flat = list(optimizer.held)
+        twice = [t for t in dict.fromkeys(flat) if flat.count(t) > 1] if len(flat) != len(set(flat)) else []
+        if twice:
+            names = [analysis.display_name(t) for t in twice]
+            aliases = [name for t in twice for name in analysis.capture.tensors[t].names]
+            yield Problem(
+                "warning",
+                f"{optimizer.type} holds duplicate parameters: {summarize_names(names)} "
+                f"{'are' if len(names) > 1 else 'is'} listed twice and stepped twice per step()",
+                "Collect parameters from one parent module (its parameters() yields a shared one once), or deduplicate: "
+                "list(dict.fromkeys(params)).",
+                analysis.user_frames(optimizer.site, "given to the optimizer twice here"),
+                tuple(dict.fromkeys([*names, *aliases])),
+            )
+    yield from _refused(analysis)
+    yield from _two_optimizers(analysis)
+
+
+def _refused(analysis: Analysis) -> Iterator[Problem]:
+    """An optimizer raised: another of its groups has the parameter already."""
+    for change in analysis.capture.changes:
+        if change.kind != "optimizer_refused" or _IN_TWO_GROUPS not in analysis.capture.error or not change.tensors:
+            continue
+        names = [analysis.display_name(t) for t in change.tensors]
+        yield Problem(
+            "error",
+            f"{change.api} refused duplicate parameters: {summarize_names(names)} {'are' if len(names) > 1 else 'is'} in another of its "
+            "groups already",
+            _left_out_once(analysis, change),
+            analysis.user_frames(change.site, "given to the optimizer a second time here"),
+            tuple(dict.fromkeys(names)),
+        )
+
+
+def _left_out_once(analysis: Analysis, change: Change) -> str:
+    """What to do with parameters that a second group may not have, in the program's own names."""
+    place = analysis.capture.place(change.site)
+    if place is not None and "add_param_group" in place.source:
+        return (
+            "The optimizer has them already: set that group's lr (`optimizer.param_groups[i]['lr'] = ...`), or leave them "
+            "out when it is made and add them here."
+        )
+    own, model = collected(analysis, change.tensors)
+    general = (
+        f": `own = set(map(id, {own})); rest = [p for p in {model}.parameters() if id(p) not in own]`" if own else ""
+    )
+    return f"Leave them out of the general group{general}."
+
+
+def _two_optimizers(analysis: Analysis) -> Iterator[Problem]:
+    """Shared between optimizers that step with one and the same gradient.
+
+    An optimizer that steps after a backward of its own is meant: one loss and then another, or training in phases.
+    """
+    optimizers = analysis.capture.placement.optimizers
+    shared: dict[tuple[int, int], list[int]] = {}
+    for tensor, holders in analysis.timeline.shared.items():
+        for pair in combinations(holders, 2):
+            shared.setdefault(pair, []).append(tensor)
+    for pair in sorted(shared):
+        one, other = (optimizers[number] for number in pair)
+        twice = sorted(t for t in shared[pair] if _same_gradient(analysis, t, (one.id, other.id)))
+        if twice:
+            names = [analysis.display_name(t) for t in twice]
+            yield Problem(
+                "warning",
+                f"{summarize_names(names)} {'are' if len(names) > 1 else 'is'} a duplicate: in {one.type} and in {other.type}, "
+                "which both step with one gradient",
+                "Give each parameter to one optimizer only.",
+                dedupe_locations(
+                    [
+                        *analysis.user_frames(one.site, "first optimizer made here"),
+                        *analysis.user_frames(other.site, "second optimizer made here"),
+                    ]
+                ),
+                tuple(names),
+            )
+
+
+def _same_gradient(analysis: Analysis, tensor: int, pair: tuple[int, int]) -> bool:
+    """Whether steps of both met the tensor's gradient with no backward to it in between."""
+    capture = analysis.capture
+    steps = [
+        (step.at, step.optimizer)
+        for step in capture.steps
+        if step.optimizer in pair and any(p.tensor == tensor and p.gradient >= 0 for p in step.parameters)
+    ]
+    starts = [run.start for run in capture.backwards if run.api == "backward" and tensor in run.reached]
+    return any(
+        one != other and not any(before < start <= after for start in starts)
+        for (before, one), (after, other) in pairwise(steps)
+    )

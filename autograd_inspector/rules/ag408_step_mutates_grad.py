@@ -1,0 +1,88 @@
+"""AG408: what a step does to gradients, and who reads them afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.names import join_names
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.event import GradRead, Step
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.torch_names import ZERO_EACH
+
+_CLEARING = {"zero_", "detach_", "requires_grad_", ZERO_EACH, "fill_", "detach"}
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """`step()` changed `.grad` in place and the program read it afterwards.
+
+    Why it matters
+        Some optimizers use `.grad` as scratch memory: AdamWScheduleFree divides it by the Adam denominator, foreach
+        SGD with Nesterov momentum adds the momentum. A norm or histogram taken after the step is not the gradient's.
+
+    Example
+        ::
+
+            loss.backward()
+            optimizer.step()
+            norm = net.weight.grad.norm()
+
+    Fix
+        ::
+
+            loss.backward()
+            norm = net.weight.grad.norm()
+            optimizer.step()
+
+    References
+        schedulefree.AdamWScheduleFree.step; torch.optim.SGD (nesterov, foreach).
+    """
+    told: set[tuple[int, int]] = set()
+    for step in analysis.capture.steps:
+        changed = {
+            p.gradient: p.tensor for p in step.parameters if p.gradient >= 0 and p.gradient_after > p.gradient_before
+        }
+        if not changed:
+            continue
+        reads = [r for r in analysis.capture.grad_reads if r.gradient in changed and _stale(analysis, step, r)]
+        sites = (step.site, reads[0].site) if reads else (-1, -1)
+        if reads and sites not in told:
+            told.add(sites)
+            yield _finding(analysis, step, reads)
+
+
+def _stale(analysis: Analysis, step: Step, read: GradRead) -> bool:
+    """The gradient was read after the step and its values used, before anything renewed it."""
+    if read.at <= step.at:
+        return False
+    renewed = [run.start for run in analysis.capture.backwards if run.start > step.at and run.api == "backward"]
+    end = min(renewed, default=len(analysis.capture.ops))
+    if read.at > end:
+        return False
+    for op in analysis.capture.ops[read.at : end]:
+        if read.gradient in op.inputs and op.name != "detach":
+            return op.name not in _CLEARING and all(w.tensor != read.gradient for w in op.writes)
+        if read.gradient in op.inputs and op.outputs:
+            return True
+    return False
+
+
+def _finding(analysis: Analysis, step: Step, reads: list[GradRead]) -> Problem:
+    optimizer = analysis.capture.placement.optimizers[step.optimizer]
+    names = [analysis.display_name(read.tensor) for read in reads]
+    return Problem(
+        "warning",
+        f"{optimizer.type}.step() changed .grad in place and the program read it afterwards: the .grad of "
+        f"{join_names(names, 4)} is no longer the gradient that backward computed",
+        "Read the gradient (norm, histogram, clipping) between backward() and step(); with schedulefree, the "
+        "...Reference classes leave .grad alone.",
+        dedupe_locations(
+            [
+                *analysis.user_frames(step.site, "step() changes .grad here"),
+                *(place for read in reads[:4] for place in analysis.user_frames(read.site, "stale .grad read here")),
+            ]
+        ),
+        tuple(dict.fromkeys([*names, f"{optimizer.type}.step"])),
+        ops=(step.op,),
+    )

@@ -1,0 +1,101 @@
+"""AG409 where a step raised a KeyError: for what an option asks for, or for state that was made for others alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.state_lines import assigned_by_program, made_by_class
+from autograd_inspector.model.event import Step
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.placement_rows import OptimizerRecord, ParameterRow
+
+_KEY = re.compile(r"KeyError: '(\w+)'$")
+_OPTIONS = {"max_exp_avg_sq": "amsgrad", "momentum_buffer": "momentum", "grad_avg": "centered"}
+"""State of torch's own optimizers -> the option that asks for it."""
+
+
+def state_key(analysis: Analysis) -> Iterator[Problem]:
+    """The last step looked for a key that the state of its parameters does not have."""
+    capture = analysis.capture
+    found = _KEY.match(capture.error)
+    step = capture.steps[-1] if capture.steps else None
+    if found is None or step is None or not step.error:
+        return
+    key = found[1]
+    every = [row for row in capture.placement.rows if row.optimizer == step.optimizer]
+    rows = [row for row in every if row.state]
+    names = [row.name for row in rows if key not in {entry.name for entry in row.state}]
+    optimizer = capture.placement.optimizers[step.optimizer]
+    if not names:
+        yield from _never_made(analysis, optimizer, step, key, every)
+        return
+    if not _is_state(analysis, optimizer, key, every):
+        return
+    option = _OPTIONS.get(key, "")
+    lines = [c for c in capture.changes if c.kind == "option_set" and c.detail[0] == (option or c.detail[0])]
+    option = option or (lines[0].detail[0] if lines else "")
+    why = f": {option} was switched on after the state had been made without it" if option and lines else ""
+    given = f"Pass {option} to {optimizer.type}() when it is made" if option else "Set its options when it is made"
+    yield Problem(
+        "error",
+        f"{optimizer.type}.step() looks for {key} in the state of {summarize_names(names)}, which has none{why}",
+        f"{given}; or start these parameters with fresh state: `optimizer.state.pop(parameter)`.",
+        dedupe_locations(
+            [
+                *(place for c in lines for place in analysis.user_frames(c.site, "option set here")),
+                *assigned_by_program(analysis, optimizer, [key]),
+                *analysis.user_frames(step.site, "step() raised here"),
+                *analysis.user_frames(optimizer.site, "optimizer made here"),
+            ]
+        ),
+        tuple(dict.fromkeys([*names, key])),
+    )
+
+
+def _is_state(analysis: Analysis, optimizer: OptimizerRecord, key: str, rows: list[ParameterRow]) -> bool:
+    """Whether state has such a key: the user's own class may have looked for it in its groups, or anywhere."""
+    own = [c for c in analysis.capture.changes if c.kind == "state_line" and c.optimizer == optimizer.id]
+    known = any(entry.name == key for row in rows for entry in row.state)
+    return not own or known or any(key in c.detail[2:] for c in own)
+
+
+def _never_made(
+    analysis: Analysis, optimizer: OptimizerRecord, step: Step, key: str, rows: list[ParameterRow]
+) -> Iterator[Problem]:
+    """Parameters with a gradient for which a hand-written optimizer made no state when it did for the others."""
+    stepped = {p.tensor for p in step.parameters if p.gradient >= 0}
+    bare = [row for row in rows if not row.state and row.tensor in stepped]
+    having = [row for row in rows if key in {entry.name for entry in row.state}]
+    if not bare or not having:
+        return
+    names = [row.name for row in bare]
+    kinds = [entry.name for entry in having[0].state]
+    alike = all(e.shape == row.shape and e.dtype == row.dtype for row in having for e in row.state)
+    thawed = [
+        c
+        for c in analysis.capture.leaf_changes
+        if c.requires_grad and c.tensor in {row.tensor for row in bare} and optimizer.created_at <= c.at <= step.at
+    ]
+    many = len(names) > 1
+    when = f": it was made before {'they' if many else 'it'} began to require grad" if thawed else ""
+    make = f"`for key in {kinds}: self.state[p].setdefault(key, torch.zeros_like(p))` in {optimizer.type}.step()"
+    yield Problem(
+        "error",
+        f"{optimizer.type}.step() looks for {key} in the state of {summarize_names(names)}, which {'have' if many else 'has'} none, "
+        f"while {summarize_names(row.name for row in having)} {'have' if len(having) > 1 else 'has'} it{when}",
+        f"Make the state where it is missing{f', {make}' if alike else f', in {optimizer.type}.step()'}; or make it for all "
+        "parameters of the groups, whether they require grad yet or not.",
+        dedupe_locations(
+            [
+                *made_by_class(analysis, optimizer, kinds),
+                *(place for c in thawed[-2:] for place in analysis.user_frames(c.site, "unfrozen here")),
+                *analysis.user_frames(step.site, "step() raised here"),
+                *analysis.user_frames(optimizer.site, "optimizer made here"),
+            ]
+        ),
+        tuple(dict.fromkeys([*names, key])),
+    )

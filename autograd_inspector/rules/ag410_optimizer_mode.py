@@ -1,0 +1,145 @@
+"""AG410: schedule-free optimizers in the wrong mode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.optimizer_names import variable
+from autograd_inspector.model.event import LEFT_TRAINING, Change, Step
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.placement_rows import OptimizerRecord
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """A schedule-free optimizer in the wrong mode: `optimizer.train()` or `optimizer.eval()` is missing.
+
+    Why it matters
+        Schedule-free optimizers keep two sets of weights and swap them in `train()` and `eval()`. In the wrong mode
+        step() raises, and evaluation or a checkpoint uses weights that were never meant for it. `load_state_dict` brings
+        the mode that the checkpoint was saved in, so `train()` has to come after it.
+
+    Example
+        ::
+
+            optimizer = schedulefree.AdamWScheduleFree(net.parameters())
+            net(x).pow(2).mean().backward()
+            optimizer.step()
+
+    Fix
+        ::
+
+            optimizer = schedulefree.AdamWScheduleFree(net.parameters())
+            optimizer.train()
+            net(x).pow(2).mean().backward()
+            optimizer.step()
+
+    References
+        The schedule_free project's README, "How to use".
+    """
+    optimizers = analysis.capture.placement.optimizers
+    for step in analysis.capture.steps:
+        optimizer = optimizers[step.optimizer]
+        if step.error and "not in train mode" in analysis.capture.error:
+            yield _step_in_eval_mode(analysis, optimizer, step)
+    for optimizer in optimizers:
+        if optimizer.module.startswith("schedulefree"):
+            yield from _looked_at_in_train_mode(analysis, optimizer)
+
+
+def _step_in_eval_mode(analysis: Analysis, optimizer: OptimizerRecord, step: Step) -> Problem:
+    switches = [op for op in _swaps(analysis, optimizer) if op.index < step.at]
+    name = variable(analysis, optimizer)
+    back = _loaded_in_eval_mode(analysis, optimizer, step)
+    if back is not None and switches and switches[-1].index >= back.at:
+        back = None
+    if back is not None:
+        switches = []
+        why = f"{back.api} put it back into the mode that it was saved in (train_mode is in its param_groups)"
+        fix = f"Call {name}.train() after {name}.load_state_dict(...); saving in eval mode is right."
+    else:
+        why = f"{name}.train() " + (f"did not follow {name}.eval()" if switches else "was never called")
+        fix = f"Call {name}.train() before training (beside model.train()) and {name}.eval() before evaluation."
+    return Problem(
+        "error",
+        f"{optimizer.type}.step() was called in eval mode: {why}",
+        fix,
+        dedupe_locations(
+            [
+                *(analysis.user_frames(back.site, "loaded, with its mode, here") if back is not None else ()),
+                *(analysis.user_frames(switches[-1].site, "switched to eval mode here") if switches else ()),
+                *analysis.user_frames(optimizer.site, "optimizer made here"),
+                *analysis.user_frames(step.site, "step() called here"),
+            ]
+        ),
+        (optimizer.type, "train()"),
+        ops=(step.op,),
+    )
+
+
+def _loaded_in_eval_mode(analysis: Analysis, optimizer: OptimizerRecord, step: Step) -> Change | None:
+    """The last load before a step, where it ended the train mode."""
+    loads = [
+        c
+        for c in analysis.capture.changes
+        if c.kind == "optimizer_load_state_dict" and c.optimizer == optimizer.id and c.at <= step.at
+    ]
+    return loads[-1] if loads and LEFT_TRAINING in loads[-1].detail else None
+
+
+def _swaps(analysis: Analysis, optimizer: OptimizerRecord) -> list[Op]:
+    """The writes with which `train()` and `eval()` exchange one parameter's weights, one for each call."""
+    held = list(optimizer.held)
+    found = [
+        op
+        for op in analysis.capture.ops
+        if op.name == "lerp_" and not op.has(Trait.STEP) and any(w.tensor in held for w in op.writes)
+    ]
+    first = next((w.tensor for op in found for w in op.writes), -1)
+    return [op for op in found if any(w.tensor == first for w in op.writes)]
+
+
+def _looked_at_in_train_mode(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Problem]:
+    """A model in eval mode ran without grad, or its state_dict was taken, while the optimizer was in train mode."""
+    capture = analysis.capture
+    held = set(optimizer.held)
+    steps = [s for s in capture.steps if s.optimizer == optimizer.id and not s.error]
+    swaps = [op.index for op in _swaps(analysis, optimizer)]
+    told: set[str] = set()
+    for op in capture.ops:
+        what = _looks(analysis, op) if held.intersection(op.inputs) and not op.has(Trait.STEP | Trait.BACKWARD) else ""
+        before = [s for s in steps if s.at < op.index]
+        if not what or what in told or not before or sum(before[-1].at < at < op.index for at in swaps) % 2:
+            continue
+        told.add(what)
+        call = capture.calls[op.call] if op.call >= 0 else None
+        while call is not None and call.parent >= 0:
+            call = capture.calls[call.parent]
+        yield Problem(
+            "warning",
+            f"the model was {what} while {optimizer.type} was in train mode: these are the weights that the next gradient "
+            "is taken at, not the averaged ones that the method returns",
+            "Call optimizer.eval() before evaluating or saving (beside model.eval()), and optimizer.train() afterwards.",
+            dedupe_locations(
+                [
+                    *(analysis.user_frames(call.site, f"{what} here") if call is not None else ()),
+                    *analysis.user_frames(op.site, f"{what} here"),
+                    *analysis.user_frames(before[-1].site, "last step before it"),
+                    *analysis.user_frames(optimizer.site, "optimizer made here"),
+                ]
+            ),
+            (optimizer.type, "eval()"),
+            ops=(op.index,),
+        )
+
+
+def _looks(analysis: Analysis, op: Op) -> str:
+    """What the op is part of: "evaluated", "saved", or "" for neither."""
+    if op.call >= 0:
+        outside = analysis.capture.regions[op.region].kind != "enabled"
+        return "evaluated" if outside and not analysis.capture.calls[op.call].training else ""
+    place = analysis.capture.place(op.site)
+    taken = place is not None and place.expression.rstrip().endswith(".state_dict()")
+    return "saved" if taken and op.name == "detach" else ""

@@ -1,0 +1,124 @@
+"""AG501: backward through a graph that is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+
+from autograd_inspector.advice.carried_graphs import carried_name, carry_fix
+from autograd_inspector.advice.older_graphs import older_graph
+from autograd_inspector.advice.saved_tensors import VIEWS
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.graphs import Shared
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.op import Op
+from autograd_inspector.rules.ag501_graph_freed.shared_graph import (
+    backwards,
+    part_of_one_round,
+    shared,
+    stepped_between,
+)
+
+FREED = "backward through the graph a second time"
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """Backward through a graph that an earlier backward has freed: which tensor carried it over.
+
+    Why it matters
+        Backward frees the saved tensors of the graph it ran through. A hidden state, a cached feature or a loss that
+        is carried into the next iteration takes the freed graph along.
+
+    Example
+        ::
+
+            features = encoder(x)
+            for _ in range(2):
+                head(features.tanh()).pow(2).mean().backward()
+
+    Fix
+        ::
+
+            for _ in range(2):
+                features = encoder(x)
+                head(features.tanh()).pow(2).mean().backward()
+
+    References
+        torch.Tensor.backward (retain_graph); "truncated backpropagation through time" for hidden states.
+    """
+    for run in analysis.capture.backwards:
+        if FREED in run.error:
+            earlier = [r for r in analysis.capture.backwards[: run.index] if not r.error and r.nested_in < 0]
+            older = older_graph(analysis, run, earlier)
+            if older is not None:
+                yield older
+            elif earlier:
+                yield _freed(analysis, run, earlier)
+
+
+def _freed(analysis: Analysis, run: Backward, earlier: list[Backward]) -> Problem:
+    carried = _carried(analysis, run, earlier[-1])
+    if carried is None:
+        return shared(analysis, run, earlier)
+    reader, tensor, freed_by = carried
+    made = analysis.flow.birth(tensor)
+    whole = part_of_one_round(analysis, run, earlier, made)
+    if whole is not None:
+        return whole
+    name = carried_name(analysis, reader, tensor)
+    unstepped = not stepped_between(analysis, freed_by, run)
+    return Problem(
+        "error",
+        f"{name} carries into `{reader.name}` a graph that an earlier backward has already freed: backward runs through "
+        "it a second time",
+        carry_fix(analysis, (reader, tensor, freed_by), run, unstepped=unstepped),
+        dedupe_locations(
+            [
+                # What asks for a gradient and then goes on with the graph has to keep it.
+                *(
+                    analysis.user_frames(freed_by.site, "graph freed here")
+                    if freed_by.api == "grad" and unstepped
+                    else ()
+                ),
+                *(analysis.user_frames(made.site, "carried over from here") if made is not None else ()),
+                *(place for op in _viewed(analysis, made) for place in analysis.user_frames(op.site, "computed here")),
+                *analysis.user_frames(reader.site, "used again here"),
+                *backwards(analysis, freed_by, run),
+            ]
+        ),
+        (name,),
+        ops=(reader.index,),
+    )
+
+
+def _viewed(analysis: Analysis, made: Op | None) -> list[Op]:
+    """Where the carried tensor is a part of something (`h = context[0]`), the op that computed the whole."""
+    base = made
+    while base is not None and base.name in VIEWS and base.inputs:
+        base = analysis.flow.birth(base.inputs[0])
+    return [] if base is None or base is made else [base]
+
+
+def _freer(analysis: Analysis, made: Op, run: Backward) -> Backward | None:
+    """The backward that ran through what the op made, and kept nothing of it."""
+    later = [r for r in analysis.capture.backwards[: run.index] if r.end > made.index and not r.error]
+    freeing = Shared(analysis.capture.nodes, (r for r in later if not r.retain_graph))
+    through = (r for r, new in freeing if any(node.op == made.index for node in new))
+    return next(chain(through, later), None)
+
+
+def _carried(analysis: Analysis, run: Backward, last: Backward) -> tuple[Op, int, Backward] | None:
+    """(the op that read it, the tensor, the backward that freed it): graph from before an earlier backward."""
+    capture = analysis.capture
+    starts = [(root, run.start) for root in run.roots]
+    for op, _ in analysis.flow.upstream(starts, lambda o, t: o.index >= last.end):
+        if op.index < last.end:
+            continue
+        for tensor in op.inputs:
+            record = capture.tensors[tensor]
+            made = analysis.flow.birth(tensor)
+            if made is not None and made.index < last.end and record.requires_grad and not record.leaf:
+                return op, tensor, _freer(analysis, made, run) or last
+    return None

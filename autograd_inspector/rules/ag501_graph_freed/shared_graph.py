@@ -1,0 +1,111 @@
+"""AG501 where two losses share a part of their graph, or one loss goes backward twice."""
+
+from __future__ import annotations
+
+from autograd_inspector.advice.names import join_names
+from autograd_inspector.advice.spelling import assignable, called, where_made
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import Location, dedupe_locations, with_role
+from autograd_inspector.model.op import Op
+
+
+def shared(analysis: Analysis, run: Backward, earlier: list[Backward]) -> Problem:
+    """Two losses over one graph, or one loss twice."""
+    roots = _losses(analysis, run)
+    above = {op.index for op, _ in analysis.flow.upstream((t, run.start) for t in run.roots)}
+    for other in reversed(earlier):
+        if set(other.roots) & set(run.roots):
+            return _twice(
+                analysis, run, other, f"backward was called twice on {roots}: the first call freed its graph", ()
+            )
+        met = [op for op, _ in analysis.flow.upstream((t, other.start) for t in other.roots) if op.index in above]
+        common = [op for op in met if op.last_seq > op.first_seq and op.outputs]
+        if common and not other.retain_graph:
+            return _part(analysis, run, other, max(common, key=lambda op: op.index))
+    return _twice(analysis, run, earlier[-1], f"an earlier backward has freed the graph of {roots}", ())
+
+
+def part_of_one_round(analysis: Analysis, run: Backward, earlier: list[Backward], made: Op | None) -> Problem | None:
+    """Two losses of one round, whose later one is computed only after the first backward from what was made before.
+
+    What the later loss starts from (a second head's output) then is no part of the freed graph, but lies on top of it.
+    """
+    if made is None:
+        return None
+    for other in earlier:
+        if other.retain_graph or stepped_between(analysis, other, run) or other.end <= made.index:
+            continue
+        through = {node.op for node in analysis.nodes_of(other)}
+        common = through & {node.op for node in analysis.nodes_of(run)} - {-1}
+        if common and made.index not in through:
+            return _part(analysis, run, other, analysis.capture.ops[max(common)])
+    return None
+
+
+def _part(analysis: Analysis, run: Backward, other: Backward, last: Op) -> Problem:
+    name = called(analysis, last.outputs[0]) if last.outputs else where_made(analysis, last)
+    layer = analysis.capture.calls[last.call].path if last.call >= 0 else ""
+    of = f"{name}, which '{layer}' computed" if layer and f"'{layer}'" not in name else name
+    first, second = _losses(analysis, other), _losses(analysis, run)
+    both = f"{first} and {second}" if first != second else "two losses"
+    text = f"{both} share the graph of {of}{',' if of != name else ''} and the first backward() has freed it"
+    names = (analysis.display_name(last.outputs[0]), *([layer] if layer else [])) if last.outputs else ()
+    return _twice(analysis, run, other, text, names, analysis.user_frames(last.site, "shared graph ends here"))
+
+
+def _losses(analysis: Analysis, run: Backward) -> str:
+    return join_names((called(analysis, t) for t in run.roots), 2)
+
+
+def _twice(
+    analysis: Analysis,
+    run: Backward,
+    first: Backward,
+    text: str,
+    names: tuple[str, ...],
+    where: tuple[Location, ...] = (),
+) -> Problem:
+    return Problem(
+        "error",
+        text,
+        _fix(analysis, run, first),
+        dedupe_locations([*backwards(analysis, first, run, second_first=True), *where]),
+        tuple(dict.fromkeys([*names, *(called(analysis, t) for t in run.roots)])),
+    )
+
+
+def _fix(analysis: Analysis, run: Backward, first: Backward) -> str:
+    if first.api == "grad":
+        return "Pass retain_graph=True to the first call: it asks for a gradient, and the second one needs the graph again."
+    roots = [*first.roots, *run.roots]
+    named = (
+        all(assignable(analysis.display_name(t), analysis, t) for t in roots)
+        and len({analysis.display_name(t) for t in roots}) == 2
+    )
+    total = (
+        f": `({' + '.join(analysis.display_name(t) for t in roots)}).backward()`" if named and len(roots) == 2 else ""
+    )
+    again = first.site == run.site
+    return (
+        f"Sum the losses and call backward() once{total}, pass retain_graph=True to "
+        f"{'each call but the last' if again else 'the first call'}, or detach() what the first loss does not have to "
+        "train."
+    )
+
+
+def stepped_between(analysis: Analysis, first: Backward, second: Backward) -> bool:
+    """Whether an optimizer stepped between two backwards: then the first may not keep its graph for the second."""
+    return any(first.end <= step.at <= second.start for step in analysis.capture.steps)
+
+
+def backwards(analysis: Analysis, first: Backward, second: Backward, *, second_first: bool = False) -> list[Location]:
+    """The two backwards; a loop that runs one line twice shows it once, with both roles."""
+    one, two = (
+        analysis.user_frames(first.site, "graph freed here"),
+        analysis.user_frames(second.site, "second backward here"),
+    )
+    if one and two and (one[0].filename, one[0].lineno) == (two[0].filename, two[0].lineno):
+        return [with_role(one[0], "graph freed here, and run through again"), *one[1:], *two[1:]]
+    return [*two, *one] if second_first else [*one, *two]

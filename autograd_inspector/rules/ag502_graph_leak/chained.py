@@ -1,0 +1,146 @@
+"""AG502: a value that each step computes from the one before, with all the graphs behind it."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+
+from autograd_inspector.advice.names import join_names
+from autograd_inspector.advice.spelling import assignable
+from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.rules.ag502_graph_leak.rounds import consuming, round_ends
+
+_LINKS = 2
+"""So many links of a chain in folded steps show that it goes on from step to step."""
+
+
+_ASIDE = Trait.BACKWARD | Trait.STEP | Trait.CUT
+
+
+class Link(Struct, frozen=True):
+    """``op``, in a round, computed with ``tensor``, which the same line had computed in a round before that."""
+
+    op: Op
+    tensor: int
+    round: int
+
+
+def chains(analysis: Analysis) -> Iterator[Problem]:
+    """A line that, step after step, computes with what it (or its neighbour) computed in the step before."""
+    found: dict[tuple[str, int], dict[str, list[Link]]] = {}
+    for line, link in _links(analysis):
+        found.setdefault(line, {}).setdefault(_layer(analysis, link.op), []).append(link)
+    for line, layers in found.items():
+        # Each layer that runs the line has a value of its own.
+        lasting = {layer: links for layer, links in layers.items() if _lasts(analysis, links)}
+        links = [link for members in lasting.values() for link in members]
+        if links and not _consumed(analysis, [link for members in layers.values() for link in members]):
+            yield _finding(analysis, line, lasting)
+
+
+def _links(analysis: Analysis) -> Iterator[tuple[tuple[str, int], Link]]:
+    capture = analysis.capture
+    ends = round_ends(analysis)
+    for op in capture.ops if ends else ():
+        number = bisect_right(ends, op.index)
+        if op.has(_ASIDE):
+            continue
+        for tensor in op.inputs:
+            record = capture.tensors[tensor]
+            made = capture.ops[record.birth] if record.birth >= 0 else None
+            if made is None or record.leaf or not record.requires_grad or not op.outputs:
+                continue
+            line = line_of(analysis, op.site)
+            if line is not None and line_of(analysis, made.site) == line and bisect_right(ends, made.index) < number:
+                yield line, Link(op, tensor, number)
+
+
+def _layer(analysis: Analysis, op: Op) -> str:
+    return analysis.capture.calls[op.call].path if op.call >= 0 else ""
+
+
+def _lasts(analysis: Analysis, links: list[Link]) -> bool:
+    return len(links) >= _LINKS or _goes_back(analysis, links[0].tensor)
+
+
+def _goes_back(analysis: Analysis, tensor: int) -> bool:
+    """Whether the chain began in steps that are folded away: of its links there the last few are kept."""
+    links, line = 0, _made_at(analysis, tensor)
+    while analysis.capture.history.folded and links < _LINKS and line is not None:
+        made = analysis.capture.ops[analysis.capture.tensors[tensor].birth]
+        before = [t for t in made.inputs if analysis.capture.tensors[t].requires_grad and _made_at(analysis, t) == line]
+        if not before:
+            break
+        links, tensor = links + 1, before[0]
+    return links == _LINKS
+
+
+def _made_at(analysis: Analysis, tensor: int) -> tuple[str, int] | None:
+    birth = analysis.capture.tensors[tensor].birth
+    return line_of(analysis, analysis.capture.ops[birth].site) if birth >= 0 else None
+
+
+def _consumed(analysis: Analysis, links: list[Link]) -> bool:
+    """Whether a later backward runs through the chain: then it is computation, not a leak."""
+    indices = {link.op.index for link in links}
+    first = min(indices)
+    starts = [(root, run.start) for run in analysis.timeline.runs.since(first + 1) for root in run.roots]
+    # Of all at once: what several of them share is gone through once.
+    return any(op.index in indices for op, _ in analysis.flow.upstream(starts, lambda o, t: o.index > first))
+
+
+def _finding(analysis: Analysis, line: tuple[str, int], layers: dict[str, list[Link]]) -> Problem:
+    longest = max(layers.values(), key=len)
+    last = max((link for links in layers.values() for link in links), key=lambda link: link.op.index)
+    folded = any(_goes_back(analysis, links[0].tensor) for links in layers.values())
+    steps = "more and more steps" if folded else f"{len({link.round for link in longest}) + 1} steps"
+    place = analysis.capture.place(last.op.site)
+    target = place.target if place is not None else ""
+    name = target or analysis.display_name(last.tensor)
+    inside = join_names((f"'{layer}'" for layer in layers if layer), 3)
+    whole = f"{name} of {inside}" if inside and name.startswith("self.") else name
+    return Problem(
+        "warning",
+        f"`{last.op.name}` adds each step's graph to that of {whole}: the graphs of {steps} are chained and stay in memory",
+        _fix(analysis, line, last, name),
+        analysis.user_frames(last.op.site, "graph kept here"),
+        (name,),
+        ops=tuple(link.op.index for link in longest[:16]),
+    )
+
+
+def _fix(analysis: Analysis, line: tuple[str, int], last: Link, name: str) -> str:
+    """Take the history off what is added, by its variables where these are known, else off the sum itself."""
+    added = list(_added(analysis, line, last))
+    tensors = analysis.capture.tensors
+    known = [tensors[t].variable for t in added if assignable(tensors[t].variable, analysis, t)]
+    cut = f"write `{name} = {name}.detach()` after this line" if assignable(name, analysis, last.tensor) else ""
+    if added and len(known) == len(added):
+        if all(tensors[t].shape == () for t in added):
+            numbers, copies = _listed(known, "item"), _listed(known, "detach")
+            return f"Add a number, not a tensor with its graph: {numbers} (or {copies}) into {name}."
+        return f"Add what has no history into {name}: read {_listed(known, 'detach')} on this line."
+    if all(tensors[t].shape == () for t in last.op.outputs):
+        return f"Add a number, not a tensor with its graph, into {name}: `.item()` or `.detach()` of what is added."
+    return f"Add what has no history into {name}: `.detach()` what is added" + (f", or {cut}." if cut else ".")
+
+
+def _listed(names: Iterable[str], method: str) -> str:
+    return " and ".join(f"`{name}.{method}()`" for name in dict.fromkeys(names))
+
+
+def _added(analysis: Analysis, line: tuple[str, int], last: Link) -> Iterator[int]:
+    """What the line reads, the last time, with a history that it did not make itself."""
+    start = max((r.end for r in consuming(analysis) if r.end <= last.op.index), default=0)
+    seen: set[int] = set()
+    for op in analysis.capture.ops[start:]:
+        if line_of(analysis, op.site) == line and _layer(analysis, op) == _layer(analysis, last.op):
+            for tensor in op.inputs:
+                record = analysis.capture.tensors[tensor]
+                if record.requires_grad and _made_at(analysis, tensor) != line and tensor not in seen:
+                    seen.add(tensor)
+                    yield tensor

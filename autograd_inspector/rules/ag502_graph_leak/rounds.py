@@ -1,0 +1,68 @@
+"""The rounds of a training loop, as far as a report shows them: backwards whose gradients add up are one round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.op import Trait
+
+_ASIDE = Trait.BACKWARD | Trait.STEP
+
+
+def consuming(analysis: Analysis) -> list[Backward]:
+    """The backwards that used a graph up."""
+    return [
+        r
+        for r in analysis.capture.backwards
+        if r.api == "backward" and not r.error and not r.retain_graph and r.nested_in < 0
+    ]
+
+
+def round_ends(analysis: Analysis) -> list[int]:
+    """When a round was over: the first sign of it after each backward that used a graph up.
+
+    That is a step, gradients that are cleared, an update by hand, or a backward whose gradients add up with no others.
+    """
+    runs = consuming(analysis)
+    cleared = set(_clearings(analysis))
+    signs = cleared.union(step.at for step in analysis.capture.steps)
+    if not analysis.capture.steps:
+        signs.update(_updates_by_hand(analysis, {tensor for run in runs for tensor in run.reached}))
+    # Of gradients that were cleared at the moment of a backward: before it, where the next one adds to what it gave.
+    early = {run.start for run, after in pairwise(runs) if after.stale} & cleared
+    found: list[int] = []
+    over, told = True, -1
+    moments: list[tuple[int, Backward | None]] = [*((run.end, run) for run in runs), *((at, None) for at in signs)]
+    for at, run in sorted(moments, key=lambda pair: (pair[0], pair[1] is None)):
+        if run is not None:
+            if not over and (run.start in early or _alone(analysis, run)):
+                found.append(run.start)
+            over, told = False, run.start if run.start in early else -1
+        elif at != told:
+            found += [] if over else [at]
+            over = True
+    return found
+
+
+def _alone(analysis: Analysis, run: Backward) -> bool:
+    """Whether its gradients add up with no others, and will not wait for others either, as an optimizer lets them."""
+    return bool(run.reached) and not run.stale and analysis.capture.optimized.isdisjoint(run.reached)
+
+
+def _clearings(analysis: Analysis) -> Iterator[int]:
+    capture = analysis.capture
+    yield from (change.at for change in capture.changes if change.kind == "zero_grad")
+    yield from (write.at for write in capture.grad_writes if write.gradient < 0)
+
+
+def _updates_by_hand(analysis: Analysis, leaves: Iterable[int]) -> Iterator[int]:
+    """Writes to the memory of leaves that have a gradient, or to that of the gradient."""
+    tensors = analysis.capture.tensors
+    known = [*leaves, *(gradient for leaf in leaves for gradient in analysis.gradients.get(leaf, ()))]
+    storages = {tensors[tensor].storage for tensor in known} - {-1}
+    for op in analysis.capture.ops:
+        if op.writes and not op.has(_ASIDE) and any(write.storage in storages for write in op.writes):
+            yield op.index

@@ -1,0 +1,112 @@
+"""AG502: graphs of earlier steps that something keeps alive."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.spelling import assignable, called
+from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.model.event import Kept
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.graphs import below
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.rules.ag502_graph_leak.chained import chains
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """Graphs of earlier steps are kept alive: a running sum, a list, an attribute.
+
+    Why it matters
+        `total += loss` chains every step's graph to the next one's. Memory grows with each iteration, and nothing is
+        wrong with the training itself.
+
+    Example
+        ::
+
+            total = 0.0
+            for _ in range(4):
+                optimizer.zero_grad()
+                loss = net(x).pow(2).mean()
+                loss.backward()
+                optimizer.step()
+                total += loss
+
+    Fix
+        ::
+
+            total = 0.0
+            for _ in range(4):
+                optimizer.zero_grad()
+                loss = net(x).pow(2).mean()
+                loss.backward()
+                optimizer.step()
+                total += loss.item()
+
+    References
+        "My model reports out of memory" in the PyTorch FAQ.
+    """
+    chained = list(chains(analysis))
+    yield from chained
+    if not chained:
+        yield from _hoards(analysis)
+
+
+def _hoards(analysis: Analysis) -> Iterator[Problem]:
+    """The same line's results of several rounds that piled up, and that no later backward ran through."""
+    capture = analysis.capture
+    groups: dict[tuple[str, int], list[Kept]] = {}
+    for kept in capture.kept:
+        line = line_of(analysis, capture.ops[_birth(analysis, kept)].site)
+        if line is not None:
+            groups.setdefault(line, []).append(kept)
+    found = [members for members in groups.values() if not _met_again(analysis, members)]
+    if found:
+        # Of a step's tensors that are alive, the program holds the last; that one's graph holds the others.
+        yield _hoard_finding(analysis, max(found, key=lambda members: max(_birth(analysis, kept) for kept in members)))
+
+
+def _birth(analysis: Analysis, kept: Kept) -> int:
+    return analysis.capture.tensors[kept.tensor].birth
+
+
+def _met_again(analysis: Analysis, members: list[Kept]) -> bool:
+    """Whether a later round's backward ran through results of an earlier one."""
+    capture = analysis.capture
+    met = {_birth(analysis, kept): kept.met for kept in members}
+    seen: set[int] = set()
+    for run in reversed(capture.backwards):  # Of the runs through a node the last one decides.
+        new = below(capture.nodes, run.graph.roots, seen) if run.api == "backward" else []
+        if any(run.start >= met.get(capture.nodes[number].op, run.start + 1) for number in new):
+            return True
+        seen.update(new)
+    return False
+
+
+def _hoard_finding(analysis: Analysis, members: list[Kept]) -> Problem:
+    last = max(members, key=lambda kept: _birth(analysis, kept))
+    made = analysis.capture.ops[_birth(analysis, last)]
+    record = analysis.capture.tensors[last.tensor]
+    name = called(analysis, last.tensor)
+    known = assignable(name, analysis, last.tensor)
+    detach, item = (f"`{name}.detach()`", f"`{name}.item()`") if known else ("`.detach()` of it", "`.item()`")
+    keep = (
+        f"a number or a copy without history: {item} or {detach}"
+        if record.shape == ()
+        else f"a copy without history: {detach}"
+    )
+    # One result of the last round is newer than the last look.
+    steps = f"{len({kept.met for kept in members}) + 1} or more steps"
+    return Problem(
+        "warning",
+        f"{name} of {steps}, each with its graph, is alive at once: something (a list, a dict, an attribute) keeps "
+        "it from step to step",
+        f"Keep {keep}.",
+        dedupe_locations(
+            [
+                *(analysis.user_frames(last.site, "kept with its graph here") if last.site >= 0 else ()),
+                *analysis.user_frames(made.site, "computed here"),
+            ]
+        ),
+        (name,),
+        ops=(made.index,),
+    )

@@ -1,0 +1,90 @@
+"""AG503: graphs taken where they cannot go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.names import join_names
+from autograd_inspector.advice.spelling import assignable, called
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.op import Op
+
+SERIALIZED = ("Cowardly refusing to serialize non-leaf tensor", "Only Tensors created explicitly by the user")
+IN_WORKER = ("in DataLoader worker process", "functions with out=... arguments don't support automatic differentiation")
+"""A worker collates into shared memory through out=, which a tensor with a graph refuses."""
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """A tensor that still carries its graph is pickled, deep-copied or sent to a worker process.
+
+    Why it matters
+        A graph cannot leave its process. DataLoader workers raise far away from the line that computed the tensor;
+        plain pickling drops the history without a word.
+
+    Example
+        ::
+
+            items = encoder(x)
+            copy.deepcopy(items)
+
+    Fix
+        ::
+
+            items = encoder(x).detach()
+            copy.deepcopy(items)
+
+    References
+        torch.multiprocessing; torch.utils.data.DataLoader (num_workers).
+    """
+    said = analysis.capture.error
+    if not (any(text in said for text in SERIALIZED) or all(text in said for text in IN_WORKER)):
+        return
+    failed = [op for op in analysis.capture.ops if op.error and any(text in op.error for text in SERIALIZED)]
+    held = _held(analysis, failed)
+    names = [called(analysis, t) for t in held]
+    made = [place for t in held[:4] for place in _made(analysis, t)]
+    where = [place for op in failed for place in analysis.user_frames(op.site, "serialized here")]
+    copied = SERIALIZED[1] in said
+    carry = "carries its" if len(held) < 2 else "carry their"
+    yield Problem(
+        "error",
+        f"{join_names(names) or 'a tensor'} still {carry} graph (requires_grad, with a grad_fn) and "
+        f"{'was' if len(held) < 2 else 'were'} {'deep-copied' if copied else 'sent to another process'}: a graph cannot "
+        "go along",
+        _fix(analysis, held, "Copy" if copied else "Send"),
+        dedupe_locations([*made, *(where or analysis.user_frames(analysis.capture.error_site, "serialized here"))]),
+        tuple(dict.fromkeys(names)),
+    )
+
+
+def _held(analysis: Analysis, failed: list[Op]) -> list[int]:
+    """The tensors to blame, which have a history: parameters are leaves, and may be copied and sent."""
+    capture = analysis.capture
+    known = [t for op in failed for t in op.inputs] or ([capture.error_tensor] if capture.error_tensor >= 0 else [])
+    attached = [t for t in known or capture.alive if capture.tensors[t].requires_grad and not capture.tensors[t].leaf]
+    # Of all that is alive, what the program has a variable for, rather than what its graph alone may hold.
+    named = [] if known else [t for t in attached if capture.tensors[t].variable]
+    return list(dict.fromkeys(named or attached))
+
+
+def _fix(analysis: Analysis, held: list[int], verb: str) -> str:
+    """Detach what is stored or sent, and not what the program goes on computing with."""
+    elsewhere = "or compute it under torch.no_grad() where nothing trains on it."
+    if len(held) != 1:
+        return f"{verb} a copy without history, `.detach()` of it, {elsewhere}"
+    name = called(analysis, held[0])
+    if not assignable(name, analysis, held[0]):
+        return f"{verb} `.detach()` of {name} instead, {elsewhere}"
+    if name.isidentifier():
+        return f"{verb} `{name}.detach()` instead of {name}, {elsewhere}"
+    return (
+        f"Store a detached copy in {name}, and go on with the tensor itself under a name of its own: "
+        f"`{name} = features.detach()`, where `features` is what is stored there now."
+    )
+
+
+def _made(analysis: Analysis, tensor: int) -> tuple[Location, ...]:
+    made = analysis.flow.birth(tensor)
+    return analysis.user_frames(made.site, "computed with its graph here") if made is not None else ()

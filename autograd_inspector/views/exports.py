@@ -1,0 +1,31 @@
+"""A report in the forms that a front end can ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from autograd_inspector.analysis.report_data import ReportData
+from autograd_inspector.views.archive import encode
+from autograd_inspector.views.html.page import to_interactive_html
+from autograd_inspector.views.picture.dot import to_dot
+from autograd_inspector.views.text.report import to_text
+
+
+def _dot(report: ReportData) -> str:
+    source: str = to_dot(report).source
+    return source
+
+
+_FORMS: dict[str, Callable[[ReportData], str]] = {
+    "json": encode,
+    "dot": _dot,
+    "text": to_text,
+    "html": to_interactive_html,
+}
+
+
+def exported(report: ReportData, form: object) -> str:
+    """The report in that form; raises ValueError for one that there is not."""
+    if not isinstance(form, str) or form not in _FORMS:
+        raise ValueError(f"there is no export as {form!r}; there is {', '.join(_FORMS)}")
+    return _FORMS[form](report)

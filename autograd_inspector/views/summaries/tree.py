@@ -1,0 +1,224 @@
+"""The graph folded by module: one branch a call, equal neighbours as one branch."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+
+from msgspec import Struct
+
+from autograd_inspector.model.autograd import SavedTensor
+from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.graph import Graph, GraphNode
+from autograd_inspector.model.memory import distinct_bytes
+from autograd_inspector.views.display_text import listed, shown
+
+_NUMBER = re.compile(r"\d+")
+_PLACES = 3
+DEEPEST = 40
+"""Levels of module calls that are shown one in the other; what runs deeper, in a module that calls itself, is there."""
+
+Mark = tuple[str, str, bool]
+"""(what, at which lines, whether it is alarming)"""
+
+
+class Branch(Struct, frozen=True):
+    """One module call, or ``times`` neighbouring ones of the same make, with all that ran inside.
+
+    ``name`` is how its parent calls it ("h.0 … h.11"), ``ops`` what ran in it directly, ``total`` with its
+    children; ``nbytes`` of what it and they have saved, each byte once, parameters left out; ``marks`` what is special
+    about its own ops.
+    ``source``: it is a line of the program, in no module, and ``type`` is its text.
+    """
+
+    name: str
+    type: str
+    times: int
+    ops: str
+    total: int
+    nodes: int
+    nbytes: int
+    marks: tuple[Mark, ...]
+    children: tuple[Branch, ...]
+    recomputed: bool = False
+    source: bool = False
+
+    @property
+    def alarming(self) -> bool:
+        """Whether something went wrong in it or below."""
+        return any(mark[2] for mark in self.marks) or any(child.alarming for child in self.children)
+
+
+def branches(graph: Graph, capture: Capture) -> tuple[Branch, ...]:
+    """The root module calls, then what ran outside of any module."""
+    return _Tree(graph, capture).roots()
+
+
+class _Tree:
+    def __init__(self, graph: Graph, capture: Capture) -> None:
+        self.graph = graph
+        self.capture = capture
+        self.own: defaultdict[int, list[GraphNode]] = defaultdict(list)
+        self.cuts: defaultdict[int, list[tuple[str, int, bool]]] = defaultdict(list)
+        self.children: defaultdict[int, list[int]] = defaultdict(list)
+        self.special = {node.id for node in graph.nodes if _special(node)}
+        self.kept: dict[int, list[SavedTensor]] = {}
+        self.lists: dict[tuple[str, ...], str] = {}
+        self.parameters = frozenset(t.storage for t in capture.tensors if t.kind == "parameter")
+        home = self.home = self.homes()
+        for node in graph.nodes:
+            if not node.leaf:
+                self.own[home[node.call]].append(node)
+        for edge in graph.severed:
+            self.cuts[edge.target].append((edge.cause, edge.site, edge.live))
+            self.special.add(edge.target)
+        for call in capture.calls:
+            if home[call.id] == call.id:
+                self.children[call.parent].append(call.id)
+
+    def homes(self) -> dict[int, int]:
+        """The call that shows what ran in a call: itself, or the one around it that is as deep as any is shown."""
+        found, depth = {-1: -1}, {-1: 0}
+        for call in self.capture.calls:
+            outer = found[call.parent]
+            found[call.id] = call.id if depth[outer] < DEEPEST else outer
+            depth[call.id] = depth[outer] + 1
+        return found
+
+    def roots(self) -> tuple[Branch, ...]:
+        known: dict[int, Branch] = {}
+        # A child is called after its parent, so from the last call to the first every child is there already.
+        for call in reversed(self.capture.calls):
+            if self.home[call.id] != call.id:
+                continue
+            below = [known.pop(child) for child in self.children[call.id] if child in known]
+            branch = self.branch(call.id, below)
+            if branch.total:
+                known[call.id] = branch
+        top = [known[call] for call in self.children[-1] if call in known]
+        return (*folded(top), *self.outside())
+
+    def branch(self, call: int, below: list[Branch]) -> Branch:
+        record = self.capture.calls[call]
+        own = self.own[call]
+        kept = self.kept[call] = [saved for node in own for saved in node.saved]
+        for child in self.children.pop(call, ()):  # The result of one is often what the next one saves of its input.
+            kept += self.kept.pop(child)
+        parent = self.capture.calls[record.parent].path if record.parent >= 0 else ""
+        name = record.path.removeprefix(f"{parent}.") if parent else record.path
+        if not name:
+            name = self.capture.models[record.root] if record.root >= 0 else record.type
+        return Branch(
+            name,
+            record.type,
+            1,
+            self.listed(own),
+            len(own) + sum(b.total * b.times for b in below),
+            sum(len(n.grad_fns) for n in own) + sum(b.nodes * b.times for b in below),
+            self.nbytes(kept),
+            self.marks(own),
+            folded(below),
+            any(n.recomputed for n in own),
+        )
+
+    def outside(self) -> list[Branch]:
+        """Ops that ran in no module, by the line that called them."""
+        lines: dict[tuple[str, str], list[GraphNode]] = {}
+        for node in self.own[-1]:
+            location = self.capture.place(node.site)
+            key = ("", "") if location is None else (location.place, location.source)
+            lines.setdefault(key, []).append(node)
+        return [
+            Branch(
+                place or "elsewhere",
+                source,
+                1,
+                self.listed(nodes),
+                len(nodes),
+                sum(len(n.grad_fns) for n in nodes),
+                self.nbytes([saved for node in nodes for saved in node.saved]),
+                self.marks(nodes),
+                (),
+                all(n.recomputed for n in nodes),
+                source=True,
+            )
+            for (place, source), nodes in lines.items()
+        ]
+
+    def listed(self, nodes: list[GraphNode]) -> str:
+        """Layers of one make run the same ops: the text is made once."""
+        names = tuple([node.name for node in nodes])
+        found = self.lists.get(names)
+        if found is None:
+            found = self.lists[names] = listed(list(names))
+        return found
+
+    def nbytes(self, saved: list[SavedTensor]) -> int:
+        return distinct_bytes(saved, self.parameters) if saved else 0
+
+    def marks(self, nodes: list[GraphNode]) -> tuple[Mark, ...]:
+        found: list[Mark] = []
+        cuts: dict[tuple[str, bool], Counter[int]] = {}
+        for node in nodes:
+            if node.id not in self.special:
+                continue
+            for cause, site, live in self.cuts.get(node.id, ()):
+                cuts.setdefault((cause, live), Counter())[site] += 1
+            found += [(f"saved {s.name} {story(s)}", self.place(node.site), True) for s in node.modified]
+            if node.failed:
+                found.append(("backward failed here", self.place(node.site), True))
+            if node.error:
+                fatal = self.capture.error.startswith(node.error)
+                found.append((f"raised {shown(node.error)}", self.place(node.site), fatal))
+            if node.hooks:
+                found.append((f"hooks on {node.name}", "", False))
+        for (cause, live), sites in cuts.items():
+            places = sorted({self.place(site) for site in sites})
+            more = f" and {len(places) - _PLACES} more lines" if len(places) > _PLACES else ""
+            found.append((f"cut: {cause}", ", ".join(places[:_PLACES]) + more, live))
+        return tuple(dict.fromkeys(found))
+
+    def place(self, site: int) -> str:
+        location = self.capture.place(site)
+        return "" if location is None else location.place
+
+
+def _special(node: GraphNode) -> bool:
+    return bool(node.failed or node.error or node.hooks or node.modified)
+
+
+def story(saved: SavedTensor) -> str:
+    """``v0, now v2``, or what else became of a saved tensor."""
+    if saved.status != "modified":
+        return saved.status
+    return f"v{'?' if saved.saved_version is None else saved.saved_version}, now v{saved.current_version}"
+
+
+def folded(siblings: list[Branch]) -> tuple[Branch, ...]:
+    """Neighbours that differ in their names only, as one branch."""
+    found: list[tuple[Branch, list[str]]] = []
+    for branch in siblings:
+        if found and _same(found[-1][0], branch):
+            found[-1][1].append(branch.name)
+        else:
+            found.append((branch, [branch.name]))
+    return tuple(_several(branch, names) for branch, names in found)
+
+
+def _same(one: Branch, other: Branch) -> bool:
+    return (
+        one.type == other.type
+        and one.total == other.total
+        and one.ops == other.ops
+        and one.marks == other.marks
+        and one.children == other.children
+        and _NUMBER.sub("#", one.name) == _NUMBER.sub("#", other.name)
+    )
+
+
+def _several(branch: Branch, names: list[str]) -> Branch:
+    if len(names) == 1:
+        return branch
+    name = names[0] if names[0] == names[-1] else f"{names[0]} … {names[-1]}"
+    total = {field: getattr(branch, field) for field in branch.__struct_fields__}
+    return Branch(**(total | {"name": name, "times": len(names)}))

@@ -1,0 +1,90 @@
+"""What happened beside the ops, for a timeline; and what is known of values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from autograd_inspector.analysis.history import history_of
+from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.graph import Graph
+
+
+class Happening(Struct, frozen=True):
+    """``at``: how many ops had run."""
+
+    at: int
+    kind: str
+    api: str
+    said: str
+    site: int = -1
+    alarming: bool = False
+
+
+def events_of(capture: Capture) -> list[Happening]:
+    """Grad-mode switches, runs of the engine, steps and whole-model changes, in program order."""
+    found = [*_modes(capture), *_backwards(capture)]
+    for event in history_of(capture):
+        times = f" ({event.times:,} times)" if event.times > 1 else ""
+        kind = "step" if event.api.endswith(".step()") else "change"
+        found.append(Happening(event.at, kind, event.api, event.said + times, event.site, event.alarming))
+    # A mode is seen at the first op that ran in it: whatever else happened before that op happened before it.
+    return sorted(found, key=lambda event: (event.at, event.kind == "mode"))
+
+
+def _modes(capture: Capture) -> Iterator[Happening]:
+    """Where ops begin to run in another mode; a switch that no op saw, and torch's own, do not count."""
+    now = next((region.id for region in capture.regions if region.at_entry), -1)
+    last = -1
+    for op in capture.ops:
+        if op.region == last:
+            continue
+        last = op.region
+        region = capture.regions[op.region] if op.region < len(capture.regions) else None
+        if region is None or region.id == now or region.library:
+            continue
+        now = region.id
+        said = {"enabled": "gradient on", "no_grad": "gradient off", "inference_mode": "inference mode"}[region.kind]
+        yield Happening(op.index, "mode", region.api or "grad mode", said, region.site)
+
+
+def _backwards(capture: Capture) -> Iterator[Happening]:
+    for run in capture.backwards:
+        if run.api == "alive":
+            continue
+        said = f"raised {run.error}" if run.error else f"reached {len(run.reached):,} leaves"
+        yield Happening(run.start, "backward", run.api, said, run.site, bool(run.error))
+
+
+def arrived_in(capture: Capture) -> frozenset[int]:
+    """The leaves whose gradient some backward brought, whatever became of it since."""
+    runs = (run for run in capture.backwards if not run.error)
+    return frozenset(capture.history.reached).union(t for run in runs for t in run.reached if t not in run.empty)
+
+
+class Remark(Struct, frozen=True):
+    """What is known of a node's values."""
+
+    node: int
+    text: str
+    alarming: bool = True
+
+
+def remarks_of(capture: Capture, graph: Graph) -> Iterator[Remark]:
+    """Where NaN or Inf came up, and each parameter's gradient: its norm after the last backward, when it was bad."""
+    leaves = {node.tensor: node.id for node in graph.nodes if node.kind == "parameter"}
+    for fault in capture.value_faults:
+        op = fault.op if fault.op >= 0 else fault.met_by
+        if op in graph.by_op:
+            yield Remark(graph.by_op[op], "results: " + "; ".join(map(str, fault.outputs)))
+    last = {leaf.tensor: leaf for leaf in capture.leaf_values}
+    for leaf in capture.leaf_values:
+        if leaf.tensor not in leaves:
+            continue
+        after = f"after backward {leaf.backward + 1}"
+        if leaf.zero or leaf.nonfinite:
+            said = "the gradient is exactly zero" if leaf.zero else "the gradient has NaN or Inf"
+            yield Remark(leaves[leaf.tensor], f"{said} {after}")
+        elif leaf.norm >= 0 and last[leaf.tensor] is leaf:
+            yield Remark(leaves[leaf.tensor], f"gradient norm {leaf.norm:.4g} {after}", alarming=False)
