@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from autograd_inspector.api.errors import AutogradFindingsError
     from autograd_inspector.api.inspect import inspect
     from autograd_inspector.api.inspect_live import inspect_checkpoint, inspect_graph, inspect_model, inspect_optimizer
-    from autograd_inspector.api.preflight import Preflight, PreflightError, PreflightFailed, preflight
+    from autograd_inspector.api.preflight import Preflight, PreflightError, PreflightFindingsError, preflight
     from autograd_inspector.api.report import Report
     from autograd_inspector.model.checkpoint import CheckpointError
 
@@ -20,7 +20,7 @@ __all__ = [
     "CheckpointError",
     "Preflight",
     "PreflightError",
-    "PreflightFailed",
+    "PreflightFindingsError",
     "Report",
     "__version__",
     "inspect",
@@ -38,7 +38,7 @@ _HOMES = {
     "CheckpointError": "model.checkpoint",
     "Preflight": "api.preflight",
     "PreflightError": "api.preflight",
-    "PreflightFailed": "api.preflight",
+    "PreflightFindingsError": "api.preflight",
     "Report": "api.report",
     "inspect": "api.inspect",
     "inspect_checkpoint": "api.inspect_live",

@@ -7,7 +7,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from autograd_inspector.model.capture import Capture
-from autograd_inspector.model.checkpoint import Checkpoint, SavedModel, SavedOptimizer, SavedTensor, Slot
+from autograd_inspector.model.checkpoint import Checkpoint, CheckpointTensor, SavedModel, SavedOptimizer, Slot
 from autograd_inspector.model.placement_rows import OptimizerRecord, ParameterRow
 from autograd_inspector.model.renaming import Renaming, renaming_of
 
@@ -21,13 +21,13 @@ class ModelFit(Struct, frozen=True):
 
     saved: SavedModel
     renaming: Renaming
-    matched: tuple[tuple[SavedTensor, Slot], ...]
+    matched: tuple[tuple[CheckpointTensor, Slot], ...]
     missing: tuple[Slot, ...]
     tied: tuple[Slot, ...]
     unexpected: tuple[str, ...]
 
     @property
-    def reshaped(self) -> tuple[tuple[SavedTensor, Slot], ...]:
+    def reshaped(self) -> tuple[tuple[CheckpointTensor, Slot], ...]:
         """Pairs whose shapes differ."""
         return tuple((saved, slot) for saved, slot in self.matched if not _fits(saved, slot))
 
@@ -135,6 +135,6 @@ def _counted(slot: Slot, saved: SavedModel) -> bool:
     return slot.name.endswith("num_batches_tracked") and not saved.versioned
 
 
-def _fits(saved: SavedTensor, slot: Slot) -> bool:
+def _fits(saved: CheckpointTensor, slot: Slot) -> bool:
     # load_state_dict takes a single element of shape [1] for a scalar, as torch 0.3 saved it.
     return slot.lazy or slot.kind == "extra" or saved.shape == slot.shape or (saved.shape == (1,) and slot.shape == ())

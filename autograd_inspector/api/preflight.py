@@ -14,10 +14,10 @@ from autograd_inspector.capture.session import Session, caller_frame
 from autograd_inspector.model.learning import Learning
 from autograd_inspector.views.text.learning import to_text, verdict
 
-__all__ = ["Preflight", "PreflightError", "PreflightFailed", "preflight"]
+__all__ = ["Preflight", "PreflightError", "PreflightFindingsError", "preflight"]
 
 
-class PreflightFailed(AutogradFindingsError):  # noqa: N818 - it is what became of the preflight, whose Error is another
+class PreflightFindingsError(AutogradFindingsError):
     """Not every parameter that is meant to learn does, or the step raised."""
 
     def __init__(self, preflight: Preflight) -> None:
@@ -49,9 +49,9 @@ class Preflight(Struct, frozen=True):
         return tuple(each for each in self.parameters if each.meant and not each.ok)
 
     def raise_for_findings(self) -> None:
-        """Raise PreflightFailed, an AutogradFindingsError that says all of it, unless everything is ``ok``."""
+        """Raise PreflightFindingsError, an AutogradFindingsError that says all of it, unless everything is ``ok``."""
         if not self.ok:
-            raise PreflightFailed(self)
+            raise PreflightFindingsError(self)
 
     def to_text(self) -> str:
         """The verdict, who did not learn and why, the findings with their lines, the traceback."""

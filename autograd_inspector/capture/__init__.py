@@ -1,1 +1,1 @@
-"""The only package that touches live tensors: observers write a tape, the tape freezes into records."""
+"""The only package that touches live tensors: observers write a recording, which freezes into records."""

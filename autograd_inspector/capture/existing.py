@@ -14,7 +14,7 @@ from autograd_inspector.capture.freeze import freeze
 from autograd_inspector.capture.observers.backward.runs import walk_roots
 from autograd_inspector.capture.observers.modules.calls import Modules
 from autograd_inspector.capture.observers.optimizers.known import Optimizers
-from autograd_inspector.capture.recording import Tape, new_tape
+from autograd_inspector.capture.recording import Recording, new_tape
 from autograd_inspector.capture.torch_private.resolving import UnsupportedTorch, check
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.model.capture import Capture
@@ -41,27 +41,27 @@ def _where_supported(capture: Callable[P, Capture]) -> Callable[P, Capture]:
 @_where_supported
 def capture_graph(roots: Iterable[Tensor], model: nn.Module | None) -> Capture:
     """The graph behind some tensors."""
-    tape, modules = _empty(*([] if model is None else [model]))
+    recording, modules = _empty(*([] if model is None else [model]))
     tensors = list(roots)
     for tensor in tensors:
         if node_of(tensor) is None:
-            tape.note(
+            recording.note(
                 "A tensor given has no grad_fn: "
                 + ("it is a leaf." if needs_grad(tensor) else "it does not require grad, so nothing leads to it.")
             )
-    tape.name_variables(tensors)
-    walk_roots(tape, tensors)
-    return _done(tape, modules)
+    recording.name_variables(tensors)
+    walk_roots(recording, tensors)
+    return _done(recording, modules)
 
 
 @_where_supported
 def capture_optimizers(given: Iterable[Optimizer], *models: nn.Module) -> Capture:
     """The parameters, gradients and state of some optimizers."""
-    tape, modules = _empty(*models)
-    optimizers = Optimizers(tape, Guard(tape, _raise))
+    recording, modules = _empty(*models)
+    optimizers = Optimizers(recording, Guard(recording, _raise))
     for optimizer in given:
         optimizers.snapshot(optimizer, optimizers.id_of(optimizer))
-    return _done(tape, modules)
+    return _done(recording, modules)
 
 
 @_where_supported
@@ -70,19 +70,19 @@ def capture_model(model: nn.Module) -> Capture:
     return _done(*_empty(model))
 
 
-def _empty(*models: nn.Module) -> tuple[Tape, Modules]:
-    tape = new_tape(None, values=False)
-    modules = Modules(tape, Guard(tape, _raise))
+def _empty(*models: nn.Module) -> tuple[Recording, Modules]:
+    recording = new_tape(None, values=False)
+    modules = Modules(recording, Guard(recording, _raise))
     for model in models:
         modules.scan(model)
-    return tape, modules
+    return recording, modules
 
 
-def _done(tape: Tape, modules: Modules) -> Capture:
+def _done(recording: Recording, modules: Modules) -> Capture:
     try:
-        return freeze(tape, modules, History(), seconds=0.0, error="")
+        return freeze(recording, modules, History(), seconds=0.0, error="")
     finally:
-        tape.forget()
+        recording.forget()
 
 
 def _raise(failure: Exception) -> None:

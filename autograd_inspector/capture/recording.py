@@ -22,7 +22,7 @@ from autograd_inspector.capture.observers.calls.mode_stack import is_on
 from autograd_inspector.capture.observers.calls.refused import refused
 from autograd_inspector.capture.observers.calls.values import Values
 from autograd_inspector.capture.registry import Registry
-from autograd_inspector.capture.retention.retained_results import Kept
+from autograd_inspector.capture.retention.retained_results import RetainedResults
 from autograd_inspector.capture.retention.window import Window
 from autograd_inspector.capture.undisturbed.pauses import Pause
 from autograd_inspector.capture.versions import Ledger
@@ -41,7 +41,7 @@ OTHER_THREADS = "Torch ran in other threads too: what was called there was not o
 
 
 @dataclass
-class Tape:
+class Recording:
     """Everything observed so far. Appended to in program order; frozen into a Capture at the end."""
 
     registry: Registry
@@ -83,7 +83,7 @@ class Tape:
     """The nodes of the graphs of those runs."""
     lineage: Lineage = field(default_factory=Lineage)
     cutoffs: Cutoffs = field(default_factory=Cutoffs)
-    kept: Kept = field(default_factory=Kept)
+    kept: RetainedResults = field(default_factory=RetainedResults)
     gaps: list[Gap] = field(default_factory=list)
     exchanges: list[Exchange] = field(default_factory=list)
     named: set[int] = field(default_factory=set)
@@ -288,6 +288,6 @@ class Tape:
         return len(self.ops) - 1
 
 
-def new_tape(stop: FrameType | None, *, values: bool) -> Tape:
-    """An empty tape whose stacks end at ``stop``."""
-    return Tape(Registry(), Stacks(stop), Values() if values else None)
+def new_tape(stop: FrameType | None, *, values: bool) -> Recording:
+    """An empty recording whose stacks end at ``stop``."""
+    return Recording(Registry(), Stacks(stop), Values() if values else None)

@@ -83,11 +83,11 @@ class Session:
         self.yields = yields
         self._ended: Capture | None = None
         """What was seen until the program's own capture began."""
-        self.tape = new_tape(stop, values=values)
-        self.guard = Guard(self.tape, self.fail)
-        self.modules = Modules(self.tape, self.guard)
-        self.optimizers = Optimizers(self.tape, self.guard)
-        self.optimizers.adopt = self.tape.adopt = self.modules.adopt
+        self.recording = new_tape(stop, values=values)
+        self.guard = Guard(self.recording, self.fail)
+        self.modules = Modules(self.recording, self.guard)
+        self.optimizers = Optimizers(self.recording, self.guard)
+        self.optimizers.adopt = self.recording.adopt = self.modules.adopt
         self.optimizers.look_around = self.modules.look_around
         self.folding: Folding | None = None
         self.failure = ""
@@ -106,14 +106,14 @@ class Session:
         interrupted = _bury()
         open_one = current()
         if open_one is not None and open_one.yields and by_program:
-            open_one.give_way(self.tape.stacks.stop)
+            open_one.give_way(self.recording.stacks.stop)
         elif open_one is not None:
             raise NestedInspectionError
         elif _CURRENT is not None:
             _CURRENT.installation.take_back()  # It failed, or this is a forked child.
         take_off_closed()
         if interrupted:
-            self.tape.note(INTERRUPTED)
+            self.recording.note(INTERRUPTED)
         self._started, self._held = time.perf_counter(), held
         self._phase, _CURRENT = "starting", self
         try:
@@ -140,69 +140,71 @@ class Session:
 
     def _install(self) -> None:
         check()
-        tape, guard = self.tape, self.guard
-        tape.thread = threading.get_ident()
-        regions = Regions(tape)
-        self.folding = Folding(tape, self.modules, regions, self.optimizers)
-        recorder = Recorder(tape, regions, guard)
-        tape.mode = recorder
+        recording, guard = self.recording, self.guard
+        recording.thread = threading.get_ident()
+        regions = Regions(recording)
+        self.folding = Folding(recording, self.modules, regions, self.optimizers)
+        recorder = Recorder(recording, regions, guard)
+        recording.mode = recorder
         limit = RecursionLimit()
-        engine = Engine(tape, recorder, guard, limit)
+        engine = Engine(recording, recorder, guard, limit)
         calls = ModuleCalls(self.modules, FastPaths(guard, recorder))
-        unseen = (Unseen(tape, regions, guard), CustomBackward(tape, guard))
+        unseen = (Unseen(recording, regions, guard), CustomBackward(recording, guard))
         everywhere = (SeenModes(), calls, self.modules, self.optimizers, *unseen, engine)
         observers = Observers(everywhere, recorder)
-        for part in (limit, observers, Compiled(observers), Warned(), AnomalyStacks(), Swaps(tape, guard)):
+        for part in (limit, observers, Compiled(observers), Warned(), AnomalyStacks(), Swaps(recording, guard)):
             part.install(self.installation)
 
     def finish(self, error: BaseException | None = None) -> Capture:
         """Take every observer away and freeze what was seen."""
         if self._ended is not None:
             return replace(self._ended, error="" if error is None else _told(error))
-        tape, text = self.tape, ""
+        recording, text = self.recording, ""
         seconds = time.perf_counter() - self._started
         try:
             self._phase = "closing"
-            tape.recording = False
+            recording.recording = False
             text = "" if error is None else _told(error)
             put_back(error)
             if not self.failure:
                 without_own_frames(error)
             if error is not None:
                 with DisableTorchFunction():
-                    tape.ended_by(error, text)
+                    recording.ended_by(error, text)
             if (
-                not tape.closed
-                and tape.mode is not None
-                and tape.thread == threading.get_ident()
-                and not is_on(tape.mode)
+                not recording.closed
+                and recording.mode is not None
+                and recording.thread == threading.get_ident()
+                and not is_on(recording.mode)
             ):
-                tape.note(TAKEN_OFF)
+                recording.note(TAKEN_OFF)
             self.installation.take_back()
-            if tape.out_of_stack:
-                tape.note(OUT_OF_STACK)
-            if tape.struck and (error is None or isinstance(error, Exception)):
-                tape.note(STRUCK)
+            if recording.out_of_stack:
+                recording.note(OUT_OF_STACK)
+            if recording.struck and (error is None or isinstance(error, Exception)):
+                recording.note(STRUCK)
             with DisableTorchFunction():
                 return self._frozen(seconds, error, text)
         except Exception as failure:
             self.fail(failure)
-            return Capture(error=text, seconds=seconds, stopped=self.failure, notes=tuple(tape.notes))
+            return Capture(error=text, seconds=seconds, stopped=self.failure, notes=tuple(recording.notes))
         finally:
             self._let_go()
 
     def _frozen(self, seconds: float, error: BaseException | None, text: str) -> Capture:
-        tape = self.tape
-        if not tape.closed:
+        recording = self.recording
+        if not recording.closed:
             self._last_look(error)
-        tape.closed = True
+        recording.closed = True
         history = self.folding.finish(raised=error is not None) if self.folding is not None else History()
-        return replace(freeze(tape, self.modules, history, seconds=seconds, error=text), stopped=self.failure)
+        return replace(freeze(recording, self.modules, history, seconds=seconds, error=text), stopped=self.failure)
 
     def give_way(self, to: FrameType | None) -> None:
         """End here: the program opens a capture of its own in that frame."""
         where = "" if to is None else f" ({Path(to.f_code.co_filename).name}:{to.f_lineno})"
-        self.tape.note(f"stopped where the program opened a capture of its own{where}: that one saw what came after")
+        self.recording.note(
+            f"stopped where the program opened a capture of its own{where}: that one saw what came after"
+        )
         self._ended = self.finish()
 
     def abandon(self) -> None:
@@ -216,13 +218,13 @@ class Session:
     def _let_go(self) -> None:
         """Nothing is observed, and nothing kept alive any more. Right however often, and from where, it is called."""
         global _CURRENT  # noqa: PLW0603
-        self.tape.closed, self.tape.recording = True, False
+        self.recording.closed, self.recording.recording = True, False
         try:
             self.installation.take_back()
         finally:
             self.optimizers.close()
             self.modules.close()
-            self.tape.forget()
+            self.recording.forget()
             self._held = _held_by_all  # It may hold the frame that opened it, and what is in there.
             self._phase = "closed"
             if _CURRENT is self:
@@ -259,28 +261,28 @@ class Session:
         self.modules.rescan()
         for number, optimizer in self.optimizers.alive():
             self.optimizers.snapshot(optimizer, number)
-        note_plain_attributes(self.tape, self.modules.plain)
-        walk_alive(self.tape)
-        self.tape.kept.finish(self.tape)
+        note_plain_attributes(self.recording, self.modules.plain)
+        walk_alive(self.recording)
+        self.recording.kept.finish(self.recording)
         if error is not None:
-            registry = self.tape.registry
+            registry = self.recording.registry
             candidates = [e.tensor for e in registry.entries if e.requires_grad]
-            self.tape.alive = tuple(n for n, t in registry.alive(candidates) if has_history(t))
+            self.recording.alive = tuple(n for n, t in registry.alive(candidates) if has_history(t))
 
     def fail(self, failure: Exception) -> None:
         """The inspector's own failure: stop recording, say so once, leave the program alone."""
         if is_interrupt(failure):
-            self.tape.struck = True
+            self.recording.struck = True
             raise failure
         if self.failure:
             return
-        self.tape.closed, self.tape.recording = True, False
+        self.recording.closed, self.recording.recording = True, False
         where = _origin(failure.__traceback__)
         text = f"autograd_inspector stopped recording: {type(failure).__name__}: {failure} ({where})"
         if isinstance(failure, UnsupportedTorch):
             text = f"autograd_inspector stopped recording: {failure}"
         self.failure = text
-        self.tape.note(text)
+        self.recording.note(text)
         if os.environ.get("AUTOGRAD_INSPECTOR_STRICT"):
             raise failure
         try:
@@ -310,7 +312,7 @@ def _origin(traceback: TracebackType | None) -> str:
 def current() -> Session | None:
     """The open capture of this process, if any."""
     _bury()
-    return None if _CURRENT is None or _CURRENT.tape.closed else _CURRENT
+    return None if _CURRENT is None or _CURRENT.recording.closed else _CURRENT
 
 
 def _bury() -> bool:
@@ -321,7 +323,7 @@ def _bury() -> bool:
 def _after_fork() -> None:
     """A forked child (a DataLoader worker) inherits the observers: make them inert there."""
     if _CURRENT is not None:
-        _CURRENT.tape.closed, _CURRENT.tape.recording = True, False
+        _CURRENT.recording.closed, _CURRENT.recording.recording = True, False
 
 
 os.register_at_fork(after_in_child=_after_fork)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from autograd_inspector.model.op import Trait
 
 if TYPE_CHECKING:
-    from autograd_inspector.capture.recording import Tape
+    from autograd_inspector.capture.recording import Recording
 
 ALIAS = int(Trait.ALIAS)
 
@@ -28,16 +28,16 @@ class Ledger:
         """The counter of a tensor: its storage's own, unless it comes from a ``.data``."""
         return self._aliases.get(tensor, storage)
 
-    def update(self, tape: Tape) -> None:
+    def update(self, recording: Recording) -> None:
         """Take in the ops since the last call."""
-        entries = tape.registry.entries
-        end = len(tape.ops)
-        for index, op in tape.ops.items(self._seen):
+        entries = recording.registry.entries
+        end = len(recording.ops)
+        for index, op in recording.ops.items(self._seen):
             if op[8] & ALIAS:
                 for output in op[3]:
                     self._aliases[output] = -2 - output
             elif self._aliases:
-                self._inherit(op[1], op[3], tape)
+                self._inherit(op[1], op[3], recording)
             for tensor, version in zip(op[1], op[2], strict=False):
                 self._first.setdefault(self.counter_of(tensor, entries[tensor].storage), version)
             for write in op[4]:
@@ -48,8 +48,8 @@ class Ledger:
             self._seen = index + 1
         self._seen = end
 
-    def _inherit(self, inputs: tuple[int, ...], outputs: tuple[int, ...], tape: Tape) -> None:
-        entries = tape.registry.entries
+    def _inherit(self, inputs: tuple[int, ...], outputs: tuple[int, ...], recording: Recording) -> None:
+        entries = recording.registry.entries
         for source in inputs:
             counter = self._aliases.get(source)
             if counter is None:

@@ -18,7 +18,7 @@ class CheckpointError(ValueError):
     """Something that is no checkpoint, or one that cannot be read safely: one line, what is wrong and what to do."""
 
 
-class SavedTensor(Struct, frozen=True, omit_defaults=True, gc=False):
+class CheckpointTensor(Struct, frozen=True, omit_defaults=True, gc=False):
     """A tensor of a checkpoint; ``device`` is where it was when it was saved, ``nbytes`` its own elements' bytes."""
 
     name: str
@@ -35,7 +35,7 @@ class SavedModel(Struct, frozen=True, omit_defaults=True):
     """
 
     path: tuple[str | int, ...]
-    tensors: tuple[SavedTensor, ...]
+    tensors: tuple[CheckpointTensor, ...]
     extra: tuple[str, ...] = ()
     versioned: bool = False
 
@@ -45,7 +45,7 @@ class SavedParameter(Struct, frozen=True, omit_defaults=True):
 
     key: str | int
     name: str = ""
-    state: tuple[SavedTensor, ...] = ()
+    state: tuple[CheckpointTensor, ...] = ()
 
 
 class SavedGroup(Struct, frozen=True, omit_defaults=True):

@@ -75,7 +75,7 @@ def _run(steps: int, *, observed: bool) -> tuple[Held, Held]:
         optimizer.step()
         if step in {steps // 2, steps}:
             gc.collect()
-            found.append(Held(_rss(), inspection._session.tape.kept_records()))
+            found.append(Held(_rss(), inspection._session.recording.kept_records()))
     if observed:
         inspection.__exit__(None, None, None)
         assert inspection.report.history.steps == steps

@@ -23,13 +23,13 @@ class FullWalks:
         patch.setattr(Walk, "record", lambda walk, roots: self._both(walk, list(roots)))
 
     def _both(self, walk: Walk, roots: Iterable[Any]) -> GraphHead:
-        tape = walk.tape
-        full = Walk(tape)
+        recording = walk.recording
+        full = Walk(recording)
         reference = full.graph(roots)
         head = self._record(walk, roots)
-        recorded = graph_below(tape.recorded.nodes, head)
+        recorded = graph_below(recording.recorded.nodes, head)
         assert same(recorded, reference)
-        assert {*walk.leaves, *tape.recorded.leaves.of(walk.stopped)} == set(full.leaves)
+        assert {*walk.leaves, *recording.recorded.leaves.of(walk.stopped)} == set(full.leaves)
         self.graphs.append(reference)
         self.stops.append(len(walk.stopped))
         return head

@@ -48,10 +48,10 @@ def test_the_records_of_100_and_of_300_steps_are_equally_many():
     held = []
 
     def look(step, net):
-        tape = current().tape
+        recording = current().recording
         if step in {100, 300}:
-            held.append((tape.kept_records(), len(tape.registry._storages)))
-            assert len(tape.registry.by_address) <= tape.registry.entries.kept
+            held.append((recording.kept_records(), len(recording.registry._storages)))
+            assert len(recording.registry.by_address) <= recording.registry.entries.kept
 
     long = observe(lambda: train(300, before=look))
     assert sizes(observe(train, 100)) == sizes(long)

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 import autograd_inspector
-from autograd_inspector import PreflightFailed, preflight
+from autograd_inspector import PreflightFindingsError, preflight
 from autograd_inspector.capture.session import NestedInspectionError
 
 from .nets import IDS, loss_of, made, made_for
@@ -50,7 +50,7 @@ def test_a_cut_is_told_with_its_line():
     check = preflight(model, IDS, loss_fn, optimizer)
     assert [each.name for each in check.stuck] == ["frozen.weight", "frozen.bias"]
     assert [each.why for each in check.stuck] == ["got no gradient"] * 2
-    with pytest.raises(PreflightFailed, match=r"2 of 4 parameters .* did not get a gradient and move") as caught:
+    with pytest.raises(PreflightFindingsError, match=r"2 of 4 parameters .* did not get a gradient and move") as caught:
         check.raise_for_findings()
     assert isinstance(caught.value, autograd_inspector.AutogradFindingsError)
     assert caught.value.preflight is check

@@ -8,7 +8,7 @@ from autograd_inspector.advice.before_load.fixes import LOAD, fix, saved
 from autograd_inspector.advice.names import join_names, summarize_names
 from autograd_inspector.analysis.loading_lines import on_meta, opening, plan, recreated
 from autograd_inspector.analysis.resume import Resume
-from autograd_inspector.model.checkpoint import SavedTensor
+from autograd_inspector.model.checkpoint import CheckpointTensor
 from autograd_inspector.model.finding import Problem, Severity
 
 _NO_CAPTURE = ("cpu", "mps", "meta")
@@ -28,7 +28,7 @@ def device_problems(resume: Resume) -> Iterator[Problem]:
     yield from _captured(resume)
 
 
-def _tensors(resume: Resume) -> list[SavedTensor]:
+def _tensors(resume: Resume) -> list[CheckpointTensor]:
     models = [resume.fit.saved] if resume.fit is not None else resume.checkpoint.models
     found = [tensor for model in models for tensor in model.tensors]
     if resume.saved is not None:

@@ -11,7 +11,7 @@ from autograd_inspector.advice.before_load.position import Positions, shape_at
 from autograd_inspector.advice.before_load.rebuild import rebuilt
 from autograd_inspector.advice.names import summarize_names
 from autograd_inspector.analysis.resume import Resume
-from autograd_inspector.model.checkpoint import SavedTensor, Slot
+from autograd_inspector.model.checkpoint import CheckpointTensor, Slot
 from autograd_inspector.model.finding import Problem, Severity
 
 
@@ -31,7 +31,7 @@ def shape_problems(resume: Resume) -> Iterator[Problem]:
         yield _misfits(resume, positions, positions.misfits)
 
 
-def _reshaped(resume: Resume, pairs: tuple[tuple[SavedTensor, Slot], ...], state: list[int]) -> Problem:
+def _reshaped(resume: Resume, pairs: tuple[tuple[CheckpointTensor, Slot], ...], state: list[int]) -> Problem:
     first, slot = pairs[0]
     names = [s.name for _, s in pairs]
     rows_only = all(a.shape[1:] == b.shape[1:] and a.shape and b.shape for a, b in pairs)

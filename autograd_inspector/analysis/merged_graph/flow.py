@@ -41,7 +41,7 @@ class Flow:
         self._changes = sorted(capture.leaf_changes, key=lambda change: change.at, reverse=True)
 
     def run(self) -> None:
-        """Read the tape from start to end."""
+        """Read the recording from start to end."""
         home, changes = self.joined.home, self._changes
         for index, op in enumerate(self.capture.ops):
             while changes and changes[-1].at <= index:

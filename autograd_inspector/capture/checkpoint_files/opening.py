@@ -26,7 +26,7 @@ from autograd_inspector.capture.checkpoint_files.safetensors import looks_like_s
 from autograd_inspector.capture.checkpoint_files.sharded import INDEX, file_in, shards_of
 from autograd_inspector.capture.existing import capture_optimizers
 from autograd_inspector.model.capture import Capture
-from autograd_inspector.model.checkpoint import Checkpoint, CheckpointError, SavedModel, SavedTensor
+from autograd_inspector.model.checkpoint import Checkpoint, CheckpointError, CheckpointTensor, SavedModel
 
 _OTHERS = (
     (b"version https://git-lfs", "a Git LFS pointer, not the file: run `git lfs pull`"),
@@ -103,7 +103,7 @@ def _recognised(path: Path, head: bytes, size: int) -> Checkpoint:
 
 
 def _sharded(index: Path) -> Checkpoint:
-    tensors: list[SavedTensor] = []
+    tensors: list[CheckpointTensor] = []
     shards = shards_of(index)
     safe = all(shard.suffix == ".safetensors" for shard in shards)
     for shard, names in shards.items():
@@ -123,7 +123,7 @@ def _sharded(index: Path) -> Checkpoint:
     )
 
 
-def _weights_in(shard: Path) -> tuple[SavedTensor, ...]:
+def _weights_in(shard: Path) -> tuple[CheckpointTensor, ...]:
     models = _opened(shard).models
     if not models:
         raise CheckpointError(f"{shard} holds no model's state_dict, though an index names it as a shard of one")

@@ -27,11 +27,11 @@ from autograd_inspector.capture.torch_private.modules import (
 from autograd_inspector.capture.torch_private.tensors import storage_key
 from autograd_inspector.model.checkpoint import (
     CheckpointError,
+    CheckpointTensor,
     SavedGroup,
     SavedModel,
     SavedOptimizer,
     SavedParameter,
-    SavedTensor,
     Slot,
     SlotKind,
     Target,
@@ -40,13 +40,13 @@ from autograd_inspector.model.checkpoint import (
 Path = tuple[str | int, ...]
 
 
-def saved_tensor(name: str, tensor: Tensor, locations: Locations) -> SavedTensor:
+def saved_tensor(name: str, tensor: Tensor, locations: Locations) -> CheckpointTensor:
     """The metadata of one tensor; of one read from a file the device that it was saved from."""
     try:
         device = locations.get(storage_key(tensor.untyped_storage()), "") or short(tensor.device)
     except (RuntimeError, NotImplementedError):  # Sparse, nested: no storage of its own.
         device = short(tensor.device)
-    return SavedTensor(name, tuple(shape_of(tensor)), short(tensor.dtype), device, nbytes_of(tensor))
+    return CheckpointTensor(name, tuple(shape_of(tensor)), short(tensor.dtype), device, nbytes_of(tensor))
 
 
 def saved_model(path: Path, state: Mapping[str, Any], locations: Locations) -> SavedModel:

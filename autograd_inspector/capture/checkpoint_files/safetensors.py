@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from autograd_inspector.capture.checkpoint_files.files import one_line
-from autograd_inspector.model.checkpoint import CheckpointError, SavedTensor
+from autograd_inspector.model.checkpoint import CheckpointError, CheckpointTensor
 
 _DTYPES = {
     "BOOL": ("bool", 8),
@@ -32,7 +32,7 @@ _DTYPES = {
 """The names of the format (https://huggingface.co/docs/safetensors) -> torch's, bits an element."""
 
 
-def read_safetensors(path: Path) -> tuple[SavedTensor, ...]:
+def read_safetensors(path: Path) -> tuple[CheckpointTensor, ...]:
     """The tensors of a file, as its header lists them; raises CheckpointError for a damaged one."""
     try:
         from safetensors import safe_open
@@ -53,7 +53,7 @@ def looks_like_safetensors(head: bytes, size: int) -> bool:
     return head[8:9] == b"{" and int.from_bytes(head[:8], "little") <= max(size, 100_000_000)
 
 
-def _tensor(name: str, part: Any) -> SavedTensor:
+def _tensor(name: str, part: Any) -> CheckpointTensor:
     shape = tuple(part.get_shape())
     dtype, bits = _DTYPES.get(part.get_dtype(), (str(part.get_dtype()).lower(), 8))
-    return SavedTensor(name, shape, dtype, "cpu", math.prod(shape) * bits // 8)
+    return CheckpointTensor(name, shape, dtype, "cpu", math.prod(shape) * bits // 8)

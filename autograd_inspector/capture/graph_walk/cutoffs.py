@@ -13,7 +13,7 @@ from autograd_inspector.model.graphs import below
 from autograd_inspector.model.location import Site
 
 if TYPE_CHECKING:
-    from autograd_inspector.capture.recording import Tape
+    from autograd_inspector.capture.recording import Recording
 
 
 class Cutoff(Struct, frozen=True):
@@ -35,20 +35,20 @@ class Cutoffs:
         self._largest: Cutoff | None = None
         self._recorded = 0
 
-    def add(self, tape: Tape, head: GraphHead, ends: Mapping[int, int]) -> None:
+    def add(self, recording: Recording, head: GraphHead, ends: Mapping[int, int]) -> None:
         """The walk of a graph opened all but ``ends`` (node -> how deep it lies).
 
         A graph that grows is counted again when it may have twice as many nodes.
         """
-        recorded = len(tape.recorded.nodes)
+        recorded = len(recording.recorded.nodes)
         if self._largest is not None and recorded < 2 * self._recorded:
             return
-        nodes = [tape.recorded.nodes[number] for number in below(tape.recorded.nodes, head.roots)]
+        nodes = [recording.recorded.nodes[number] for number in below(recording.recorded.nodes, head.roots)]
         if self._largest is not None and self._largest.walked + self._largest.others >= len(nodes):
             return
         self._recorded = recorded
-        made = [node.op for node in map(tape.recorded.nodes.__getitem__, ends) if node.op >= 0]
-        op = tape.ops[max(made)] if made else None
+        made = [node.op for node in map(recording.recorded.nodes.__getitem__, ends) if node.op >= 0]
+        op = recording.ops[max(made)] if made else None
         walked = sum(node.met for node in nodes)
         self._largest = Cutoff(
             walked,
@@ -57,7 +57,7 @@ class Cutoffs:
             "" if op is None else op[0],
             -1 if op is None else op[5],
             head.blind,
-            tape.recorded.exhausted,
+            recording.recorded.exhausted,
         )
 
     def note(self, sites: Sequence[Site]) -> str:

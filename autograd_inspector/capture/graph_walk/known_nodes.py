@@ -66,4 +66,4 @@ class Known:
         if sequence != LEAF_SEQUENCE:
             return True
         leaf = getattr(node, "variable", None)
-        return isinstance(leaf, Tensor) and self._walk.tape.id_of(leaf) == record.variable
+        return isinstance(leaf, Tensor) and self._walk.recording.id_of(leaf) == record.variable

@@ -13,7 +13,7 @@ from autograd_inspector.capture.attributes import is_leaf
 from autograd_inspector.model.op import Trait
 
 if TYPE_CHECKING:
-    from autograd_inspector.capture.recording import RawOp, Tape
+    from autograd_inspector.capture.recording import RawOp, Recording
 
 UNKNOWN = -1
 _CUT, _ALIAS, _FUNCTION = int(Trait.CUT), int(Trait.ALIAS), int(Trait.FUNCTION)
@@ -45,24 +45,24 @@ class Lineage:
         self._whole_tape = True
         """No op had been folded away before it was taken in."""
 
-    def update(self, tape: Tape) -> None:
+    def update(self, recording: Recording) -> None:
         """Take in the ops since the last call."""
-        if self._seen == len(tape.ops):
+        if self._seen == len(recording.ops):
             return
         self._requires.clear()
-        for change in tape.leaf_changes:
+        for change in recording.leaf_changes:
             self._requires.setdefault(change.tensor, []).append((change.at, change.requires_grad))
-        self._whole_tape = self._whole_tape and (self._seen > 0 or not tape.ops.folded)
-        stretch = list(tape.ops.items(self._seen))
+        self._whole_tape = self._whole_tape and (self._seen > 0 or not recording.ops.folded)
+        stretch = list(recording.ops.items(self._seen))
         for index, op in stretch:
-            self._share(tape, index, op)
+            self._share(recording, index, op)
         self._foresee(stretch)
         for index, op in stretch:
             if op[8] & _CUT:
                 self._cut(op)
             elif _recorded(op):
-                self._take(tape, index, op)
-        self._seen = len(tape.ops)
+                self._take(recording, index, op)
+        self._seen = len(recording.ops)
 
     def _foresee(self, stretch: Iterable[tuple[int, RawOp]]) -> None:
         """What becomes of tensors within a stretch: whether they require grad is known as of its end alone."""
@@ -70,8 +70,8 @@ class Lineage:
         written = {tensor for _, op in stretch if op[4] and _recorded(op) for tensor in self._rewritten(op)}
         self._written_later = written | {self._root(tensor) for tensor in written}
 
-    def _share(self, tape: Tape, index: int, op: RawOp) -> None:
-        entries, facts = tape.registry.entries, tape.registry.facts
+    def _share(self, recording: Recording, index: int, op: RawOp) -> None:
+        entries, facts = recording.registry.entries, recording.registry.facts
         for output in op[3]:
             entry, fact = entries.get(output), facts.get(output)
             if entry is None or fact is None or fact[8] != index or entry.storage < 0:
@@ -91,15 +91,15 @@ class Lineage:
                 self._whole[tensor] = -2 - tensor
                 self._written.pop(-2 - tensor, None)
 
-    def _take(self, tape: Tape, index: int, op: RawOp) -> None:
+    def _take(self, recording: Recording, index: int, op: RawOp) -> None:
         rewritten = self._rewritten(op) if op[4] else ()
         # What is written through a view continues the history of the whole.
         read = [self._continued(tensor) if tensor in rewritten else tensor for tensor in op[1]]
-        below = [found for tensor in read if (found := self._behind(tape, tensor, index)) is not None]
+        below = [found for tensor in read if (found := self._behind(recording, tensor, index)) is not None]
         if not below and op[10] == op[9]:
             return
         self.below[index] = tuple(below)
-        entries = tape.registry.entries
+        entries = recording.registry.entries
         function = op[8] & _FUNCTION
         for output in op[3]:
             entry = entries.get(output)
@@ -124,19 +124,19 @@ class Lineage:
         whole = self._root(tensor)
         return whole if whole >= 0 else tensor
 
-    def _behind(self, tape: Tape, tensor: int, now: int) -> int | None:
+    def _behind(self, recording: Recording, tensor: int, now: int) -> int | None:
         """What gave a tensor the history that it has when that op reads it; None: it has none."""
         found = max(self._origin.get(tensor, UNKNOWN), self._written.get(self._root(tensor), UNKNOWN))
         if found != UNKNOWN:
             return found
         if tensor not in self._requires and (tensor in self._whole or self._root(tensor) in self._written_later):
             return None  # A view that was taken under no_grad, or what gets a history only later.
-        entry, fact = tape.registry.entries.get(tensor), tape.registry.facts.get(tensor)
+        entry, fact = recording.registry.entries.get(tensor), recording.registry.facts.get(tensor)
         if entry is None or fact is None:
             return UNKNOWN
         if not self._required(tensor, now, later=entry.requires_grad):
             return None
-        unrecorded = fact[8] >= 0 and (self._whole_tape or fact[8] in tape.ops)  # Its op made no node for it.
+        unrecorded = fact[8] >= 0 and (self._whole_tape or fact[8] in recording.ops)  # Its op made no node for it.
         if fact[3] or unrecorded:
             return -2 - tensor
         live = entry()

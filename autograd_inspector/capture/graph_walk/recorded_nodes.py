@@ -17,7 +17,7 @@ from autograd_inspector.model.autograd import LEAF_SEQUENCE, GraphHead, Node
 from autograd_inspector.model.graphs import LeavesBelow
 
 if TYPE_CHECKING:
-    from autograd_inspector.capture.recording import Tape
+    from autograd_inspector.capture.recording import Recording
 
 Met = Node | int
 """What a walk met: a node whose edges are places in the walk, or the number of one that is recorded."""
@@ -87,14 +87,14 @@ class Recorded:
         """The node of a leaf."""
         return next(iter(self._leaf.get(variable, ())), None)
 
-    def look(self, tape: Tape) -> None:
+    def look(self, recording: Recording) -> None:
         """What was written since the last look may have been saved."""
         touched: set[int] = set()
-        for _, op in tape.ops.items(self._seen):
+        for _, op in recording.ops.items(self._seen):
             for write in op[4]:
                 if write.before != write.after:
                     touched |= self._saving.pop(write.storage, set())
-        self._seen = len(tape.ops)
+        self._seen = len(recording.ops)
         self._outdate(touched)
 
     def spend(self, roots: Iterable[int], inputs: Sequence[Any] = ()) -> None:

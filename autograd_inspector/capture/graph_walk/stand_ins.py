@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from autograd_inspector.capture.graph_walk.lineage import UNKNOWN
 from autograd_inspector.capture.graph_walk.recorded_nodes import Met, Recorded
-from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.recording import Recording
 from autograd_inspector.model.autograd import LEAF_SEQUENCE, Node, Witness
 from autograd_inspector.model.op import Trait
 
@@ -23,8 +23,8 @@ class StandIns:
     ``recorded``: what earlier walks met need not be told again; None where the graph is to be told by itself.
     """
 
-    def __init__(self, tape: Tape, nodes: list[Met], recorded: Recorded | None) -> None:
-        self._tape = tape
+    def __init__(self, recording: Recording, nodes: list[Met], recorded: Recorded | None) -> None:
+        self._recording = recording
         self._nodes = nodes
         self._recorded = recorded
         self._leaves: dict[int, int] = {}
@@ -32,7 +32,7 @@ class StandIns:
         """Op -> the node of its result: of those that it made, the one made last."""
         best: dict[int, int] = {}
         for place, met in enumerate(nodes):
-            node = tape.recorded.nodes[met] if isinstance(met, int) else met
+            node = recording.recorded.nodes[met] if isinstance(met, int) else met
             if node.variable >= 0:
                 self._leaves[node.variable] = place
             elif node.op >= 0 and best.get(node.op, -1) < node.seq:
@@ -42,8 +42,8 @@ class StandIns:
 
     def below(self, ends: Iterable[int]) -> None:
         """Nodes that the walk met and did not open get the edges that the records tell of, and so on down."""
-        tape, nodes = self._tape, self._nodes
-        tape.lineage.update(tape)
+        recording, nodes = self._recording, self._nodes
+        recording.lineage.update(recording)
         number = len(nodes)
         for end in ends:
             self._go_on(end, told_by="edge")
@@ -54,7 +54,7 @@ class StandIns:
     def _go_on(self, place: int, told_by: Witness) -> None:
         node = self._nodes[place]
         if isinstance(node, Node) and node.variable < 0:
-            below = self._tape.lineage.below.get(node.op, _NOTHING_KNOWN)
+            below = self._recording.lineage.below.get(node.op, _NOTHING_KNOWN)
             edges = tuple([(self._number(found), 0) for found in below if found != UNKNOWN])
             self._nodes[place] = replace(node, edges=edges, told_by=told_by, blind=len(edges) < len(below))
 
@@ -79,7 +79,7 @@ class StandIns:
         return Node(number, _LEAF, LEAF_SEQUENCE, (), variable=tensor, told_by="op")
 
     def _op(self, number: int, op: int) -> Node:
-        record = self._tape.ops[op]
+        record = self._recording.ops[op]
         name, first = record[0], record[9]
         if record[8] & _FUNCTION:
             return Node(number, f"{name.removesuffix('.apply')}Backward", first, (), op, -1, op, told_by="op")

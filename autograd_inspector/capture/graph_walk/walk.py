@@ -19,7 +19,7 @@ from autograd_inspector.capture.graph_walk.stand_ins import StandIns
 from autograd_inspector.capture.graph_walk.verdicts import freed, unused, verify
 from autograd_inspector.capture.graph_walk.walk_budget import MAX_DEPTH, MAX_WIDTH
 from autograd_inspector.capture.observers.calls.ctx import ctx_tensors
-from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.recording import Recording
 from autograd_inspector.capture.torch_private.graph import RAW, RAW_OF_FUNCTIONS, SAVED_READABLE
 from autograd_inspector.model.autograd import (
     LEAF_SEQUENCE,
@@ -34,9 +34,9 @@ from autograd_inspector.model.autograd import (
 class Walk:
     """One walk from some roots: consumers before producers, in descending order of sequence numbers."""
 
-    def __init__(self, tape: Tape, *, keep: bool = False) -> None:
-        self.tape = tape
-        self.keep = keep or tape.values is not None
+    def __init__(self, recording: Recording, *, keep: bool = False) -> None:
+        self.recording = recording
+        self.keep = keep or recording.values is not None
         self.live: list[tuple[int, Any]] = []
         """The nodes themselves, to ``keep`` or to read values; whoever asked for the walk drops them at once."""
         self.leaves: dict[int, Tensor] = {}
@@ -45,9 +45,9 @@ class Walk:
         """The recorded nodes that it did not go below."""
         self._ends: dict[int, int] = {}
         """Nodes that were not opened -> how deep they lie."""
-        self._bounds = tape.sequence_bounds()
-        tape.ledger.update(tape)
-        tape.recorded.look(tape)
+        self._bounds = recording.sequence_bounds()
+        recording.ledger.update(recording)
+        recording.recorded.look(recording)
 
     def graph(self, roots: Iterable[Any]) -> AutogradGraph:
         """All nodes below the given grad_fn nodes as they are now, whatever is recorded of them."""
@@ -58,20 +58,20 @@ class Walk:
 
     def record(self, roots: Iterable[Any]) -> GraphHead:
         """Record what is new of the graph below the given grad_fn nodes."""
-        recorded = self.tape.recorded
+        recorded = self.recording.recorded
         walked = self._walk(roots, recorded)
         numbers, head = recorded.add(walked)
         self.stopped = [node for node in walked.met if isinstance(node, int)]
         self.live = [(numbers[place], node) for place, node in self.live]
         if self._ends:
-            self.tape.cutoffs.add(self.tape, head, {numbers[end]: depth for end, depth in self._ends.items()})
+            self.recording.cutoffs.add(self.recording, head, {numbers[end]: depth for end, depth in self._ends.items()})
         return head
 
     def _walk(self, roots: Iterable[Any], recorded: Recorded | None) -> Walked:
         numbers: dict[Any, int] = {}
         depths: dict[int, int] = {}
         heap: list[tuple[int, int, Any]] = []
-        floor = LEAF_SEQUENCE if self.tape.recorded.exhausted else 0
+        floor = LEAF_SEQUENCE if self.recording.recorded.exhausted else 0
         starts = [self._see(root, 0, numbers, depths, heap) for root in roots]
         met: dict[int, Met] = {}
         in_turn = True
@@ -101,9 +101,9 @@ class Walk:
                 self.live.append((number, node))
         ordered = [met[i] for i in range(len(numbers))]
         if self._ends:
-            below = StandIns(self.tape, ordered, recorded)
+            below = StandIns(self.recording, ordered, recorded)
             below.below(self._ends)
-            self.leaves |= self.tape.registry.alive(below.leaves)
+            self.leaves |= self.recording.registry.alive(below.leaves)
             in_turn = False
         order = [*reversed(met)] if in_turn else None
         return Walked(ordered, starts, [depths[i] for i in range(len(numbers))], order)
@@ -111,7 +111,7 @@ class Walk:
     def _too_wide(self, sequence: int) -> bool:
         """Opening a node meets all its inputs at once; they may be one chain, as the steps of a loop are."""
         op = -1 if sequence == LEAF_SEQUENCE else self._op_at(sequence)[0]
-        return op >= 0 and len(self.tape.ops[op][1]) > MAX_WIDTH
+        return op >= 0 and len(self.recording.ops[op][1]) > MAX_WIDTH
 
     def _see(
         self, node: Any, depth: int, numbers: dict[Any, int], depths: dict[int, int], heap: list[tuple[int, int, Any]]
@@ -134,7 +134,7 @@ class Walk:
         if sequence == LEAF_SEQUENCE:
             leaf = getattr(node, "variable", None)
             if isinstance(leaf, Tensor):
-                variable = self.tape.id_of(leaf)
+                variable = self.recording.id_of(leaf)
                 self.leaves[variable] = leaf
         else:
             op, position = self._op_at(sequence)
@@ -180,7 +180,7 @@ class Walk:
             return
         kept = self._unchecked(name, tensor, made)
         status: SavedStatus = "valid"
-        ledger = self.tape.ledger
+        ledger = self.recording.ledger
         counter = ledger.counter_of(kept.tensor, kept.storage)
         verdict, saved, version = "", kept.saved_version, kept.current_version
         # An op that modifies what it saved (`x *= x`) may have saved it before or after, and a graph from before the
@@ -193,7 +193,7 @@ class Walk:
 
     def _unchecked(self, name: str, tensor: Tensor, made: tuple[int, int]) -> SavedTensor:
         """A tensor that a node keeps, with the version that the ledger says it had when the node was made."""
-        registry, ledger = self.tape.registry, self.tape.ledger
+        registry, ledger = self.recording.registry, self.recording.ledger
         entry = registry.known(tensor)
         storage = registry.storage_of(tensor)
         number = -1 if entry is None else entry.tensor

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from autograd_inspector.capture.lines.cells import cell_at
 from autograd_inspector.capture.lines.sources import compiled, source_at, span_at
 from autograd_inspector.capture.lines.stacks import Stacks
-from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.recording import Recording
 from autograd_inspector.model.event import GradientKept, Lines
 from autograd_inspector.source.index import Source
 from autograd_inspector.source.mentions import Mentions
@@ -26,12 +26,12 @@ _GROWING = {"append", "appendleft", "extend", "insert"}
 Parents = dict[ast.AST, ast.AST]
 
 
-def kept_gradients(tape: Tape) -> Iterator[GradientKept]:
+def kept_gradients(recording: Recording) -> Iterator[GradientKept]:
     """One record for each site that keeps a gradient which a later backward adds to."""
-    stale = {tensor for run in tape.backwards for tensor in run.stale}
-    sites = dict.fromkeys(r.site for r in tape.grad_reads if r.gradient >= 0 and r.tensor in stale and r.leaf)
+    stale = {tensor for run in recording.backwards for tensor in run.stale}
+    sites = dict.fromkeys(r.site for r in recording.grad_reads if r.gradient >= 0 and r.tensor in stale and r.leaf)
     for site in sites:
-        kept = _kept(tape.stacks, site)
+        kept = _kept(recording.stacks, site)
         if kept is not None:
             yield kept
 

@@ -7,24 +7,24 @@ from collections.abc import Iterator
 from types import CodeType
 
 from autograd_inspector.capture.lines.sources import compiled, source_at
-from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.recording import Recording
 from autograd_inspector.model.event import Change
 
 
-def option_changes(tape: Tape, error: str) -> Iterator[Change]:
+def option_changes(recording: Recording, error: str) -> Iterator[Change]:
     """The lines that set an option (``group["amsgrad"] = True``), when a step raised for a key that it did not find.
 
     A group is a plain dictionary: nothing shows when the program writes to it.
     """
-    last = tape.steps[-1] if tape.steps else None
+    last = recording.steps[-1] if recording.steps else None
     if last is None or not last.error or not error.startswith("KeyError: "):
         return
-    record = tape.optimizers[last.optimizer]
+    record = recording.optimizers[last.optimizer]
     options = {name for group in record.groups for name in group} - {"params"}
-    for code, lasti, library in tape.stacks.chains[last.site]:
+    for code, lasti, library in recording.stacks.chains[last.site]:
         for line, option in () if library else _assigned(code, lasti):
             if option in options:
-                site = tape.stacks.of_code(code, line)
+                site = recording.stacks.of_code(code, line)
                 yield Change(last.at, "option_set", record.type, site, (), last.optimizer, (option,))
 
 

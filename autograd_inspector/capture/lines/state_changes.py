@@ -14,7 +14,7 @@ from autograd_inspector.capture.lines.cells import lines_of
 from autograd_inspector.capture.lines.sources import source_at
 from autograd_inspector.capture.lines.stacks import USER, classify
 from autograd_inspector.capture.lines.state_lines import Function, StateLine, state_lines
-from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.recording import Recording
 from autograd_inspector.model.event import Change
 from autograd_inspector.source.index import Source
 
@@ -29,28 +29,28 @@ def codes_of(kind: type) -> tuple[CodeType, ...]:
     return tuple(m.__code__ for m in methods if classify(m.__code__.co_filename) == USER)
 
 
-def state_changes(tape: Tape) -> Iterator[Change]:
+def state_changes(recording: Recording) -> Iterator[Change]:
     """The lines of the classes of the capture's optimizers, then those of the functions that it saw run."""
-    if not tape.optimizers:
+    if not recording.optimizers:
         return
     mentioning: dict[str, bool] = {}
     own: set[int] = set()
-    for record in tape.optimizers.values():
-        codes = tape.steppers.get((record.module, record.type), ())
+    for record in recording.optimizers.values():
+        codes = recording.steppers.get((record.module, record.type), ())
         own.update(map(id, codes))
         for code, found in _lines(codes, mentioning):
             if found.receiver == _SELF:
-                yield _change(tape, code, found, record.type, record.id)
+                yield _change(recording, code, found, record.type, record.id)
     # By their ids: code compares by its contents alone, whichever file it is in.
-    seen = {id(code): code for chain in tape.stacks.chains for code, _, library in chain if not library}
+    seen = {id(code): code for chain in recording.stacks.chains for code, _, library in chain if not library}
     for code, found in list(_lines([code for number, code in seen.items() if number not in own], mentioning)):
         if found.receiver != _SELF:
-            yield _change(tape, code, found, found.receiver, -1)
+            yield _change(recording, code, found, found.receiver, -1)
 
 
-def _change(tape: Tape, code: CodeType, found: StateLine, api: str, optimizer: int) -> Change:
-    site = tape.stacks.of_code(code, found.line)
-    return Change(len(tape.ops), "state_line", api, site, (), optimizer, (found.what, found.receiver, *found.keys))
+def _change(recording: Recording, code: CodeType, found: StateLine, api: str, optimizer: int) -> Change:
+    site = recording.stacks.of_code(code, found.line)
+    return Change(len(recording.ops), "state_line", api, site, (), optimizer, (found.what, found.receiver, *found.keys))
 
 
 def _lines(codes: Iterable[CodeType], mentioning: dict[str, bool]) -> Iterator[tuple[CodeType, StateLine]]:

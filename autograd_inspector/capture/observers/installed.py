@@ -40,5 +40,5 @@ class Observers:
         """The call is over, and with it those inside. Right whether or not they had left for it."""
         place = next((place for place, each in enumerate(self._away) if each is call), len(self._away))
         del self._away[place:]
-        if not self._away and not self.recorder.tape.closed:
+        if not self._away and not self.recorder.recording.closed:
             self._install_everywhere()

@@ -18,7 +18,7 @@ class PreflightError(RuntimeError):
     """What was given cannot be tried: one line says what to do."""
 
 
-class Twin:
+class ModelCopy:
     """Copies of a model, an optimizer and a batch: parameters that were shared are shared again."""
 
     def __init__(self, model: nn.Module, optimizer: Optimizer, batch: Any) -> None:

@@ -15,7 +15,7 @@ from torch.optim import Optimizer
 
 from autograd_inspector.capture.lines.tracebacks import without_own_frames
 from autograd_inspector.capture.observers.optimizers.placement import unwrapped
-from autograd_inspector.capture.preflight.model_copy import PreflightError, Twin, leave_alone
+from autograd_inspector.capture.preflight.model_copy import ModelCopy, PreflightError, leave_alone
 from autograd_inspector.capture.preflight.random_streams import keep_streams
 from autograd_inspector.capture.session import Session
 from autograd_inspector.capture.undisturbed.holding import during
@@ -34,7 +34,7 @@ def try_step(
     try:
         keep_streams(originals)
         leave_alone(originals, model, optimizer)
-        twin = Twin(model, optimizer, batch)
+        twin = ModelCopy(model, optimizer, batch)
         originals.made(session.abandon)  # It is over by then, unless something raised.
         session.start(held=during(sys._getframe()), by_program=True)
         session.introduce([twin.model], [twin.optimizer])
@@ -47,7 +47,7 @@ def try_step(
         originals.take_back()
 
 
-def _observed(twin: Twin, loss_fn: LossFn, session: Session) -> tuple[Capture, str]:
+def _observed(twin: ModelCopy, loss_fn: LossFn, session: Session) -> tuple[Capture, str]:
     try:
         _step(twin, loss_fn)
     except PreflightError:
@@ -70,7 +70,7 @@ def checked(model: Any, loss_fn: Any, optimizer: Any) -> Optimizer:
     return inner
 
 
-def _step(twin: Twin, loss_fn: LossFn) -> None:
+def _step(twin: ModelCopy, loss_fn: LossFn) -> None:
     def loss() -> Tensor:
         value = _checked(loss_fn(twin.model, twin.batch))
         value.backward()
@@ -102,7 +102,7 @@ def _checked(loss: Any) -> Tensor:
 
 
 def _second_look(
-    model: nn.Module, optimizer: Optimizer, twin: Twin, loss_fn: LossFn, first: tuple[Learning, ...]
+    model: nn.Module, optimizer: Optimizer, twin: ModelCopy, loss_fn: LossFn, first: tuple[Learning, ...]
 ) -> tuple[Learning, ...]:
     """A factor of a product whose other factor is zero (LoRA) has a gradient of zero in the first step only."""
     twin.optimizer.zero_grad()
@@ -117,7 +117,7 @@ def _second_look(
     )
 
 
-def _learnings(model: nn.Module, optimizer: Optimizer, twin: Twin) -> tuple[Learning, ...]:
+def _learnings(model: nn.Module, optimizer: Optimizer, twin: ModelCopy) -> tuple[Learning, ...]:
     names: dict[int, list[str]] = {}
     alive: dict[int, Tensor] = {}
     for name, parameter in model.named_parameters(remove_duplicate=False):

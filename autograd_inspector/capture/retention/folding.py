@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.recording import Recording
 from autograd_inspector.capture.retention.iterations import Iterations
 from autograd_inspector.capture.retention.renumbering import settle
-from autograd_inspector.capture.retention.retained_records import Survivors
+from autograd_inspector.capture.retention.retained_records import RetainedRecords
 from autograd_inspector.capture.retention.step_facts import StepFacts, Stretch
 from autograd_inspector.capture.retention.thinning import thin_changes, thin_events
 from autograd_inspector.capture.undisturbed.uninterrupted import uninterrupted
@@ -35,14 +35,14 @@ leaves to the next (a gradient, a graph) is seen between two whole ones."""
 class Folding:
     """Follows the optimizers' steps and folds what lies behind."""
 
-    def __init__(self, tape: Tape, modules: Modules, regions: Regions, optimizers: Optimizers) -> None:
-        self.tape = tape
+    def __init__(self, recording: Recording, modules: Modules, regions: Regions, optimizers: Optimizers) -> None:
+        self.recording = recording
         self.folded = 0
         self._modules = modules
         self._regions = regions
         self._optimizers = optimizers
         self._iterations = Iterations()
-        self._facts = StepFacts(tape)
+        self._facts = StepFacts(recording)
         self._roles: dict[int, int] = {}
         self._made: dict[int, tuple[str, int]] = {}
         """Optimizer -> its type, and the line that made it."""
@@ -55,12 +55,12 @@ class Folding:
         """Behind the latest optimizer step."""
         self._reached: set[int] = set()
         self._used: set[int] = set()
-        tape.on_step = self.stepped
+        recording.on_step = self.stepped
 
     def stepped(self, optimizer: int, op: int) -> None:
         """An optimizer has stepped; that op stands for it."""
         role = self._role(optimizer)
-        self.tape.kept.rounds.stepped(role, self.tape)
+        self.recording.kept.rounds.stepped(role, self.recording)
         if self._iterations.stepped(role):
             self._ends.append(self._last)
             if len(self._ends) > (KEPT + EVERY if self.folded else WHOLE):
@@ -75,7 +75,7 @@ class Folding:
         """
         role = self._roles.get(optimizer)
         if role is None:
-            known = self.tape.optimizers[optimizer]
+            known = self.recording.optimizers[optimizer]
             alike = (known.type, known.site)
             alive = {number for number, _ in self._optimizers.alive()}
             dead = (
@@ -89,8 +89,8 @@ class Folding:
         return role
 
     def finish(self, *, raised: bool) -> History:
-        """The program is done: the history of its steps. The tape is numbered from 0 again where it was folded."""
-        tape, end = self.tape, len(self.tape.ops)
+        """The program is done: the history of its steps. The recording is numbered from 0 again where it was folded."""
+        recording, end = self.recording, len(self.recording.ops)
         if len(self._ends) > (KEPT if self.folded else WHOLE):
             self._fold()
         stored = self._parameters()
@@ -114,29 +114,29 @@ class Folding:
         )
         if not self.folded:
             return history
-        tape.note(
+        recording.note(
             f"Steps 1 to {self.folded:,} are folded into counts: of their calls, graphs and events only what later "
             "steps refer to is in this report."
         )
-        return settle(tape, self._modules, history)
+        return settle(recording, self._modules, history)
 
     def _stretch(self, start: int, end: int) -> Stretch:
-        tape = self.tape
+        recording = self.recording
         # A graph that is still alive at the end is recorded there, behind the last op.
-        closed = end if end < len(tape.ops) else end + 1
+        closed = end if end < len(recording.ops) else end + 1
         return Stretch(
-            tape.ops.between(start, end),
-            [run for run in tape.backwards if start <= run.start < closed],
-            [step for step in tape.steps if start <= step.op < end],
+            recording.ops.between(start, end),
+            [run for run in recording.backwards if start <= run.start < closed],
+            [step for step in recording.steps if start <= step.op < end],
         )
 
     def _parameters(self) -> frozenset[int]:
-        registry = self.tape.registry
+        registry = self.recording.registry
         return registry.storages_of(registry.parameters)
 
     def _fold(self) -> None:
         """Fold all but the last complete steps."""
-        tape, registry = self.tape, self.tape.registry
+        recording, registry = self.recording, self.recording.registry
         count = len(self._ends) - KEPT
         cut = self._ends[count - 1]
         stored = self._parameters()
@@ -151,24 +151,24 @@ class Folding:
             self._used.update(t for op in stretch.ops if op[10] > op[9] for t in op[1] if t in registry.parameters)
         del self._ends[:count]
         self.folded += count
-        tape.ledger.update(tape)
-        gone = thin_changes(tape, cut, {number for number, _ in self._optimizers.alive()})
-        kept = Survivors(tape, self._modules, self._regions, cut)
-        thin_events(tape, cut, self._first, kept.tensors)
-        tape.fold_bounds(cut, kept.ops)
-        tape.ledger.fold(cut, kept.ops, kept.tensors, registry.storages_of(kept.tensors))
-        tape.lineage.fold(cut, kept.ops, kept.tensors)
-        tape.exports.fold(kept.tensors, kept.ops, cut)
-        if tape.values is not None:
-            tape.values.fold(kept.tensors, kept.backwards)
-        tape.ops.fold(cut, kept.ops)
-        tape.given = {op: numbers for op, numbers in tape.given.items() if op in tape.ops}
-        tape.calls.fold(len(tape.calls), kept.calls)
-        tape.regions.fold(len(tape.regions), kept.regions)
-        tape.backwards.fold(len(tape.backwards), kept.backwards)
-        tape.recorded.fold(kept.nodes)
+        recording.ledger.update(recording)
+        gone = thin_changes(recording, cut, {number for number, _ in self._optimizers.alive()})
+        kept = RetainedRecords(recording, self._modules, self._regions, cut)
+        thin_events(recording, cut, self._first, kept.tensors)
+        recording.fold_bounds(cut, kept.ops)
+        recording.ledger.fold(cut, kept.ops, kept.tensors, registry.storages_of(kept.tensors))
+        recording.lineage.fold(cut, kept.ops, kept.tensors)
+        recording.exports.fold(kept.tensors, kept.ops, cut)
+        if recording.values is not None:
+            recording.values.fold(kept.tensors, kept.backwards)
+        recording.ops.fold(cut, kept.ops)
+        recording.given = {op: numbers for op, numbers in recording.given.items() if op in recording.ops}
+        recording.calls.fold(len(recording.calls), kept.calls)
+        recording.regions.fold(len(recording.regions), kept.regions)
+        recording.backwards.fold(len(recording.backwards), kept.backwards)
+        recording.recorded.fold(kept.nodes)
         registry.fold(kept.tensors)
-        self._modules.fold(kept.tensors, tape.calls)
+        self._modules.fold(kept.tensors, recording.calls)
         self._optimizers.fold(kept.optimizers, gone)
         self._reached &= kept.tensors
         self._used &= kept.tensors

@@ -1,4 +1,4 @@
-"""A folded tape numbered from 0 again, so that indices are places in tuples, as every reader of a capture expects."""
+"""A folded recording numbered from 0 again, so that indices are places in tuples, as readers of a capture expect."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograd_inspector.capture.recording import RawOp, Tape
+from autograd_inspector.capture.recording import RawOp, Recording
 from autograd_inspector.capture.retention.window import Window
 from autograd_inspector.model.autograd import Backward, GraphHead, Node, SavedTensor
 from autograd_inspector.model.event import (
@@ -97,17 +97,17 @@ FIELDS: dict[type[Struct], dict[str, str]] = {
 class Numbers:
     """Old number -> new one, for each kind of thing that records point at."""
 
-    def __init__(self, tape: Tape, modules: Modules) -> None:
-        self.ops = [index for index, _ in tape.ops.items()]
+    def __init__(self, recording: Recording, modules: Modules) -> None:
+        self.ops = [index for index, _ in recording.ops.items()]
         self.of: dict[str, dict[int, int]] = {
             "op": {index: place for place, index in enumerate(self.ops)},
-            "tensor": _places(tape.registry.entries),
-            "call": _places(tape.calls),
-            "region": _places(tape.regions),
-            "backward": _places(tape.backwards),
-            "node": _places(tape.recorded.nodes),
+            "tensor": _places(recording.registry.entries),
+            "call": _places(recording.calls),
+            "region": _places(recording.regions),
+            "backward": _places(recording.backwards),
+            "node": _places(recording.recorded.nodes),
             "model": {number: place for place, number in enumerate(modules.roots)},
-            "optimizer": {number: place for place, number in enumerate(sorted(tape.optimizers))},
+            "optimizer": {number: place for place, number in enumerate(sorted(recording.optimizers))},
         }
         self._ways: dict[str, Callable[[Any], Any]] = {
             "position": self.position,
@@ -168,40 +168,46 @@ class Numbers:
         return tuple([tuple([of.get(p, -1) if isinstance(p, int) else p for p in parts]) for parts in named])
 
 
-def settle(tape: Tape, modules: Modules, history: History) -> History:
-    """Number a folded tape anew, and the names that modules gave to its tensors; returns the history so numbered."""
-    numbers = Numbers(tape, modules)
+def settle(recording: Recording, modules: Modules, history: History) -> History:
+    """Number it anew, and the names that modules gave to its tensors; returns the history so numbered."""
+    numbers = Numbers(recording, modules)
     tensor, model = numbers.of["tensor"], numbers.of["model"]
-    tape.ops.settle([numbers.op(raw) for raw in tape.ops])
-    tape.calls.settle([numbers.record(call) for call in tape.calls])
-    tape.regions.settle([numbers.record(region) for region in tape.regions])
-    tape.recorded.nodes.settle([numbers.record(node) for node in tape.recorded.nodes])
-    tape.backwards.settle([numbers.record(run) for run in tape.backwards])
+    recording.ops.settle([numbers.op(raw) for raw in recording.ops])
+    recording.calls.settle([numbers.record(call) for call in recording.calls])
+    recording.regions.settle([numbers.record(region) for region in recording.regions])
+    recording.recorded.nodes.settle([numbers.record(node) for node in recording.recorded.nodes])
+    recording.backwards.settle([numbers.record(run) for run in recording.backwards])
     lists: tuple[list[Any], ...] = (
-        tape.steps,
-        tape.grad_reads,
-        tape.grad_writes,
-        tape.tensor_hooks,
-        tape.leaf_changes,
-        tape.changes,
-        tape.exchanges,
-        *((tape.values.faults, tape.values.gradient_faults, tape.values.leaves) if tape.values else ()),
+        recording.steps,
+        recording.grad_reads,
+        recording.grad_writes,
+        recording.tensor_hooks,
+        recording.leaf_changes,
+        recording.changes,
+        recording.exchanges,
+        *(
+            (recording.values.faults, recording.values.gradient_faults, recording.values.leaves)
+            if recording.values
+            else ()
+        ),
     )
     for records in lists:
         records[:] = map(numbers.record, records)
     optimizer, op = numbers.of["optimizer"], numbers.of["op"]
-    tape.optimizers = {optimizer[number]: numbers.record(known) for number, known in tape.optimizers.items()}
-    tape.rows = {optimizer[number]: [*map(numbers.record, rows)] for number, rows in tape.rows.items()}
-    tape.returns = [(op[at], op[taken]) for at, taken in tape.returns if at in op and taken in op]
-    tape.given = _keyed(tape.given, op)
-    tape.variables = _keyed(tape.variables, tensor)
-    tape.alive = numbers.tensors(tape.alive)
-    tape.error_tensor = tensor.get(tape.error_tensor, -1)
-    tape.kept.piled = [(tensor[number], numbers.position(met)) for number, met in tape.kept.piled if number in tensor]
-    if tape.values is not None:
-        tape.values.bad = set(numbers.tensors(tape.values.bad))
-    tape.ledger.settle(tensor)
-    tape.registry.settle(tensor, op, numbers.position)
+    recording.optimizers = {optimizer[number]: numbers.record(known) for number, known in recording.optimizers.items()}
+    recording.rows = {optimizer[number]: [*map(numbers.record, rows)] for number, rows in recording.rows.items()}
+    recording.returns = [(op[at], op[taken]) for at, taken in recording.returns if at in op and taken in op]
+    recording.given = _keyed(recording.given, op)
+    recording.variables = _keyed(recording.variables, tensor)
+    recording.alive = numbers.tensors(recording.alive)
+    recording.error_tensor = tensor.get(recording.error_tensor, -1)
+    recording.kept.piled = [
+        (tensor[number], numbers.position(met)) for number, met in recording.kept.piled if number in tensor
+    ]
+    if recording.values is not None:
+        recording.values.bad = set(numbers.tensors(recording.values.bad))
+    recording.ledger.settle(tensor)
+    recording.registry.settle(tensor, op, numbers.position)
     modules.settle(tensor, model)
     return numbers.record(history)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from autograd_inspector.capture.recording import RawOp, Tape
+from autograd_inspector.capture.recording import RawOp, Recording
 from autograd_inspector.model.graphs import below
 from autograd_inspector.model.op import Trait
 
@@ -22,7 +22,7 @@ _LIVING = 2_000
 """Tensors of folded steps that the program still holds, the youngest: a later op may read them."""
 
 
-class Survivors:
+class RetainedRecords:
     """The indices of the records before ``cut`` (an op index) that stay; all after it do.
 
     A tensor keeps its name and the op that made it as long as the program holds it or a record that stays tells of it:
@@ -30,18 +30,18 @@ class Survivors:
     along.
     """
 
-    def __init__(self, tape: Tape, modules: Modules, regions: Regions, cut: int) -> None:
-        self.tape = tape
+    def __init__(self, recording: Recording, modules: Modules, regions: Regions, cut: int) -> None:
+        self.recording = recording
         self.cut = cut
         self.tensors: set[int] = set()
         self.ops: set[int] = set()
-        first = _judged(tape)
+        first = _judged(recording)
         self.backwards = {
             i
-            for i, run in tape.backwards.items()
-            if run.start >= cut or run.end > cut or i in tape.running or i in first
+            for i, run in recording.backwards.items()
+            if run.start >= cut or run.end > cut or i in recording.running or i in first
         }
-        self.optimizers = {step.optimizer for step in tape.steps if step.op >= cut}
+        self.optimizers = {step.optimizer for step in recording.steps if step.op >= cut}
         self._graphs()
         self._read()
         self._events()
@@ -51,12 +51,12 @@ class Survivors:
         self._memory()
         self._makers()
         self.calls = self._calls(modules.open_calls())
-        self.regions = {0, tape.region, *regions.held(), *(op[7] for op in self._kept_ops())}
+        self.regions = {0, recording.region, *regions.held(), *(op[7] for op in self._kept_ops())}
         self.tensors.discard(-1)
 
     def _kept_ops(self) -> Iterator[RawOp]:
-        yield from (op for _, op in self.tape.ops.items(self.cut))
-        yield from (op for op in map(self.tape.ops.get, self.ops) if op is not None)
+        yield from (op for _, op in self.recording.ops.items(self.cut))
+        yield from (op for op in map(self.recording.ops.get, self.ops) if op is not None)
 
     def _take(self, ops: Iterable[RawOp]) -> None:
         for op in ops:
@@ -64,8 +64,8 @@ class Survivors:
 
     def _graphs(self) -> None:
         """The ops that made the nodes of the graphs that stay, with all that they read."""
-        runs = [self.tape.backwards[number] for number in self.backwards]
-        recorded = self.tape.recorded.nodes
+        runs = [self.recording.backwards[number] for number in self.backwards]
+        recorded = self.recording.recorded.nodes
         self.nodes = frozenset(below(recorded, (root for run in runs for root in run.graph.roots)))
         for run in runs:
             self.tensors.update(run.roots, run.reached)
@@ -76,47 +76,47 @@ class Survivors:
                 self.ops.add(node.op)
 
     def _read(self) -> None:
-        tape = self.tape
-        self.ops |= {taken for op, taken in tape.returns if op >= self.cut and taken < self.cut}
-        if tape.values is not None:
-            for fault in tape.values.faults:
+        recording = self.recording
+        self.ops |= {taken for op, taken in recording.returns if op >= self.cut and taken < self.cut}
+        if recording.values is not None:
+            for fault in recording.values.faults:
                 self.tensors.update(value.tensor for value in (*fault.outputs, *fault.inputs))
                 self.ops |= {op for op in (fault.op, fault.met_by) if 0 <= op < self.cut}
         self._take(self._kept_ops())
 
     def _events(self) -> None:
         """What is told beside the ops, once it is thinned out."""
-        tape, found = self.tape, self.tensors
-        for step in tape.steps:
+        recording, found = self.recording, self.tensors
+        for step in recording.steps:
             if step.op >= self.cut:
                 found.update(t for p in step.parameters for t in (p.tensor, p.gradient))
-        for read in tape.grad_reads:
+        for read in recording.grad_reads:
             if read.at >= self.cut:
                 found.update((read.tensor, read.gradient))
-        for write in tape.grad_writes:
+        for write in recording.grad_writes:
             if write.at >= self.cut:
                 found.update((write.tensor, write.gradient))
-        for change in tape.changes:
+        for change in recording.changes:
             found.update(change.tensors)
             self.optimizers.add(change.optimizer)
-        for exchange in tape.exchanges:
+        for exchange in recording.exchanges:
             named = (*exchange.replaced, *exchange.gone, *exchange.added, *exchange.altered)
             found.update(t for name in named for t in name[1:] if isinstance(t, int))
-        found.update(tape.kept.tensors())
-        found.add(tape.error_tensor)
-        found.update(tape.exports.tensors(len(tape.backwards)))
+        found.update(recording.kept.tensors())
+        found.add(recording.error_tensor)
+        found.update(recording.exports.tensors(len(recording.backwards)))
 
     def _held(self) -> None:
         """What optimizers and models have."""
-        tape, found = self.tape, self.tensors
-        for optimizer in tape.optimizers.values():
+        recording, found = self.recording, self.tensors
+        for optimizer in recording.optimizers.values():
             found.update(t for group in optimizer.parameters for t in group)
-        for rows in tape.rows.values():
+        for rows in recording.rows.values():
             found.update(t for row in rows for t in (row.tensor, *(entry.tensor for entry in row.state)))
 
     def _living(self) -> None:
         """Of those that the program holds and nothing else tells of, the youngest."""
-        living = [number for number, entry in self.tape.registry.entries.items() if entry() is not None]
+        living = [number for number, entry in self.recording.registry.entries.items() if entry() is not None]
         self.tensors.update(living[-_LIVING:])
 
     def _memory(self) -> None:
@@ -124,10 +124,10 @@ class Survivors:
 
         Of the optimizers' steps nothing: they are counted.
         """
-        registry = self.tape.registry
+        registry = self.recording.registry
         entries, stored = registry.entries, registry.storages_of(registry.parameters & self.tensors)
         last: dict[tuple[str, int, int], int] = {}
-        for index, op in self.tape.ops.items():
+        for index, op in self.recording.ops.items():
             if index >= self.cut:
                 break
             if op[8] & STEP:
@@ -141,28 +141,28 @@ class Survivors:
                     last[op[0], op[5], entry.storage] = index
         chosen = sorted(set(last.values()))[-_MAKERS:]
         self.ops.update(chosen)
-        self._take(self.tape.ops[index] for index in chosen)
+        self._take(self.recording.ops[index] for index in chosen)
 
     def _makers(self) -> None:
         """The ops that made the tensors that stay, and some of those that made what they were made of."""
-        tape, facts = self.tape, self.tape.registry.facts
+        recording, facts = self.recording, self.recording.registry.facts
         most = len(self.ops) + _MAKERS
         front = set(self.tensors)
         for _ in range(_FAR):
             births = {fact[8] for fact in map(facts.get, front) if fact is not None and 0 <= fact[8] < self.cut}
             room = most - len(self.ops)
-            made = [birth for birth in sorted(births - self.ops, reverse=True) if birth in tape.ops][:room]
+            made = [birth for birth in sorted(births - self.ops, reverse=True) if birth in recording.ops][:room]
             if not made:
                 return
             self.ops.update(made)
             before = set(self.tensors)
-            self._take(tape.ops[birth] for birth in made)
+            self._take(recording.ops[birth] for birth in made)
             front = self.tensors - before
 
     def _calls(self, opened: Iterable[int]) -> set[int]:
         """Module calls in which ops that stay ran, and those around them."""
-        calls, found = self.tape.calls, set[int]()
-        todo = {self.tape.call, *opened, *(op[6] for op in self._kept_ops())}
+        calls, found = self.recording.calls, set[int]()
+        todo = {self.recording.call, *opened, *(op[6] for op in self._kept_ops())}
         todo |= {number for number, call in calls.items() if call.at >= self.cut}
         while todo:
             number = todo.pop()
@@ -173,7 +173,7 @@ class Survivors:
         return found
 
 
-def _judged(tape: Tape) -> set[int]:
+def _judged(recording: Recording) -> set[int]:
     """The backward in which a gradient first stopped being finite."""
-    faults = tape.values.gradient_faults if tape.values is not None else []
+    faults = recording.values.gradient_faults if recording.values is not None else []
     return {next((fault.backward for fault in faults if fault.kind == "nonfinite"), -1)}

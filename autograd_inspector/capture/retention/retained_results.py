@@ -13,7 +13,7 @@ from autograd_inspector.capture.retention.rounds import Rounds
 from autograd_inspector.model.event import Kept as KeptRecord
 
 if TYPE_CHECKING:
-    from autograd_inspector.capture.recording import Tape
+    from autograd_inspector.capture.recording import Recording
 
 
 _HELD = 512
@@ -59,7 +59,7 @@ class _Pile:
         )
 
 
-class Kept:
+class RetainedResults:
     """Looks, whenever a round's first backward begins, which results of earlier rounds are alive with their graphs.
 
     A variable that the loop assigns anew has let go of the older ones by then; a list has not.
@@ -81,16 +81,16 @@ class Kept:
         piles = (*self._grown.values(), *(pile.lasting for pile in self._piles.values()))
         return {*self._held, *(tensor for tensor, _ in self.piled)}.union(*piles)
 
-    def look(self, tape: Tape, leaves: Mapping[int, Tensor]) -> None:
+    def look(self, recording: Recording, leaves: Mapping[int, Tensor]) -> None:
         """A backward begins that is to reach those leaves."""
-        if not self.rounds.begun(tape, leaves):
+        if not self.rounds.begun(recording, leaves):
             return
-        now, at = len(tape.registry.entries), len(tape.ops)
-        known = self._held | dict(self._fresh(tape))
+        now, at = len(recording.registry.entries), len(recording.ops)
+        known = self._held | dict(self._fresh(recording))
         self._start = now
         self._held = {}
         sites: dict[int, dict[int, int]] = {}
-        for number, tensor in tape.registry.alive(known):
+        for number, tensor in recording.registry.alive(known):
             if has_history(tensor):
                 site, met = known[number]
                 if met < 0 and any(self.rounds.between(number, now)):
@@ -103,12 +103,12 @@ class Kept:
             self._relieve(now)
         self.rounds.forget(min([now, *self._held, *(min(pile.lasting) for pile in self._piles.values())]))
 
-    def _fresh(self, tape: Tape) -> Iterator[tuple[int, _Result]]:
+    def _fresh(self, recording: Recording) -> Iterator[tuple[int, _Result]]:
         """What was made since the last look."""
-        registry = tape.registry
+        registry = recording.registry
         for number, entry in registry.entries.items(self._start):
             if entry.requires_grad and entry() is not None:
-                made = tape.ops.get(registry.facts[number][8])
+                made = recording.ops.get(registry.facts[number][8])
                 if made is not None:
                     yield number, _Result(made[5], -1)
 
@@ -134,24 +134,24 @@ class Kept:
         rest = [(number, result) for number, result in self._held.items() if result.site not in known]
         self._held = dict(rest[-_HELD:])
 
-    def finish(self, tape: Tape) -> None:
+    def finish(self, recording: Recording) -> None:
         """The program is done."""
         for site in list(self._piles):
-            self._close(site, len(tape.registry.entries))
+            self._close(site, len(recording.registry.entries))
         self.piled = sorted((tensor, met) for pile in self._grown.values() for tensor, met in pile.items())
         self._held.clear()
         self._grown.clear()
 
 
-def kept_records(tape: Tape) -> tuple[KeptRecord, ...]:
+def kept_records(recording: Recording) -> tuple[KeptRecord, ...]:
     """What has piled up, with the line that puts it away where the source shows one."""
     found: dict[int, int] = {}
     records = []
-    for tensor, met in tape.kept.piled:
-        birth = tape.registry.facts[tensor][8]
-        made = tape.ops.get(birth) if birth >= 0 else None  # None also where an interrupt cut the op short.
+    for tensor, met in recording.kept.piled:
+        birth = recording.registry.facts[tensor][8]
+        made = recording.ops.get(birth) if birth >= 0 else None  # None also where an interrupt cut the op short.
         site = made[5] if made is not None else -1
         if site not in found:
-            found[site] = keeper(tape.stacks, site) if site >= 0 else -1
+            found[site] = keeper(recording.stacks, site) if site >= 0 else -1
         records.append(KeptRecord(tensor, met, found[site]))
     return tuple(records)

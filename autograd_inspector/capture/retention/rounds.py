@@ -11,7 +11,7 @@ from torch import Tensor
 from autograd_inspector.capture.attributes import gradient_of
 
 if TYPE_CHECKING:
-    from autograd_inspector.capture.recording import Tape
+    from autograd_inspector.capture.recording import Recording
 
 _BY_HAND = -1
 """Stands for whoever updates the parameters of a program without optimizers."""
@@ -33,40 +33,40 @@ class Rounds:
         self._before = (0, 0, 0)
         """How many backwards, ops and tensors there were when the backward before began."""
 
-    def stepped(self, optimizer: int, tape: Tape) -> None:
+    def stepped(self, optimizer: int, recording: Recording) -> None:
         """An optimizer has made a step."""
         self._steps.pop(_BY_HAND, None)
         self._given.clear()
-        self._steps.setdefault(optimizer, []).append(len(tape.registry.entries))
+        self._steps.setdefault(optimizer, []).append(len(recording.registry.entries))
         self._fresh = True
 
-    def begun(self, tape: Tape, leaves: Mapping[int, Tensor]) -> bool:
+    def begun(self, recording: Recording, leaves: Mapping[int, Tensor]) -> bool:
         """A backward begins, which is to reach those leaves; whether it is the first one since somebody stepped."""
         if not self._steps.keys() - {_BY_HAND}:
-            self._by_hand(tape, leaves)
+            self._by_hand(recording, leaves)
         fresh, self._fresh = self._fresh, False
         return fresh
 
-    def _by_hand(self, tape: Tape, leaves: Mapping[int, Tensor]) -> None:
+    def _by_hand(self, recording: Recording, leaves: Mapping[int, Tensor]) -> None:
         """Without optimizers a round begins where gradients no longer add up, or a leaf was written since they did."""
         backwards, ops, tensors = self._before
-        for _, run in tape.backwards.items(backwards):
+        for _, run in recording.backwards.items(backwards):
             if run.api == "backward" and not run.error:
                 self._given.update(set(run.reached).difference(run.empty))
         accumulating = any(gradient_of(leaf) is not None for leaf in leaves.values())
-        if self._given and (not accumulating or self._written(tape, ops, leaves)):
+        if self._given and (not accumulating or self._written(recording, ops, leaves)):
             self._steps.setdefault(_BY_HAND, []).append(tensors)
             self._fresh = True
         if len(self._given) > _MANY:
             self._given = set(leaves)
-        self._before = len(tape.backwards), len(tape.ops), len(tape.registry.entries)
+        self._before = len(recording.backwards), len(recording.ops), len(recording.registry.entries)
 
-    def _written(self, tape: Tape, since: int, leaves: Mapping[int, Tensor]) -> bool:
+    def _written(self, recording: Recording, since: int, leaves: Mapping[int, Tensor]) -> bool:
         """Whether a recorded op wrote the memory of a leaf that had a gradient, or that gradient's."""
-        written = {write.storage for _, op in tape.ops.items(since) for write in op[4]} - {-1}
+        written = {write.storage for _, op in recording.ops.items(since) for write in op[4]} - {-1}
         known = [leaf for number, leaf in leaves.items() if number in self._given] if written else []
         held = [*known, *(gradient for gradient in map(gradient_of, known) if gradient is not None)]
-        return any(tape.registry.storage_of(tensor) in written for tensor in held)
+        return any(recording.registry.storage_of(tensor) in written for tensor in held)
 
     def between(self, start: int, end: int) -> Iterator[tuple[int, int]]:
         """(optimizer, its steps) from one tensor to another, of those that stepped."""

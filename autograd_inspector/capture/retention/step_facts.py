@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator
 from itertools import islice
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from autograd_inspector.capture.recording import RawOp, Tape
+from autograd_inspector.capture.recording import RawOp, Recording
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.graphs import below
@@ -70,8 +70,8 @@ class _Known(Generic[T]):
 class StepFacts:
     """Takes in one step after the other; nothing that it keeps grows with their number but the columns' runs."""
 
-    def __init__(self, tape: Tape) -> None:
-        self._tape = tape
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
         self.count = 0
         self._columns = {name: Column() for name in _COLUMNS}
         self._sets: _Known[tuple[int, ...]] = _Known()
@@ -91,7 +91,7 @@ class StepFacts:
         """One step; ``parameters`` are the storages that do not count as saved bytes."""
         self.count += 1
         runs = [run for run in stretch.backwards if run.api != "alive"]
-        recorded = self._tape.recorded.nodes
+        recorded = self._recording.recorded.nodes
         nodes = [recorded[number] for number in below(recorded, (root for run in runs for root in run.graph.roots))]
         saved = (tensor for node in nodes for tensor in node.saved)
         given = {p.tensor: p for step in stretch.steps for p in step.parameters}
@@ -137,7 +137,7 @@ class StepFacts:
     def _line(self, site: int) -> Hashable:
         line = self._lines.get(site)
         if line is None:
-            chain = self._tape.stacks.chains[site]
+            chain = self._recording.stacks.chains[site]
             own = next((entry for entry in chain if not entry[2]), chain[0] if chain else None)
             line = self._lines[site] = (site,) if own is None else (own[0], own[1])
         return line

@@ -7,46 +7,46 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.recording import Recording
 from autograd_inspector.model.event import Change
 
 T = TypeVar("T")
 
 
-def thin_changes(tape: Tape, cut: int, living: Collection[int]) -> int:
+def thin_changes(recording: Recording, cut: int, living: Collection[int]) -> int:
     """Whole-model and whole-optimizer changes before an op: a parameter may have been replaced in step 3.
 
     Those of ``living`` optimizers are told apart. Returns how many changes went.
     """
-    before = len(tape.changes)
+    before = len(recording.changes)
 
     def alike(change: Change) -> Hashable:
         each = change.tensors if change.kind == "compared" else ()  # One a tensor, by a loop as a rule.
         return change.kind, change.api, change.site, change.optimizer if change.optimizer in living else -1, each
 
-    tape.changes[:] = _thinned(tape.changes, cut, lambda c: c.at, alike)
-    tape.exchanges[:] = _thinned(tape.exchanges, cut, lambda e: e.at, lambda e: (e.model, e.api, e.site))
-    return before - len(tape.changes)
+    recording.changes[:] = _thinned(recording.changes, cut, lambda c: c.at, alike)
+    recording.exchanges[:] = _thinned(recording.exchanges, cut, lambda e: e.at, lambda e: (e.model, e.api, e.site))
+    return before - len(recording.changes)
 
 
-def thin_events(tape: Tape, cut: int, first: int, tensors: Collection[int]) -> None:
+def thin_events(recording: Recording, cut: int, first: int, tensors: Collection[int]) -> None:
     """Events of single tensors before an op; of a tensor that is gone nothing. ``first`` is the first step's op."""
-    hooks = [hook for hook in tape.tensor_hooks if hook.at >= cut or hook.tensor in tensors]
-    changes = [change for change in tape.leaf_changes if change.at >= cut or change.tensor in tensors]
-    tape.tensor_hooks[:] = _thinned(hooks, cut, lambda h: h.at, lambda h: (h.tensor, h.site))
-    tape.hooked = {hook.tensor for hook in tape.tensor_hooks}
+    hooks = [hook for hook in recording.tensor_hooks if hook.at >= cut or hook.tensor in tensors]
+    changes = [change for change in recording.leaf_changes if change.at >= cut or change.tensor in tensors]
+    recording.tensor_hooks[:] = _thinned(hooks, cut, lambda h: h.at, lambda h: (h.tensor, h.site))
+    recording.hooked = {hook.tensor for hook in recording.tensor_hooks}
     # The steps that tell set-up and training apart go: whether a change came before the first of them is noted here.
     changes = [replace(c, folded=True) if first < c.at < cut and not c.folded else c for c in changes]
-    tape.leaf_changes[:] = _thinned(changes, cut, lambda c: c.at, lambda c: (c.tensor, c.site))
-    tape.steps[:] = [step for step in tape.steps if step.op >= cut]
-    tape.grad_reads[:] = [read for read in tape.grad_reads if read.at >= cut]
-    tape.grad_writes[:] = [write for write in tape.grad_writes if write.at >= cut]
-    tape.returns[:] = [pair for pair in tape.returns if pair[0] >= cut]
-    if tape.gaps:
-        first = min((op[9] for _, op in tape.ops.items(cut) if op[9] >= 0), default=-1)
-        tape.gaps[:] = [gap for gap in tape.gaps if gap.seq >= first]
-    tape.named &= set(tensors)
-    tape.variables = {tensor: name for tensor, name in tape.variables.items() if tensor in tensors}
+    recording.leaf_changes[:] = _thinned(changes, cut, lambda c: c.at, lambda c: (c.tensor, c.site))
+    recording.steps[:] = [step for step in recording.steps if step.op >= cut]
+    recording.grad_reads[:] = [read for read in recording.grad_reads if read.at >= cut]
+    recording.grad_writes[:] = [write for write in recording.grad_writes if write.at >= cut]
+    recording.returns[:] = [pair for pair in recording.returns if pair[0] >= cut]
+    if recording.gaps:
+        first = min((op[9] for _, op in recording.ops.items(cut) if op[9] >= 0), default=-1)
+        recording.gaps[:] = [gap for gap in recording.gaps if gap.seq >= first]
+    recording.named &= set(tensors)
+    recording.variables = {tensor: name for tensor, name in recording.variables.items() if tensor in tensors}
 
 
 def _thinned(events: list[T], cut: int, at: Callable[[T], int], key: Callable[[T], Hashable]) -> list[T]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.recording import Recording
 from autograd_inspector.capture.torch_private.modes import DisableTorchFunction
 
 
@@ -16,22 +16,22 @@ class Guard:
     reads, and ours must not take the inspector's reads for the program's.
     """
 
-    def __init__(self, tape: Tape, on_failure: Callable[[Exception], None]) -> None:
-        self.tape = tape
+    def __init__(self, recording: Recording, on_failure: Callable[[Exception], None]) -> None:
+        self.recording = recording
         self.on_failure = on_failure
 
-    def __call__(self, step: Callable[..., Any], *args: Any) -> Any:
+    def run(self, step: Callable[..., Any], *args: Any) -> Any:
         """The step's result; None where it failed or nothing is recorded any more."""
-        if self.tape.closed:
+        if self.recording.closed:
             return None
         try:
             with DisableTorchFunction():
                 return step(*args)
         except RecursionError:
-            self.tape.out_of_stack = True  # Nothing is called here: a call would need room on the stack.
+            self.recording.out_of_stack = True  # Nothing is called here: a call would need room on the stack.
         except Exception as failure:
             self.on_failure(failure)
         except BaseException:
-            self.tape.struck = True
+            self.recording.struck = True
             raise
         return None

@@ -41,8 +41,8 @@ class _Observer:
         self._after = after
 
     def before(self, seen: list[Any], /, *args: Any, **kwargs: Any) -> None:
-        if self._guard.tape.here():
-            before = self._guard(self._before, args[0], args, kwargs) if self._before is not None else None
+        if self._guard.recording.here():
+            before = self._guard.run(self._before, args[0], args, kwargs) if self._before is not None else None
             seen += (args, kwargs, before)
 
     def after(self, seen: list[Any], result: Any, /) -> Any:
@@ -56,7 +56,7 @@ class _Observer:
         if seen and self._after is not None:
             args, kwargs, before = seen
             seen[:] = ()  # Once: an interrupt may strike when it is done.
-            self._guard(self._after, args[0], args, kwargs, before)
+            self._guard.run(self._after, args[0], args, kwargs, before)
 
 
 def around(into: Installation, owner: Any, name: str, probe: Probe) -> None:

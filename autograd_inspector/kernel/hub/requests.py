@@ -27,12 +27,12 @@ def listen(hub: Hub) -> None:
     """Answer front ends from now on, in whatever thread their messages arrive."""
 
     def opened(front: Any, _message: Any) -> None:
-        _Clerk(hub, front)
+        _RequestHandler(hub, front)
 
     comm.get_comm_manager().register_target(REQUESTS, opened)
 
 
-class _Clerk:
+class _RequestHandler:
     """Answers one front end."""
 
     def __init__(self, hub: Hub, opened: Any) -> None:

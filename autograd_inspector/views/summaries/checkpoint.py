@@ -10,7 +10,7 @@ from msgspec import Struct
 from autograd_inspector.analysis.loading_lines import at, called, plan
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.analysis.resume import Resume, resume_of
-from autograd_inspector.model.checkpoint import SavedModel, SavedOptimizer, SavedTensor
+from autograd_inspector.model.checkpoint import CheckpointTensor, SavedModel, SavedOptimizer
 from autograd_inspector.views.display_text import counted, size
 
 _NUMBER = re.compile(r"\d+")
@@ -117,7 +117,7 @@ def _key(path: tuple[str | int, ...]) -> str:
     return at(path) if path else "the whole of it"
 
 
-def _cells(tensor: SavedTensor) -> tuple[str, str, str]:
+def _cells(tensor: CheckpointTensor) -> tuple[str, str, str]:
     return _shape(tensor.shape), tensor.dtype, tensor.device
 
 

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from autograd_inspector.capture.attributes import has_history
 from autograd_inspector.capture.lines.local_names import held_tensors
-from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.recording import Recording
 from autograd_inspector.model.autograd import AutogradGraph, Node
 
 
@@ -45,21 +45,21 @@ def marked(graph: AutogradGraph, failed: Node | None) -> AutogradGraph:
     return replace(graph, nodes=tuple(nodes))
 
 
-def name_involved(tape: Tape, graph: AutogradGraph) -> None:
+def name_involved(recording: Recording, graph: AutogradGraph) -> None:
     """Name what is older than the capture by the variables that hold it: results, and memory that was modified.
 
     No statement of the capture assigned them.
     """
-    registry = tape.registry
+    registry = recording.registry
     modified = {saved.storage for node in graph.nodes for saved in node.saved if saved.status == "modified"} - {-1}
-    for name, tensor in held_tensors(tape.stacks.stop):
-        if _concerned(tape, tensor, modified):
-            entry = registry.enter(tensor, -1, len(tape.ops))
-            if registry.facts[entry.tensor][8] < 0 and not tape.variables.get(entry.tensor):
-                tape.variables[entry.tensor] = name
+    for name, tensor in held_tensors(recording.stacks.stop):
+        if _concerned(recording, tensor, modified):
+            entry = registry.enter(tensor, -1, len(recording.ops))
+            if registry.facts[entry.tensor][8] < 0 and not recording.variables.get(entry.tensor):
+                recording.variables[entry.tensor] = name
 
 
-def _concerned(tape: Tape, tensor: Tensor, modified: set[int]) -> bool:
-    if tape.registry.known(tensor) is not None:
+def _concerned(recording: Recording, tensor: Tensor, modified: set[int]) -> bool:
+    if recording.registry.known(tensor) is not None:
         return has_history(tensor)
-    return bool(modified) and tape.registry.storage_of(tensor) in modified
+    return bool(modified) and recording.registry.storage_of(tensor) in modified

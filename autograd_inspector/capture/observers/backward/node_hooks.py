@@ -26,7 +26,7 @@ class NodeHooks:
 
     def _called(self, look: Look, passed_on: Any, given: Any) -> None:
         if not self._over:
-            self._guard(look, passed_on, given)
+            self._guard.run(look, passed_on, given)
 
     def remove(self) -> None:
         """Take all away. Right however often it is called; one that torch was just about to put stays, and is idle."""

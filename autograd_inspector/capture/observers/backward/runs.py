@@ -20,7 +20,7 @@ from autograd_inspector.capture.observers.backward.node_hooks import NodeHooks
 from autograd_inspector.capture.observers.calls.hooks import older_hooks
 from autograd_inspector.capture.observers.calls.mode_stack import is_on, put_back, put_on, take_off
 from autograd_inspector.capture.observers.calls.ops import Recorder
-from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.recording import Recording
 from autograd_inspector.capture.torch_private.graph import ENGINE, sequence_number
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
@@ -40,8 +40,8 @@ class _Run:
         self.outputs = outputs
         self.args = args
         self.kwargs = kwargs
-        self.traits = engine.tape.traits
-        self.depth = len(engine.tape.running)
+        self.traits = engine.recording.traits
+        self.depth = len(engine.recording.running)
         self.place = engine.recorder.regions.place()
         self.limit = engine.limit.ours
         self.was_on = is_on(engine.recorder)
@@ -58,8 +58,8 @@ class _Run:
 class Engine:
     """Observes every engine run through the one function that all of torch's Python entries call."""
 
-    def __init__(self, tape: Tape, recorder: Recorder, guard: Guard, limit: RecursionLimit) -> None:
-        self.tape = tape
+    def __init__(self, recording: Recording, recorder: Recorder, guard: Guard, limit: RecursionLimit) -> None:
+        self.recording = recording
         self.recorder = recorder
         self.limit = limit
         self._guard = guard
@@ -74,24 +74,24 @@ class Engine:
 
     def before(self, seen: list[_Run], outputs: Any, /, *args: Any, **kwargs: Any) -> None:
         """A run begins. The recorder goes into it, so that hooks and recomputation are seen."""
-        tape = self.tape
-        if not (tape.here() and tape.active()):
+        recording = self.recording
+        if not (recording.here() and recording.active()):
             return
         run = _Run(self, outputs, args, kwargs)
         seen += (run,)
-        run.number = self._guard(self._begin, outputs, args, kwargs)
-        tape.traits = run.traits | BACKWARD
+        run.number = self._guard.run(self._begin, outputs, args, kwargs)
+        recording.traits = run.traits | BACKWARD
         self.limit.put(run.limit + FOR_ENGINE)
         put_on(self.recorder)
         if run.create_graph != run.place[1][0]:
-            self._guard(self.recorder.regions.sync, run.create_graph, run.place[1][1])
+            self._guard.run(self.recorder.regions.sync, run.create_graph, run.place[1][1])
 
     def after(self, seen: list[_Run], result: Any, /) -> Any:
         """The run returned."""
         for run in seen:
             self._left(run)
             if run.number is not None and result:
-                self._guard(self._returned, run.number, result, run.first)
+                self._guard.run(self._returned, run.number, result, run.first)
         return result
 
     def failed(self, seen: list[_Run], error: BaseException, /) -> None:
@@ -100,150 +100,152 @@ class Engine:
             put_back(error)
             self._back(run)
             if run.number is not None and run.open:
-                self._guard(self._failed, run.number, run.outputs, _inputs(run.args, run.kwargs), error)
+                self._guard.run(self._failed, run.number, run.outputs, _inputs(run.args, run.kwargs), error)
             self._left(run)
 
     def _left(self, run: _Run) -> None:
         self._back(run)
         if run.number is not None and run.open:
-            self._guard(self._end, run.number, run.args, run.kwargs)
+            self._guard.run(self._end, run.number, run.args, run.kwargs)
         run.open = False
 
     def _back(self, run: _Run) -> None:
         """All is as it was before the run, whether or not that was done."""
-        self.tape.traits = run.traits
-        del self.tape.running[run.depth :]
+        self.recording.traits = run.traits
+        del self.recording.running[run.depth :]
         if not run.was_on:
             take_off(self.recorder)
         self.limit.put(run.limit)
         self._unhook()
-        self._guard(self.recorder.regions.back_to, run.place)
+        self._guard.run(self.recorder.regions.back_to, run.place)
 
     def _unhook(self) -> None:
         """No hook of ours stays on a node of a run that is over."""
-        for number in [number for number in self._hooks if number not in self.tape.running]:
+        for number in [number for number in self._hooks if number not in self.recording.running]:
             self._hooks[number].remove()
             del self._hooks[number]
 
     def _begin(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
-        tape = self.tape
+        recording = self.recording
         given = _given(args, kwargs)
         inputs = _inputs(args, kwargs)
-        walk = Walk(tape)
+        walk = Walk(recording)
         head = walk.record(_nodes(outputs))
         accumulate = bool(kwargs.get("accumulate_grad"))
-        wanted = [tape.id_of(t) for t in inputs]
+        wanted = [recording.id_of(t) for t in inputs]
         if accumulate or not wanted:
-            walk.leaves |= tape.registry.alive(sorted(tape.recorded.leaves.of(walk.stopped) - walk.leaves.keys()))
-        direct = [tape.id_of(t) for t in outputs if isinstance(t, Tensor) and is_leaf(t) and needs_grad(t)]
-        older_hooks(tape, walk.leaves.items())
-        tape.name_variables([leaf for t, leaf in walk.leaves.items() if t not in tape.named])
-        number = len(tape.backwards)
-        if accumulate and not tape.running:
-            tape.kept.look(tape, walk.leaves)
-        tape.backwards.append(
+            walk.leaves |= recording.registry.alive(
+                sorted(recording.recorded.leaves.of(walk.stopped) - walk.leaves.keys())
+            )
+        direct = [recording.id_of(t) for t in outputs if isinstance(t, Tensor) and is_leaf(t) and needs_grad(t)]
+        older_hooks(recording, walk.leaves.items())
+        recording.name_variables([leaf for t, leaf in walk.leaves.items() if t not in recording.named])
+        number = len(recording.backwards)
+        if accumulate and not recording.running:
+            recording.kept.look(recording, walk.leaves)
+        recording.backwards.append(
             Backward(
                 number,
                 "backward" if accumulate else "grad",
-                len(tape.ops),
-                len(tape.ops),
-                tape.stacks.here(0),
-                tuple(tape.id_of(t) for t in outputs if isinstance(t, Tensor)),
+                len(recording.ops),
+                len(recording.ops),
+                recording.stacks.here(0),
+                tuple(recording.id_of(t) for t in outputs if isinstance(t, Tensor)),
                 head,
                 tuple(wanted or [*walk.leaves, *direct]),
                 stale=tuple(t for t, leaf in walk.leaves.items() if accumulate and gradient_of(leaf) is not None),
-                nested_in=tape.running[-1] if tape.running else -1,
+                nested_in=recording.running[-1] if recording.running else -1,
                 retain_graph=bool(given.get("retain_graph")),
                 create_graph=bool(given.get("create_graph")),
             )
         )
-        tape.running.append(number)
+        recording.running.append(number)
         if head.truncated and accumulate and not wanted:
             self._arrivals[number] = Arrivals(self._leaves(walk, blind=head.blind))
-        if tape.values is not None:
+        if recording.values is not None:
             self._hooks[number] = NodeHooks(self._guard)
-            tape.values.watch(number, tape.recorded.nodes, walk.live, self._tensors_of, self._hooks[number])
+            recording.values.watch(number, recording.recorded.nodes, walk.live, self._tensors_of, self._hooks[number])
         return number
 
     def _leaves(self, walk: Walk, *, blind: bool) -> list[Tensor]:
         """All that may get a gradient, as far as the capture tells and, of an older graph, the program's models."""
-        tape = self.tape
-        known = {*tape.registry.parameters, *tape.lineage.leaves()} - walk.leaves.keys()
+        recording = self.recording
+        known = {*recording.registry.parameters, *recording.lineage.leaves()} - walk.leaves.keys()
         found = {id(leaf): leaf for leaf in walk.leaves.values()}
-        found |= {id(leaf): leaf for _, leaf in tape.registry.alive(known)}
-        for _, module in held_modules(tape.stacks.stop) if blind else ():
+        found |= {id(leaf): leaf for _, leaf in recording.registry.alive(known)}
+        for _, module in held_modules(recording.stacks.stop) if blind else ():
             found |= {id(leaf): leaf for leaf in module.parameters()}
         return list(found.values())
 
     def _tensors_of(self, op: int) -> Iterator[tuple[int, Tensor]]:
-        record = self.tape.ops[op]
-        return self.tape.registry.alive(dict.fromkeys((*record[1], *record[3])))
+        record = self.recording.ops[op]
+        return self.recording.registry.alive(dict.fromkeys((*record[1], *record[3])))
 
     def _failed(self, number: int, outputs: Any, inputs: list[Tensor], error: BaseException) -> None:
         """Look at the saved tensors again: recomputation inside backward may have modified them."""
-        tape = self.tape
-        record = tape.backwards[number]
-        walk = Walk(tape, keep=True)
+        recording = self.recording
+        record = recording.backwards[number]
+        walk = Walk(recording, keep=True)
         after = walk.graph(_nodes(outputs))
-        tensors = [tensor for _, tensor in tape.registry.alive({hook.tensor for hook in tape.tensor_hooks})]
+        tensors = [tensor for _, tensor in recording.registry.alive({hook.tensor for hook in recording.tensor_hooks})]
         kept = record.retain_graph or record.create_graph
-        before = graph_below(tape.recorded.nodes, record.graph)
+        before = graph_below(recording.recorded.nodes, record.graph)
         failure = Failure(error, before, after, dict(walk.live), walk.leaves, tensors, inputs, kept=kept)
         at = failing_node(failure)
         graph = marked(merged(before, after), after.nodes[at] if at >= 0 else None)
-        _, head = tape.recorded.add(Walked(graph.nodes, graph.roots), apart=True)
-        tape.backwards[number] = replace(record, graph=head, error=f"{type(error).__name__}: {error}"[:4000])
-        name_involved(tape, graph)
+        _, head = recording.recorded.add(Walked(graph.nodes, graph.roots), apart=True)
+        recording.backwards[number] = replace(record, graph=head, error=f"{type(error).__name__}: {error}"[:4000])
+        name_involved(recording, graph)
 
     def _end(self, number: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        tape = self.tape
+        recording = self.recording
         # A hook may step, or carry the gradient off: the optimizer in backward.
-        start = tape.backwards[number].start
-        steps = takewhile(lambda step: step.at >= start, reversed(tape.steps))
+        start = recording.backwards[number].start
+        steps = takewhile(lambda step: step.at >= start, reversed(recording.steps))
         used = {met.tensor for step in steps for met in step.parameters if met.gradient >= 0}
-        used.update(w.tensor for w in takewhile(lambda write: write.at >= start, reversed(tape.grad_writes)))
+        used.update(w.tensor for w in takewhile(lambda write: write.at >= start, reversed(recording.grad_writes)))
         record = self._with_arrivals(number, used)
         empty = []
         if record.api == "backward" and not record.error:
             wanted = set(record.reached)
-            for tensor_id, tensor in tape.registry.alive(wanted):
+            for tensor_id, tensor in recording.registry.alive(wanted):
                 gradient = gradient_of(tensor) if is_leaf(tensor) or retains_grad(tensor) else None
                 if gradient is None:
                     empty += [tensor_id] if is_leaf(tensor) else []
-                elif tape.values is not None:
-                    tape.values.leaf(number, tensor_id, gradient)
+                elif recording.values is not None:
+                    recording.values.leaf(number, tensor_id, gradient)
         taken = tuple(t for t in empty if t in used)
-        tape.backwards[number] = replace(record, end=len(tape.ops), empty=tuple(empty), taken=taken)
+        recording.backwards[number] = replace(record, end=len(recording.ops), empty=tuple(empty), taken=taken)
         if not record.retain_graph:
             nodes = [_node(each) for each in _given(args, kwargs).get("inputs") or ()]
-            tape.recorded.spend(record.graph.roots, nodes)
+            recording.recorded.spend(record.graph.roots, nodes)
 
     def _with_arrivals(self, number: int, used: Collection[int]) -> Backward:
         """The record, with the leaves below the end of the walk that were seen to get a gradient, or not to.
 
         Of one that a hook has ``used``, or that a run inside this one has reached, neither can be seen.
         """
-        record, arrivals = self.tape.backwards[number], self._arrivals.pop(number, None)
+        record, arrivals = self.recording.backwards[number], self._arrivals.pop(number, None)
         if arrivals is None:
             return record
         got, rest = arrivals.after()
-        inside = {t for _, run in self.tape.backwards.items(number + 1) for t in run.reached}
-        arrived = [t for t in map(self.tape.id_of, got) if t not in inside]
+        inside = {t for _, run in self.recording.backwards.items(number + 1) for t in run.reached}
+        arrived = [t for t in map(self.recording.id_of, got) if t not in inside]
         reached = dict.fromkeys((*record.reached, *arrived))
-        known = {entry.tensor for leaf in rest if (entry := self.tape.registry.known(leaf)) is not None}
+        known = {entry.tensor for leaf in rest if (entry := self.recording.registry.known(leaf)) is not None}
         untouched = sorted(known.difference(reached, used, inside)) if record.graph.blind else ()
         return replace(record, reached=tuple(reached), untouched=tuple(untouched))
 
     def _returned(self, number: int, gradients: Any, first: int) -> None:
         """``autograd.grad`` is an op as well: what it returns has a history only under ``create_graph=True``."""
-        tape = self.tape
-        record = tape.backwards[number]
+        recording = self.recording
+        record = recording.backwards[number]
         inputs = tuple(dict.fromkeys((*record.roots, *record.reached)))
-        now = len(tape.ops)
-        found = [tape.registry.enter(t, now, now) for t in gradients if isinstance(t, Tensor)]
+        now = len(recording.ops)
+        found = [recording.registry.enter(t, now, now) for t in gradients if isinstance(t, Tensor)]
         traits = 0 if record.create_graph or any(entry.requires_grad for entry in found) else int(Trait.CUT)
         outputs = tuple(entry.tensor for entry in found)
-        tape.append("grad", inputs, outputs, traits=traits, site=record.site, sequence=(first, sequence_number()))
+        recording.append("grad", inputs, outputs, traits=traits, site=record.site, sequence=(first, sequence_number()))
 
 
 def _given(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -265,24 +267,24 @@ def _node(end: Any) -> Any:
     return node_of(end) if isinstance(end, Tensor) else getattr(end, "node", None)
 
 
-def walk_alive(tape: Tape) -> None:
+def walk_alive(recording: Recording) -> None:
     """Graphs that the program still holds but never gave to backward: record them once, from their last tensors."""
-    if tape.backwards:
+    if recording.backwards:
         return
-    used = {tensor for op in tape.ops for tensor in op[1] if op[3]}
+    used = {tensor for op in recording.ops for tensor in op[1] if op[3]}
     ends = [
         tensor
-        for number, tensor in tape.registry.alive()
+        for number, tensor in recording.registry.alive()
         if number not in used and needs_grad(tensor) and node_of(tensor) is not None
     ]
     if ends:
-        walk_roots(tape, ends)
+        walk_roots(recording, ends)
 
 
-def walk_roots(tape: Tape, roots: list[Tensor]) -> None:
+def walk_roots(recording: Recording, roots: list[Tensor]) -> None:
     """Record the graph behind some tensors as one that no backward has consumed."""
-    walk = Walk(tape)
+    walk = Walk(recording)
     head = walk.record(_nodes(roots))
-    end = len(tape.ops)
-    ids = tuple(tape.id_of(root) for root in roots)
-    tape.backwards.append(Backward(len(tape.backwards), "alive", end, end, -1, ids, head, tuple(walk.leaves)))
+    end = len(recording.ops)
+    ids = tuple(recording.id_of(root) for root in roots)
+    recording.backwards.append(Backward(len(recording.backwards), "alive", end, end, -1, ids, head, tuple(walk.leaves)))

@@ -11,7 +11,7 @@ from torch.autograd import Function
 from autograd_inspector.capture.observers.calls.bracket import Before, look, record
 from autograd_inspector.capture.observers.calls.ops import gather
 from autograd_inspector.capture.observers.calls.regions import Place, Regions
-from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.recording import Recording
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.model.op import Trait
 
@@ -31,20 +31,20 @@ class _Call:
 class Applied:
     """A probe in ``Function.apply``. The ops of the forward get the trait INNER."""
 
-    def __init__(self, tape: Tape, regions: Regions, guard: Guard) -> None:
-        self._tape = tape
+    def __init__(self, recording: Recording, regions: Regions, guard: Guard) -> None:
+        self._recording = recording
         self._regions = regions
         self._guard = guard
 
     def before(self, seen: list[_Call], cls: type[Function], /, *args: Any, **kwargs: Any) -> None:
         """A Function is about to be applied."""
-        tape = self._tape
-        if not (tape.here() and tape.active()):
+        recording = self._recording
+        if not (recording.here() and recording.active()):
             return
-        call = _Call(cls, tape.traits, self._regions.place())
+        call = _Call(cls, recording.traits, self._regions.place())
         seen += (call,)
-        call.started = self._guard(self._starts, args, kwargs)
-        tape.traits = call.traits | INNER
+        call.started = self._guard.run(self._starts, args, kwargs)
+        recording.traits = call.traits | INNER
 
     def after(self, seen: list[_Call], result: Any, /) -> Any:
         """It returned."""
@@ -52,7 +52,7 @@ class Applied:
             self._left(call)
             started, call.started = call.started, None
             if started is not None:
-                self._guard(self._ended, call.function, started, result)
+                self._guard.run(self._ended, call.function, started, result)
         return result
 
     def failed(self, seen: list[_Call], _error: BaseException, /) -> None:
@@ -61,16 +61,24 @@ class Applied:
             self._left(call)
 
     def _left(self, call: _Call) -> None:
-        self._tape.traits = call.traits
-        self._guard(self._regions.back_to, call.place)
+        self._recording.traits = call.traits
+        self._guard.run(self._regions.back_to, call.place)
 
     def _starts(self, *given: Any) -> Before:
         inputs: list[Tensor] = []
         gather(given, inputs)
-        return look(self._tape, inputs)
+        return look(self._recording, inputs)
 
     def _ended(self, cls: type[Function], started: Before, result: Any) -> None:
-        tape = self._tape
+        recording = self._recording
         backward = inspect.unwrap(cls.backward)
-        tape.functions.setdefault(cls.__name__, getattr(backward, "__code__", None))
-        record(tape, started, f"{cls.__name__}.apply", result, site=tape.stacks.here(0), traits=FUNCTION, own=True)
+        recording.functions.setdefault(cls.__name__, getattr(backward, "__code__", None))
+        record(
+            recording,
+            started,
+            f"{cls.__name__}.apply",
+            result,
+            site=recording.stacks.here(0),
+            traits=FUNCTION,
+            own=True,
+        )

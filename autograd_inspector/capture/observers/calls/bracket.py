@@ -9,7 +9,7 @@ from torch import Tensor
 
 from autograd_inspector.capture.attributes import needs_grad, version_of
 from autograd_inspector.capture.observers.calls.ops import gather
-from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.recording import Recording
 from autograd_inspector.capture.registry import Entry
 from autograd_inspector.capture.torch_private.graph import sequence_number
 from autograd_inspector.model.op import Trait, Write
@@ -27,15 +27,15 @@ class Before(NamedTuple):
     sequence: int
 
 
-def look(tape: Tape, tensors: list[Tensor]) -> Before:
+def look(recording: Recording, tensors: list[Tensor]) -> Before:
     """Take down what a call is given."""
-    entries = [tape.registry.enter(tensor, -1, len(tape.ops)) for tensor in tensors]
+    entries = [recording.registry.enter(tensor, -1, len(recording.ops)) for tensor in tensors]
     recorded = torch.is_grad_enabled() and any(entry.requires_grad for entry in entries)
     return Before(tensors, entries, [version_of(tensor) for tensor in tensors], recorded, sequence_number())
 
 
 def record(
-    tape: Tape,
+    recording: Recording,
     before: Before,
     name: str,
     result: Any,
@@ -46,12 +46,12 @@ def record(
     error: str = "",
 ) -> None:
     """Record the call as one op. ``own``: it says itself what it wrote, by returning that."""
-    now = len(tape.ops)
+    now = len(recording.ops)
     found: list[Tensor] = []
     gather((result,), found)
     outputs, connected = [], False
     for tensor in found:
-        entry = tape.registry.enter(tensor, now, now)
+        entry = recording.registry.enter(tensor, now, now)
         entry.requires_grad = needs_grad(tensor)
         connected = connected or entry.requires_grad
         outputs.append(entry.tensor)
@@ -65,4 +65,4 @@ def record(
     )
     inputs = tuple([entry.tensor for entry in before.entries])
     sequence = (before.sequence, sequence_number())
-    tape.append(name, inputs, tuple(outputs), writes, traits, site, error, tuple(before.versions), sequence)
+    recording.append(name, inputs, tuple(outputs), writes, traits, site, error, tuple(before.versions), sequence)

@@ -48,11 +48,11 @@ class Compiled:
         def compiling(*args: Any, **kwargs: Any) -> Any:
             nonlocal standing
             result = original(*args, **kwargs)
-            if not standing and not self._guard.tape.closed:
+            if not standing and not self._guard.recording.closed:
                 try:
                     standing = self._stand_in(into, used=True)
                 except UnsupportedTorch as failure:
-                    self._guard(into.take_back)
+                    self._guard.run(into.take_back)
                     self._guard.on_failure(failure)
             return result
 
@@ -120,7 +120,7 @@ class Compiled:
         self._open.pop()
 
     def _region(self, what: Any, args: Any, kwargs: Any) -> Opaque:
-        self._guard.tape.note(OPAQUE)
+        self._guard.recording.note(OPAQUE)
         name = f"compiled {_name_of(what)}"
         return Opaque(self._observers.recorder, name, what, (args, kwargs), self._observers)
 

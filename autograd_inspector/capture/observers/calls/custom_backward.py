@@ -6,7 +6,7 @@ from typing import Any
 
 from torch.autograd.function import BackwardCFunction
 
-from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.recording import Recording
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import around
@@ -16,8 +16,8 @@ from autograd_inspector.model.event import Gap
 class CustomBackward:
     """Observes, for one capture, the call through which the engine runs a Function's backward."""
 
-    def __init__(self, tape: Tape, guard: Guard) -> None:
-        self.tape = tape
+    def __init__(self, recording: Recording, guard: Guard) -> None:
+        self.recording = recording
         self._guard = guard
 
     def install(self, into: Installation) -> None:
@@ -30,8 +30,8 @@ class CustomBackward:
 
     def after(self, seen: list[Any], result: Any, /) -> Any:
         """Its backward returned."""
-        if self.tape.here():
-            self._guard(self._returned, seen[0], result)
+        if self.recording.here():
+            self._guard.run(self._returned, seen[0], result)
         return result
 
     def failed(self, seen: list[Any], error: BaseException, /) -> None:
@@ -43,4 +43,4 @@ class CustomBackward:
         wanted = [gradient for gradient, need in zip(given, needed, strict=False) if need]
         missing = tuple(number for number, gradient in enumerate(wanted) if gradient is None)
         if missing:
-            self.tape.gaps.append(Gap(node._sequence_nr(), missing))
+            self.recording.gaps.append(Gap(node._sequence_nr(), missing))

@@ -16,7 +16,7 @@ from autograd_inspector.capture.attributes import dtype_of, shape_of, version_of
 from autograd_inspector.model.op import Trait
 
 if TYPE_CHECKING:
-    from autograd_inspector.capture.recording import Tape
+    from autograd_inspector.capture.recording import Recording
 
 _NAN = re.compile(r"\bnan\b")
 _KEPT = 4096
@@ -36,16 +36,18 @@ class Exports:
         """(shape, dtype) -> the tensor of that kind that was pickled last."""
         self._recent: deque[tuple[list[CodeType], int, int, bool]] = deque(maxlen=_RECENT)
 
-    def left(self, tape: Tape, name: str, tensor: Tensor, result: Any) -> int:
+    def left(self, recording: Recording, name: str, tensor: Tensor, result: Any) -> int:
         """A tensor's value became a Python or NumPy value; returns the index of the op that says so."""
-        entry = tape.registry.enter(tensor, -1, len(tape.ops))
+        entry = recording.registry.enter(tensor, -1, len(recording.ops))
         traits = int(Trait.EXPORT) | (int(Trait.CUT) if entry.requires_grad else 0)
-        index = tape.append(name, (entry.tensor,), traits=traits, site=tape.stacks.here(3))
-        traced = _traced(tape, entry.tensor)
-        self._recent.append((_functions(tape, tape.ops[index][5]), entry.tensor, len(tape.backwards), traced))
+        index = recording.append(name, (entry.tensor,), traits=traits, site=recording.stacks.here(3))
+        traced = _traced(recording, entry.tensor)
+        self._recent.append(
+            (_functions(recording, recording.ops[index][5]), entry.tensor, len(recording.backwards), traced)
+        )
         if isinstance(result, float):
-            if not tape.nonfinite[1] and not math.isfinite(result) and (traced or math.isnan(result)):
-                tape.nonfinite = (tape.ops[index][5], str(result))
+            if not recording.nonfinite[1] and not math.isfinite(result) and (traced or math.isnan(result)):
+                recording.nonfinite = (recording.ops[index][5], str(result))
             self._remember(result, entry.tensor, index)
         elif isinstance(result, list):
             for number in _numbers(result):
@@ -55,31 +57,31 @@ class Exports:
         return index
 
     @staticmethod
-    def shown(tape: Tape, text: str) -> None:
+    def shown(recording: Recording, text: str) -> None:
         """A tensor was printed. Inf is common in what one prints (masks), and tells nothing."""
-        if not tape.nonfinite[1] and _NAN.search(text):
-            tape.nonfinite = (tape.stacks.here(), "nan")
+        if not recording.nonfinite[1] and _NAN.search(text):
+            recording.nonfinite = (recording.stacks.here(), "nan")
 
-    def pickled(self, tape: Tape, tensor: Tensor) -> None:
+    def pickled(self, recording: Recording, tensor: Tensor) -> None:
         """A tensor is being pickled: its values go, and its history stays."""
-        number = tape.id_of(tensor)
-        tape.append("__reduce_ex__", (number,), site=tape.stacks.here(), versions=(version_of(tensor),))
+        number = recording.id_of(tensor)
+        recording.append("__reduce_ex__", (number,), site=recording.stacks.here(), versions=(version_of(tensor),))
         if len(self._pickled) > _KEPT:
             self._pickled.clear()
         self._pickled[shape_of(tensor), dtype_of(tensor)] = number
 
-    def unpickled(self, tape: Tape, tensor: Tensor) -> None:
+    def unpickled(self, recording: Recording, tensor: Tensor) -> None:
         """A tensor was rebuilt from a pickle: of what was pickled last among those of its kind, as far as is known."""
-        entry = tape.registry.known(tensor)
-        index = -1 if entry is None else tape.registry.facts[entry.tensor][8]
-        op = tape.ops.get(index)
+        entry = recording.registry.known(tensor)
+        index = -1 if entry is None else recording.registry.facts[entry.tensor][8]
+        op = recording.ops.get(index)
         if entry is None or op is None or op[0] != "empty":
             return
-        tape.registry.refresh(entry.tensor, tensor)  # It was made empty, and then given its memory.
+        recording.registry.refresh(entry.tensor, tensor)  # It was made empty, and then given its memory.
         source = self._pickled.get((shape_of(tensor), dtype_of(tensor)), -1)
         known = () if source < 0 else (source,)
-        cut = int(Trait.CUT) if known and tape.registry.entries[source].requires_grad else 0
-        tape.ops[index] = ("unpickle", known, (-1,) * len(known), *op[3:8], op[8] | cut, *op[9:])
+        cut = int(Trait.CUT) if known and recording.registry.entries[source].requires_grad else 0
+        recording.ops[index] = ("unpickle", known, (-1,) * len(known), *op[3:8], op[8] | cut, *op[9:])
 
     def _remember(self, number: float, tensor: int, index: int) -> None:
         if len(self.numbers) > _KEPT:
@@ -87,31 +89,44 @@ class Exports:
         if not math.isnan(number) and number not in {0.0, 1.0, -1.0}:
             self.numbers[number] = (tensor, index)
 
-    def used(self, tape: Tape, index: int, values: Iterable[Any]) -> None:
+    def used(self, recording: Recording, index: int, values: Iterable[Any]) -> None:
         """Note of the op at ``index`` which of its plain numbers had been taken out of torch."""
         for value in values:
             if isinstance(value, float):
                 known = self.numbers.get(value) or self.numbers.get(-value)
                 if known is not None:
-                    tape.returns.append((index, known[1]))
+                    recording.returns.append((index, known[1]))
 
-    def came_back(self, tape: Tape, index: int, values: Any) -> None:
+    def came_back(self, recording: Recording, index: int, values: Any) -> None:
         """Join the op at ``index`` to the tensors whose exported values it was given."""
-        if index >= len(tape.ops):
+        if index >= len(recording.ops):
             return
-        op = tape.ops[index]
+        op = recording.ops[index]
         if op[1]:
             return
-        found = self._sources(values) or self._nearby(tape, op[5], values)
+        found = self._sources(values) or self._nearby(recording, op[5], values)
         sources = tuple(dict.fromkeys(found))
         if not sources:
             return
-        while tape.returns and tape.returns[-1][0] == index:
-            tape.returns.pop()
+        while recording.returns and recording.returns[-1][0] == index:
+            recording.returns.pop()
         name, _, _, outputs, writes, site, call, region, traits, first, last, error = op
         versions = (-1,) * len(sources)
         traits |= int(Trait.CUT)
-        tape.ops[index] = (name, sources, versions, outputs, writes, site, call, region, traits, first, last, error)
+        recording.ops[index] = (
+            name,
+            sources,
+            versions,
+            outputs,
+            writes,
+            site,
+            call,
+            region,
+            traits,
+            first,
+            last,
+            error,
+        )
 
     def tensors(self, runs: int) -> set[int]:
         """What may still come back: arrays that live, and what left since the last of so many backwards."""
@@ -128,11 +143,11 @@ class Exports:
         self._recent.clear()
         self._recent.extend(recent)
 
-    def _nearby(self, tape: Tape, site: int, values: Any) -> list[int]:
+    def _nearby(self, recording: Recording, site: int, values: Any) -> list[int]:
         """The value was computed with in between: what left torch in the same function since the last backward."""
         if not any(isinstance(value, float) or hasattr(value, "__array_interface__") for value in _leaves(values)):
             return []
-        function, runs = _functions(tape, site)[:1], len(tape.backwards)
+        function, runs = _functions(recording, site)[:1], len(recording.backwards)
         return [
             tensor
             for functions, tensor, run, traced in self._recent
@@ -151,23 +166,23 @@ class Exports:
         return found
 
 
-def _traced(tape: Tape, tensor: int) -> bool:
+def _traced(recording: Recording, tensor: int) -> bool:
     """Whether a tensor, or what it was detached from on the way out (`x.detach().cpu()`), requires grad."""
-    registry = tape.registry
+    registry = recording.registry
     for _ in range(_DETACHED):
         if registry.entries[tensor].requires_grad:
             return True
         birth = registry.facts[tensor][8]
-        made = tape.ops.get(birth)
+        made = recording.ops.get(birth)
         if made is None or not made[1]:
             return False
         tensor = made[1][0]
     return False
 
 
-def _functions(tape: Tape, site: int) -> list[CodeType]:
+def _functions(recording: Recording, site: int) -> list[CodeType]:
     """The user's functions that a site lies in, innermost first (a comprehension is a function of its own)."""
-    return [code for code, _, library in tape.stacks.chains[site] if not library]
+    return [code for code, _, library in recording.stacks.chains[site] if not library]
 
 
 def _numbers(values: Any) -> list[float]:

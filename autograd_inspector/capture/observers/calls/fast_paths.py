@@ -28,7 +28,7 @@ class FastPaths:
 
     def call(self, module: nn.Module, *given: Any) -> Opaque | None:
         """A call of that module as one op where it may take the fast path; the caller begins and ends it."""
-        if not isinstance(module, _HAVE_ONE) or module.training or not self._guard(_records_nothing, module, given):
+        if not isinstance(module, _HAVE_ONE) or module.training or not self._guard.run(_records_nothing, module, given):
             return None
         return Opaque(self._recorder, type(module).__name__, module, given)
 

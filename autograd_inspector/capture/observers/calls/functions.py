@@ -17,7 +17,7 @@ from autograd_inspector.capture.attributes import is_leaf, needs_grad, version_o
 from autograd_inspector.capture.observers.calls.applied import Applied
 from autograd_inspector.capture.observers.calls.ops import gather
 from autograd_inspector.capture.observers.calls.regions import Regions
-from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.recording import Recording
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import around
@@ -45,14 +45,14 @@ _COLLECTIVES = [
 class Unseen:
     """Observes, for one capture, the calls that bypass the torch-function mode."""
 
-    def __init__(self, tape: Tape, regions: Regions, guard: Guard) -> None:
-        self.tape = tape
+    def __init__(self, recording: Recording, regions: Regions, guard: Guard) -> None:
+        self.recording = recording
         self.regions = regions
         self._guard = guard
 
     def install(self, into: Installation) -> None:
         """Put the probes and wrappers in place."""
-        around(into, Function, "apply", Applied(self.tape, self.regions, self._guard))
+        around(into, Function, "apply", Applied(self.recording, self.regions, self._guard))
         around(into, torch.inference_mode, "__enter__", _Entered(self._guard, self.regions))
         around(into, torch.inference_mode, "__exit__", _Left(self._guard, self.regions))
         into.replace(torch, "from_numpy", _through(torch.from_numpy, self._from_numpy))
@@ -65,60 +65,62 @@ class Unseen:
         """Note where ``nn.Parameter(t)`` makes a new leaf of a tensor that has a history."""
         result = original(*args, **kwargs)
         data = args[1] if len(args) > 1 else kwargs.get("data")
-        if isinstance(data, Tensor) and self.tape.here() and self.tape.active():
-            self._guard(self._wrapped, data, result)
+        if isinstance(data, Tensor) and self.recording.here() and self.recording.active():
+            self._guard.run(self._wrapped, data, result)
         return result
 
     def _wrapped(self, data: Tensor, result: Tensor) -> None:
         if not needs_grad(data) or is_leaf(data):
             return
-        tape = self.tape
-        site = tape.stacks.here(0)
-        tape.changes.append(Change(len(tape.ops), "wrapped", "nn.Parameter", site, (tape.id_of(result),)))
+        recording = self.recording
+        site = recording.stacks.here(0)
+        recording.changes.append(
+            Change(len(recording.ops), "wrapped", "nn.Parameter", site, (recording.id_of(result),))
+        )
 
     def _from_numpy(self, original: Callable[..., Any], array: Any) -> Any:
         result = original(array)
-        if self.tape.here() and self.tape.active():
-            self._guard(self._arrived, array, result)
+        if self.recording.here() and self.recording.active():
+            self._guard.run(self._arrived, array, result)
         return result
 
     def _arrived(self, array: Any, result: Tensor) -> None:
-        tape = self.tape
-        entry = tape.registry.enter(result, len(tape.ops), len(tape.ops))
-        index = tape.append("from_numpy", outputs=(entry.tensor,), site=tape.stacks.here(0))
-        tape.exports.came_back(tape, index, (array,))
+        recording = self.recording
+        entry = recording.registry.enter(result, len(recording.ops), len(recording.ops))
+        index = recording.append("from_numpy", outputs=(entry.tensor,), site=recording.stacks.here(0))
+        recording.exports.came_back(recording, index, (array,))
 
     def _collective(self, name: str, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        if not (self.tape.here() and self.tape.active()):
+        if not (self.recording.here() and self.recording.active()):
             return original(*args, **kwargs)
-        started = self._guard(_versions, (args, kwargs))
+        started = self._guard.run(_versions, (args, kwargs))
         # torch.distributed hands some collectives to the torch-function mode as well.
-        self.tape.pause(Pause(sys._getframe()))
+        self.recording.pause(Pause(sys._getframe()))
         try:
             result = original(*args, **kwargs)
         finally:
-            self.tape.go_on(sys._getframe())
+            self.recording.go_on(sys._getframe())
         if started is not None:
-            self._guard(self._communicated, name, *started)
+            self._guard.run(self._communicated, name, *started)
         return result
 
     def _communicated(self, name: str, inputs: list[Tensor], before: list[int]) -> None:
         """Everything but the local contribution is written, whether or not a counter moved."""
-        tape = self.tape
-        entries = [tape.registry.enter(t, -1, len(tape.ops)) for t in inputs]
+        recording = self.recording
+        entries = [recording.registry.enter(t, -1, len(recording.ops)) for t in inputs]
         alive = any(e.requires_grad for e in entries)
         written = [
             e for e, t, b in zip(entries, inputs, before, strict=True) if version_of(t) != b or not e.requires_grad
         ]
         writes = tuple(Write(e.tensor, e.storage, -1, -1) for e in written)
         traits = int(Trait.COLLECTIVE) | (int(Trait.CUT) if alive else 0)
-        tape.append(
+        recording.append(
             name,
             tuple(e.tensor for e in entries),
             tuple(e.tensor for e in written),
             writes,
             traits,
-            tape.stacks.here(0),
+            recording.stacks.here(0),
             versions=tuple(before),
         )
 
@@ -143,8 +145,8 @@ class _Left:
         """It was not."""
 
     def _follow(self, step: Callable[..., None], *args: Any) -> None:
-        if self._guard.tape.here() and self._guard.tape.active():
-            self._guard(step, *args)
+        if self._guard.recording.here() and self._guard.recording.active():
+            self._guard.run(step, *args)
 
 
 class _Entered(_Left):

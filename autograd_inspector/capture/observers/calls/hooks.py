@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from torch import Tensor
 
 from autograd_inspector.capture.lines.stacks import USER, classify
-from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.recording import Recording
 from autograd_inspector.capture.torch_private.tensors import gradient_hooks, post_accumulate_hooks
 from autograd_inspector.model.event import TensorHook
 
@@ -19,37 +19,39 @@ if TYPE_CHECKING:
 
 def registered(recorder: Recorder, args: tuple[Any, ...], _: Any) -> None:
     """``tensor.register_hook(hook)``."""
-    _registered(recorder.tape, args, post=False)
+    _registered(recorder.recording, args, post=False)
 
 
 def registered_post(recorder: Recorder, args: tuple[Any, ...], _: Any) -> None:
     """``tensor.register_post_accumulate_grad_hook(hook)``."""
-    _registered(recorder.tape, args, post=True)
+    _registered(recorder.recording, args, post=True)
 
 
-def _registered(tape: Tape, args: tuple[Any, ...], *, post: bool) -> None:
+def _registered(recording: Recording, args: tuple[Any, ...], *, post: bool) -> None:
     name, again = "", 0
     if len(args) > 1:
         held = post_accumulate_hooks if post else gradient_hooks
         there = list((held(args[0]) or {}).values())
         name, again = _name(args[1]), sum(_alike(hook, args[1]) for hook in there) - 1
-    number = tape.id_of(args[0])
-    tape.tensor_hooks.append(TensorHook(len(tape.ops), number, tape.stacks.here(1), name, post, again=max(again, 0)))
-    tape.hooked.add(number)
+    number = recording.id_of(args[0])
+    recording.tensor_hooks.append(
+        TensorHook(len(recording.ops), number, recording.stacks.here(1), name, post, again=max(again, 0))
+    )
+    recording.hooked.add(number)
 
 
-def older_hooks(tape: Tape, leaves: Iterable[tuple[int, Tensor]]) -> None:
+def older_hooks(recording: Recording, leaves: Iterable[tuple[int, Tensor]]) -> None:
     """Note the program's own hooks on leaves that were registered out of sight. They are looked at, never called."""
     for number, leaf in leaves:
-        if number in tape.hooked:
+        if number in recording.hooked:
             continue
         for held, post in ((gradient_hooks, False), (post_accumulate_hooks, True)):
             for hook in (held(leaf) or {}).values():
                 code = getattr(hook, "__code__", None)
                 if code is not None and classify(code.co_filename) == USER:
-                    site = tape.stacks.of_code(code)
-                    tape.tensor_hooks.append(TensorHook(0, number, site, _name(hook), post, older=True))
-                    tape.hooked.add(number)
+                    site = recording.stacks.of_code(code)
+                    recording.tensor_hooks.append(TensorHook(0, number, site, _name(hook), post, older=True))
+                    recording.hooked.add(number)
 
 
 def _name(hook: Any) -> str:

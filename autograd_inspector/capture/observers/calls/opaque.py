@@ -38,11 +38,11 @@ class Opaque:
 
     def begin(self) -> None:
         """The call begins. Where an interrupt strikes here, it has to be ended."""
-        tape = self._guard.tape
-        self._outermost = not tape.inside_opaque and tape.here() and tape.active()
+        recording = self._guard.recording
+        self._outermost = not recording.inside_opaque and recording.here() and recording.active()
         if self._outermost:
-            self._before = self._guard(self._look)
-            tape.inside_opaque = True
+            self._before = self._guard.run(self._look)
+            recording.inside_opaque = True
         if self._observers is not None:
             self._observers.leave(self)
         take_off(self._recorder)
@@ -57,12 +57,12 @@ class Opaque:
         if self._was_on:
             put_on(self._recorder)
         if self._observers is not None:
-            self._guard(self._observers.come_back, self)
+            self._guard.run(self._observers.come_back, self)
         if self._outermost:
-            self._guard.tape.inside_opaque = False
+            self._guard.recording.inside_opaque = False
         before, self._before = self._before, None
         if before is not None:
-            self._guard(self._note, before, error)
+            self._guard.run(self._note, before, error)
         self._given = self._result = self._what = None
 
     def _look(self) -> Before:
@@ -71,9 +71,9 @@ class Opaque:
         owner = self._what if isinstance(self._what, nn.Module) else getattr(self._what, "__self__", None)
         if isinstance(owner, nn.Module):
             inputs += [*owner.parameters(), *owner.buffers()]
-        return look(self._guard.tape, inputs)
+        return look(self._guard.recording, inputs)
 
     def _note(self, before: Before, raised: BaseException | None) -> None:
-        tape = self._guard.tape
+        recording = self._guard.recording
         error = text_of(raised) if self._raised else ""
-        record(tape, before, self._name, self._result, site=tape.stacks.here(), error=error)
+        record(recording, before, self._name, self._result, site=recording.stacks.here(), error=error)

@@ -23,7 +23,7 @@ from autograd_inspector.capture.observers.calls.mode_stack import HiddenMode
 from autograd_inspector.capture.observers.calls.raised import text_of
 from autograd_inspector.capture.observers.calls.regions import Regions, is_undoing
 from autograd_inspector.capture.observers.calls.special import NAMES, PASS, SPECIAL, name_of
-from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.recording import Recording
 from autograd_inspector.capture.registry import Entry
 from autograd_inspector.capture.retention.window import Window
 from autograd_inspector.capture.torch_private.graph import sequence_number
@@ -58,11 +58,11 @@ NO_WRITES: tuple[Write, ...] = ()
 
 
 class Recorder(HiddenMode):
-    """Writes one raw op per torch call to the tape; a failure of its own switches it off, never the program."""
+    """Writes one raw op per torch call to the recording; a failure of its own switches it off, never the program."""
 
-    def __init__(self, tape: Tape, regions: Regions, guard: Guard) -> None:
+    def __init__(self, recording: Recording, regions: Regions, guard: Guard) -> None:
         super().__init__()
-        self.tape = tape
+        self.recording = recording
         self.regions = regions
         self.guard = guard
         self.on_failure = guard.on_failure
@@ -70,7 +70,7 @@ class Recorder(HiddenMode):
     @property
     def closed(self) -> bool:  # type: ignore[override]
         """Whether its capture is over."""
-        return self.tape.closed
+        return self.recording.closed
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -78,8 +78,8 @@ class Recorder(HiddenMode):
         """Call ``func`` and record what it read, returned and modified."""
         if kwargs is None:
             kwargs = {}
-        tape = self.tape
-        if func in PASS or not (tape.recording or tape.active()):
+        recording = self.recording
+        if func in PASS or not (recording.recording or recording.active()):
             if func is not set_grad_enabled:
                 return func(*args, **kwargs)
             for before in _grad_modes:  # noqa: B007 - read without a call, after which an interrupt could strike
@@ -95,7 +95,7 @@ class Recorder(HiddenMode):
         if (types and types not in _UNDERIVED) or mode_depth() or is_tracing():
             return self._beside_others(func, args, kwargs)
         name = NAMES.get(func)
-        if name is not None and not tape.traits:
+        if name is not None and not recording.traits:
             return self.record(func, args, kwargs, name, frame=_frame(1))
         return self._sort_out(func, args, kwargs)
 
@@ -104,11 +104,11 @@ class Recorder(HiddenMode):
 
         One that strikes now keeps a block from its beginning: then the mode is switched back.
         """
-        tape = self.tape
-        if not (tape.recording or tape.active()) or is_tracing():
+        recording = self.recording
+        if not (recording.recording or recording.active()) or is_tracing():
             return
-        if not (tape.traits & BACKWARD and (below_autograd() or _is_below(_frame(2)))):
-            self.guard(self.regions.grad_mode_set)
+        if not (recording.traits & BACKWARD and (below_autograd() or _is_below(_frame(2)))):
+            self.guard.run(self.regions.grad_mode_set)
 
     def _beside_others(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The program's own modes and tensor subclasses must not see us look: only the call itself is theirs.
@@ -131,8 +131,8 @@ class Recorder(HiddenMode):
 
     def _sort_out(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Handle specially or record."""
-        tape = self.tape
-        if tape.traits & BACKWARD and (below_autograd() or _is_below(_frame(1))):
+        recording = self.recording
+        if recording.traits & BACKWARD and (below_autograd() or _is_below(_frame(1))):
             return self.call(func, args, kwargs)  # A kernel in Python, a subclass at work, or compiled code.
         special = SPECIAL.get(func)
         if special is not None:
@@ -151,7 +151,7 @@ class Recorder(HiddenMode):
         silent: Callable[[], list[Write]] | None = None,
     ) -> Any:
         """Call ``func`` as an op of that name. ``silent`` tells the writes that moved no version counter."""
-        tape = self.tape
+        recording = self.recording
         try:
             inputs: list[Tensor] = []
             odd = False
@@ -163,7 +163,7 @@ class Recorder(HiddenMode):
                     odd = True
             if kwargs and gather(kwargs.values(), inputs):
                 odd = True
-            registry = tape.registry
+            registry = recording.registry
             by_address = registry.by_address
             entries: list[Entry] = []
             numbers: list[int] = []
@@ -171,7 +171,7 @@ class Recorder(HiddenMode):
             for tensor in inputs:
                 entry = by_address.get(id(tensor))
                 if entry is None or entry() is not tensor:
-                    entry = registry.add(tensor, -1, len(tape.ops))
+                    entry = registry.add(tensor, -1, len(recording.ops))
                 entries.append(entry)
                 numbers.append(entry.tensor)
                 if entry.requires_grad:
@@ -185,7 +185,7 @@ class Recorder(HiddenMode):
                 self.regions.sync(*mode)
             first = sequence_number()
         except RecursionError:
-            tape.out_of_stack = True
+            recording.out_of_stack = True
             return self.call(func, args, kwargs)
         except Exception as failure:
             self.on_failure(failure)
@@ -204,7 +204,7 @@ class Recorder(HiddenMode):
             writes = NO_WRITES if after == versions else _writes(inputs, entries, versions, after)
             if silent is not None:
                 writes = (*writes, *silent())
-            now = len(tape.ops)
+            now = len(recording.ops)
             connected = False
             found: list[Tensor] = []
             if type(result) is Tensor:
@@ -229,37 +229,37 @@ class Recorder(HiddenMode):
                 traits |= CUT
             if any_autocast():
                 traits |= AUTOCAST
-            if tape.values is not None:
+            if recording.values is not None:
                 results = [result] if type(result) is Tensor else found
-                tape.values.op(now, inputs, entries, zip(outputs, results, strict=True), name)
-            if tape.traits and _ident() != tape.thread:
+                recording.values.op(now, inputs, entries, zip(outputs, results, strict=True), name)
+            if recording.traits and _ident() != recording.thread:
                 first = last = -1  # A backward thread of another device: its sequence numbers are its own.
-            tape.ops.append(
+            recording.ops.append(
                 (
                     name,
                     tuple(numbers),
                     tuple(versions) if any(versions) else _zeros(len(versions)),
                     outputs,
                     writes,
-                    tape.stacks.at(frame if frame is not None else _frame(1)),
-                    tape.call,
-                    tape.region,
-                    traits | tape.traits,
+                    recording.stacks.at(frame if frame is not None else _frame(1)),
+                    recording.call,
+                    recording.region,
+                    traits | recording.traits,
                     first,
                     last,
                     "",
                 )
             )
             if writes and (kwargs or len(args) > 1):
-                _note_numbers(tape, now, args, kwargs)
-            if tape.exports.numbers:
-                tape.exports.used(tape, now, (*args, *kwargs.values()))
+                _note_numbers(recording, now, args, kwargs)
+            if recording.exports.numbers:
+                recording.exports.used(recording, now, (*args, *kwargs.values()))
         except RecursionError:
-            tape.out_of_stack = True
+            recording.out_of_stack = True
         except Exception as failure:
             self.on_failure(failure)
         except BaseException:
-            tape.struck = True
+            recording.struck = True
             raise
         return result
 
@@ -273,15 +273,15 @@ class Recorder(HiddenMode):
         error: BaseException,
     ) -> None:
         """Keep the call that raised, with what it was given and what it wrote before it raised."""
-        tape = self.tape
+        recording = self.recording
         try:
             after = [version_of(tensor) for tensor in inputs]
             text = text_of(error)
             if _OF_A_LEAF in text:
-                tape.adopt(
+                recording.adopt(
                     [base for base in map(base_of, inputs[:1]) if base is not None]
                 )  # A model may never have run.
-            tape.append(
+            recording.append(
                 name,
                 tuple(e.tensor for e in entries),
                 writes=_writes(inputs, entries, versions, after),
@@ -290,11 +290,11 @@ class Recorder(HiddenMode):
                 versions=tuple(versions),
             )
         except RecursionError:
-            tape.out_of_stack = True
+            recording.out_of_stack = True
         except Exception as failure:
             self.on_failure(failure)
         except BaseException:
-            tape.struck = True
+            recording.struck = True
             raise
 
 
@@ -349,12 +349,12 @@ def _writes(inputs: list[Tensor], entries: list[Entry], versions: list[int], aft
     return tuple(found)
 
 
-def _note_numbers(tape: Tape, op: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def _note_numbers(recording: Recording, op: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """What an in-place op was given besides tensors: an edit can be told from the one that takes it back."""
     named = [*((str(place), value) for place, value in enumerate(args)), *kwargs.items()]
     found = tuple([(name, float(value)) for name, value in named if type(value) is float or type(value) is int])
     if found:
-        tape.given[op] = found
+        recording.given[op] = found
 
 
 def _keeps_gradient(entries: Window[Entry], writes: tuple[Write, ...]) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from torch import Tensor
 
 from autograd_inspector.capture.lines.stacks import SKIP, classify
-from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.recording import Recording
 from autograd_inspector.capture.torch_private.told import REBUILDER, REDUCER
 
 if TYPE_CHECKING:
@@ -25,25 +25,25 @@ _NEAR = 6
 def read_hooks(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``tensor._backward_hooks`` was read."""
     result = recorder.call(func, args, kwargs)
-    recorder.guard(_read, recorder.tape, args[0])
+    recorder.guard.run(_read, recorder.recording, args[0])
     return result
 
 
 def set_hooks(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``tensor._backward_hooks`` was set."""
     result = recorder.call(func, args, kwargs)
-    recorder.guard(_set, recorder.tape, args[0])
+    recorder.guard.run(_set, recorder.recording, args[0])
     return result
 
 
-def _read(tape: Tape, tensor: Tensor) -> None:
+def _read(recording: Recording, tensor: Tensor) -> None:
     if _within(REDUCER):
-        tape.exports.pickled(tape, tensor)
+        recording.exports.pickled(recording, tensor)
 
 
-def _set(tape: Tape, tensor: Tensor) -> None:
+def _set(recording: Recording, tensor: Tensor) -> None:
     if _within(REBUILDER):
-        tape.exports.unpickled(tape, tensor)
+        recording.exports.unpickled(recording, tensor)
 
 
 def _within(function: str) -> bool:

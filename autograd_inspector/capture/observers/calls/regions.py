@@ -12,7 +12,7 @@ import torch
 
 from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.capture.lines.wrapping import switched_at
-from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.recording import Recording
 from autograd_inspector.model.op import Region, RegionKind, Trait
 
 _WRAPPERS = torch.no_grad()(lambda: None).__code__.co_filename
@@ -31,15 +31,15 @@ Place = tuple[int, tuple[bool, bool], int]
 
 
 class Regions:
-    """Follows the grad mode. ``mode`` is the (grad, inference) pair of the region that the tape is in."""
+    """Follows the grad mode. ``mode`` is the (grad, inference) pair of the region that the recording is in."""
 
-    def __init__(self, tape: Tape) -> None:
-        self.tape = tape
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
         self.mode = (torch.is_grad_enabled(), torch.is_inference_mode_enabled())
         self._stack: list[int] = []
         self._switched: dict[tuple[tuple[bool, bool], str], int] = {}
         self._definitions: dict[int, int] = {}
-        tape.regions.append(Region(0, _kind(*self.mode)))
+        recording.regions.append(Region(0, _kind(*self.mode)))
 
     def held(self) -> list[int]:
         """The regions that it may go back to."""
@@ -60,14 +60,14 @@ class Regions:
 
     def _returns(self) -> bool:
         """``set_grad_enabled(True)`` called as a function, after ``set_grad_enabled(False)``: the way back."""
-        regions = self.tape.regions
-        if not self._stack or not regions[self.tape.region].api.startswith(_AS_FUNCTION) or _now() == self.mode:
+        regions = self.recording.regions
+        if not self._stack or not regions[self.recording.region].api.startswith(_AS_FUNCTION) or _now() == self.mode:
             return False
         return regions[self._stack[-1]].kind == _kind(*_now())
 
     def enter(self, api: str) -> None:
         """A switch was thrown; the mode that it set may be the one that was on already."""
-        self._stack.append(self.tape.region)
+        self._stack.append(self.recording.region)
         mode = _now()
         if mode != self.mode:
             self._begin(mode, api, outside(sys._getframe(1)))
@@ -78,9 +78,9 @@ class Regions:
         kind, stack = _kind(*mode), self._stack
         for place in range(len(stack) - 1, -1, -1):
             region = stack[place]
-            if self.tape.regions[region].kind == kind:
+            if self.recording.regions[region].kind == kind:
                 del stack[place:]
-                self.mode, self.tape.region = mode, region
+                self.mode, self.recording.region = mode, region
                 return
         stack.clear()
         if mode != self.mode:
@@ -90,10 +90,10 @@ class Regions:
         """An op ran in another mode than the last known one: C++ switched it."""
         mode = (grad, inference)
         for earlier in reversed(self._stack):
-            if self.tape.regions[earlier].kind == _kind(*mode):
-                self.tape.region, self.mode = earlier, mode
+            if self.recording.regions[earlier].kind == _kind(*mode):
+                self.recording.region, self.mode = earlier, mode
                 return
-        traits = self.tape.traits
+        traits = self.recording.traits
         api = "backward" if traits & int(Trait.BACKWARD) else "C++ code"
         api = "custom Function" if traits & int(Trait.INNER) else api
         wrapper = _wrapper_above(sys._getframe(1), mode) if api == "C++ code" else None
@@ -101,32 +101,32 @@ class Regions:
         known = self._switched.get((mode, key))
         if known is None:
             if wrapper is not None:  # A decorated optimizer step, unrecorded, called the program back: its closure.
-                self._begin(mode, f"torch.{_kind(*mode)}()", wrapper, site=self.tape.stacks.at(wrapper))
+                self._begin(mode, f"torch.{_kind(*mode)}()", wrapper, site=self.recording.stacks.at(wrapper))
             else:
                 self._begin(mode, api, None, "" if api == "C++ code" else "torch.autograd")
-            self._switched[mode, key] = self.tape.region
+            self._switched[mode, key] = self.recording.region
         else:
-            self.tape.region, self.mode = known, mode
+            self.recording.region, self.mode = known, mode
 
     def place(self) -> Place:
         """Where the program is: C++ switches the mode from here on, and back."""
-        return self.tape.region, self.mode, len(self._stack)
+        return self.recording.region, self.mode, len(self._stack)
 
     def back_to(self, place: Place) -> None:
         """It has switched back: so do we, without a region for that."""
         region, mode, depth = place
         if _now() == mode:
-            self.tape.region, self.mode = region, mode
+            self.recording.region, self.mode = region, mode
             del self._stack[depth:]
 
     def _begin(
         self, mode: tuple[bool, bool], api: str, frame: FrameType | None, library: str = "", site: int = -1
     ) -> None:
-        tape = self.tape
+        recording = self.recording
         decorated = _decorated(frame)
-        site = site if site >= 0 else tape.stacks.here(2)
-        number = len(tape.regions)
-        tape.regions.append(
+        site = site if site >= 0 else recording.stacks.here(2)
+        number = len(recording.regions)
+        recording.regions.append(
             Region(
                 number,
                 _kind(*mode),
@@ -135,16 +135,16 @@ class Regions:
                 decorated=decorated.co_qualname if decorated is not None else "",
                 definition=self._definition(decorated) if decorated is not None else -1,
                 library=library or ("" if _is_users(decorated) else _library(frame)),
-                at=len(tape.ops),
+                at=len(recording.ops),
             )
         )
-        self.mode, tape.region = mode, number
+        self.mode, recording.region = mode, number
 
     def _definition(self, code: CodeType) -> int:
         """Where the function under the switch got it, looked up once."""
         known = self._definitions.get(id(code))  # Its site keeps the code object, so that the id stays its own.
         if known is None:
-            known = self._definitions[id(code)] = switched_at(self.tape.stacks, code)
+            known = self._definitions[id(code)] = switched_at(self.recording.stacks, code)
         return known
 
 

@@ -15,7 +15,7 @@ from autograd_inspector.capture.attributes import is_leaf, needs_grad, retains_g
 from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.capture.observers.calls import hooks, pickling
 from autograd_inspector.capture.observers.calls.regions import outside
-from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.recording import Recording
 from autograd_inspector.capture.torch_private.calls import QUESTIONS
 from autograd_inspector.capture.torch_private.modes import set_grad_enabled
 from autograd_inspector.capture.torch_private.tensors import HOOKS
@@ -130,7 +130,7 @@ def _normalise(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dic
     """A norm in training mode updates its running statistics without moving their counters (torch 2.13)."""
 
     def silent() -> list[Write]:
-        tape = recorder.tape
+        recording = recorder.recording
         names, training = _STATISTICS[func]
         given = dict(zip(names, args, strict=False)) | kwargs
         if not given.get("training", training):
@@ -139,7 +139,7 @@ def _normalise(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dic
         for name in ("running_mean", "running_var"):
             tensor = given.get(name)
             if isinstance(tensor, Tensor):
-                entry = tape.registry.enter(tensor, -1, len(tape.ops))
+                entry = recording.registry.enter(tensor, -1, len(recording.ops))
                 version = version_of(tensor)
                 found.append(Write(entry.tensor, entry.storage, version, version))
         return found
@@ -163,30 +163,32 @@ def _after(step: Callable[..., None]) -> Handler:
 
     def handler(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         result = recorder.call(func, args, kwargs)
-        recorder.guard(step, recorder, args, result)
+        recorder.guard.run(step, recorder, args, result)
         return result
 
     return handler
 
 
 def _read_grad(recorder: Recorder, args: tuple[Any, ...], result: Any) -> None:
-    tape, tensor = recorder.tape, args[0]
+    recording, tensor = recorder.recording, args[0]
     caller = outside(sys._getframe(1))
     if caller is not None and caller.f_code.co_name == "zero_grad" and classify(caller.f_code.co_filename) == SKIP:
         return  # torch's own zero_grad looks whether there is one.
     leaf = is_leaf(tensor)
     retains = not leaf and retains_grad(tensor)
-    gradient = tape.id_of(result) if isinstance(result, Tensor) else -1
-    number = tape.id_of(tensor)
-    if number not in tape.named and number not in tape.variables and type(tensor) is Parameter:
-        tape.adopt((tensor,))  # Of a model that is never called: what is clipped may be another one's.
-    tape.grad_reads.append(GradRead(len(tape.ops), number, gradient, tape.stacks.here(), leaf, retains))
+    gradient = recording.id_of(result) if isinstance(result, Tensor) else -1
+    number = recording.id_of(tensor)
+    if number not in recording.named and number not in recording.variables and type(tensor) is Parameter:
+        recording.adopt((tensor,))  # Of a model that is never called: what is clipped may be another one's.
+    recording.grad_reads.append(GradRead(len(recording.ops), number, gradient, recording.stacks.here(), leaf, retains))
 
 
 def _write_grad(recorder: Recorder, args: tuple[Any, ...], _: Any) -> None:
-    tape = recorder.tape
-    gradient = tape.id_of(args[1]) if isinstance(args[1], Tensor) else -1
-    tape.grad_writes.append(GradWrite(len(tape.ops), tape.id_of(args[0]), gradient, tape.stacks.here()))
+    recording = recorder.recording
+    gradient = recording.id_of(args[1]) if isinstance(args[1], Tensor) else -1
+    recording.grad_writes.append(
+        GradWrite(len(recording.ops), recording.id_of(args[0]), gradient, recording.stacks.here())
+    )
 
 
 def _read_data(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -194,77 +196,84 @@ def _read_data(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dic
 
 
 def _write_data(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    shape = recorder.guard(_shape_before, recorder.tape, args[0])
+    shape = recorder.guard.run(_shape_before, recorder.recording, args[0])
     result = recorder.call(func, args, kwargs)
-    recorder.guard(_data_written, recorder.tape, args[0], args[1], shape)
+    recorder.guard.run(_data_written, recorder.recording, args[0], args[1], shape)
     return result
 
 
-def _shape_before(tape: Tape, tensor: Tensor) -> Any:
-    tape.id_of(tensor)
+def _shape_before(recording: Recording, tensor: Tensor) -> Any:
+    recording.id_of(tensor)
     return shape_of(tensor)
 
 
-def _data_written(tape: Tape, tensor: Tensor, source: Tensor, shape: Any) -> None:
-    entry = tape.registry.enter(tensor, -1, len(tape.ops))
-    storage = tape.registry.storage_of(tensor)
+def _data_written(recording: Recording, tensor: Tensor, source: Tensor, shape: Any) -> None:
+    entry = recording.registry.enter(tensor, -1, len(recording.ops))
+    storage = recording.registry.storage_of(tensor)
     if source is tensor or (storage == entry.storage and shape_of(tensor) == shape):
         return
     version = version_of(tensor)
     write = Write(entry.tensor, entry.storage, version, version)
     entry.storage = storage
-    tape.append(
-        "set_data", (tape.id_of(source),), (), (write,), site=tape.stacks.here(), versions=(version_of(source),)
+    recording.append(
+        "set_data",
+        (recording.id_of(source),),
+        (),
+        (write,),
+        site=recording.stacks.here(),
+        versions=(version_of(source),),
     )
 
 
 def _read_requires_grad(recorder: Recorder, args: tuple[Any, ...], _: Any) -> None:
-    tape, frame = recorder.tape, outside(sys._getframe(1))
-    wanted = None if frame is None else tape.compared.wanted(frame)
+    recording, frame = recorder.recording, outside(sys._getframe(1))
+    wanted = None if frame is None else recording.compared.wanted(frame)
     if frame is not None and wanted is not None and is_leaf(args[0]):
-        tensor = tape.id_of(args[0])
-        if tape.compared.first(frame, tensor):
-            site, text = tape.stacks.here(), (str(wanted),)
-            tape.changes.append(Change(len(tape.ops), "compared", "requires_grad", site, (tensor,), detail=text))
+        tensor = recording.id_of(args[0])
+        if recording.compared.first(frame, tensor):
+            site, text = recording.stacks.here(), (str(wanted),)
+            recording.changes.append(
+                Change(len(recording.ops), "compared", "requires_grad", site, (tensor,), detail=text)
+            )
 
 
 def _set_requires_grad(recorder: Recorder, args: tuple[Any, ...], _: Any) -> None:
-    tape, tensor = recorder.tape, args[0]
-    entry = tape.registry.enter(tensor, -1, len(tape.ops))
+    recording, tensor = recorder.recording, args[0]
+    entry = recording.registry.enter(tensor, -1, len(recording.ops))
     wanted = needs_grad(tensor)
-    if wanted != entry.requires_grad or entry.tensor == len(tape.registry.facts) - 1:
+    if wanted != entry.requires_grad or entry.tensor == len(recording.registry.facts) - 1:
         entry.requires_grad = wanted
-        tape.leaf_changes.append(LeafChange(len(tape.ops), entry.tensor, wanted, tape.stacks.here()))
+        recording.leaf_changes.append(LeafChange(len(recording.ops), entry.tensor, wanted, recording.stacks.here()))
 
 
 def _export(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     result = recorder.call(func, args, kwargs)
-    recorder.guard(recorder.tape.exports.left, recorder.tape, name_of(func), args[0], result)
+    recorder.guard.run(recorder.recording.exports.left, recorder.recording, name_of(func), args[0], result)
     return result
 
 
 def _shown(recorder: Recorder, _args: tuple[Any, ...], text: Any) -> None:
-    recorder.tape.exports.shown(recorder.tape, str(text))
+    recorder.recording.exports.shown(recorder.recording, str(text))
 
 
 def _from_python(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    tape = recorder.tape
-    before = len(tape.ops)
+    recording = recorder.recording
+    before = len(recording.ops)
     result = recorder.record(func, args, kwargs, name_of(func))
-    recorder.guard(tape.exports.came_back, tape, before, args)
+    recorder.guard.run(recording.exports.came_back, recording, before, args)
     return result
 
 
 def _shape_only(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``zeros_like(x)`` takes x's shape, dtype and device, none of its values: x is no input."""
     result = recorder.call(func, args, kwargs)
-    recorder.guard(_made, recorder.tape, name_of(func), result)
+    recorder.guard.run(_made, recorder.recording, name_of(func), result)
     return result
 
 
-def _made(tape: Tape, name: str, result: Tensor) -> None:
-    entry = tape.registry.enter(result, len(tape.ops), len(tape.ops))
-    tape.append(name, outputs=(entry.tensor,), site=tape.stacks.here())
+def _made(recording: Recording, name: str, result: Tensor) -> None:
+    entry = recording.registry.enter(result, len(recording.ops), len(recording.ops))
+    recording.append(name, outputs=(entry.tensor,), site=recording.stacks.here())
 
 
 def _first_only(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -13,7 +13,7 @@ import torch.utils
 from torch import Tensor
 from torch.nn import Parameter
 
-from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.recording import Recording
 from autograd_inspector.capture.registry import Entry
 from autograd_inspector.capture.torch_private.calls import SWAP
 from autograd_inspector.capture.undisturbed.guard import Guard
@@ -41,8 +41,8 @@ class _WithoutOurs:
 class Swaps:
     """Lets them through, and reads both tensors again afterwards."""
 
-    def __init__(self, tape: Tape, guard: Guard) -> None:
-        self.tape = tape
+    def __init__(self, recording: Recording, guard: Guard) -> None:
+        self.recording = recording
         self._guard = guard
 
     def install(self, into: Installation) -> None:
@@ -56,20 +56,20 @@ class Swaps:
     def _after(self, original: Any) -> Any:
         @functools.wraps(original)
         def swap(one: Tensor, other: Tensor) -> None:
-            if self.tape.here():
-                self._guard(self._before)
+            if self.recording.here():
+                self._guard.run(self._before)
             original(one, other)
-            if self.tape.here():
-                self._guard(self._read_again, one, other)
+            if self.recording.here():
+                self._guard.run(self._read_again, one, other)
 
         return swap
 
     def _before(self) -> None:
         """What ran so far, it did on the memory that each tensor had."""
-        self.tape.ledger.update(self.tape)
+        self.recording.ledger.update(self.recording)
 
     def _read_again(self, *swapped: Tensor) -> None:
-        tape, registry = self.tape, self.tape.registry
+        recording, registry = self.recording, self.recording.registry
         for tensor in swapped:
             entry = registry.known(tensor)
             if entry is None:
@@ -79,6 +79,6 @@ class Swaps:
             if type(tensor) is Parameter:
                 registry.parameters.add(entry.tensor)
             if entry.requires_grad != required:
-                tape.leaf_changes.append(
-                    LeafChange(len(tape.ops), entry.tensor, entry.requires_grad, tape.stacks.here())
+                recording.leaf_changes.append(
+                    LeafChange(len(recording.ops), entry.tensor, entry.requires_grad, recording.stacks.here())
                 )

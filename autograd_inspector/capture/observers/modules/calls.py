@@ -12,7 +12,7 @@ from autograd_inspector.capture.lines.local_names import held_modules
 from autograd_inspector.capture.observers.modules.contents import Contents
 from autograd_inspector.capture.observers.modules.conversions import Conversions
 from autograd_inspector.capture.observers.modules.plain import plain_attributes
-from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.recording import Recording
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.model.op import ModuleCall
@@ -33,8 +33,8 @@ class Root:
 class Modules:
     """Names modules and their tensors; follows which module call the program is in."""
 
-    def __init__(self, tape: Tape, guard: Guard) -> None:
-        self.tape = tape
+    def __init__(self, recording: Recording, guard: Guard) -> None:
+        self.recording = recording
         self._guard = guard
         self.roots: dict[int, Root] = {}
         self._met = 0
@@ -44,10 +44,10 @@ class Modules:
         """root number -> name -> the tensor that had it at the last look."""
         self.plain: dict[str, dict[int, None]] = {}
         """Attribute that only looks as if it froze something -> the parameters that it was meant for."""
-        self.contents = Contents(tape)
+        self.contents = Contents(recording)
         self.stale = False
         """Something may have been exchanged since the last look."""
-        self._conversions = Conversions(tape, guard, self)
+        self._conversions = Conversions(recording, guard, self)
         self._known: dict[int, tuple[weakref.ref[nn.Module], int, str]] = {}
         self._counts: dict[int, int] = {}
         self._stack: list[tuple[int, nn.Module]] = []
@@ -69,28 +69,28 @@ class Modules:
 
     def enter(self, module: nn.Module) -> None:
         """A call of that module begins."""
-        if self.tape.active():
-            self._guard(self._push, module)
+        if self.recording.active():
+            self._guard.run(self._push, module)
 
     def _push(self, module: nn.Module) -> None:
-        tape = self.tape
+        recording = self.recording
         if self.stale and not self._stack:
             self.rescan()
         root, path = self.place_of(module)
         key = id(module)
         nth = self._counts[key] = self._counts.get(key, 0) + 1
-        number = len(tape.calls)
+        number = len(recording.calls)
         inplace = bool(getattr(module, "inplace", False))
-        site = tape.stacks.here(0) if not self._stack or inplace or not path else -1
-        kind, at, training = type(module).__name__, len(tape.ops), bool(getattr(module, "training", True))
-        tape.calls.append(ModuleCall(number, path, kind, root, nth, tape.call, site, inplace, at, training))
-        self._stack.append((tape.call, module))
-        tape.call = number
+        site = recording.stacks.here(0) if not self._stack or inplace or not path else -1
+        kind, at, training = type(module).__name__, len(recording.ops), bool(getattr(module, "training", True))
+        recording.calls.append(ModuleCall(number, path, kind, root, nth, recording.call, site, inplace, at, training))
+        self._stack.append((recording.call, module))
+        recording.call = number
 
     def leave(self, depth: int) -> None:
         """The call outside which so many are open has ended, and with it those inside."""
         if len(self._stack) > depth:
-            self.tape.call = self._stack[depth][0]
+            self.recording.call = self._stack[depth][0]
             del self._stack[depth:]
 
     # --- folding -------------------------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ class Modules:
             if root is not None and any(child is module for child in root.modules()):
                 self.scan(root)
             else:
-                self.scan(_outermost(module, self.tape.stacks.stop))
+                self.scan(_outermost(module, self.recording.stacks.stop))
             known = self._known[id(module)]
         return known[1], known[2]
 
@@ -163,25 +163,25 @@ class Modules:
             number = self._met
             made = Root(root, number)
             self.roots[number], self._met = made, number + 1
-            self.roots[number].variable = _variable_of(root, self.tape.stacks.stop)
+            self.roots[number].variable = _variable_of(root, self.recording.stacks.stop)
             self._succeed(root, number)
         for name, child in root.named_modules():
             known = self._known.get(id(child))
             if known is None or known[0]() is not child or known[1] == number or not known[2] or self._gone(known[1]):
                 self._known[id(child)] = (weakref.ref(child), number, name)
-        registry = self.tape.registry
+        registry = self.recording.registry
         current: dict[str, int] = {}
         wrapper = _wrapper_prefix(root)
         parameters = list(root.named_parameters(remove_duplicate=False))
         for given, parameter in parameters:
             name = given.removeprefix(wrapper)
             self._name(parameter, number, name)
-            current[name] = self.tape.id_of(parameter)
+            current[name] = self.recording.id_of(parameter)
             registry.parameters.add(current[name])
         for name, buffer in root.named_buffers(remove_duplicate=False):
             self._name(buffer, number, name.removeprefix(wrapper))
-            registry.buffers.add(self.tape.id_of(buffer))
-        for name, tensor in plain_attributes(self.tape, root):
+            registry.buffers.add(self.recording.id_of(buffer))
+        for name, tensor in plain_attributes(self.recording, root):
             self.plain.setdefault(name, {})[tensor] = None
         # functional_call puts other tensors in their place, for one call: these are not what the model has.
         lent = any(not isinstance(parameter, nn.Parameter) for _, parameter in parameters)
@@ -207,18 +207,18 @@ class Modules:
     def adopt(self, parameters: Iterable[Tensor]) -> None:
         """Name parameters that an optimizer was given: by the modules of the user's frames, else by their variables."""
         given = list(parameters)
-        missing = {id(p) for p in given if self.tape.id_of(p) not in self.names}
-        for _, candidate in held_modules(self.tape.stacks.stop) if missing else ():
+        missing = {id(p) for p in given if self.recording.id_of(p) not in self.names}
+        for _, candidate in held_modules(self.recording.stacks.stop) if missing else ():
             if any(id(p) in missing for p in candidate.parameters()):
-                self.scan(_outermost(candidate, self.tape.stacks.stop))
+                self.scan(_outermost(candidate, self.recording.stacks.stop))
                 missing -= {id(p) for p in candidate.parameters()}
-        self.tape.name_variables([p for p in given if id(p) in missing])
+        self.recording.name_variables([p for p in given if id(p) in missing])
 
     def look_around(self) -> None:
         """Meet the modules that the running functions hold in variables."""
-        for _, candidate in held_modules(self.tape.stacks.stop):
+        for _, candidate in held_modules(self.recording.stacks.stop):
             if self.path_of(candidate) is None:
-                self.scan(_outermost(candidate, self.tape.stacks.stop))
+                self.scan(_outermost(candidate, self.recording.stacks.stop))
 
     def rescan(self) -> None:
         """Read the names of all roots that still live again: modules grow, and parameters get replaced."""
@@ -229,8 +229,8 @@ class Modules:
         self.stale = False
 
     def _name(self, tensor: Tensor, root: int, name: str) -> None:
-        number = self.tape.id_of(tensor)
-        self.tape.named.add(number)
+        number = self.recording.id_of(tensor)
+        self.recording.named.add(number)
         roots = self.names.setdefault(number, {})
         roots.pop(self.roots[root].predecessor, None)
         names = roots.setdefault(root, [])

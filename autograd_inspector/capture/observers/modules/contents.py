@@ -9,7 +9,7 @@ from torch import Tensor
 
 from autograd_inspector.capture.attributes import device_of, dtype_of, shape_of
 from autograd_inspector.capture.graph_walk.walk import short
-from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.recording import Recording
 from autograd_inspector.model.event import Exchange
 
 Facts = tuple[Any, Any, Any]
@@ -21,8 +21,8 @@ Content = tuple[int, Facts]
 class Contents:
     """Compares each look at a model with the one before."""
 
-    def __init__(self, tape: Tape) -> None:
-        self.tape = tape
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
         self._models: dict[int, dict[str, Content]] = {}
         self._cause: tuple[str, int] = ("", -1)
 
@@ -50,7 +50,7 @@ class Contents:
     def look(self, model: int, parameters: Iterable[tuple[str, Tensor]]) -> None:
         """Note what is no longer as it was; the first look only remembers."""
         now: dict[str, Content] = {
-            name: (self.tape.id_of(parameter), (shape_of(parameter), dtype_of(parameter), device_of(parameter)))
+            name: (self.recording.id_of(parameter), (shape_of(parameter), dtype_of(parameter), device_of(parameter)))
             for name, parameter in parameters
         }
         before = self._models.get(model)
@@ -59,7 +59,7 @@ class Contents:
             return
         both = [name for name in now if name in before]
         exchange = Exchange(
-            len(self.tape.ops),
+            len(self.recording.ops),
             model,
             *self._cause,
             replaced=tuple((n, before[n][0], now[n][0]) for n in both if before[n][0] != now[n][0]),
@@ -71,7 +71,7 @@ class Contents:
                 if before[n][0] == now[n][0] and before[n] != now[n]
             ),
         )
-        self.tape.exchanges.append(exchange)
+        self.recording.exchanges.append(exchange)
 
 
 def _described(facts: Facts) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from torch import Tensor, nn
 from torch.nn.modules import module as hooks
 
-from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.recording import Recording
 from autograd_inspector.capture.torch_private.modules import CONVERSION
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
@@ -26,8 +26,8 @@ _LOOKS = 50
 class Conversions:
     """Notes each as a change, and has the models looked at again."""
 
-    def __init__(self, tape: Tape, guard: Guard, modules: Modules) -> None:
-        self.tape = tape
+    def __init__(self, recording: Recording, guard: Guard, modules: Modules) -> None:
+        self.recording = recording
         self._guard = guard
         self._modules = modules
         self._looks = 0
@@ -43,13 +43,13 @@ class Conversions:
         observed(into, nn.Module, "load_state_dict", after=self._loaded, guard=self._guard)
 
     def _registered(self, module: nn.Module, name: str, parameter: Any) -> None:
-        if isinstance(parameter, Tensor) and self.tape.here() and self.tape.active():
-            self._guard(self._change, "registered", f"{type(module).__name__}.{name}", (parameter,), ())
-            self._guard(self._attach, module, name, parameter)
+        if isinstance(parameter, Tensor) and self.recording.here() and self.recording.active():
+            self._guard.run(self._change, "registered", f"{type(module).__name__}.{name}", (parameter,), ())
+            self._guard.run(self._attach, module, name, parameter)
 
     def _attached(self, parent: nn.Module, name: str, module: nn.Module | None) -> None:
-        if self.tape.here() and self.tape.active():
-            self._guard(self._attach, parent, name, module)
+        if self.recording.here() and self.recording.active():
+            self._guard.run(self._attach, parent, name, module)
 
     def _attach(self, parent: nn.Module, name: str, part: nn.Module | Tensor | None) -> None:
         """Something became part of a module that was met before: ``net.head = nn.Linear(4, 2)``.
@@ -62,17 +62,19 @@ class Conversions:
         self._modules.stale = True
         place = ".".join(filter(None, (path, name)))
         kind = "Parameter" if isinstance(part, Tensor) else type(part).__name__
-        self._modules.contents.caused(f"{place} = {kind}", self.tape.stacks.here(0))
+        self._modules.contents.caused(f"{place} = {kind}", self.recording.stacks.here(0))
         parameters = tuple(part.parameters()) if isinstance(part, nn.Module) else ()
         if parameters:
             self._change("attached", f"{type(parent).__name__}.{name}", parameters, (place,))
 
     def _hooked(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], _before: Any) -> None:
         hook = args[1] if len(args) > 1 else kwargs.get("hook")
-        tape = self.tape
+        recording = self.recording
         detail = (type(module).__name__, str(getattr(hook, "__qualname__", type(hook).__name__)))
         api = "Module.register_full_backward_hook()"
-        tape.changes.append(Change(len(tape.ops), "module_hook", api, tape.stacks.here(0), detail=detail))
+        recording.changes.append(
+            Change(len(recording.ops), "module_hook", api, recording.stacks.here(0), detail=detail)
+        )
 
     def _converted(self, module: nn.Module, by: str) -> None:
         self._change("converted", f"{type(module).__name__}.{by}()", tuple(module.parameters()), ())
@@ -83,14 +85,14 @@ class Conversions:
         self._change("loaded", f"{type(module).__name__}.load_state_dict()", tuple(module.parameters()), detail)
 
     def _change(self, kind: ChangeKind, api: str, tensors: tuple[Tensor, ...], detail: tuple[str, ...]) -> None:
-        tape, modules = self.tape, self._modules
+        recording, modules = self.recording, self._modules
         modules.stale = True
-        ids = tuple(tape.id_of(tensor) for tensor in tensors)
+        ids = tuple(recording.id_of(tensor) for tensor in tensors)
         for number, tensor in zip(ids, tensors, strict=True):
-            tape.registry.parameters.add(number)
-            tape.registry.refresh(number, tensor)
-        site = tape.stacks.here(0)
-        tape.changes.append(Change(len(tape.ops), kind, api, site, ids, detail=detail))
+            recording.registry.parameters.add(number)
+            recording.registry.refresh(number, tensor)
+        site = recording.stacks.here(0)
+        recording.changes.append(Change(len(recording.ops), kind, api, site, ids, detail=detail))
         if kind not in {"registered", "attached"}:
             modules.contents.caused(" ".join((api, *detail)), site)
             self._looks += 1
@@ -110,14 +112,14 @@ class _Applied:
 
     def before(self, seen: list[Any], module: nn.Module, /, *_args: Any, **_kwargs: Any) -> None:
         name = sys._getframe(2).f_code.co_name
-        if name != CONVERSION.name and self._guard.tape.here():
+        if name != CONVERSION.name and self._guard.recording.here():
             seen += (module, name)
 
     def after(self, seen: list[Any], result: Any, /) -> Any:
         if seen:
             module, name = seen
             seen[:] = ()  # Once: an interrupt may strike when it is done.
-            self._guard(self._step, module, name)
+            self._guard.run(self._step, module, name)
         return result
 
     def failed(self, seen: list[Any], _error: BaseException, /) -> None:

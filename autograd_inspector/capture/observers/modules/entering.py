@@ -33,7 +33,7 @@ class ModuleCalls:
     def __init__(self, modules: Modules, fast_paths: FastPaths) -> None:
         self._modules = modules
         self._fast_paths = fast_paths
-        self._tape = modules.tape
+        self._recording = modules.recording
 
     def install(self, into: Installation) -> None:
         """Put the probe in place."""
@@ -41,8 +41,8 @@ class ModuleCalls:
 
     def before(self, seen: list[_Entered], module: nn.Module, /, *args: Any, **kwargs: Any) -> None:
         """A call begins. Nothing is seen in a thread that is not part of the capture."""
-        self._tape.stacks.module_called(sys._getframe(1))
-        if not self._tape.here():
+        self._recording.stacks.module_called(sys._getframe(1))
+        if not self._recording.here():
             return
         entered = _Entered(self._modules.depth)
         seen += (entered,)

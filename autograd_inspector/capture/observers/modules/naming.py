@@ -5,22 +5,22 @@ from __future__ import annotations
 import ast
 
 from autograd_inspector.capture.observers.modules.calls import Modules
-from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.recording import Recording
 from autograd_inspector.model.location import Site
 from autograd_inspector.model.op import ModuleCall
 
 
-def variable_names(tape: Tape, sites: tuple[Site, ...]) -> dict[int, str]:
+def variable_names(recording: Recording, sites: tuple[Site, ...]) -> dict[int, str]:
     """The variable that each tensor was assigned to, from the source of the statement that made it.
 
     Of several ops that one expression runs (a module call, say), the last one's output is what gets assigned; the
     same op again and again is the statement in a loop. Leaves that running frames held are called as they were there.
     """
     found: dict[int, str] = {}
-    ops = list(tape.ops)
+    ops = list(recording.ops)
     users = [site.user for site in sites]
-    registered = {t for change in tape.changes if change.kind == "registered" for t in change.tensors}
-    of_modules = tape.registry.parameters | tape.registry.buffers | registered
+    registered = {t for change in recording.changes if change.kind == "registered" for t in change.tensors}
+    of_modules = recording.registry.parameters | recording.registry.buffers | registered
     for index, op in enumerate(ops):
         user = users[op[5]]
         if not op[3] or user is None or not user.target:
@@ -33,11 +33,11 @@ def variable_names(tape: Tape, sites: tuple[Site, ...]) -> dict[int, str]:
         copies = op[0] == "__deepcopy__" and not of_modules.isdisjoint((*op[1], *op[3]))
         if not copies and registered.isdisjoint(op[3]):
             found |= dict(zip(op[3], _targets(user.target, len(op[3])), strict=False))
-    for change in tape.leaf_changes:
+    for change in recording.leaf_changes:
         user = users[change.site]
         if user is not None and user.target:
             found.setdefault(change.tensor, user.target)
-    return found | {number: name for number, name in tape.variables.items() if name}
+    return found | {number: name for number, name in recording.variables.items() if name}
 
 
 def _targets(target: str, count: int) -> list[str]:

@@ -9,7 +9,7 @@ from types import CodeType
 from torch import nn
 
 from autograd_inspector.capture.lines.sources import source_at
-from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.recording import Recording
 from autograd_inspector.capture.torch_private.modules import own_parameters
 from autograd_inspector.model.event import Change
 from autograd_inspector.source.switched_off import SwitchedOff
@@ -17,32 +17,32 @@ from autograd_inspector.source.switched_off import SwitchedOff
 _MISSPELT = ("require_grad", "requires_grads", "require_grads", "required_grad", "requires_gradient")
 
 
-def plain_attributes(tape: Tape, root: nn.Module) -> Iterator[tuple[str, int]]:
+def plain_attributes(recording: Recording, root: nn.Module) -> Iterator[tuple[str, int]]:
     """(attribute, parameter concerned) of all modules and parameters that carry such an attribute."""
     for module in root.modules():
         if vars(module).get("requires_grad") is False:
-            yield from (("requires_grad", tape.id_of(parameter)) for parameter in module.parameters())
+            yield from (("requires_grad", recording.id_of(parameter)) for parameter in module.parameters())
         for parameter in own_parameters(module).values():
             if parameter is None:
                 continue
             own = parameter.__dict__
             if own:
-                yield from ((name, tape.id_of(parameter)) for name in _MISSPELT if own.get(name) is False)
+                yield from ((name, recording.id_of(parameter)) for name in _MISSPELT if own.get(name) is False)
 
 
-def note_plain_attributes(tape: Tape, found: dict[str, dict[int, None]]) -> None:
+def note_plain_attributes(recording: Recording, found: dict[str, dict[int, None]]) -> None:
     """Note what was found, with the line that set it."""
-    effective = {tape.stacks.line_of(change.site) for change in tape.leaf_changes} if found else set()
+    effective = {recording.stacks.line_of(change.site) for change in recording.leaf_changes} if found else set()
     for name, tensors in found.items():
-        sites = [site for line, site in _assignments(tape, name) if line not in effective]
+        sites = [site for line, site in _assignments(recording, name) if line not in effective]
         site = sites[0] if sites else -1
-        tape.changes.append(Change(len(tape.ops), "plain_attribute", name, site, tuple(tensors)))
+        recording.changes.append(Change(len(recording.ops), "plain_attribute", name, site, tuple(tensors)))
 
 
-def _assignments(tape: Tape, name: str) -> Iterator[tuple[tuple[str, int], int]]:
+def _assignments(recording: Recording, name: str) -> Iterator[tuple[tuple[str, int], int]]:
     """((file, line), site) of every ``x.<name> = False`` in the files that the program was seen to run."""
     codes: dict[str, dict[int, CodeType]] = {}
-    for chain in tape.stacks.chains:
+    for chain in recording.stacks.chains:
         for code, _, library in chain:
             if not library:
                 codes.setdefault(code.co_filename, {}).setdefault(code.co_firstlineno, code)
@@ -53,4 +53,4 @@ def _assignments(tape: Tape, name: str) -> Iterator[tuple[tuple[str, int], int]]
         for line in lines:
             above = bisect_right(first, line) - 1
             best = known[first[above]] if above >= 0 else known[first[-1]]
-            yield (filename, line), tape.stacks.of_code(best, line)
+            yield (filename, line), recording.stacks.of_code(best, line)

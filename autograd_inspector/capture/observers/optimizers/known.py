@@ -17,7 +17,7 @@ from autograd_inspector.capture.observers.optimizers.loading import Loads
 from autograd_inspector.capture.observers.optimizers.placement import Rows, settings_of
 from autograd_inspector.capture.observers.optimizers.spread import is_share
 from autograd_inspector.capture.observers.optimizers.steps import Steps
-from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.recording import Recording
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import observed
@@ -28,8 +28,8 @@ from autograd_inspector.model.placement_rows import OptimizerRecord
 class Optimizers:
     """Knows every torch.optim.Optimizer that the program makes, loads, clears or steps."""
 
-    def __init__(self, tape: Tape, guard: Guard) -> None:
-        self.tape = tape
+    def __init__(self, recording: Recording, guard: Guard) -> None:
+        self.recording = recording
         self._guard = guard
         self._known: dict[int, tuple[weakref.ref[Optimizer], int]] = {}
         self._met = 0
@@ -39,8 +39,8 @@ class Optimizers:
         self._marks: dict[int, int] = {}
         """What the state was at the last look, to notice what the program exchanges by hand."""
         self._changes = 0
-        self._steps = Steps(tape, guard, self)
-        self._loads = Loads(tape, self)
+        self._steps = Steps(recording, guard, self)
+        self._loads = Loads(recording, self)
         self.adopt: Callable[[list[Tensor]], None] = lambda parameters: None
         """Told the parameters of each optimizer met, so that whoever knows modules can name them."""
         self.look_around: Callable[[], None] = lambda: None
@@ -68,8 +68,8 @@ class Optimizers:
             return known
         number = self._met
         kind = type(optimizer)
-        self.tape.optimizers[number] = OptimizerRecord(number, kind.__name__, kind.__module__)
-        self.tape.steppers.setdefault((kind.__module__, kind.__name__), codes_of(kind))
+        self.recording.optimizers[number] = OptimizerRecord(number, kind.__name__, kind.__module__)
+        self.recording.steppers.setdefault((kind.__module__, kind.__name__), codes_of(kind))
         made, address = (weakref.ref(optimizer), number), id(optimizer)
         self._known[address], self._met = made, number + 1  # Now that there is a record of that number.
         self._dirty.add(number)
@@ -91,14 +91,16 @@ class Optimizers:
         """Read the groups; their parameters only where they are others than at the last look."""
         groups = optimizer.param_groups
         lives = tuple([tuple(map(id, group["params"])) for group in groups])
-        record = self.tape.optimizers[number]
+        record = self.recording.optimizers[number]
         parameters = record.parameters
         if self._lives.get(number) != lives:
             self._lives[number] = lives
-            parameters = tuple([tuple(map(self.tape.id_of, group["params"])) for group in groups])
+            parameters = tuple([tuple(map(self.recording.id_of, group["params"])) for group in groups])
             for ids in parameters:
-                self.tape.registry.parameters.update(ids)
-        self.tape.optimizers[number] = replace(record, parameters=parameters, groups=tuple(map(settings_of, groups)))
+                self.recording.registry.parameters.update(ids)
+        self.recording.optimizers[number] = replace(
+            record, parameters=parameters, groups=tuple(map(settings_of, groups))
+        )
 
     def _created(self, optimizer: Optimizer, _args: Any, _kwargs: Any, _before: Any) -> None:
         if not getattr(optimizer, "param_groups", None):
@@ -107,15 +109,17 @@ class Optimizers:
         if is_share(optimizer):
             return  # Its parameters and its state are those of the optimizer that makes it.
         number = self.id_of(optimizer)
-        tape = self.tape
-        tape.optimizers[number] = replace(tape.optimizers[number], site=tape.stacks.here(0), created_at=len(tape.ops))
-        tape.changes.append(
+        recording = self.recording
+        recording.optimizers[number] = replace(
+            recording.optimizers[number], site=recording.stacks.here(0), created_at=len(recording.ops)
+        )
+        recording.changes.append(
             Change(
-                len(tape.ops),
+                len(recording.ops),
                 "optimizer_created",
                 type(optimizer).__name__,
-                tape.stacks.here(0),
-                tuple(t for group in tape.optimizers[number].parameters for t in group),
+                recording.stacks.here(0),
+                tuple(t for group in recording.optimizers[number].parameters for t in group),
                 number,
             )
         )
@@ -135,26 +139,32 @@ class Optimizers:
         tensors = [p for p in given if isinstance(p, Tensor)] if isinstance(given, (list, tuple)) else []
         wrong = [p for p in tensors if id(p) in present or not is_leaf(p)]
         self.adopt(wrong)
-        tape = self.tape
-        ids = tuple(tape.id_of(p) for p in wrong)
-        tape.changes.append(
-            Change(len(tape.ops), "optimizer_refused", type(optimizer).__name__, tape.stacks.here(0), ids)
+        recording = self.recording
+        ids = tuple(recording.id_of(p) for p in wrong)
+        recording.changes.append(
+            Change(len(recording.ops), "optimizer_refused", type(optimizer).__name__, recording.stacks.here(0), ids)
         )
 
     def _refused_all(self, optimizer: Optimizer) -> None:
         """The constructor raised, and not for a group: it was given nothing, or settings that it does not take."""
-        tape = self.tape
-        if tape.changes and tape.changes[-1].kind == "optimizer_refused" and tape.changes[-1].at == len(tape.ops):
+        recording = self.recording
+        if (
+            recording.changes
+            and recording.changes[-1].kind == "optimizer_refused"
+            and recording.changes[-1].at == len(recording.ops)
+        ):
             return
         self.look_around()
-        tape.changes.append(Change(len(tape.ops), "optimizer_refused", type(optimizer).__name__, tape.stacks.here(0)))
+        recording.changes.append(
+            Change(len(recording.ops), "optimizer_refused", type(optimizer).__name__, recording.stacks.here(0))
+        )
 
     def _zeroed(self, optimizer: Optimizer, _args: Any, _kwargs: Any, _before: Any) -> None:
-        if self.tape.active():
+        if self.recording.active():
             number = self.id_of(optimizer)
-            tape = self.tape
+            recording = self.recording
             api = f"{type(optimizer).__name__}.zero_grad()"
-            tape.changes.append(Change(len(tape.ops), "zero_grad", api, tape.stacks.here(0), (), number))
+            recording.changes.append(Change(len(recording.ops), "zero_grad", api, recording.stacks.here(0), (), number))
 
     def fold(self, told: Collection[int], changes: int) -> None:
         """Forget the optimizers that are gone and that no record tells of; so many of the old changes are gone."""
@@ -162,7 +172,7 @@ class Optimizers:
         gone = [key for key, (ref, number) in self._known.items() if ref() is None and number not in told]
         for key in gone:
             _, number = self._known.pop(key)
-            for known in (self.tape.optimizers, self.tape.rows, self._lives, self._marks):
+            for known in (self.recording.optimizers, self.recording.rows, self._lives, self._marks):
                 known.pop(number, None)
             self._dirty.discard(number)
 
@@ -176,7 +186,7 @@ class Optimizers:
     def changed_since(self, optimizer: Optimizer, number: int) -> None:
         """Before a step: read the groups, and the placement where anything may have moved since the last look."""
         self._refresh(optimizer, number)
-        recent = self.tape.changes[self._changes :]
+        recent = self.recording.changes[self._changes :]
         self._changes += len(recent)
         if any(change.kind != "zero_grad" for change in recent):
             self._dirty.update(known for _, known in self._known.values())
@@ -191,8 +201,8 @@ class Optimizers:
 
     def snapshot(self, optimizer: Optimizer, number: int) -> None:
         """Read where this optimizer's parameters, gradients and state live now."""
-        rows = Rows(self.tape, optimizer, number)
-        self.tape.rows[number], self.tape.left_out[number] = rows.found, rows.note(type(optimizer).__name__)
+        rows = Rows(self.recording, optimizer, number)
+        self.recording.rows[number], self.recording.left_out[number] = rows.found, rows.note(type(optimizer).__name__)
         self._marks[number] = _mark(optimizer)
 
 

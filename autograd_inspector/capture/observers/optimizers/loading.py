@@ -12,7 +12,7 @@ from autograd_inspector.capture.attributes import dtype_of, needs_grad
 from autograd_inspector.capture.graph_walk.walk import short
 from autograd_inspector.capture.observers.optimizers.param_names import misnamed, names_of, parameters_of
 from autograd_inspector.capture.observers.optimizers.spread import elsewhere, state_of
-from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.recording import Recording
 from autograd_inspector.model.event import BY_NAME, LEFT_TRAINING, Change, ChangeKind
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ class _Load:
 class Loads:
     """Notes each load as a change of the optimizer."""
 
-    def __init__(self, tape: Tape, optimizers: Optimizers) -> None:
-        self.tape = tape
+    def __init__(self, recording: Recording, optimizers: Optimizers) -> None:
+        self.recording = recording
         self._optimizers = optimizers
 
     def begin(self, optimizer: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Load:
@@ -59,7 +59,7 @@ class Loads:
             for parameter, state in state_of(optimizer).items():
                 for value in state.values() if isinstance(state, dict) else ():
                     if isinstance(value, Tensor):
-                        living[id(value)] = self.tape.id_of(parameter), called.get(id(parameter), "")
+                        living[id(value)] = self.recording.id_of(parameter), called.get(id(parameter), "")
         order = [key for group in given.get("param_groups", ()) for key in group.get("params", ())]
         for position, key in enumerate(order):
             entries = given.get("state", {}).get(key)
@@ -69,7 +69,7 @@ class Loads:
 
     def end(self, optimizer: Optimizer, _args: Any, _kwargs: Any, load: _Load | None) -> None:
         """It is loaded, or was refused."""
-        tape = self.tape
+        recording = self.recording
         raised = sys.exc_info()[1]
         if load is not None and raised is not None and raised is not load.handled:
             own = [len(group["params"]) for group in optimizer.param_groups]
@@ -77,9 +77,9 @@ class Loads:
             detail = (f"error: {raised}", *sizes, f"saved state: {', '.join(load.dtypes)}")
             api = f"{type(optimizer).__name__}.load_state_dict()"
             number = self._optimizers.id_of(optimizer)
-            ids = tuple(t for group in tape.optimizers[number].parameters for t in group)
-            tape.changes.append(
-                Change(len(tape.ops), "optimizer_load_failed", api, tape.stacks.here(0), ids, number, detail)
+            ids = tuple(t for group in recording.optimizers[number].parameters for t in group)
+            recording.changes.append(
+                Change(len(recording.ops), "optimizer_load_failed", api, recording.stacks.here(0), ids, number, detail)
             )
             return
         number = self._optimizers.id_of(optimizer)
@@ -92,13 +92,13 @@ class Loads:
         )
         if load is not None and load.training and not _training(optimizer):
             cast = (*cast, LEFT_TRAINING)
-        ids = tuple(t for group in tape.optimizers[number].parameters for t in group)
-        tape.changes.append(
+        ids = tuple(t for group in recording.optimizers[number].parameters for t in group)
+        recording.changes.append(
             Change(
-                len(tape.ops),
+                len(recording.ops),
                 "optimizer_load_state_dict",
                 f"{type(optimizer).__name__}.load_state_dict()",
-                tape.stacks.here(0),
+                recording.stacks.here(0),
                 ids,
                 number,
                 cast,
@@ -110,7 +110,7 @@ class Loads:
 
     def _mismatched(self, optimizer: Optimizer, number: int, ids: tuple[int, ...], load: _Load) -> None:
         """Note state that went to another parameter than it came from, and parameters that got none."""
-        tape = self.tape
+        recording = self.recording
         swapped = [
             (ids[at], owner) for at, owner in load.owners.items() if at < len(ids) and ids[at] != owner and owner in ids
         ]
@@ -124,13 +124,15 @@ class Loads:
         absent = [p for p in flat if needs_grad(p) and not state.get(p) and id(p) not in others]
         noted: tuple[tuple[ChangeKind, tuple[int, ...]], ...] = (
             ("state_swapped", tuple(t for pair in swapped or by_name for t in pair)),
-            ("state_absent", tuple(map(tape.id_of, absent)) if len(absent) < len(flat) - len(others) else ()),
+            ("state_absent", tuple(map(recording.id_of, absent)) if len(absent) < len(flat) - len(others) else ()),
         )
         for kind, tensors in noted:
             if tensors:
                 api = f"{type(optimizer).__name__}.load_state_dict()"
                 detail = (BY_NAME,) if by_name and kind == "state_swapped" else ()
-                tape.changes.append(Change(len(tape.ops), kind, api, tape.stacks.here(0), tensors, number, detail))
+                recording.changes.append(
+                    Change(len(recording.ops), kind, api, recording.stacks.here(0), tensors, number, detail)
+                )
 
 
 def _training(optimizer: Optimizer) -> bool:

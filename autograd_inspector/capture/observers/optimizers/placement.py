@@ -28,7 +28,7 @@ from autograd_inspector.capture.observers.optimizers.state_contents import (
     StateContents,
     under_no_parameter,
 )
-from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.recording import Recording
 from autograd_inspector.model.placement_rows import Gradient, ParameterRow, StateEntry
 
 _SHOWN_TYPES = (bool, int, float, str, type(None))
@@ -38,14 +38,14 @@ _TOLD = 6
 
 
 class Rows:
-    """One row a parameter of an optimizer (names and models are filled in when the tape freezes).
+    """One row a parameter of an optimizer (names and models are filled in when the recording freezes).
 
     State of a parameter that no group holds any more has a row with group -1. The state that a
     ``ZeroRedundancyOptimizer`` keeps on other ranks is told by the rank alone.
     """
 
-    def __init__(self, tape: Tape, optimizer: Optimizer, number: int) -> None:
-        self._tape = tape
+    def __init__(self, recording: Recording, optimizer: Optimizer, number: int) -> None:
+        self._recording = recording
         self._number = number
         self._left: dict[str, str] = {}
         self._allowance = Allowance()
@@ -69,7 +69,7 @@ class Rows:
     def _row(self, parameter: Tensor, group: int, state: Any) -> ParameterRow:
         contents = StateContents(state, self._allowance)
         self._left |= {f"`{name}` of a parameter": why for name, why in contents.left.items()}
-        return row_of(self._tape, parameter, self._number, group, contents.tensors)
+        return row_of(self._recording, parameter, self._number, group, contents.tensors)
 
     def note(self, kind: str) -> str:
         """What of the optimizer's state is in no row and no total, "" where that is nothing."""
@@ -89,33 +89,33 @@ def unwrapped(optimizer: Any) -> Any:
 
 
 def row_of(
-    tape: Tape, parameter: Tensor, optimizer: int = -1, group: int = -1, state: Iterable[Found] = ()
+    recording: Recording, parameter: Tensor, optimizer: int = -1, group: int = -1, state: Iterable[Found] = ()
 ) -> ParameterRow:
     """The facts of one parameter, its gradient and its state."""
     grad = gradient_of(parameter) if is_leaf(parameter) else None
     return ParameterRow(
-        *held(tape, parameter),
-        tensor=tape.id_of(parameter),
+        *held(recording, parameter),
+        tensor=recording.id_of(parameter),
         requires_grad=needs_grad(parameter),
-        gradient=None if grad is None else Gradient(*held(tape, grad), version=version_of(grad)),
+        gradient=None if grad is None else Gradient(*held(recording, grad), version=version_of(grad)),
         optimizer=optimizer,
         group=group,
-        state=tuple(_entry(tape, found) for found in state),
+        state=tuple(_entry(recording, found) for found in state),
     )
 
 
-def _entry(tape: Tape, found: Found) -> StateEntry:
+def _entry(recording: Recording, found: Found) -> StateEntry:
     """State that no op of the capture ever met gets no number: nothing else tells of it."""
-    known = tape.registry.known(found.tensor)
+    known = recording.registry.known(found.tensor)
     number = -1 if known is None else known.tensor
-    return StateEntry(*held(tape, found.tensor), name=found.name, tensor=number, holder=found.holder)
+    return StateEntry(*held(recording, found.tensor), name=found.name, tensor=number, holder=found.holder)
 
 
-def held(tape: Tape, tensor: Tensor) -> tuple[Any, ...]:
+def held(recording: Recording, tensor: Tensor) -> tuple[Any, ...]:
     """The fields of a Held record, in its order."""
     local = local_of(tensor)
     own = tensor if local is None else local
-    storage = tape.registry.storage_of(own)
+    storage = recording.registry.storage_of(own)
     return (
         tuple(shape_of(tensor)),
         short(dtype_of(tensor)),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from autograd_inspector.capture.observers.optimizers.placement import row_of
-from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.recording import Recording
 from autograd_inspector.model.placement import Placement
 from autograd_inspector.model.placement_rows import ParameterRow
 from autograd_inspector.model.steps_history import History
@@ -15,7 +15,7 @@ from autograd_inspector.model.tensor import TensorRecord
 
 
 def placement_of(
-    tape: Tape,
+    recording: Recording,
     tensors: tuple[TensorRecord, ...],
     names: dict[int, tuple[str, ...]],
     history: History,
@@ -25,14 +25,14 @@ def placement_of(
 
     ``names`` are qualified names, ``models`` says which model has a parameter now.
     """
-    filled = {t for run in tape.backwards for t in run.reached if t not in run.empty} | set(history.reached)
-    reached = filled.union(*(run.taken for run in tape.backwards))
-    rows = [row for number in sorted(tape.rows) for row in tape.rows[number]]
+    filled = {t for run in recording.backwards for t in run.reached if t not in run.empty} | set(history.reached)
+    reached = filled.union(*(run.taken for run in recording.backwards))
+    rows = [row for number in sorted(recording.rows) for row in recording.rows[number]]
     held = {row.tensor for row in rows}
     # What has no name and lost its gradient at once is a wrapper's own: the unsharded parameters of FSDP.
     loose = [t for t in tensors if t.kind == "parameter" and t.id not in held and (t.names or t.id in filled)]
     found = []
-    for row in (*rows, *_loose_rows(tape, loose)):
+    for row in (*rows, *_loose_rows(recording, loose)):
         given = names.get(row.tensor, ())
         fallback = tensors[row.tensor].variable or _described(row)
         found.append(
@@ -44,15 +44,15 @@ def placement_of(
                 reached=row.tensor in reached,
             )
         )
-    return Placement(tuple(found), tuple(tape.optimizers[i] for i in sorted(tape.optimizers)))
+    return Placement(tuple(found), tuple(recording.optimizers[i] for i in sorted(recording.optimizers)))
 
 
-def _loose_rows(tape: Tape, loose: list[TensorRecord]) -> Iterator[ParameterRow]:
+def _loose_rows(recording: Recording, loose: list[TensorRecord]) -> Iterator[ParameterRow]:
     """Read now where the program still has the parameter; else what was known of it."""
-    alive = dict(tape.registry.alive([record.id for record in loose]))
+    alive = dict(recording.registry.alive([record.id for record in loose]))
     for record in loose:
         if record.id in alive:
-            yield row_of(tape, alive[record.id])
+            yield row_of(recording, alive[record.id])
         else:
             yield ParameterRow(
                 record.shape,

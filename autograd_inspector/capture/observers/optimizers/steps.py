@@ -16,7 +16,7 @@ from autograd_inspector.capture.observers.calls.raised import UNKNOWN
 from autograd_inspector.capture.observers.optimizers.closures import codes_of
 from autograd_inspector.capture.observers.optimizers.open_step import OpenStep
 from autograd_inspector.capture.observers.optimizers.spread import rank_here, state_of
-from autograd_inspector.capture.recording import Tape
+from autograd_inspector.capture.recording import Recording
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.model.event import ParameterStep, Step
@@ -31,8 +31,8 @@ STEP = int(Trait.STEP)
 class Steps:
     """Observes every step; recording pauses inside it, but for the program's own closure."""
 
-    def __init__(self, tape: Tape, guard: Guard, optimizers: Optimizers) -> None:
-        self.tape = tape
+    def __init__(self, recording: Recording, guard: Guard, optimizers: Optimizers) -> None:
+        self.recording = recording
         self._guard = guard
         self._optimizers = optimizers
 
@@ -43,52 +43,54 @@ class Steps:
 
     def close(self) -> None:
         """Let go of the steps that never came back."""
-        self.tape.lose_pauses()
+        self.recording.lose_pauses()
 
     def _before_step(self, optimizer: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        if self.tape.here() and self.tape.active():  # A step inside a step is part of it, unless the closure calls it.
-            self._guard(self._begin, optimizer, (*args[1:], *kwargs.values()), sys._getframe(1))
+        if (
+            self.recording.here() and self.recording.active()
+        ):  # A step inside a step is part of it, unless the closure calls it.
+            self._guard.run(self._begin, optimizer, (*args[1:], *kwargs.values()), sys._getframe(1))
 
     def _begin(self, optimizer: Optimizer, given: Iterable[Any], frame: FrameType) -> None:
-        tape = self.tape
+        recording = self.recording
         number = self._optimizers.id_of(optimizer)
         self._optimizers.changed_since(optimizer, number)
         step = OpenStep(self, frame, codes_of(optimizer, given))
-        step.begins(number, tape.stacks.here(0), len(tape.ops), optimizer.param_groups, state_of(optimizer))
-        tape.pause(step)
+        step.begins(number, recording.stacks.here(0), len(recording.ops), optimizer.param_groups, state_of(optimizer))
+        recording.pause(step)
 
     def crossed(self, step: OpenStep) -> None:
         """After the closure the step goes on with the gradients that the closure has computed."""
         step.closure = True
         if not step.inside:
-            self._guard(step.take_gradients)
+            self._guard.run(step.take_gradients)
 
     def _after_step(self, optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
-        if self.tape.here():
-            self._guard(self._end, optimizer, sys._getframe(1))
+        if self.recording.here():
+            self._guard.run(self._end, optimizer, sys._getframe(1))
 
     def _end(self, optimizer: Optimizer, frame: FrameType) -> None:
-        step = self.tape.go_on(frame)
+        step = self.recording.go_on(frame)
         if not isinstance(step, OpenStep):
             return
         self._closed(step)
         self._record(step, "", type(optimizer).__name__, step.site)
         number = step.optimizer
         self._optimizers.look(optimizer, number)
-        record = self.tape.optimizers[number]
-        self.tape.optimizers[number] = replace(record, steps=record.steps + 1)
-        self.tape.rank = rank_here(before=self.tape.rank)  # Programs destroy their process group at the end.
-        if self.tape.on_step is not None:
-            self.tape.on_step(number, self.tape.steps[-1].op)
+        record = self.recording.optimizers[number]
+        self.recording.optimizers[number] = replace(record, steps=record.steps + 1)
+        self.recording.rank = rank_here(before=self.recording.rank)  # Programs destroy their process group at the end.
+        if self.recording.on_step is not None:
+            self.recording.on_step(number, self.recording.steps[-1].op)
 
     def lost(self, step: OpenStep) -> None:
         """It never came back: the exception that left it is known to whoever closes the capture."""
-        self._guard(self._abandon, step)
+        self._guard.run(self._abandon, step)
 
     def _abandon(self, step: OpenStep) -> None:
         self._closed(step)
         site, text = step.raised
-        kind = self.tape.optimizers[step.optimizer].type
+        kind = self.recording.optimizers[step.optimizer].type
         self._record(step, text if site >= 0 else UNKNOWN, kind, site if site >= 0 else step.site)
 
     def _closed(self, step: OpenStep) -> None:
@@ -96,11 +98,11 @@ class Steps:
             step.take_gradients()
 
     def _record(self, opened: OpenStep, error: str, kind: str, site: int) -> None:
-        tape = self.tape
+        recording = self.recording
         facts, writes, gradients = [], [], []
         unseen = False
-        enter, storage_of = tape.registry.enter, tape.registry.storage_of
-        now = len(tape.ops)
+        enter, storage_of = recording.registry.enter, recording.registry.storage_of
+        now = len(recording.ops)
         for parameter, version, grad, grad_version, around in opened.before():
             number = enter(parameter, -1, now).tensor
             after = version_of(parameter)
@@ -113,8 +115,10 @@ class Steps:
                 unseen = unseen or after == version
                 writes.append(Write(number, storage_of(parameter), version, after))
             facts.append(ParameterStep(number, gradient, version, after, grad_version, version_of(grad), *around))
-        op = tape.append(f"{kind}.step", tuple(gradients), writes=tuple(writes), traits=STEP, site=site, error=error)
-        tape.steps.append(
+        op = recording.append(
+            f"{kind}.step", tuple(gradients), writes=tuple(writes), traits=STEP, site=site, error=error
+        )
+        recording.steps.append(
             Step(
                 op,
                 opened.optimizer,

@@ -9,7 +9,7 @@ from autograd_inspector.capture.lines.frames import outwards
 from autograd_inspector.capture.lines.program_frames import is_ours, program_frames
 from autograd_inspector.capture.undisturbed.guard import Guard
 
-_GUARD = Guard.__call__.__code__
+_GUARD = Guard.run.__code__
 
 
 class Stack:
