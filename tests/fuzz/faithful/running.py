@@ -48,9 +48,11 @@ class Run:
 
 
 def _comparable(entry: Any) -> Any:
-    """A number by its digits: a NaN is not equal to another, nor to itself."""
+    """A number by its digits, for a NaN is not equal to itself; a jagged size as such, for torch numbers them."""
     if isinstance(entry, (tuple, list)):
         return [_comparable(each) for each in entry]
+    if isinstance(entry, torch.SymInt):
+        return "jagged"
     return entry.hex() if isinstance(entry, float) else entry
 
 
