@@ -13,7 +13,7 @@ from autograd_inspector.kernel.cell_ids import cell_ids
 from autograd_inspector.model.graph import GraphNode
 from autograd_inspector.views.assets import WidgetNotBuiltError, asset, digest
 from autograd_inspector.views.encoding import encoded
-from autograd_inspector.views.exports import exported
+from autograd_inspector.views.exports import writer_of
 from autograd_inspector.views.notebook.bundle import bundle_of, chosen
 
 __all__ = ["ReportWidget", "WidgetNotBuiltError"]
@@ -102,7 +102,7 @@ class ReportWidget(anywidget.AnyWidget):
         if not isinstance(content, dict) or content.get("command") != "export":
             return
         try:
-            self.send({"id": content.get("id"), "text": exported(self.report, content.get("format"))})
+            self.send({"id": content.get("id"), "text": writer_of(content.get("format"))(self.report)})
         except Exception as error:  # noqa: BLE001 - the front end shows it; a traceback would go nowhere
             self.send({"id": content.get("id"), "error": str(error).partition("\n")[0]})
 

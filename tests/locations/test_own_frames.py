@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 import autograd_inspector
-from autograd_inspector.capture.lines import program_frames
+from autograd_inspector import own_files
 from autograd_inspector.capture.lines.stacks import SKIP, USER, classify
 
 PACKAGE = Path(autograd_inspector.__file__).parent
@@ -26,9 +26,9 @@ def test_every_file_of_ours_is_skipped():
 
 def test_stacks_of_the_program_leave_our_frames_out():
     """What counts as ours is the whole package, and what runs a program is a folder of it that is there."""
-    assert f"{PACKAGE}/" == program_frames._PACKAGE
-    assert f"{PACKAGE / 'terminal'}/" == program_frames._RUNNERS
-    assert (PACKAGE / "terminal" / "script.py").is_file()
+    assert f"{PACKAGE}/" == own_files.PACKAGE
+    assert f"{PACKAGE / 'frontends' / 'cli'}/" == own_files.RUNNERS
+    assert (PACKAGE / "frontends" / "cli" / "script.py").is_file()
 
 
 def test_a_finding_shows_the_programs_lines_alone():

@@ -9,7 +9,7 @@ from autograd_inspector.views.notebook.saved import CAPTURE
 
 SETUP = "%load_ext autograd_inspector\nimport torch\nw = torch.ones(3, requires_grad=True)"
 # What a test needs of a built front end: that it is there.
-STUB = "from autograd_inspector import widget\nwidget.asset = lambda name: 'export default {}'"
+STUB = "from autograd_inspector.kernel import widget\nwidget.asset = lambda name: 'export default {}'"
 
 
 def outputs(*cells):

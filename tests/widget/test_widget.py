@@ -9,7 +9,7 @@ import anywidget
 import pytest
 
 from autograd_inspector import Report
-from autograd_inspector.kernel import widget
+from autograd_inspector.kernel import display, widget
 from autograd_inspector.kernel.hub import kernel
 from autograd_inspector.kernel.widget import VIEW, ReportWidget, WidgetNotBuiltError
 from autograd_inspector.views import assets
@@ -125,7 +125,7 @@ def test_a_form_that_there_is_not_is_an_answer_too(shown, monkeypatch):
     sent = Sent(shown, monkeypatch)
     for message in ({"command": "export", "id": 1, "format": "exe"}, {"command": "x"}, "text", None):
         shown._handle_custom_msg(message, [])
-    assert sent.messages == [{"id": 1, "error": "there is no export as 'exe'"}]
+    assert sent.messages == [{"id": 1, "error": "there is no export as 'exe'; there is json, dot, text, html"}]
 
 
 def test_the_display_bundle_is_complete_without_widgets(shown, broken):
@@ -145,7 +145,8 @@ def notebook(monkeypatch):
     """A shell as a kernel has one."""
     events = SimpleNamespace(register=lambda _name, _callback: None)
     shell = SimpleNamespace(kernel=object(), events=events, execution_count=1, get_parent=dict)
-    monkeypatch.setattr(kernel, "shell_in_kernel", lambda: shell)
+    for module in (kernel, display):
+        monkeypatch.setattr(module, "shell_in_kernel", lambda: shell)
     kernel._begun.cache_clear()
     yield
     kernel._begun.cache_clear()
@@ -173,7 +174,7 @@ def test_where_the_widget_is_not_built_one_line_says_so_once(broken, notebook, m
         raise WidgetNotBuiltError
 
     monkeypatch.setattr(widget, "asset", missing)
-    monkeypatch.setattr(widget, "_told", set())
+    monkeypatch.setattr(display, "_told", set())
     report = Report(broken.capture, broken.findings)
     for _ in range(2):
         assert VIEW not in report._repr_mimebundle_()

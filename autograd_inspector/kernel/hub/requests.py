@@ -14,7 +14,7 @@ from autograd_inspector.kernel.hub.hub import Hub
 from autograd_inspector.kernel.hub.messages import REQUESTS, Answer, Progress, Refusal, Request
 from autograd_inspector.kernel.options import Options
 from autograd_inspector.kernel.widget import ReportWidget, widget_of
-from autograd_inspector.views.exports import exported
+from autograd_inspector.views.exports import writer_of
 
 Send = Callable[[msgspec.Struct], None]
 _LARGE = 3_000
@@ -115,8 +115,9 @@ def _clear(hub: Hub, request: Request, _send: Send) -> Answer:
 def _export(hub: Hub, request: Request, send: Send) -> Answer:
     (identity,) = request.captures
     report = hub.captures.report(identity)
+    write = writer_of(request.format)
     send(Progress("progress", request.id, f"writing {request.format.upper()}"))
-    return Answer("answer", request.id, exported(report, request.format))
+    return Answer("answer", request.id, write(report))
 
 
 def _source(hub: Hub, request: Request, _send: Send) -> Answer:
