@@ -212,7 +212,7 @@ LEAVES: dict[str, tuple[str, ...]] = {
     "mode left open": (
         "mode = FunctionLog()\nmode.__enter__()\nheld.append(mode)",
         "mode = torch.device('cpu')\nmode.__enter__()\nheld.append(mode)",
-        "if held:\n    held.pop().__exit__(None, None, None)",
+        "if held and can_be_left(held[-1]):\n    held.pop().__exit__(None, None, None)",
         "holder = mode_holder()\nnext(holder)\nheld_generators.append(holder)",
         "if held_generators:\n    held_generators.pop().close()",
         "guard = torch.no_grad()\nguard.__enter__()\nheld.append(guard)",

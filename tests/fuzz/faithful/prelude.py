@@ -5,7 +5,7 @@ import copy, pickle, threading, warnings
 import torch
 from torch import nn
 from torch.nn import functional as F
-from torch.overrides import TorchFunctionMode
+from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_map
 from torch.utils.checkpoint import checkpoint
@@ -14,6 +14,10 @@ from torch.utils.checkpoint import checkpoint
 DEFINITIONS = '''\
 class Stop(BaseException):
     """What a program uses to end itself, as an alarm does."""
+
+def can_be_left(mode):
+    """Torch's C++ takes the topmost mode off for a device, and where the program has none it would find the recorder."""
+    return not isinstance(mode, torch.device) or bool(_get_current_function_mode_stack())
 
 def name_of(func):
     return getattr(func, "__name__", str(func))
