@@ -16,7 +16,7 @@ class Stop(BaseException):
     """What a program uses to end itself, as an alarm does."""
 
 def can_be_left(mode):
-    """Torch's C++ takes the topmost mode off for a device, and where the program has none it would find the recorder."""
+    """For a device torch takes the topmost mode off in C++: where the program has none it would find the recorder."""
     return not isinstance(mode, torch.device) or bool(_get_current_function_mode_stack())
 
 def name_of(func):
