@@ -8,11 +8,11 @@ from autograd_inspector.advice.spelling import assignable, called
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.gradient_cuts.harmful import stepped_with
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.op import Op
 
 _STATE = ("parameter", "buffer")
-_CONSTANTS = frozenset({"arange", "zeros", "ones", "full", "eye", "linspace", "tensor", "empty", "tril_indices"})
 """Ops that make the same values every time."""
 
 
@@ -77,7 +77,11 @@ def _of_state_alone(analysis: Analysis, tensor: int, made: Op) -> bool:
     """Whether it comes from parameters, buffers and constants alone: then it can be computed again at any time."""
     tensors = analysis.capture.tensors
     for op, _ in analysis.flow.upstream([(tensor, made.index + 1)], lambda o, t: tensors[t].kind not in _STATE):
-        if not op.inputs and op.name not in _CONSTANTS and not any(tensors[t].kind in _STATE for t in op.outputs):
+        if (
+            not op.inputs
+            and not is_a(op.name, OpKind.RETURNS_CONSTANT)
+            and not any(tensors[t].kind in _STATE for t in op.outputs)
+        ):
             return False
         for read in op.inputs:
             if tensors[read].kind not in _STATE and not analysis.flow.producers(read, op.index):

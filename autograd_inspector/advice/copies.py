@@ -7,11 +7,11 @@ import ast
 from autograd_inspector.advice.receivers import receiver
 from autograd_inspector.advice.spelling import is_path, path_in
 from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op
 
 _RESULTS = {"result", "output", "out", "result0", "result1"}
 """What an op saves of its own result: no copy of what it reads helps against an edit of that."""
-_RENORMALISING = {"embedding", "embedding_bag", "embedding_renorm_"}
 
 
 def saves_its_result(saved: str) -> bool:
@@ -36,7 +36,7 @@ def kept_apart(analysis: Analysis, edit: Op, name: str, saver: Op | None) -> str
     """
     if saver is None:
         return ""
-    if edit.name in _RENORMALISING:
+    if is_a(edit.name, OpKind.RENORMALISES):
         return (
             f"An embedding with max_norm renormalises {name} in place in every forward: {_read(analysis, saver, name)}, as "
             "the documentation of torch.nn.Embedding advises, or look it up first."

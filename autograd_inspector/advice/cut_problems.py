@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.names import join_names, summarize_names
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.gradient_cuts.classifier import DETACHING, Cause, GradientCut
+from autograd_inspector.analysis.gradient_cuts.classifier import Cause, GradientCut
 from autograd_inspector.analysis.gradient_cuts.python_scalars import NOT_A_TENSOR
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem, Severity
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import ModuleCall, Op, Region
@@ -53,7 +54,7 @@ def called(analysis: Analysis, tensor: int) -> str:
         return analysis.display_name(tensor)
     if made is None:
         return f"a {analysis.display_name(tensor)} tensor"
-    if made.name in DETACHING and made.inputs:
+    if is_a(made.name, OpKind.DETACHES) and made.inputs:
         return called(analysis, made.inputs[0])
     return _returned(analysis, made) or f"{NAMELESS} `{made.name}`"
 
@@ -64,7 +65,7 @@ NAMELESS = "the result of"
 def _returned(analysis: Analysis, op: Op) -> str:
     """The outermost module whose call the op ended, so that it gave the module's output; "" where it ended none."""
     calls, ops, best = analysis.capture.calls, analysis.capture.ops, None
-    call = calls[op.call] if op.call >= 0 and op.name not in DETACHING else None
+    call = calls[op.call] if op.call >= 0 and not is_a(op.name, OpKind.DETACHES) else None
     later = ops[op.index + 1].call if op.index + 1 < len(ops) else -1
     around = set()
     while later >= 0:
@@ -93,7 +94,7 @@ def outcome(analysis: Analysis, cut: GradientCut) -> str:
 
 def _output(analysis: Analysis, op: Op) -> str:
     """The outermost module that ran wholly under the grad mode of the op, else the innermost that has a name."""
-    if op.call < 0 or op.name in DETACHING:
+    if op.call < 0 or is_a(op.name, OpKind.DETACHES):
         return ""
     calls, region = analysis.capture.calls, analysis.capture.regions[op.region]
     call = calls[op.call]

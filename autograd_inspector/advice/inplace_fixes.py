@@ -7,14 +7,11 @@ import re
 from autograd_inspector.advice.copies import kept_apart, saves_its_result, spelled
 from autograd_inspector.advice.saved_tensors import CHECKPOINT, around
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op, Trait
 
 _AUGMENTED = re.compile(r"^(?P<target>[\w.\[\]'\"]+)\s*(?P<op>[-+*/@]|\*\*|//)=\s*(?P<value>.+?)(\s*#.*)?$")
 _FACTORS = {"self", "other", "mat1", "mat2", "weight", "input", "tensor1", "tensor2", "batch1", "batch2"}
-
-
-_ALONE = {"zero_", "fill_", "normal_", "uniform_", "bernoulli_", "exponential_", "set_"}
-"""In-place ops that have no out-of-place form under the same name."""
 
 
 def needs_because(saved: str) -> str:
@@ -64,6 +61,6 @@ def repair(analysis: Analysis, edits: list[Op], name: str, saver: Op | None = No
     if op.name == "__setitem__":
         into = f"`{code} = {code}.clone()`" if code else "take `.clone()`"
         return f"Assign into a copy: {into} before the assignment, or use torch.where."
-    if op.name.endswith("_") and not op.name.startswith("_") and op.name not in _ALONE:
+    if op.name.endswith("_") and not op.name.startswith("_") and not is_a(op.name, OpKind.IN_PLACE_ONLY):
         return f"Use the out-of-place `{op.name.rstrip('_')}` instead of `{op.name}`, or modify {copy}."
     return f"Modify a copy: {copy}, or do it after backward()."

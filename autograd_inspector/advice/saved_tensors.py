@@ -12,15 +12,6 @@ from autograd_inspector.model.op import Op, Trait, Write
 Saved = tuple[Node, SavedTensor]
 
 
-_VIEWS = (
-    "detach view reshape expand expand_as T mT transpose permute squeeze unsqueeze chunk split unbind narrow select "
-    "diagonal __getitem__ flatten as_strided movedim swapaxes real imag data tensor_split hsplit vsplit dsplit "
-    "split_with_sizes unfold view_as unflatten swapdims moveaxis t H mH"
-)
-VIEWS = frozenset(_VIEWS.split())
-"""Ops that return what shares the memory of their input, and may return the input's own version counter."""
-
-
 def made_at(node: Node) -> int:
     """The first op index at which the node's saved tensors were already saved."""
     return node.op + 1 if node.op >= 0 else max(node.position, 0)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op, Trait, Write
 from autograd_inspector.model.tensor import TensorRecord
-from autograd_inspector.model.torch_names import ZERO_EACH
-
-_ZEROING = {"zero_", ZERO_EACH}
 
 
 def gradients_of(analysis: Analysis, tensors: Iterable[int]) -> frozenset[int]:
@@ -35,7 +33,7 @@ def zeroed_in_place(analysis: Analysis, gradients: Iterable[int], start: int, en
 def _zeroed(analysis: Analysis, gradient: int, start: int, end: int) -> Op | None:
     last, tensors = None, analysis.capture.tensors
     for op, write in writes_into(analysis, gradient, start, end):
-        if op.name not in _ZEROING:
+        if not is_a(op.name, OpKind.ZEROES):
             last = None
         elif write.tensor == gradient or _covers(tensors[write.tensor], tensors[gradient]):
             last = op

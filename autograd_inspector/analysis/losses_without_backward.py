@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.timeline import Timeline
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.op import Op, Trait
 
-_COPIES = {"clone"}
 """A logger clones what it is given and detaches the copy: that is still only reading."""
 
 
@@ -24,7 +24,12 @@ def waiting(capture: Capture, tensors: Iterable[int], start: int = 0, end: int |
         op = capture.ops[at]
         if op.last_seq > op.first_seq and not live.isdisjoint(op.inputs):
             live.update(op.outputs)
-            if op.outputs and begun.isdisjoint(op.outputs) and op.name not in _COPIES and not _went_on(capture, op):
+            if (
+                op.outputs
+                and begun.isdisjoint(op.outputs)
+                and not is_a(op.name, OpKind.COPIES)
+                and not _went_on(capture, op)
+            ):
                 yield op
 
 
@@ -35,7 +40,7 @@ def _went_on(capture: Capture, op: Op) -> bool:
 
 def _goes_on(capture: Capture, reader: Op) -> bool:
     """Reading a number for the log, or cutting a copy off, is none of it."""
-    if reader.name in _COPIES and not reader.writes:
+    if is_a(reader.name, OpKind.COPIES) and not reader.writes:
         return _went_on(capture, reader)
     return bool(reader.writes) or not (reader.has(Trait.EXPORT) or reader.has(Trait.CUT))
 

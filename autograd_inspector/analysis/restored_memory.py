@@ -5,15 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op, Write
 from autograd_inspector.model.tensor import TensorRecord
 from autograd_inspector.model.torch_names import COPY_EACH
-
-COPIES = frozenset({"clone", "__deepcopy__"})
-"""Ops that return the same numbers in memory of their own."""
-COPYING = frozenset({"copy_", COPY_EACH})
-SAME = frozenset({"detach", "data", "alias"})
-"""Ops that return the same numbers in the same memory, and all of them."""
 
 
 def taken(analysis: Analysis, op: Op, write: Write) -> Op | None:
@@ -21,10 +16,10 @@ def taken(analysis: Analysis, op: Op, write: Write) -> Op | None:
     capture = analysis.capture
     kept = _copied_in(op, write)
     birth = -1 if kept is None else capture.tensors[kept].birth
-    while birth >= 0 and capture.ops[birth].name in SAME and capture.ops[birth].inputs:
+    while birth >= 0 and is_a(capture.ops[birth].name, OpKind.ALIASES) and capture.ops[birth].inputs:
         birth = capture.tensors[capture.ops[birth].inputs[0]].birth
     made = capture.ops[birth] if birth >= 0 else None
-    if made is None or made.name not in COPIES or not made.inputs or not made.outputs:
+    if made is None or not is_a(made.name, OpKind.COPIES) or not made.inputs or not made.outputs:
         return None
     if not _alike(analysis, write, made):  # Another part, or rounded.
         return None

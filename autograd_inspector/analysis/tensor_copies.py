@@ -7,15 +7,8 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.restored_memory import COPIES, SAME
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op
-
-_IN_ORDER = SAME | frozenset({
-    "view", "view_as", "reshape", "flatten", "unflatten", "squeeze", "unsqueeze", "__getitem__", "select", "narrow",
-    "split", "split_with_sizes", "chunk", "unbind",
-})  # fmt: skip
-"""Ops that return elements of their input in the order that they had, where these lie next to each other."""
-_JOINS = frozenset({"cat", "concat", "concatenate", "hstack"})
 
 
 class Copy(Struct, frozen=True):
@@ -52,9 +45,9 @@ def copies(analysis: Analysis, tensor: int, source: int) -> list[Copy]:
 def _parts(analysis: Analysis, made: Op | None) -> Iterator[tuple[int, int]]:
     """(where in the copy, of which input): one behind the other where several were joined, which vectors always are."""
     tensors = analysis.capture.tensors
-    if made is not None and made.name in COPIES and made.inputs:
+    if made is not None and is_a(made.name, OpKind.COPIES) and made.inputs:
         yield 0, made.inputs[0]
-    if made is not None and made.name in _JOINS:
+    if made is not None and is_a(made.name, OpKind.CONCATENATES):
         at = 0
         for given in made.inputs if all(len(tensors[t].shape) == 1 for t in made.inputs) else ():
             yield at, given
@@ -66,7 +59,7 @@ def _start(analysis: Analysis, tensor: int, *, until: int = -1) -> int:
     tensors = analysis.capture.tensors
     while tensor != until and _dense(analysis, tensor):
         made = _made(analysis, tensor)
-        if made is None or made.name not in _IN_ORDER or not made.inputs:
+        if made is None or not is_a(made.name, OpKind.KEEPS_ORDER) or not made.inputs:
             break
         if made.inputs[0] != until and tensors[made.inputs[0]].storage != tensors[tensor].storage:
             break

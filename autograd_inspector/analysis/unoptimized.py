@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from msgspec import Struct
 
 from autograd_inspector.analysis.dataflow import DataFlow
-from autograd_inspector.analysis.gradient_cuts.classifier import DETACHING, REWRAPPING
 from autograd_inspector.analysis.loss_ancestors import leading
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.probed_copies import asks_for_input
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Op, Trait, Write
@@ -19,9 +19,7 @@ WritesTo = Callable[[int, int, int, int], Iterable[tuple[Op, Write]]]
 
 _CONVERSIONS = 8
 """Calls that one statement may make of a tensor to convert it."""
-_CONVERTING = DETACHING | REWRAPPING | {
-    "clone", "to", "type", "type_as", "float", "double", "half", "bfloat16", "cpu", "cuda", "contiguous"
-}  # fmt: skip
+_CONVERTING = OpKind.DETACHES | OpKind.REWRAPS | OpKind.COPIES | OpKind.CONVERTS
 
 
 class Unoptimized(Struct, frozen=True):
@@ -148,7 +146,7 @@ def _converted(capture: Capture, new: int, old: int, flow: DataFlow) -> bool:
     a, b = (capture.tensors[t].variable.rpartition(".")[2] for t in (new, old))
     tensor, made = new, flow.birth(new)
     for _ in range(_CONVERSIONS if a == b != "" else 0):
-        if made is None or made.name not in _CONVERTING or not made.inputs:
+        if made is None or not is_a(made.name, _CONVERTING) or not made.inputs:
             return False
         tensor = made.inputs[0]
         if tensor == old:

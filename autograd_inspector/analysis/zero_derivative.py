@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.op_kinds import OpKind, node_is_a
 from autograd_inspector.model.autograd import Node
 from autograd_inspector.model.op import Op
 
-# A node of torch's own has a number at its end; a custom Function named Round makes a RoundBackward without one. Where
-# the record of an op stands in for its nodes, it is the op's own name.
-DRAWS = re.compile(r"(Normal|Bernoulli|Poisson)Backward\d|(normal|bernoulli|poisson)_?$")
-ROUNDS = re.compile(r"(Round|Floor|Ceil|Trunc|Sign)Backward\d|(round|floor|ceil|trunc|sign)_?$")
 
-
-def flattened(analysis: Analysis, kinds: re.Pattern[str]) -> Iterator[tuple[Op, tuple[int, ...]]]:
+def flattened(analysis: Analysis, kinds: OpKind) -> Iterator[tuple[Op, tuple[int, ...]]]:
     """(op, parameters meant to learn whose every way to every loss leads through such ops), one for each line."""
     capture = analysis.capture
     runs = [run for run in capture.backwards if run.api == "backward" and not run.error]
@@ -27,7 +22,7 @@ def flattened(analysis: Analysis, kinds: re.Pattern[str]) -> Iterator[tuple[Op, 
     for node in flat:
         below = analysis.leaves_below(node)
         idle |= below
-        if kinds.match(node.name) and node.op >= 0:
+        if node_is_a(node.name, kinds) and node.op >= 0:
             op = capture.ops[node.op]
             walls.setdefault(op.site, (op, set()))[1].update(below)
     dead = (idle - lively) & analysis.optimized_trainable
@@ -46,7 +41,7 @@ def _split(nodes: Sequence[Node], roots: Iterable[int]) -> tuple[set[int], list[
         node = nodes[todo.pop()]
         if node.variable >= 0:
             alive.add(node.variable)
-        if DRAWS.match(node.name) or ROUNDS.match(node.name):
+        if node_is_a(node.name, OpKind.DRAWS | OpKind.PIECEWISE_CONSTANT):
             flat.append(node)
             continue
         fresh = [index for index, _ in node.edges if index not in seen]

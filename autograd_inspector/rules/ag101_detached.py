@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from autograd_inspector.advice.cut_problems import caused_by, cut_problem, described
 from autograd_inspector.advice.names import join_names
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.gradient_cuts.classifier import DETACHING, GradientCut, bypassed, copied_in
+from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut, bypassed, copied_in
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 
 
@@ -66,7 +67,7 @@ def _cutting(analysis: Analysis, cut: GradientCut) -> tuple[str, str, str]:
         loading = place is not None and "load_state_dict" in place.source
         by = "load_state_dict()" if loading else f"`{op.name}`"
         return by, f"gives {target} the values of a computed tensor without their history", _FUNCTIONAL
-    if op.name not in DETACHING:
+    if not is_a(op.name, OpKind.DETACHES):
         return what, f"makes a new leaf of the result of `{op.name}`, without its history", _FUNCTIONAL
     fix = f"Use the tensor itself instead of {what} where gradient has to flow; keep {what} for logging."
     if _serves_again(analysis, cut):

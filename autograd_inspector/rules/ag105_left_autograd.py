@@ -9,7 +9,8 @@ from msgspec.structs import replace
 from autograd_inspector.advice.cut_problems import NAMELESS, called, caused_by, cut_problem
 from autograd_inspector.advice.names import join_names
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.gradient_cuts.classifier import DETACHING, GradientCut
+from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op
@@ -76,7 +77,7 @@ def _by_line(analysis: Analysis, cuts: Iterable[GradientCut]) -> Iterator[Gradie
 
 def _way_out(analysis: Analysis, op: Op) -> Op:
     """Of ``x.detach().numpy()`` the second part."""
-    if op.name not in DETACHING:
+    if not is_a(op.name, OpKind.DETACHES):
         return op
     later = analysis.capture.ops[op.index + 1 :]
     return next((o for o in later if o.name in _OUT and set(o.inputs) & set(op.outputs)), op)

@@ -9,26 +9,14 @@ from autograd_inspector.advice.quoting import ending_in, in_place
 from autograd_inspector.advice.receivers import read_of
 from autograd_inspector.advice.spelling import method_on
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.event import GradRead
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op
 
 _NON_LEAF = "can't optimize a non-leaf Tensor"
-_CONVERSIONS = {
-    "to",
-    "double",
-    "float",
-    "half",
-    "bfloat16",
-    "cuda",
-    "cpu",
-    "type",
-    "type_as",
-    "clone",
-    "reshape",
-    "view",
-}
+_CONVERSIONS = OpKind.CONVERTS | OpKind.COPIES | OpKind.RESHAPES
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -76,7 +64,7 @@ def _finding(analysis: Analysis, reads: list[GradRead]) -> Problem:
         fix = (
             f"Make {name} with its final dtype and device and call requires_grad_() last; update it in place under "
             "torch.no_grad() instead of assigning an expression to it."
-            if made.name in _CONVERSIONS
+            if is_a(made.name, _CONVERSIONS)
             else _made_last(analysis, made)
             or f"Update {name} in place under torch.no_grad() (`{_in_place(analysis, made, name)}`), so that it stays the "
             "leaf that backward and the optimizer know."

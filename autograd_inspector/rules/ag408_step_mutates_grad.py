@@ -6,12 +6,10 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.names import join_names
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.event import GradRead, Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
-from autograd_inspector.model.torch_names import ZERO_EACH
-
-_CLEARING = {"zero_", "detach_", "requires_grad_", ZERO_EACH, "fill_", "detach"}
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -62,7 +60,7 @@ def _stale(analysis: Analysis, step: Step, read: GradRead) -> bool:
         return False
     for op in analysis.capture.ops[read.at : end]:
         if read.gradient in op.inputs and op.name != "detach":
-            return op.name not in _CLEARING and all(w.tensor != read.gradient for w in op.writes)
+            return not is_a(op.name, OpKind.TAKES_NO_VALUES) and all(w.tensor != read.gradient for w in op.writes)
         if read.gradient in op.inputs and op.outputs:
             return True
     return False

@@ -73,7 +73,7 @@ def _sizes(resume: Resume) -> Problem:
 
 
 def _kept_names(resume: Resume, gone: list[int]) -> Iterator[str]:
-    assert resume.saved is not None  # noqa: S101 - asked for only where there is one
+    assert resume.saved is not None  # noqa: S101 - group_problems() asked
     return (p.name for i, p in enumerate(resume.saved.parameters) if i not in gone)
 
 

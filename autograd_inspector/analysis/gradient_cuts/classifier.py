@@ -7,6 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Op, Trait
@@ -14,19 +15,6 @@ from autograd_inspector.model.op import Op, Trait
 Cause = Literal["detached", "no_grad", "inference_mode", "non-differentiable", "left autograd"]
 Cut = tuple[Op, int]
 
-DETACHING = {"detach", "detach_", "data", "set_data", "grad"}
-PICKLED = "__reduce_ex__"
-REWRAPPING = {
-    "unpickle",
-    "tensor",
-    "as_tensor",
-    "asarray",
-    "from_numpy",
-    "full",
-    "full_like",
-    "new_tensor",
-    "__deepcopy__",
-}
 SAMPLING = "torch.distributions"
 
 
@@ -51,7 +39,7 @@ def is_cut(capture: Capture, op: Op, through: int) -> bool:
     """Gradient that would come back through this result of the op goes no further."""
     if op.has(Trait.CUT):
         return True
-    if op.name in REWRAPPING:  # With requires_grad=True the copy is a leaf of its own.
+    if is_a(op.name, OpKind.REWRAPS):  # With requires_grad=True the copy is a leaf of its own.
         return through in op.outputs and any(capture.tensors[tensor].requires_grad for tensor in op.inputs)
     if op.name == "set_data":
         return any(capture.tensors[tensor].requires_grad for tensor in op.inputs)
@@ -91,13 +79,13 @@ def differentiable(dtype: str) -> bool:
 def cause_of(capture: Capture, op: Op, through: int) -> Cause:
     """Why the op cuts."""
     region = capture.regions[op.region]
-    if op.name in DETACHING and _exported(capture, op):
+    if is_a(op.name, OpKind.DETACHES) and _exported(capture, op):
         return "left autograd"
     # load_state_dict() switches grad mode off by itself: there is no block to move out of.
     loaded = region.library != "" and copied_in(capture, op, through)
-    if op.name in DETACHING or loaded or _wrapped(capture, op, through) or bypassed(capture, op, through):
+    if is_a(op.name, OpKind.DETACHES) or loaded or _wrapped(capture, op, through) or bypassed(capture, op, through):
         return "detached"
-    if op.name in REWRAPPING or op.has(Trait.EXPORT | Trait.COLLECTIVE):
+    if is_a(op.name, OpKind.REWRAPS) or op.has(Trait.EXPORT | Trait.COLLECTIVE):
         return "left autograd"
     if not differentiable(capture.tensors[through].dtype) or region.library.startswith(SAMPLING):
         return "non-differentiable"
@@ -111,7 +99,9 @@ def _exported(capture: Capture, op: Op) -> bool:
     later = dict.fromkeys(index for tensor in op.outputs for index in capture.readers.get(tensor, ()))
     readers = [capture.ops[index] for index in later if index > op.index]
     return bool(readers) and all(
-        later.has(Trait.EXPORT) or later.name in REWRAPPING or (later.name == "cpu" and _exported(capture, later))
+        later.has(Trait.EXPORT)
+        or is_a(later.name, OpKind.REWRAPS)
+        or (later.name == "cpu" and _exported(capture, later))
         for later in readers
     )
 

@@ -15,14 +15,14 @@ from autograd_inspector.analysis.gradient_cuts.classifier import Cause, Gradient
 from autograd_inspector.analysis.gradient_cuts.harmful import group_by_cause, place_of, stepped_with
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.gradient_cuts.python_scalars import numbers_in
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Op, Trait
 
-_SUMS = {"add", "add_", "sub", "sub_", "rsub", "__radd__", "__rsub__", "__iadd__", "__isub__", "stack", "cat"}
-_SCALES = {"mul", "mul_", "__rmul__", "div", "div_", "true_divide", "neg", "to", "float", "squeeze", "view", "reshape"}
-_REDUCES = {"sum", "mean"}
-_JOINS = {"stack", "cat"}
+_JOINS = OpKind.CONCATENATES | OpKind.STACKS
+_SUMS = OpKind.ADDS | OpKind.SUBTRACTS | _JOINS
+_SCALES = OpKind.MULTIPLIES | OpKind.DIVIDES | OpKind.NEGATES | OpKind.CONVERTS | OpKind.RESHAPES
 
 Term = tuple[Op, int]
 """The op that adds, and the tensor without gradient that it adds (-1: a number)."""
@@ -107,20 +107,25 @@ def _terms(capture: Capture, leaves: Leaves, run: Backward, since: int, meant: f
         tensor, before = todo.pop()
         for index in flow.producers(tensor, before):
             op = capture.ops[index]
-            if index in seen or index < since or op.has(Trait.BACKWARD) or op.name not in _SUMS | _SCALES | _REDUCES:
+            if (
+                index in seen
+                or index < since
+                or op.has(Trait.BACKWARD)
+                or not is_a(op.name, _SUMS | _SCALES | OpKind.REDUCES)
+            ):
                 continue
             seen.add(index)
             read = [t for t in op.inputs if differentiable(capture.tensors[t].dtype)]
             todo += [(t, index) for t in read if capture.tensors[t].requires_grad and _goes_on(capture, flow, t, index)]
-            if op.name in _SUMS:
+            if is_a(op.name, _SUMS):
                 yield from ((op, t) for t in read if _single(capture, t) and constant(t, index))
-                if len(op.inputs) == 1 and op.name not in _JOINS:
+                if len(op.inputs) == 1 and not is_a(op.name, _JOINS):
                     yield op, -1
 
 
 def _goes_on(capture: Capture, flow: DataFlow, tensor: int, before: int) -> bool:
     """Behind a mean lie elements, not terms, unless they were stacked for it."""
-    joined = all(capture.ops[index].name in _JOINS for index in flow.producers(tensor, before))
+    joined = all(is_a(capture.ops[index].name, _JOINS) for index in flow.producers(tensor, before))
     return joined or _single(capture, tensor)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.analysis.dataflow import DataFlow
-from autograd_inspector.analysis.gradient_cuts.classifier import DETACHING, PICKLED, REWRAPPING, GradientCut, learning
+from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut, learning
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Op, Trait
@@ -48,7 +49,7 @@ def _latest_arrival(capture: Capture, flow: DataFlow, run: Backward) -> int:
     for op, _ in flow.upstream([(root, run.start) for root in run.roots]):
         records = [capture.tensors[tensor] for tensor in op.inputs]
         new = any(r.kind == "input" and r.birth < 0 and r.first_use == op.index for r in records)
-        if new or op.name in REWRAPPING:
+        if new or is_a(op.name, OpKind.REWRAPS):
             found = max(found, op.index)
     return found
 
@@ -57,12 +58,12 @@ def only_left(capture: Capture, run: Backward, starved: frozenset[int]) -> Itera
     """Parameters that were never used but as a Python number: ``x * math.exp(self.log_scale.item())``."""
     readers: dict[int, list[Op]] = {tensor: [] for tensor in starved}
     for op in capture.ops:
-        if not op.has(Trait.STEP) and not op.writes and op.name != PICKLED:
+        if not op.has(Trait.STEP) and not op.writes and not is_a(op.name, OpKind.PICKLES):
             for tensor in starved.intersection(op.inputs):
                 readers[tensor].append(op)
     exports = [op for op in capture.ops if op.has(Trait.EXPORT)]
     for tensor, ops in sorted(readers.items()):
-        views = {output for op in ops if op.name in DETACHING for output in op.outputs}
+        views = {output for op in ops if is_a(op.name, OpKind.DETACHES) for output in op.outputs}
         out = [op for op in exports if tensor in op.inputs or views.intersection(op.inputs)]
-        if out and all(op.has(Trait.EXPORT) or op.name in DETACHING for op in ops):
+        if out and all(op.has(Trait.EXPORT) or is_a(op.name, OpKind.DETACHES) for op in ops):
             yield GradientCut("left autograd", tuple(out), (tensor,), (tensor,), run, fatal=False)

@@ -8,18 +8,11 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from autograd_inspector.analysis.dataflow import DataFlow
-from autograd_inspector.analysis.gradient_cuts.classifier import (
-    DETACHING,
-    REWRAPPING,
-    Cause,
-    Cut,
-    GradientCut,
-    cause_of,
-    is_cut,
-)
+from autograd_inspector.analysis.gradient_cuts.classifier import Cause, Cut, GradientCut, cause_of, is_cut
 from autograd_inspector.analysis.gradient_cuts.exported_values import as_arrays, left_for_good, only_left
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.gradient_cuts.python_scalars import as_numbers, called_on_number
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Op, Trait
@@ -111,8 +104,8 @@ def _telling(capture: Capture, found: Iterable[GradientCut]) -> tuple[GradientCu
     A sampled index, the copy that a momentum encoder starts from and its update are cut in healthy programs too.
     """
     cuts = tuple(found)
-    back = [cut for cut in cuts if cut.ops[0].name in REWRAPPING]
-    out = [c for c in cuts if c.cause == "left autograd" and c.ops[0].name in DETACHING]
+    back = [cut for cut in cuts if is_a(cut.ops[0].name, OpKind.REWRAPS)]
+    out = [c for c in cuts if c.cause == "left autograd" and is_a(c.ops[0].name, OpKind.DETACHES)]
     again = [cut for cut in out if any(set(cut.parameters) <= set(other.parameters) for other in back)]
     cuts = tuple(cut for cut in cuts if cut not in again)  # What came back says where it had left.
     told = {tensor for cut in cuts if not _intended(capture, cut) for tensor in cut.parameters}
@@ -128,7 +121,7 @@ def _intended(capture: Capture, cut: GradientCut) -> bool:
     place = capture.place(first.site)
     if place is not None and "deepcopy" in place.source:
         return True
-    if all(op.name in DETACHING and _only_loaded(capture, op) for op in cut.ops):
+    if all(is_a(op.name, OpKind.DETACHES) and _only_loaded(capture, op) for op in cut.ops):
         return True  # state_dict() of one model, loaded into another.
     return all(op.writes and all(capture.tensors[w.tensor].kind in _STATE for w in op.writes) for op in cut.ops)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from autograd_inspector.analysis.dataflow import DataFlow
-from autograd_inspector.analysis.gradient_cuts.classifier import DETACHING, REWRAPPING, is_cut, learning
+from autograd_inspector.analysis.gradient_cuts.classifier import is_cut, learning
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Op
 
@@ -19,7 +20,7 @@ class Leaves:
 
     def above(self, cut: Op) -> tuple[int, ...]:
         """The leaves that gradient would arrive at, in the order in which the analysis met them."""
-        back = cut.name in REWRAPPING
+        back = is_a(cut.name, OpKind.REWRAPS)
         tensors = self.capture.tensors
         read = [t for t in cut.inputs if back or tensors[t].requires_grad or t in cut.outputs]
         found = self._own(cut)
@@ -71,7 +72,7 @@ class Leaves:
             for producer in self.flow.producers(tensor, op.index)
             if not is_cut(self.capture, ops[producer], tensor)
             # What came back from NumPy had to be detached on the way out: that is one cut, not two.
-            or (back and ops[producer].name in DETACHING)
+            or (back and is_a(ops[producer].name, OpKind.DETACHES))
         ]
 
     def _own(self, op: Op) -> int:

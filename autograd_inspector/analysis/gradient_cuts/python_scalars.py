@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from autograd_inspector.analysis.dataflow import DataFlow
-from autograd_inspector.analysis.gradient_cuts.classifier import DETACHING, GradientCut, learning
+from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut, learning
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward, GraphHead
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.location import Location
@@ -101,7 +102,7 @@ def _alive(capture: Capture, flow: DataFlow, export: Op) -> bool:
     """Whether the value had a history when it left, or when it was detached to leave: an accuracy has none."""
     for tensor in export.inputs:
         made = flow.birth(tensor)
-        detached = made.inputs if made is not None and made.name in DETACHING else ()
+        detached = made.inputs if made is not None and is_a(made.name, OpKind.DETACHES) else ()
         if any(capture.tensors[t].requires_grad for t in (tensor, *detached)):
             return True
     return False

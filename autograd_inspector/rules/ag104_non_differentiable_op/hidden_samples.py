@@ -10,11 +10,9 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import SAMPLING, is_cut
 from autograd_inspector.analysis.gradient_cuts.harmful import stepped_with
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.op import Op, Trait
-
-_DISCRETE = {"multinomial", "bernoulli", "poisson", "binomial", "one_hot", "scatter_"}
-"""Their distributions have no rsample()."""
 
 
 class Draw(Struct, frozen=True):
@@ -32,7 +30,7 @@ def half_hidden(analysis: Analysis) -> Iterator[Draw]:
     """
     capture = analysis.capture
     drawing = {region.id for region in capture.regions if region.library.startswith(SAMPLING)}
-    drawing -= {op.region for op in capture.ops if op.name in _DISCRETE}
+    drawing -= {op.region for op in capture.ops if is_a(op.name, OpKind.DRAWS_DISCRETE)}
     if not drawing:
         return
     leaves = Leaves(capture, analysis.flow)

@@ -8,7 +8,8 @@ from autograd_inspector.advice.cut_problems import caused_by, cut_problem, descr
 from autograd_inspector.advice.names import summarize_names
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import SAMPLING
-from autograd_inspector.analysis.zero_derivative import DRAWS, flattened
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.zero_derivative import flattened
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.rules.ag104_non_differentiable_op.hidden_samples import half_hidden
@@ -50,7 +51,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
             f"Train on the value before `{op.name}` (a probability, a softmax, a straight-through estimator "
             "`soft + (hard - soft).detach()`), and keep the hard value for reporting."
         )
-        if drawn or op.name in _DRAWING:
+        if drawn or is_a(op.name, OpKind.DRAWS):
             fix = _RSAMPLE
         yield cut_problem(
             analysis,
@@ -76,7 +77,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
             tuple(dict.fromkeys(names)),
             ops=(draw.op.index,),
         )
-    for op, parameters in flattened(analysis, DRAWS):
+    for op, parameters in flattened(analysis, OpKind.DRAWS):
         names = [analysis.display_name(t) for t in parameters]
         yield Problem(
             "warning",
@@ -94,4 +95,3 @@ _RSAMPLE = (
     "Use rsample() where the distribution has it (Normal, Gumbel, RelaxedOneHotCategorical, ...), or train through "
     "log_prob(sample)."
 )
-_DRAWING = {"multinomial", "bernoulli", "bernoulli_", "poisson", "normal", "rrelu_with_noise"}

@@ -5,16 +5,14 @@ from __future__ import annotations
 from msgspec import Struct
 
 from autograd_inspector.analysis.dataflow import DataFlow
-from autograd_inspector.analysis.gradient_cuts.classifier import DETACHING
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.model.torch_names import ADD_EACH, COPY_EACH, LERP_EACH, MUL_EACH
 
-_COPYING = DETACHING | {
-    "copy_", "clone", "to", "float", "double", "half", "bfloat16", "cpu", "cuda", "__deepcopy__", "lerp", "lerp_",
-    "mul", "mul_", "__mul__", "__rmul__", "__imul__", "add", "add_", "__add__", "__iadd__", "sub", "sub_", "__sub__",
-    "__isub__", COPY_EACH, LERP_EACH, MUL_EACH, ADD_EACH, "set_",
-}  # fmt: skip
+_COPYING = (
+    OpKind.DETACHES | OpKind.COPIES | OpKind.COPIES_INTO | OpKind.CONVERTS
+    | OpKind.INTERPOLATES | OpKind.MULTIPLIES | OpKind.ADDS | OpKind.SUBTRACTS
+)  # fmt: skip
 """Ops of a copy or a moving average. What a layer computes from a parameter is no copy of it."""
 
 
@@ -58,7 +56,7 @@ def _sources(capture: Capture, flow: DataFlow, op: Op, tensor: int, storages: di
     found: set[int] = set()
 
     def copied(above: Op, through: int) -> bool:
-        return above.name in _COPYING and capture.tensors[through].storage not in {record.storage, *storages}
+        return is_a(above.name, _COPYING) and capture.tensors[through].storage not in {record.storage, *storages}
 
     def look(reader: Op) -> None:
         for read in reader.inputs:
@@ -66,10 +64,10 @@ def _sources(capture: Capture, flow: DataFlow, op: Op, tensor: int, storages: di
             if other.shape == record.shape and other.storage != record.storage and other.storage in storages:
                 found.add(storages[other.storage])
 
-    if op.name in _COPYING:
+    if is_a(op.name, _COPYING):
         look(op)
         starts = [(t, op.index) for t in op.inputs if capture.tensors[t].storage not in {record.storage, *storages}]
         for above, _ in flow.upstream(starts, copied):
-            if above.name in _COPYING:
+            if is_a(above.name, _COPYING):
                 look(above)
     return found

@@ -9,7 +9,6 @@ from autograd_inspector.advice.inplace_fixes import needs_because, repair
 from autograd_inspector.advice.names import join_names
 from autograd_inspector.advice.older_graphs import edited_before, recompute_advice
 from autograd_inspector.advice.saved_tensors import (
-    VIEWS,
     Saved,
     counter_of,
     edit_name,
@@ -20,6 +19,7 @@ from autograd_inspector.advice.saved_tensors import (
     saver_name,
 )
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward, Node, SavedTensor
 from autograd_inspector.model.finding import Problem, Severity
 from autograd_inspector.model.location import Location, dedupe_locations
@@ -156,7 +156,7 @@ def _severity(analysis: Analysis, run: Backward, kept: list[SavedTensor]) -> Sev
 def _through(analysis: Analysis, write: Write, saved: SavedTensor) -> str:
     """How the write reached the saved tensor when it was made through an alias."""
     made = analysis.flow.birth(write.tensor)
-    if write.tensor == saved.tensor or made is None or made.name not in VIEWS:
+    if write.tensor == saved.tensor or made is None or not is_a(made.name, OpKind.VIEWS):
         return ""
     return f" through an alias made by `{made.name}`"
 

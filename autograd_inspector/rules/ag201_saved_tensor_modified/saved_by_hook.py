@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.inplace_fixes import repair
 from autograd_inspector.advice.names import join_names
-from autograd_inspector.advice.saved_tensors import VIEWS
 from autograd_inspector.advice.spelling import assignable
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
@@ -23,13 +23,6 @@ from autograd_inspector.model.torch_names import SAVES_INPUTS
 _ERROR = re.compile(
     r"\[torch\.(?:\w+\.)?\w+ \[(?P<shape>[\d, ]*)\]\].*?is at version (?P<now>\d+); expected version (?P<then>\d+)"
 )
-
-_OF_RESULT = frozenset({
-    "exp", "expm1", "sigmoid", "tanh", "sqrt", "rsqrt", "reciprocal", "softmax", "log_softmax", "relu", "elu", "selu",
-})  # fmt: skip
-"""Ops whose derivative is computed from their result."""
-_LINEAR = frozenset({"add", "sub", "iadd", "isub", "neg", "sum", "mean", "cat", "stack", "clone", "to", "contiguous"})
-"""Ops whose derivative needs the value of none of their operands."""
 
 _HISTORY = re.compile(r"which is output \d+ of (?P<node>[A-Za-z_]+?)\d*,")
 
@@ -88,8 +81,9 @@ def _candidates(
 
 def _keeps_nothing(op: Op, *, made: bool) -> bool:
     """Whether the derivative of an op is known to need nothing of what it made, or of what it read."""
-    name = op.name.strip("_")
-    return name not in _OF_RESULT if made else name in _LINEAR or name in _OF_RESULT or name in VIEWS
+    if made:
+        return not is_a(op.name, OpKind.SAVES_RESULT)
+    return is_a(op.name, OpKind.SAVES_NOTHING | OpKind.SAVES_RESULT | OpKind.VIEWS)
 
 
 def _grad_fn(analysis: Analysis, tensor: int, before: int) -> str:

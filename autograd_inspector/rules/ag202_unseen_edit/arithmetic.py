@@ -9,33 +9,13 @@ from typing import Literal
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.op_kinds import OpKind, is_a, kinds_of
 from autograd_inspector.model.op import Op, Write
-from autograd_inspector.model.torch_names import ADD_EACH, DIV_EACH, MUL_EACH, SUB_EACH
 
 Kind = Literal["sum", "product"]
 Operand = tuple[int, int]
 """A tensor, and its version when it was read; (-1, op) of what is not known."""
 
-_EFFECTS: dict[str, tuple[Kind, int]] = {
-    "add_": ("sum", 1),
-    "__iadd__": ("sum", 1),
-    ADD_EACH: ("sum", 1),
-    "sub_": ("sum", -1),
-    "subtract_": ("sum", -1),
-    "__isub__": ("sum", -1),
-    SUB_EACH: ("sum", -1),
-    "mul_": ("product", 1),
-    "multiply_": ("product", 1),
-    "__imul__": ("product", 1),
-    MUL_EACH: ("product", 1),
-    "div_": ("product", -1),
-    "divide_": ("product", -1),
-    "__itruediv__": ("product", -1),
-    DIV_EACH: ("product", -1),
-    "neg_": ("product", 1),
-}
-_SAME = frozenset({"detach", "data", "alias"})
-_NEGATIVE = frozenset({"neg", "__neg__", "negative"})
 _ROUNDING = 1e-9
 
 
@@ -54,13 +34,14 @@ class Effect(Struct, frozen=True):
 
 def effect_of(analysis: Analysis, op: Op, write: Write) -> Effect | None:
     """What the op does to each element of what it wrote, where it is plain arithmetic."""
-    if op.name not in _EFFECTS or op.inputs.count(write.tensor) != 1:
+    known = _kind_and_sign(op)
+    if known is None or op.inputs.count(write.tensor) != 1:
         return None
-    kind, sign = _EFFECTS[op.name]
+    kind, sign = known
     given = analysis.capture.given.get(op.index, {})
     number, alpha = given.get("1", given.get("other")), given.get("alpha", 1.0)
     several = op.name.startswith("_foreach_")
-    if op.name == "neg_":
+    if is_a(op.name, OpKind.NEGATES):
         number = -1.0
     if number is None:
         operand, negative = _operand(analysis, op, op.inputs.index(write.tensor), several=several)
@@ -72,6 +53,16 @@ def effect_of(analysis: Analysis, op: Op, write: Write) -> Effect | None:
     return Effect(kind, sign, sign * alpha * number if kind == "sum" else number**sign)
 
 
+def _kind_and_sign(op: Op) -> tuple[Kind, int] | None:
+    """Whether it adds or multiplies, and 1, or -1 where it subtracts or divides."""
+    kinds = kinds_of(op.name)
+    if kinds & (OpKind.ADDS | OpKind.SUBTRACTS):
+        return "sum", 1 if kinds & OpKind.ADDS else -1
+    if kinds & (OpKind.MULTIPLIES | OpKind.DIVIDES | OpKind.NEGATES):
+        return "product", -1 if kinds & OpKind.DIVIDES else 1
+    return None
+
+
 def _operand(analysis: Analysis, op: Op, at: int, *, several: bool) -> tuple[Operand, float]:
     """(the other operand, its sign)."""
     half = len(op.inputs) // 2 if several else 1
@@ -79,8 +70,12 @@ def _operand(analysis: Analysis, op: Op, at: int, *, several: bool) -> tuple[Ope
         return (-1, op.index), 1.0  # A list of numbers, or something else that is not looked into.
     tensor, version = op.inputs[at + half], (*op.versions, *(0 for _ in op.inputs))[at + half]
     sign = 1.0
-    while (born := analysis.flow.birth(tensor)) is not None and born.name in _SAME | _NEGATIVE and born.inputs:
-        sign = -sign if born.name in _NEGATIVE else sign
+    while (
+        (born := analysis.flow.birth(tensor)) is not None
+        and is_a(born.name, OpKind.ALIASES | OpKind.NEGATES)
+        and born.inputs
+    ):
+        sign = -sign if is_a(born.name, OpKind.NEGATES) else sign
         tensor, version = born.inputs[0], born.versions[0] if born.versions else 0
     return (tensor, version), sign
 

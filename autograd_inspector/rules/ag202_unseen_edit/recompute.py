@@ -8,7 +8,7 @@ from autograd_inspector.advice.names import join_names
 from autograd_inspector.advice.spelling import copy_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.assigned_data import assigns, effective
-from autograd_inspector.analysis.restored_memory import COPYING
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait, Write
@@ -68,7 +68,7 @@ def _changed(analysis: Analysis, standing: Edits, tensor: int, earlier: list[Op]
     """What changed the tensor since the forward that is recomputed."""
     edits = _edits(analysis, standing, tensor, earlier[-1], op)
     evaluated = earlier[-1].first_seq == earlier[-1].last_seq and not earlier[-1].has(Trait.INNER)
-    back = all(assigns(edit) or (evaluated and edit.name in COPYING) for edit, _ in edits)
+    back = all(assigns(edit) or (evaluated and is_a(edit.name, OpKind.COPIES_INTO)) for edit, _ in edits)
     if back and any(not _edits(analysis, standing, tensor, o, op) for o in earlier[:-1]):
         return []  # Weights that an evaluation had swapped in were put back: the forward read what is there again.
     return edits

@@ -9,13 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Node, SavedTensor
-
-_FORMULAS = "relu_ sigmoid_ tanh_ exp_ expm1_ sqrt_ rsqrt_ reciprocal_ tan_ elu_ celu_ leaky_relu_ selu_ rrelu_"
-_RESULT = frozenset(_FORMULAS.split())
-"""In-place ops whose derivative is computed from their result."""
-_OTHER = frozenset({"mul_", "div_", "__imul__", "__itruediv__"})
-"""In-place ops whose derivative by the modified operand needs the other one."""
 
 
 def inside_slices(analysis: Analysis, node: Node) -> Iterator[SavedTensor]:
@@ -23,9 +18,14 @@ def inside_slices(analysis: Analysis, node: Node) -> Iterator[SavedTensor]:
     if node.op < 0 or "CopySlices" not in node.name:
         return
     op = analysis.capture.ops[node.op]
-    if op.name in _RESULT and op.writes:
+    if is_a(op.name, OpKind.SAVES_RESULT) and op.writes:
         yield _saved(analysis, "result", op.writes[0].tensor, op.writes[0].after)
-    elif op.name in _OTHER and len(op.inputs) > 1 and len(op.versions) > 1 and _had_history(analysis, op.inputs[0]):
+    elif (
+        is_a(op.name, OpKind.MULTIPLIES | OpKind.DIVIDES)
+        and len(op.inputs) > 1
+        and len(op.versions) > 1
+        and _had_history(analysis, op.inputs[0])
+    ):
         yield _saved(analysis, "other", op.inputs[1], op.versions[1])
 
 

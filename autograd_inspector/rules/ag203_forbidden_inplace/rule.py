@@ -8,16 +8,11 @@ from collections.abc import Iterator
 from autograd_inspector.advice.receivers import receiver
 from autograd_inspector.advice.spelling import called, is_path
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.rules.ag203_forbidden_inplace.views import (
-    SEVERAL,
-    leaf_behind,
-    lost_in_a_copy,
-    maker,
-    several_fix,
-)
+from autograd_inspector.rules.ag203_forbidden_inplace.views import leaf_behind, lost_in_a_copy, maker, several_fix
 
 _FORBIDDEN = (
     (
@@ -106,7 +101,7 @@ def _finding(analysis: Analysis, op: Op, what: str, fix: str) -> Problem:
             "{base}", leaf_behind(analysis, target)
         ),
         several_fix(analysis, made, name)
-        if made is not None and made.name in SEVERAL
+        if made is not None and is_a(made.name, OpKind.SPLITS)
         else _in_code(fix, receiver(place, op.name) or name).replace("{lost}", lost_in_a_copy(analysis, made, name)),
         dedupe_locations(
             [

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import ast
 
-from autograd_inspector.advice.saved_tensors import VIEWS
 from autograd_inspector.advice.spelling import called, is_path
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op
-
-SEVERAL = frozenset({"chunk", "split", "tensor_split", "unbind", "hsplit", "vsplit", "dsplit", "split_with_sizes"})
-"""Views of what these return may not be modified in place."""
 
 
 def maker(analysis: Analysis, target: int) -> Op | None:
     """The op that made it; of a view of one of several results (`q[..., 0]` of a chunk), the op that returned those."""
     made = op = analysis.flow.birth(target)
-    while op is not None and op.name in VIEWS and op.inputs:
-        if op.name in SEVERAL:
+    while op is not None and is_a(op.name, OpKind.VIEWS) and op.inputs:
+        if is_a(op.name, OpKind.SPLITS):
             return op
         op = analysis.flow.birth(op.inputs[0])
     return made
@@ -26,7 +23,7 @@ def maker(analysis: Analysis, target: int) -> Op | None:
 def leaf_behind(analysis: Analysis, view: int) -> str:
     """What a view shows of: "lstm.bias_hh_l0, a leaf", or "a leaf"."""
     op = analysis.flow.birth(view)
-    while op is not None and op.name in VIEWS and op.inputs:
+    while op is not None and is_a(op.name, OpKind.VIEWS) and op.inputs:
         view = op.inputs[0]
         op = analysis.flow.birth(view)
     record = analysis.capture.tensors[view]
@@ -63,6 +60,6 @@ def _gone_over(source: str, name: str) -> str:
 
 def lost_in_a_copy(analysis: Analysis, made: Op | None, name: str) -> str:
     """A warning, for a view: the edit was to reach what it is a view of."""
-    if made is None or made.name not in VIEWS or not made.inputs:
+    if made is None or not is_a(made.name, OpKind.VIEWS) or not made.inputs:
         return f", or modify a copy (`.clone()`) of {name}"
     return f": the edit of a copy of {name} would not reach {called(analysis, made.inputs[0])}"

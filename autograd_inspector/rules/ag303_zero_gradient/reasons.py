@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.values import Range
@@ -17,15 +18,11 @@ _ANY = (
     "straight-through estimator: `soft + (hard - soft).detach()`), two factors that are both zero stay so."
 )
 _CLASSES = {"softmax": 1.0, "log_softmax": 0.0}
-_LOSSES = {"cross_entropy"}
-_HINGES = {"relu", "threshold"}
-_BOUNDED = {"sigmoid", "tanh", "hardtanh", "relu6", "hardsigmoid", "erf"}
-PRODUCTS = {"mul", "rmul", "multiply", "matmul", "rmatmul", "mm", "bmm", "mv", "dot", "linear"}
+PRODUCTS = OpKind.MULTIPLIES | OpKind.MATRIX_MULTIPLIES
 
 
 def reason(analysis: Analysis, op: Op, ranges: Mapping[int, Range]) -> Reason:
     """What to say of an op that passes back nothing but zeros; the general advice where nothing is certain."""
-    name = op.name.strip("_")
     if _one_class(analysis, op, ranges):
         return (
             "it runs over a dimension of size 1, where its result is the same whatever goes in",
@@ -36,28 +33,28 @@ def reason(analysis: Analysis, op: Op, ranges: Mapping[int, Range]) -> Reason:
         )
     given = ranges.get(op.inputs[0]) if op.inputs and not op.writes else None
     seen = f" ({_span(given)})" if given is not None else ", where the loss reads it,"
-    if name in _HINGES:
+    if is_a(op.name, OpKind.HINGES):
         return (
             f"nothing that goes in{seen} is above its threshold",
             "Let some of its input be positive: normalise it, start from a smaller or positive bias, lower the learning "
             "rate, or use a LeakyReLU, which has a slope on both sides.",
             (),
         )
-    if name in {"clamp", "clip"}:
+    if is_a(op.name, OpKind.CLAMPS):
         return (
             f"all that goes in{seen} lies outside its bounds",
             "Bound it with something that has a slope everywhere (a scaled tanh), or clamp only what no gradient is meant "
             "to pass.",
             (),
         )
-    if name in _BOUNDED or (name == "softmax" and given is not None):
+    if is_a(op.name, OpKind.SATURATES) or (op.name == "softmax" and given is not None):
         return (
             f"it is saturated: its input{seen} is so large that the derivative rounds to zero",
             "Make its input smaller: normalise the data, scale down the initial weights, or take the loss of the input "
             "itself (binary_cross_entropy_with_logits, cross_entropy).",
             (),
         )
-    return _zero_factor(analysis, op, ranges) if name in PRODUCTS else ("", _ANY, ())
+    return _zero_factor(analysis, op, ranges) if is_a(op.name, PRODUCTS) else ("", _ANY, ())
 
 
 def _span(values: Range) -> str:
@@ -66,7 +63,7 @@ def _span(values: Range) -> str:
 
 def _one_class(analysis: Analysis, op: Op, ranges: Mapping[int, Range]) -> bool:
     shape = analysis.capture.tensors[op.inputs[0]].shape if op.inputs else ()
-    if op.name in _LOSSES:
+    if op.name == "cross_entropy":
         return len(shape) > 0 and shape[1 if len(shape) > 1 else 0] == 1
     made = ranges.get(op.outputs[0]) if op.outputs else None
     always = _CLASSES.get(op.name)

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from autograd_inspector.advice.names import join_names, summarize_names
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
-from autograd_inspector.analysis.zero_derivative import ROUNDS, flattened
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.zero_derivative import flattened
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import Op, Trait
@@ -65,7 +66,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         known[1].update(leaves)
         if op.name in SATURATING:  # What it feeds gets no gradient either, for its input is zero: a consequence.
             places[op.site] = (op, known[1])
-    for op, parameters in flattened(analysis, ROUNDS):  # These are zero by definition: no value needs to be read.
+    for op, parameters in flattened(
+        analysis, OpKind.PIECEWISE_CONSTANT
+    ):  # These are zero by definition: no value needs to be read.
         places.setdefault(op.site, (op, set(parameters)))
     for op, leaves in places.values():
         yield _zero(analysis, op, sorted(leaves), ranges)
@@ -81,7 +84,7 @@ def _by_design(analysis: Analysis, op: Op, alive: set[int]) -> bool:
     moving = {tensors[t].storage for t in alive if tensors[t].kind == "parameter"} - {-1}
     if any(tensors[t].storage in moving for t in _factors(op)):  # A transposed one is the parameter's memory too.
         return True
-    if op.name.strip("_") in PRODUCTS and len(op.inputs) > 1 and _fed_by(analysis, op, alive):
+    if is_a(op.name, PRODUCTS) and len(op.inputs) > 1 and _fed_by(analysis, op, alive):
         return True
     return op.name in {"mul", "__rmul__"} and len(op.inputs) == 1 and bool(alive)
 
@@ -97,10 +100,7 @@ def _factors(op: Op) -> tuple[int, ...]:
     """The inputs that the gradient of another input is multiplied by: a bias is none."""
     if op.name in {"addmm", "baddbmm", "addmv"}:
         return op.inputs[1:]
-    return op.inputs[:2] if op.name in _WITH_BIAS else op.inputs
-
-
-_WITH_BIAS = {"linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "bilinear", "add", "sub"}
+    return op.inputs[:2] if is_a(op.name, OpKind.ADDS_BIAS) else op.inputs
 
 
 def _zero(analysis: Analysis, op: Op, leaves: list[int], ranges: dict[int, Range]) -> Problem:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.advice.names import join_names, summarize_names
 from autograd_inspector.advice.scaled_gradients import scaled_by
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
@@ -88,27 +89,18 @@ def _holds_bad(analysis: Analysis, tensor: int) -> bool:
     return tensor in analysis.bad_tensors
 
 
-_MEANT = {
-    "masked_fill", "masked_fill_", "full", "full_like", "new_full", "fill_", "tensor", "where", "__setitem__", "triu",
-    "zero_", "scalar_tensor",
-}  # fmt: skip
-"""Ops that put an infinity where the program says so."""
-_UNSET = ("empty", "new_empty", "resize_")
-"""Ops whose result holds whatever the memory held before."""
-
-
 def _forward_fault(analysis: Analysis, run: Backward) -> ValueFault | None:
     """The first producer upstream of the loss; an infinity that was meant (a mask) only where there is no other."""
     above = {op.index for op, _ in analysis.flow.upstream([(r, run.start) for r in run.roots], lambda o, t: True)}
     capture = analysis.capture
     found = [f for f in capture.value_faults if (f.op if f.op >= 0 else f.met_by) in above]
-    found = [f for f in found if f.op < 0 or not capture.ops[f.op].name.startswith(_UNSET)]
+    found = [f for f in found if f.op < 0 or not is_a(capture.ops[f.op].name, OpKind.LEAVES_UNSET)]
     unmeant = [f for f in found if any(r.nan for r in f.outputs) or not _meant(analysis, f)]
     return next(iter(unmeant or found), None)
 
 
 def _meant(analysis: Analysis, fault: ValueFault) -> bool:
-    return fault.op < 0 or analysis.capture.ops[fault.op].name in _MEANT
+    return fault.op < 0 or is_a(analysis.capture.ops[fault.op].name, OpKind.SETS_NUMBER)
 
 
 def _produced(analysis: Analysis, fault: ValueFault, run: Backward, dead: tuple[str, ...] = ()) -> Problem:

@@ -10,12 +10,13 @@ from autograd_inspector.advice.names import summarize_names
 from autograd_inspector.advice.quoting import in_place
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.clearing import renewed
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
 
-_ADDING = {"add", "sub", "subtract", "rsub"}
+_ADDING = OpKind.ADDS | OpKind.SUBTRACTS
 """What makes ``p - lr * g``; other formulas of a parameter and its gradient measure something (``p * g``)."""
 _ASIDE = Trait.STEP | Trait.BACKWARD | Trait.EXPORT
 _NONE: frozenset[int] = frozenset()
@@ -51,7 +52,7 @@ def updates(analysis: Analysis) -> Iterator[Update]:
             record = tensors[parameter]
             if any(w.tensor == parameter or w.storage == record.storage >= 0 for w in op.writes):
                 yield Update(parameter, op, kept=True)
-            elif op.name in _ADDING and record.storage in given and _shaped(analysis, op, parameter):
+            elif is_a(op.name, _ADDING) and record.storage in given and _shaped(analysis, op, parameter):
                 yield Update(parameter, op, kept=False)
         of.update(dict.fromkeys(op.outputs, found))
 

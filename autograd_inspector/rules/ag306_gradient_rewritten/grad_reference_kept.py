@@ -10,6 +10,7 @@ from msgspec import Struct
 from autograd_inspector.advice.names import summarize_names
 from autograd_inspector.advice.operand_names import told_apart
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import GradRead, Lines
 from autograd_inspector.model.finding import Problem
@@ -17,7 +18,6 @@ from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
 
 _ASIDE = Trait.STEP | Trait.BACKWARD | Trait.EXPORT
-_COMPARING = {"equal", "allclose", "isclose", "eq", "is_same_size"}
 """Ops that ask whether two are the same: a program may well make sure of it."""
 
 
@@ -138,7 +138,7 @@ def _against_itself(analysis: Analysis, reads: list[GradRead]) -> Overwritten | 
                 run is None
                 or op.has(_ASIDE)
                 or op.writes
-                or op.name in _COMPARING
+                or is_a(op.name, OpKind.COMPARES)
                 or not _paired(analysis, op, gradient)
             ):
                 continue

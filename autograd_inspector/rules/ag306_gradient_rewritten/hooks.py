@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.names import short_name, summarize_names
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.event import TensorHook
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
@@ -50,14 +51,11 @@ def edited_in_hook(analysis: Analysis) -> Iterator[Problem]:
 
 def _out_of_place(op: Op) -> str:
     name = op.name.strip("_")
-    if op.name.endswith("_") and not op.name.startswith("_") and name not in _ONLY_IN_PLACE:
+    if op.name.endswith("_") and not op.name.startswith("_") and not is_a(op.name, OpKind.IN_PLACE_ONLY):
         instead = f"Call `{name}` instead of `{op.name}`: it makes a new tensor"
     else:
         instead = "Work on a copy (`grad.clone()`)"
     return f"{instead}. Return the result only if the gradient is meant to change; a hook that looks returns nothing."
-
-
-_ONLY_IN_PLACE = {"zero", "copy", "fill", "normal", "uniform", "random", "requires_grad", "detach"}
 
 
 def _given(analysis: Analysis) -> list[TensorHook]:

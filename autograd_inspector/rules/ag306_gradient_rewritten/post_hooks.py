@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from autograd_inspector.advice.names import short_name, summarize_names
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_memory import gradients_of, writes_into, zeroed_in_place
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import TensorHook
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.rules.ag306_gradient_rewritten.hooks import role_of, spoiled_elsewhere
 
-_ZEROS = {"zeros", "zeros_like", "new_zeros"}
 _TEXTS = {
     "dropped": "drops the gradient of {} that backward has just computed: step() finds none",
     "zeroed": "leaves zeros of the gradient of {} that backward has just computed",
@@ -76,7 +76,7 @@ def _left(analysis: Analysis, hook: TensorHook, run: Backward) -> tuple[int, str
     made = analysis.flow.birth(last) if last >= 0 else None
     if (
         made is not None
-        and made.name in _ZEROS
+        and is_a(made.name, OpKind.RETURNS_ZEROS)
         and not any(True for _ in writes_into(analysis, last, run.start, run.end))
     ):
         return given[-1].site, "zeroed"

@@ -7,8 +7,8 @@ from itertools import chain
 
 from autograd_inspector.advice.carried_graphs import carried_name, carry_fix
 from autograd_inspector.advice.older_graphs import older_graph
-from autograd_inspector.advice.saved_tensors import VIEWS
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.graphs import Shared
@@ -96,7 +96,7 @@ def _freed(analysis: Analysis, run: Backward, earlier: list[Backward]) -> Proble
 def _viewed(analysis: Analysis, made: Op | None) -> list[Op]:
     """Where the carried tensor is a part of something (`h = context[0]`), the op that computed the whole."""
     base = made
-    while base is not None and base.name in VIEWS and base.inputs:
+    while base is not None and is_a(base.name, OpKind.VIEWS) and base.inputs:
         base = analysis.flow.birth(base.inputs[0])
     return [] if base is None or base is made else [base]
 
