@@ -14,9 +14,9 @@ from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import ModuleCall, Op, Region
 
 
-def caused_by(analysis: Analysis, cause: Cause) -> Iterator[GradientCut]:
-    """The cuts that matter and have this cause."""
-    return (cut for cut in (*analysis.harmful_cuts, *analysis.constant_terms) if cut.cause == cause)
+def caused_by(analysis: Analysis, *causes: Cause) -> Iterator[GradientCut]:
+    """The cuts that matter and have one of these causes."""
+    return (cut for cut in (*analysis.harmful_cuts, *analysis.constant_terms) if cut.cause in causes)
 
 
 def cut_problem(

@@ -11,7 +11,7 @@ from autograd_inspector.model.autograd import SavedTensor
 
 NodeKind = Literal["op", "function", "step", "autograd", "parameter", "buffer", "input", "gradient"]
 EdgeKind = Literal["gradient", "data", "severed"]
-Cause = Literal["", "detached", "no_grad", "inference_mode", "non-differentiable", "left torch", "collective"]
+Cause = Literal["", "detached", "no_grad", "inference_mode", "non-differentiable", "left autograd", "collective"]
 
 LEAVES: frozenset[NodeKind] = frozenset({"parameter", "buffer", "input", "gradient"})
 """Kinds of nodes that are tensors the program started from, not calls."""

@@ -41,7 +41,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     References
         torch.tensor (it always copies); torch.Tensor.item; torch.distributed.nn for collectives with gradient.
     """
-    for cut in _by_line(analysis, caused_by(analysis, "left autograd")):
+    for cut in _by_line(analysis, caused_by(analysis, "left autograd", "collective")):
         op = _way_out(analysis, cut.ops[0])
         taken = _taken_out(analysis, op)
         way = _OUT.get(op.name) or " and ".join([*(_OUT[o.name] for o in taken), _spelled(op)])

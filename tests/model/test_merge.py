@@ -101,8 +101,8 @@ def test_under_no_grad_the_site_is_the_line_that_switched_it_off():
     [
         (lambda h: h.argmax().float(), "non-differentiable"),
         (lambda h: (h > 0).float(), "non-differentiable"),
-        (lambda h: torch.tensor(h.sum().item()), "left torch"),
-        (lambda h: torch.from_numpy(h.detach().numpy()), "detached"),
+        (lambda h: torch.tensor(h.sum().item()), "left autograd"),
+        (lambda h: torch.from_numpy(h.detach().numpy()), "left autograd"),
         (lambda h: h.data, "detached"),
     ],
     ids=["argmax", "comparison", "item", "numpy", "data"],
@@ -123,8 +123,22 @@ def test_a_number_for_the_log_is_no_cut():
         loss.backward()
         print(loss.item(), loss.detach().numpy())
     graph = inspection.report.graph
-    assert {edge.cause for edge in graph.severed} == {"detached"}
+    assert {edge.cause for edge in graph.severed} == {"left autograd"}
     assert [edge.kind for edge in edges_into(graph, "item").values()] == ["data"]
+
+
+def test_the_picture_and_the_finding_give_one_cause():
+    """A sample is drawn under a no_grad of torch's own: what cuts is that it is a sample, in the graph and in words."""
+    policy = torch.nn.Linear(3, 1)
+    optimizer = torch.optim.SGD(policy.parameters(), lr=0.1)
+    with autograd_inspector.inspect() as inspection:
+        action = torch.distributions.Normal(policy(torch.ones(2, 3)), 1.0).sample()
+        loss = action.pow(2).mean().requires_grad_()
+        loss.backward()
+        optimizer.step()
+    report = inspection.report
+    assert {finding.rule for finding in report.findings} == {"AG104"}
+    assert {edge.cause for edge in report.graph.severed} == {"non-differentiable"}
 
 
 def test_a_number_that_may_have_come_back_is_a_cut():
@@ -145,7 +159,7 @@ def test_a_number_that_may_have_come_back_is_a_cut():
         with contextlib.suppress(AttributeError), inspection:
             way((w * 3.3).sum()).backward()
         graph = inspection.report.graph
-        assert ("left torch", "__float__" if way is failed else "item") in {
+        assert ("left autograd", "__float__" if way is failed else "item") in {
             (edge.cause, graph.nodes[edge.target].name) for edge in graph.severed
         }, way.__name__
 

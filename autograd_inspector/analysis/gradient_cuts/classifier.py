@@ -12,7 +12,7 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Op, Trait
 
-Cause = Literal["detached", "no_grad", "inference_mode", "non-differentiable", "left autograd"]
+Cause = Literal["detached", "no_grad", "inference_mode", "non-differentiable", "left autograd", "collective"]
 Cut = tuple[Op, int]
 
 SAMPLING = "torch.distributions"
@@ -38,7 +38,7 @@ class GradientCut(Struct, frozen=True):
 def is_cut(capture: Capture, op: Op, through: int) -> bool:
     """Gradient that would come back through this result of the op goes no further."""
     if op.has(Trait.CUT):
-        return True
+        return hands_on(capture, op)
     if is_a(op.name, OpKind.REWRAPS):  # With requires_grad=True the copy is a leaf of its own.
         return through in op.outputs and any(capture.tensors[tensor].requires_grad for tensor in op.inputs)
     if op.name == "set_data":
@@ -47,6 +47,17 @@ def is_cut(capture: Capture, op: Op, through: int) -> bool:
         return True
     made_nodes = op.last_seq > op.first_seq
     return made_nodes and through in op.outputs and not differentiable(capture.tensors[through].dtype)
+
+
+def hands_on(capture: Capture, op: Op) -> bool:
+    """Whether values go on through an op that gradient does not come back through.
+
+    One that takes only the shape of its input passes no value on. The backward of a custom Function computes with the
+    saved tensors under no_grad, as it should.
+    """
+    if is_a(op.name, OpKind.TAKES_SHAPE_ONLY) and not is_a(op.name, OpKind.REWRAPS):
+        return False
+    return not op.has(Trait.BACKWARD) or capture.regions[op.region].kind == "enabled"
 
 
 def _wrapped(capture: Capture, op: Op, through: int) -> bool:
@@ -85,13 +96,14 @@ def cause_of(capture: Capture, op: Op, through: int) -> Cause:
     loaded = region.library != "" and copied_in(capture, op, through)
     if is_a(op.name, OpKind.DETACHES) or loaded or _wrapped(capture, op, through) or bypassed(capture, op, through):
         return "detached"
-    if is_a(op.name, OpKind.REWRAPS) or op.has(Trait.EXPORT | Trait.COLLECTIVE):
+    if op.has(Trait.COLLECTIVE):
+        return "collective"
+    if is_a(op.name, OpKind.REWRAPS) or op.has(Trait.EXPORT):
         return "left autograd"
-    if not differentiable(capture.tensors[through].dtype) or region.library.startswith(SAMPLING):
+    sampled = region.library.startswith(SAMPLING)
+    if region.kind == "enabled" or sampled or op.has(Trait.FUNCTION):
         return "non-differentiable"
-    if region.kind != "enabled" and not op.has(Trait.FUNCTION):
-        return region.kind
-    return "non-differentiable"
+    return region.kind if differentiable(capture.tensors[through].dtype) else "non-differentiable"
 
 
 def _exported(capture: Capture, op: Op) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autograd_inspector.analysis.drawn_cuts import cause_of, returned, severs
+from autograd_inspector.analysis.merged_graph.drawn_cuts import cause_and_site, returned, severs
 from autograd_inspector.analysis.merged_graph.joined import Joined
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.graph import Cause, EdgeKind
@@ -126,7 +126,7 @@ class Flow:
                 self.tracked[write.tensor] = True
 
     def _sever(self, op: Op, sources: list[int], node: int) -> None:
-        cause, site = cause_of(op, self.capture)
+        cause, site = cause_and_site(op, self.capture)
         for tensor, source in zip(op.inputs, sources, strict=False):
             if self.tracked[tensor]:
                 self.edges[source, node] = ("severed", tensor, cause, site)
