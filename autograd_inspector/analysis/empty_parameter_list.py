@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from autograd_inspector.analysis.analysis import Analysis
 
-EMPTY = "optimizer got an empty parameter list"
-
 
 def waiting(analysis: Analysis) -> tuple[int, ...]:
     """The parameters of the models that were there."""

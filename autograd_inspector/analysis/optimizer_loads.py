@@ -5,13 +5,12 @@ from __future__ import annotations
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.placement_rows import OptimizerRecord
-
-_SIZE_ERRORS = ("doesn't match the size of optimizer's group", "different number of parameter groups")
+from autograd_inspector.model.torch_errors import TorchError, says
 
 
 def is_refusal(text: str) -> bool:
     """Whether load_state_dict refused a checkpoint because its groups are other ones."""
-    return any(error in text for error in _SIZE_ERRORS)
+    return says(text, TorchError.OTHER_GROUPS_LOADED) is not None
 
 
 def loads_of(analysis: Analysis, optimizer: OptimizerRecord) -> tuple[Location, ...]:

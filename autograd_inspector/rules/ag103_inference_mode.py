@@ -12,9 +12,9 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Region
+from autograd_inspector.model.torch_errors import TorchError, says
 
 _INFERENCE = "torch.inference_mode"
-INFERENCE_ERRORS = ("Inference tensors cannot be saved for backward", "Inplace update to inference tensor")
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -45,7 +45,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         yield region_problem(analysis, cut, _entered(analysis, cut.ops[0].region))
     yield from _made_to_stay(analysis)
     for op in analysis.capture.ops:
-        if op.error and any(text in op.error for text in INFERENCE_ERRORS):
+        if says(op.error, TorchError.INFERENCE_SAVED, TorchError.INFERENCE_IN_PLACE):
             yield _inference_tensor(analysis, op)
 
 
@@ -109,7 +109,7 @@ def _inference_tensor(analysis: Analysis, op: Op) -> Problem:
         analysis.user_frames(region.site, "inference mode entered here") if region is not None and region.api else ()
     )
     since = "in torch.inference_mode()" if made is not None else "in inference mode before the capture began"
-    if INFERENCE_ERRORS[1] in op.error:
+    if says(op.error, TorchError.INFERENCE_IN_PLACE):
         if "[" in name:  # It has no name of its own.
             name = receiver(capture.place(op.site), op.name) or name
         what = (

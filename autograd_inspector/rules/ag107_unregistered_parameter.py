@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.names import summarize_names
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.empty_parameter_list import EMPTY, waiting
+from autograd_inspector.analysis.empty_parameter_list import waiting
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.torch_errors import TorchError, says
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -57,7 +58,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     References
         torch.nn.ModuleList, torch.nn.ParameterList, torch.nn.Module.register_parameter.
     """
-    if EMPTY in analysis.capture.error and not waiting(analysis):
+    if says(analysis.capture.error, TorchError.NO_PARAMETERS) and not waiting(analysis):
         yield _empty(analysis)
     # A parameter that forward wraps around another's values is that one's loss: AG101 tells it.
     found = analysis.unregistered - {t for cut in analysis.harmful_cuts if cut.cause == "detached" for t in cut.through}

@@ -14,8 +14,8 @@ from autograd_inspector.model.event import GradRead
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op
+from autograd_inspector.model.torch_errors import TorchError, says
 
-_NON_LEAF = "can't optimize a non-leaf Tensor"
 _CONVERSIONS = OpKind.CONVERTS | OpKind.COPIES | OpKind.RESHAPES
 
 
@@ -148,7 +148,7 @@ def _was_leaf(analysis: Analysis, tensor: int) -> bool:
 def _refused(analysis: Analysis) -> Iterator[Problem]:
     """An optimizer was given something that is no leaf."""
     for change in analysis.capture.changes:
-        if change.kind != "optimizer_refused" or _NON_LEAF not in analysis.capture.error:
+        if change.kind != "optimizer_refused" or not says(analysis.capture.error, TorchError.NON_LEAF_OPTIMIZED):
             continue
         names = [analysis.display_name(t) for t in change.tensors]
         births = [op for op in map(analysis.flow.birth, change.tensors) if op is not None]

@@ -11,8 +11,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.event import Change
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
-
-_IN_TWO_GROUPS = "appear in more than one parameter group"
+from autograd_inspector.model.torch_errors import TorchError, says
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -63,7 +62,11 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 def _refused(analysis: Analysis) -> Iterator[Problem]:
     """An optimizer raised: another of its groups has the parameter already."""
     for change in analysis.capture.changes:
-        if change.kind != "optimizer_refused" or _IN_TWO_GROUPS not in analysis.capture.error or not change.tensors:
+        if (
+            change.kind != "optimizer_refused"
+            or not says(analysis.capture.error, TorchError.IN_SEVERAL_GROUPS)
+            or not change.tensors
+        ):
             continue
         names = [analysis.display_name(t) for t in change.tensors]
         yield Problem(

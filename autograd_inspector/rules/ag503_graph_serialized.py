@@ -10,9 +10,10 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import Op
+from autograd_inspector.model.torch_errors import TorchError, says
 
-SERIALIZED = ("Cowardly refusing to serialize non-leaf tensor", "Only Tensors created explicitly by the user")
-IN_WORKER = ("in DataLoader worker process", "functions with out=... arguments don't support automatic differentiation")
+_SERIALIZED = (TorchError.NON_LEAF_SENT, TorchError.DEEPCOPY_OF_NON_LEAF)
+_WORKER = "in DataLoader worker process"
 """A worker collates into shared memory through out=, which a tensor with a graph refuses."""
 
 
@@ -39,14 +40,15 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         torch.multiprocessing; torch.utils.data.DataLoader (num_workers).
     """
     said = analysis.capture.error
-    if not (any(text in said for text in SERIALIZED) or all(text in said for text in IN_WORKER)):
+    in_worker = _WORKER in said and says(said, TorchError.OUT_ARGUMENT)
+    if not (says(said, *_SERIALIZED) or in_worker):
         return
-    failed = [op for op in analysis.capture.ops if op.error and any(text in op.error for text in SERIALIZED)]
+    failed = [op for op in analysis.capture.ops if says(op.error, *_SERIALIZED)]
     held = _held(analysis, failed)
     names = [called(analysis, t) for t in held]
     made = [place for t in held[:4] for place in _made(analysis, t)]
     where = [place for op in failed for place in analysis.user_frames(op.site, "serialized here")]
-    copied = SERIALIZED[1] in said
+    copied = says(said, TorchError.DEEPCOPY_OF_NON_LEAF)
     carry = "carries its" if len(held) < 2 else "carry their"
     yield Problem(
         "error",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -16,9 +15,8 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.torch_errors import TorchError, says
 
-NO_GRAD_ERROR = "does not require grad and does not have a grad_fn"
-_UNUSED_ERROR = re.compile(r"differentiated Tensors? at index (\d+)|One of the differentiated Tensors appears")
 _STATE = {"parameter", "buffer"}
 
 
@@ -27,7 +25,7 @@ def harmful_cuts(
 ) -> tuple[GradientCut, ...]:
     """All cuts that matter: those behind a backward that raised, and those that starve a parameter."""
     for run in capture.backwards:
-        if NO_GRAD_ERROR in run.error:
+        if says(run.error, TorchError.NO_GRAPH):
             return _telling(capture, _behind_failure(capture, flow, run, meant))
         unused = _not_in_graph(run)
         if unused:
@@ -91,7 +89,7 @@ def _found_none(capture: Capture) -> frozenset[int]:
 
 def _not_in_graph(run: Backward) -> frozenset[int]:
     """The tensors that ``autograd.grad`` was asked for and did not find in the graph."""
-    said = _UNUSED_ERROR.search(run.error)
+    said = says(run.error, TorchError.NOT_IN_GRAPH)
     if said is None or run.api != "grad":
         return frozenset()
     index = int(said[1] or -1)

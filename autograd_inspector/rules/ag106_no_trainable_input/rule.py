@@ -11,11 +11,11 @@ from autograd_inspector.advice.saved_tensors import CHECKPOINT
 from autograd_inspector.advice.spelling import called, method_on
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut, differentiable
-from autograd_inspector.analysis.gradient_cuts.harmful import NO_GRAD_ERROR
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.rules.ag106_no_trainable_input.optimizer_without_trainable import (
     asked,
     idle_optimizers,
@@ -50,13 +50,13 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         torch.utils.checkpoint.checkpoint (use_reentrant); torch.nn.Module.requires_grad_.
     """
     for run in analysis.capture.backwards:
-        if NO_GRAD_ERROR in run.error:
+        if says(run.error, TorchError.NO_GRAPH):
             checkpoint = _reentrant_checkpoint(analysis, run)
             if checkpoint is not None:
                 yield _checkpoint_finding(analysis, [checkpoint], run, _inside(analysis, checkpoint))
             elif not any(cut.cause != "no_grad" or not _is_checkpoint(analysis, cut) for cut in analysis.harmful_cuts):
                 yield _all_frozen(analysis, run)
-        elif NOT_ASKED_ERROR in run.error:
+        elif says(run.error, TorchError.NOT_DIFFERENTIABLE_ASKED):
             yield _not_asked(
                 analysis, [t for t in run.reached if not analysis.capture.tensors[t].requires_grad], run.site
             )
@@ -66,7 +66,6 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
 
 _CALLED = re.compile(r"([\w.]+)\.backward\(")
-NOT_ASKED_ERROR = "One of the differentiated Tensors does not require grad"
 
 
 def _is_checkpoint(analysis: Analysis, cut: GradientCut) -> bool:

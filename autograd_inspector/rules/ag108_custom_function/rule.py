@@ -10,11 +10,8 @@ from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Trait
+from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.rules.ag108_custom_function.ignored_grad_output import ignoring
-
-_WRONG_NUMBER = ("returned an incorrect number of gradients", "returned an invalid gradient")
-
-_ONCE = "marked with @once_differentiable"
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -59,9 +56,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     told: set[tuple[int, str]] = set()
     partly = PartlyNone(analysis)
     for run in analysis.capture.backwards:
-        if any(text in run.error for text in _WRONG_NUMBER):
+        if says(run.error, TorchError.WRONG_GRADIENTS):
             yield from _wrong_number(analysis, run)
-        elif _ONCE in run.error:
+        elif says(run.error, TorchError.ONCE_DIFFERENTIABLE):
             yield from _only_once(analysis, run)
         elif not run.error and run.api == "backward" and run.empty:
             for name, finding in partly.findings(run):

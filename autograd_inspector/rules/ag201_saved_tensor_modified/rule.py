@@ -24,10 +24,10 @@ from autograd_inspector.model.autograd import Backward, Node, SavedTensor
 from autograd_inspector.model.finding import Problem, Severity
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import Op, Trait, Write
+from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.rules.ag201_saved_tensor_modified.saved_by_hook import hidden_saver
 
 _STATE = {"parameter", "buffer"}
-VERSION_ERROR = "has been modified by an inplace operation"
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -57,10 +57,12 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         "In-place correctness checks" in the autograd notes of the PyTorch documentation.
     """
     for run in analysis.capture.backwards:
-        raised = VERSION_ERROR in run.error
+        raised = says(run.error, TorchError.MODIFIED_IN_PLACE) is not None
         if not raised and run.api != "alive":
             continue
-        inner = any(r.nested_in == run.index and VERSION_ERROR in r.error for r in analysis.capture.backwards)
+        inner = any(
+            r.nested_in == run.index and says(r.error, TorchError.MODIFIED_IN_PLACE) for r in analysis.capture.backwards
+        )
         groups: dict[tuple[str, ...], list[tuple[Saved, list[tuple[Op, Write]]]]] = {}
         for node in sorted(analysis.nodes_of(run), key=lambda n: not n.failed):
             for saved in node.saved:

@@ -12,42 +12,43 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.rules.ag203_forbidden_inplace.views import leaf_behind, lost_in_a_copy, maker, several_fix
 
 _FORBIDDEN = (
     (
-        "a view of a leaf Variable that requires grad",
+        TorchError.VIEW_OF_LEAF,
         "is a view of {base} that requires grad",
         "Wrap the update in `with torch.no_grad():`; where gradient has to flow through it, compute a new tensor out of "
         "place instead.",
     ),
     (
-        "a leaf Variable that requires grad",
+        TorchError.LEAF_IN_PLACE,
         "is a leaf that requires grad",
         "Wrap the update in `with torch.no_grad():`, or work on `{name}.clone()`.",
     ),
     (
-        "more than one element of the written-to tensor refers to a single memory location",
+        TorchError.OVERLAPS_ITSELF,
         "is an expanded view: several of its elements are one memory location",
         "Use an out-of-place form (`{name} = {name} + ...`), or call `.contiguous()` / `.clone()` after the expand.",
     ),
     (
-        "some elements of the input tensor and the written-to tensor refer to a single memory location",
+        TorchError.OVERLAPS_INPUT,
         "overlaps the memory that the same call reads",
         "Read from a copy: `{name}.clone()`.",
     ),
     (
-        "is a view and is being modified inplace",
+        TorchError.VIEW_IN_PLACE,
         "is a view that must not be modified in place",
         "Use the out-of-place form of the operation{lost}.",
     ),
     (
-        "functions with out=... arguments don't support automatic differentiation",
+        TorchError.OUT_ARGUMENT,
         "is written through out=, which autograd does not follow",
         "Assign the result instead of passing out=, or compute under torch.no_grad().",
     ),
     (
-        "A view was created in no_grad mode and is being modified inplace with grad mode enabled",
+        TorchError.VIEW_MADE_IN_NO_GRAD,
         "is a view made under no_grad and modified with grad mode on",
         "Make the view where gradient is recorded, outside of torch.no_grad(){lost}.",
     ),
@@ -76,11 +77,11 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         "In-place operations with autograd" in the autograd notes of the PyTorch documentation; torch.Tensor.expand.
     """
     for op in analysis.capture.ops:
-        for text, what, fix in _FORBIDDEN if op.error else ():
-            if text in op.error and op.has(Trait.STEP):
+        for error, what, fix in _FORBIDDEN if op.error else ():
+            if says(op.error, error) and op.has(Trait.STEP):
                 yield _in_step(analysis, op, what, fix)
                 break
-            if text in op.error and op.inputs:
+            if says(op.error, error) and op.inputs:
                 yield _finding(analysis, op, what, fix)
                 break
 

@@ -12,8 +12,6 @@ from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.rules.ag406_frozen_in_optimizer.frozen_but_stepped import still_moving
 from autograd_inspector.rules.ag406_frozen_in_optimizer.frozen_groups import compared_only, frozen_groups
 
-_IN_TWO_GROUPS = "appear in more than one parameter group"
-
 
 def check(analysis: Analysis) -> Iterator[Problem]:
     """A frozen parameter that still moves, or one frozen by accident because it is tied to another.

@@ -14,14 +14,13 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.graphs import Shared
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op
+from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.rules.ag501_graph_freed.shared_graph import (
     backwards,
     part_of_one_round,
     shared,
     stepped_between,
 )
-
-FREED = "backward through the graph a second time"
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -49,7 +48,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         torch.Tensor.backward (retain_graph); "truncated backpropagation through time" for hidden states.
     """
     for run in analysis.capture.backwards:
-        if FREED in run.error:
+        if says(run.error, TorchError.GRAPH_FREED):
             earlier = [r for r in analysis.capture.backwards[: run.index] if not r.error and r.nested_in < 0]
             older = older_graph(analysis, run, earlier)
             if older is not None:

@@ -42,6 +42,7 @@ from autograd_inspector.capture.torch_private.tensors import base_of
 from autograd_inspector.capture.torch_private.told import COMPILED_BACKWARD
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.model.op import Trait, Write
+from autograd_inspector.model.torch_errors import TorchError, says
 
 _grad_enabled = torch.is_grad_enabled
 _grad_modes = iter(_grad_enabled, None)
@@ -49,7 +50,6 @@ _grad_modes = iter(_grad_enabled, None)
 _inference = torch.is_inference_mode_enabled
 _ident = threading.get_ident
 _frame = sys._getframe
-_OF_A_LEAF = "a view of a leaf Variable that requires grad"
 CUT, AUTOCAST, BACKWARD = int(Trait.CUT), int(Trait.AUTOCAST), int(Trait.BACKWARD)
 _PLAIN = frozenset({int, float, bool, str, type(None), torch.dtype, torch.device, torch.Size, slice})
 _UNDERIVED = frozenset({(Tensor,), (Parameter,), (Tensor, Parameter), (Parameter, Tensor)})
@@ -277,7 +277,7 @@ class Recorder(HiddenMode):
         try:
             after = [version_of(tensor) for tensor in inputs]
             text = text_of(error)
-            if _OF_A_LEAF in text:
+            if says(text, TorchError.VIEW_OF_LEAF):
                 recording.adopt(
                     [base for base in map(base_of, inputs[:1]) if base is not None]
                 )  # A model may never have run.

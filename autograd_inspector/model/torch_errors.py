@@ -1,0 +1,67 @@
+"""The messages of torch's own errors that mean something to autograd: the one table of them.
+
+The front end has it too, generated, to tell which errors of a cell are worth an inspection.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+
+
+class TorchError(Enum):
+    """An error that torch raises; the value matches its message, in Python's and JavaScript's regular expressions.
+
+    Upper and lower case are the same, and so are a line break and a blank.
+    """
+
+    MODIFIED_IN_PLACE = r"modified by an in-?place operation"
+    NO_GRAPH = r"does not require grad and does not have a grad_fn"
+    GRAPH_FREED = r"backward through the graph a second time"
+    SAVED_FREED = r"saved (?:tensors|variables?) after they have already been freed"
+    NOT_A_SCALAR = r"grad can be implicitly created only for (?:scalar|real)"
+    VIEW_OF_LEAF = r"a view of a leaf variable that requires grad is being used in an in-?place operation"
+    LEAF_IN_PLACE = r"(?<!view of )a leaf variable that requires grad .*in-?place"
+    OVERLAPS_ITSELF = r"more than one element of the written-to tensor refers to a single memory location"
+    OVERLAPS_INPUT = r"some elements of the input tensor and the written-to tensor refer to a single memory location"
+    VIEW_IN_PLACE = r"is a view and (?:is|its base).* modified in-?place"
+    OUT_ARGUMENT = r"functions with out=\.\.\. arguments don't support automatic differentiation"
+    VIEW_MADE_IN_NO_GRAD = r"view was created in no_grad mode"
+    VIEW_MADE_IN_INFERENCE = r"view was created in inference mode"
+    SEVERAL_VIEWS = r"output of a function that returns multiple views"
+    INFERENCE_SAVED = r"inference tensors? cannot be saved"
+    INFERENCE_IN_PLACE = r"in-?place update to inference tensor"
+    INFERENCE_OTHER = (
+        r"inference tensors? outside inferencemode|"
+        r"(?:requires_grad=true on|version_counter (?:for|of)) inference tensor"
+    )
+    NOT_DIFFERENTIABLE_ASKED = r"one of the differentiated tensors does not require grad"
+    NOT_IN_GRAPH = r"differentiated tensors? at index (\d+)|one of the differentiated tensors appears"
+    NUMPY_OF_TRACKED = r"can't call numpy\(\) on tensor that requires grad"
+    FLAGS_OF_NON_LEAF = r"only change requires_grad flags of leaf"
+    NOT_FLOATING = r"only tensors of floating point .*(?:can require|require) gradients?"
+    NON_LEAF_OPTIMIZED = r"can't optimize a non-leaf tensor"
+    IN_SEVERAL_GROUPS = r"appear in more than one parameter group"
+    NO_PARAMETERS = r"optimizer got an empty parameter list"
+    OTHER_GROUPS_LOADED = r"doesn't match the size of optimizer's group|different number of parameter groups"
+    DEEPCOPY_OF_NON_LEAF = r"graph leaves\) support the deepcopy protocol|only tensors created explicitly by the user"
+    NON_LEAF_SENT = r"cowardly refusing to serialize non-leaf tensor"
+    WRONG_GRADIENTS = r"returned an (?:incorrect number of gradients|invalid gradient)"
+    ONCE_DIFFERENTIABLE = r"marked with @once_differentiable"
+    NAN_IN_BACKWARD = r"returned nan values in its"
+    NO_DERIVATIVE = r"derivative for '.*' is not implemented"
+    GRAD_OUTPUT_SHAPE = r"mismatch in shape: grad_output"
+    DDP_REDUCTION = r"expected to (?:have finished reduction|mark a variable ready only once)"
+    RECOMPUTED_OTHERWISE = r"recomputed values for the following tensors have different metadata"
+    DETACH_OF_VIEW = r"can't detach views in-?place"
+
+
+_COMPILED = {error: re.compile(error.value, re.IGNORECASE | re.DOTALL) for error in TorchError}
+
+
+def says(message: str, *errors: TorchError) -> re.Match[str] | None:
+    """Where an exception's text is the message of one of those errors; None where it is not."""
+    if not message:
+        return None
+    found = (_COMPILED[error].search(message) for error in errors)
+    return next((match for match in found if match is not None), None)
