@@ -98,7 +98,7 @@ RAISED = [
     (E_.NO_GRAPH, torch.ones(()).backward),
     (E_.GRAPH_FREED, twice),
     (E_.SAVED_FREED, read_when_freed),
-    (E_.NOT_A_SCALAR, lambda: (w(2) * 2).backward()),
+    (E_.NOT_A_SCALAR, (w(2) * 2).backward),
     (E_.VIEW_OF_LEAF, lambda: w(2)[:1].add_(1)),
     (E_.LEAF_IN_PLACE, lambda: w(2).add_(1)),
     (E_.OVERLAPS_ITSELF, lambda: torch.ones(1).expand(3).add_(1)),
@@ -125,7 +125,7 @@ RAISED = [
     (E_.NAN_IN_BACKWARD, nan_found),
     (E_.NO_DERIVATIVE, lambda: torch.igamma(w(2), w(2)).sum().backward()),
     (E_.GRAD_OUTPUT_SHAPE, lambda: (w(2) * 1).backward(torch.ones(3))),
-    (E_.DETACH_OF_VIEW, lambda: (w(2) * 1)[:1].detach_()),
+    (E_.DETACH_OF_VIEW, (w(2) * 1)[:1].detach_),
 ]
 
 
