@@ -10,7 +10,7 @@ from autograd_inspector.api.progress import Progress
 from autograd_inspector.api.report import Report, report_of
 from autograd_inspector.capture.session import Session, caller_frame
 from autograd_inspector.capture.undisturbed.holding import by, in_block
-from autograd_inspector.own_files import PACKAGE
+from autograd_inspector.own_files import is_own
 
 
 class inspect:  # noqa: N801 - a context manager reads as a verb
@@ -75,7 +75,7 @@ class inspect:  # noqa: N801 - a context manager reads as a verb
 
 def _outside(frame: FrameType) -> FrameType:
     """The frame with the ``with`` statement: the first that is not of this package."""
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
+    while frame.f_back is not None and is_own(frame):
         frame = frame.f_back
     return frame
 

@@ -7,17 +7,12 @@ from types import FrameType
 import torch.overrides
 
 from autograd_inspector.capture.observers.calls.ops import Recorder
-from autograd_inspector.own_files import PACKAGE, RUNNERS
+from autograd_inspector.own_files import is_own, runs_a_program
 
 _RECORDER = Recorder.__torch_function__.__code__
 _DISPATCHER = torch.overrides.handle_torch_function.__code__
 _NEAR = 5
 """So many frames outside the dispatcher the call of the same torch function is found at the latest."""
-
-
-def is_ours(frame: FrameType) -> bool:
-    """Whether the inspector itself runs in it."""
-    return frame.f_code.co_filename.startswith(PACKAGE)
 
 
 def program_frames(frames: list[FrameType]) -> list[FrameType]:
@@ -27,9 +22,9 @@ def program_frames(frames: list[FrameType]) -> list[FrameType]:
     for place, frame in enumerate(frames):
         if skipped:
             skipped -= 1
-        elif not is_ours(frame):
+        elif not is_own(frame):
             kept.append(frame)
-        elif frame.f_code.co_filename.startswith(RUNNERS):
+        elif runs_a_program(frame):
             break
         elif frame.f_code is _RECORDER:
             skipped = _detour(frame, frames[place + 1 :])

@@ -11,14 +11,14 @@ from types import CodeType, FrameType, TracebackType
 import torch
 
 from autograd_inspector.capture.lines.forwarding import forwarding, is_handler
-from autograd_inspector.own_files import PACKAGE
+from autograd_inspector.own_files import is_own_file
 
 SKIP, LIBRARY, USER = 0, 1, 2
 MAX_WALK = 96
 MAX_USER = 6
 MAX_LIBRARY = 3
 
-_TORCH = str(Path(torch.__file__).resolve().parent) + "/"
+_TORCH = str(Path(torch.__file__).parent) + "/"
 _STDLIB = str(Path(sysconfig.get_paths()["stdlib"])) + "/"
 _GENERATED = ("/site-packages/torch/", "/torchinductor_", "<eval_with_key>")
 _INSTALLED = ("/site-packages/", "/dist-packages/")
@@ -28,7 +28,7 @@ _INSTALLED = ("/site-packages/", "/dist-packages/")
 def classify(filename: str) -> int:
     """Whether a file is torch, ours or the standard library (skipped), an installed package, or the user's own."""
     path = filename.replace("\\", "/")
-    if path.startswith((_TORCH, PACKAGE)) or any(part in path for part in _GENERATED):
+    if is_own_file(filename) or path.startswith(_TORCH) or any(part in path for part in _GENERATED):
         return SKIP
     if any(part in path for part in _INSTALLED):
         return LIBRARY

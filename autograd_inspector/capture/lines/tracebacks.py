@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from types import FrameType, TracebackType
+from types import TracebackType
 
-from autograd_inspector.own_files import PACKAGE
+from autograd_inspector.own_files import is_own
 
 _DISPATCH = "handle_torch_function"
 
@@ -42,8 +42,3 @@ def _drop_detour(kept: list[TracebackType]) -> None:
     """A torch function written in Python calls itself again for a mode: forget the first of the two calls."""
     if len(kept) > 1 and kept[-1].tb_frame.f_code.co_name == _DISPATCH:
         del kept[-2:]
-
-
-def is_own(frame: FrameType) -> bool:
-    """Whether the inspector itself runs in it, and not the program."""
-    return frame.f_code.co_filename.startswith(PACKAGE)

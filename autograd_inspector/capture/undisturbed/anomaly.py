@@ -12,11 +12,12 @@ from types import FrameType
 from typing import Any
 
 from autograd_inspector.capture.lines.frames import outwards
-from autograd_inspector.capture.lines.program_frames import is_ours, program_frames
+from autograd_inspector.capture.lines.program_frames import program_frames
 from autograd_inspector.capture.torch_private.graph import FORMAT_STACK, stack_is_given
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import around
 from autograd_inspector.interrupts import is_interrupt
+from autograd_inspector.own_files import is_own
 
 
 class AnomalyStacks:
@@ -47,7 +48,7 @@ class AnomalyStacks:
 def _of_the_program(innermost: FrameType, text: Any) -> Any:
     """The text for the callers of a frame, as ``traceback.extract_stack`` and ``format_list`` make it of all."""
     frames = list(outwards(innermost))
-    if not any(map(is_ours, frames)):
+    if not any(map(is_own, frames)):
         return text
     # The innermost is extracted too, and left out only then: Python may have been told to extract no more than a few.
     shown = [innermost, *program_frames(frames[1:])]

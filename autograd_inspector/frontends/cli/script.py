@@ -13,6 +13,7 @@ from types import CodeType, ModuleType, TracebackType
 from typing import TypeVar
 
 from autograd_inspector.frontends.cli.outcome import INTERRUPTED, Outcome, ProgramError
+from autograd_inspector.own_files import runs_a_program
 
 Load = Callable[[ModuleType], CodeType]
 Ended = Callable[[], None]
@@ -111,7 +112,11 @@ def _print(error: BaseException) -> None:
 
 def _below(found: TracebackType | None) -> TracebackType | None:
     """Without the frames, ours and the import system's, that led to the program's first."""
-    leading = (str(Path(__file__).parent), importlib.util.__file__, "<frozen importlib")
-    while found is not None and found.tb_frame.f_code.co_filename.startswith(leading):
+    leading = (importlib.util.__file__, "<frozen importlib")
+    while found is not None and (runs_a_program(found.tb_frame) or _file_of(found).startswith(leading)):
         found = found.tb_next
     return found
+
+
+def _file_of(found: TracebackType) -> str:
+    return found.tb_frame.f_code.co_filename

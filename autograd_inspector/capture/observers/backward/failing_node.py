@@ -20,10 +20,10 @@ from autograd_inspector.capture.attributes import node_of
 from autograd_inspector.capture.graph_walk.engine_order import execution_order
 from autograd_inspector.capture.graph_walk.verdicts import verify
 from autograd_inspector.capture.graph_walk.walk import raw_saved
-from autograd_inspector.capture.lines.tracebacks import is_own
 from autograd_inspector.capture.torch_private.graph import ENGINE
 from autograd_inspector.capture.torch_private.tensors import gradient_hooks, post_accumulate_hooks
 from autograd_inspector.model.autograd import AutogradGraph, Node
+from autograd_inspector.own_files import is_own
 
 _INVALID = re.compile(r"Function (\w+) returned an invalid gradient")
 _APPLY = frozenset({(torch.autograd.function.__file__, "apply"), (torch.autograd.function.__file__, "apply_boxed")})

@@ -14,6 +14,7 @@ from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.capture.lines.wrapping import switched_at
 from autograd_inspector.capture.recording import Recording
 from autograd_inspector.model.op import Region, RegionKind, Trait
+from autograd_inspector.own_files import is_own
 
 _WRAPPERS = torch.no_grad()(lambda: None).__code__.co_filename
 """Where torch has what `@torch.no_grad()` puts around a function."""
@@ -172,7 +173,7 @@ def _now() -> tuple[bool, bool]:
 
 def outside(frame: FrameType | None) -> FrameType | None:
     """The first frame that is not the inspector's: torch's own __enter__ / __exit__ / __init__."""
-    while frame is not None and "autograd_inspector" in frame.f_code.co_filename:
+    while frame is not None and is_own(frame):
         frame = frame.f_back
     return frame
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from types import FrameType
 
 from autograd_inspector.capture.lines.frames import outwards
-from autograd_inspector.capture.lines.program_frames import is_ours, program_frames
+from autograd_inspector.capture.lines.program_frames import program_frames
 from autograd_inspector.capture.undisturbed.guard import Guard
+from autograd_inspector.own_files import is_own
 
 _GUARD = Guard.run.__code__
 
@@ -19,7 +20,7 @@ class Stack:
         frames = list(outwards(innermost))
         self.frames = _counted(frames)
         self.without_us = _counted(program_frames(frames))
-        self.displaces = any(map(is_ours, self.frames))
+        self.displaces = any(map(is_own, self.frames))
         """Whether a frame of ours is among them."""
 
     def then(self, level: int) -> FrameType | None:
@@ -28,11 +29,11 @@ class Stack:
 
     def observing(self) -> bool:
         """Whether it is a step of an observer that warns, and not the program."""
-        inner = next((place for place, frame in enumerate(self.frames) if is_ours(frame)), len(self.frames))
+        inner = next((place for place, frame in enumerate(self.frames) if is_own(frame)), len(self.frames))
         for frame in self.frames[inner:]:
             if frame.f_code is _GUARD:
                 return True
-            if not is_ours(frame):
+            if not is_own(frame):
                 return False
         return False
 
