@@ -1,8 +1,13 @@
 """Grad-mode regions: who switched, and where it says so."""
 
+import itertools
+import random
+
 import torch
 from torch import nn
 
+from autograd_inspector.capture.observers.calls.outer_regions import OuterRegions
+from autograd_inspector.capture.session import Session
 from tests.capture.observe import observe, op
 
 
@@ -172,3 +177,61 @@ def test_a_capture_opened_without_grad():
         capture = observe(lambda: torch.ones(2).exp())
     assert region_of(capture, "exp").at_entry
     assert region_of(capture, "exp").kind == "no_grad"
+
+
+def test_a_switch_that_is_never_undone_costs_the_same_each_time():
+    """``torch.set_grad_enabled(True)`` in a loop: what is gone through at each backward does not grow with it."""
+    session = Session()
+    session.start(held=lambda: True)
+    held = []
+    try:
+        for _ in range(50):
+            torch.set_grad_enabled(True)
+            torch.ones(2, requires_grad=True).sum().backward()
+            held.append(len(session.recording.mode.regions.held()))
+    finally:
+        session.abandon()
+    assert held[-1] == held[1]
+
+
+def test_after_such_switches_a_block_ends_where_it_began():
+    """They are counted: the region around the block is the one that it was in."""
+
+    def program():
+        x = torch.ones(2, requires_grad=True)
+        for _ in range(3):
+            torch.set_grad_enabled(True)
+        with torch.no_grad():
+            for _ in range(3):
+                torch.set_grad_enabled(False)
+            with torch.enable_grad():
+                x.exp()
+            x.tan()
+        x.sin()
+
+    capture = observe(program)
+    kinds = [region_of(capture, name).kind for name in ("exp", "tan", "sin")]
+    assert kinds == ["enabled", "no_grad", "enabled"]
+    assert region_of(capture, "sin").at_entry
+    assert region_of(capture, "tan").api == "torch.no_grad()"
+
+
+def test_a_stack_of_regions_is_the_list_that_it_stands_for():
+    """Whatever is pushed and cut, and however often one lies there in a row."""
+    draw = random.Random(0)
+    outer, plain = OuterRegions(), []
+    for _ in range(2000):
+        if draw.random() < 0.6:
+            region = draw.randrange(3)
+            outer.push(region)
+            plain.append(region)
+        elif plain and draw.random() < 0.5:
+            region = draw.choice(plain)
+            outer.back_to(region)
+            del plain[len(plain) - 1 - plain[::-1].index(region) :]
+        else:
+            depth = draw.randrange(len(plain) + 2)
+            outer.cut(depth)
+            del plain[depth:]
+        assert len(outer) == len(plain)
+        assert [*outer.innermost_first()] == [region for region, _ in itertools.groupby(reversed(plain))]

@@ -12,6 +12,7 @@ import torch
 
 from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.capture.lines.wrapping import switched_at
+from autograd_inspector.capture.observers.calls.outer_regions import OuterRegions
 from autograd_inspector.capture.recording import Recording
 from autograd_inspector.model.op import Region, RegionKind, Trait
 from autograd_inspector.own_files import is_own
@@ -37,14 +38,14 @@ class Regions:
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
         self.mode = (torch.is_grad_enabled(), torch.is_inference_mode_enabled())
-        self._stack: list[int] = []
+        self._outer = OuterRegions()
         self._switched: dict[tuple[tuple[bool, bool], str], int] = {}
         self._definitions: dict[int, int] = {}
         recording.regions.append(Region(0, _kind(*self.mode)))
 
     def held(self) -> list[int]:
         """The regions that it may go back to."""
-        return [*self._stack, *self._switched.values()]
+        return [*self._outer.innermost_first(), *self._switched.values()]
 
     def grad_mode_set(self) -> None:
         """``torch._C._set_grad_enabled`` has just run: the frames above tell which switch called it, and which way."""
@@ -61,14 +62,14 @@ class Regions:
 
     def _returns(self) -> bool:
         """``set_grad_enabled(True)`` called as a function, after ``set_grad_enabled(False)``: the way back."""
-        regions = self.recording.regions
-        if not self._stack or not regions[self.recording.region].api.startswith(_AS_FUNCTION) or _now() == self.mode:
+        regions, around = self.recording.regions, next(self._outer.innermost_first(), None)
+        if around is None or not regions[self.recording.region].api.startswith(_AS_FUNCTION) or _now() == self.mode:
             return False
-        return regions[self._stack[-1]].kind == _kind(*_now())
+        return regions[around].kind == _kind(*_now())
 
     def enter(self, api: str) -> None:
         """A switch was thrown; the mode that it set may be the one that was on already."""
-        self._stack.append(self.recording.region)
+        self._outer.push(self.recording.region)
         mode = _now()
         if mode != self.mode:
             self._begin(mode, api, outside(sys._getframe(1)))
@@ -76,24 +77,22 @@ class Regions:
     def leave(self) -> None:
         """A switch was undone: back to the innermost region of the mode that is on now."""
         mode = _now()
-        kind, stack = _kind(*mode), self._stack
-        for place in range(len(stack) - 1, -1, -1):
-            region = stack[place]
-            if self.recording.regions[region].kind == kind:
-                del stack[place:]
-                self.mode, self.recording.region = mode, region
-                return
-        stack.clear()
+        region = self._around_of(mode)
+        if region is not None:
+            self._outer.back_to(region)
+            self.mode, self.recording.region = mode, region
+            return
+        self._outer.cut(0)
         if mode != self.mode:
             self._begin(mode, "restored", None)
 
     def sync(self, grad: bool, inference: bool) -> None:  # noqa: FBT001 - the pair is the mode
         """An op ran in another mode than the last known one: C++ switched it."""
         mode = (grad, inference)
-        for earlier in reversed(self._stack):
-            if self.recording.regions[earlier].kind == _kind(*mode):
-                self.recording.region, self.mode = earlier, mode
-                return
+        earlier = self._around_of(mode)
+        if earlier is not None:
+            self.recording.region, self.mode = earlier, mode
+            return
         traits = self.recording.traits
         api = "backward" if traits & int(Trait.BACKWARD) else "C++ code"
         api = "custom Function" if traits & int(Trait.INNER) else api
@@ -109,16 +108,21 @@ class Regions:
         else:
             self.recording.region, self.mode = known, mode
 
+    def _around_of(self, mode: tuple[bool, bool]) -> int | None:
+        """The innermost region of that mode around the current one."""
+        kind, regions = _kind(*mode), self.recording.regions
+        return next((region for region in self._outer.innermost_first() if regions[region].kind == kind), None)
+
     def place(self) -> Place:
         """Where the program is: C++ switches the mode from here on, and back."""
-        return self.recording.region, self.mode, len(self._stack)
+        return self.recording.region, self.mode, len(self._outer)
 
     def back_to(self, place: Place) -> None:
         """It has switched back: so do we, without a region for that."""
         region, mode, depth = place
         if _now() == mode:
             self.recording.region, self.mode = region, mode
-            del self._stack[depth:]
+            self._outer.cut(depth)
 
     def _begin(
         self, mode: tuple[bool, bool], api: str, frame: FrameType | None, library: str = "", site: int = -1
