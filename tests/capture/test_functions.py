@@ -114,3 +114,34 @@ def test_a_forward_that_raises():
             torch.ones(1).exp()
 
     assert not op(observe(program), "exp").has(Trait.INNER)
+
+
+class Refusing(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view(7)
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+
+
+def test_a_forward_that_raises_is_an_op_with_its_error():
+    """As any op is that raised: with its input and its line; what it called before is inside it."""
+
+    def program():
+        x = torch.ones(3, requires_grad=True)
+        with contextlib.suppress(RuntimeError):
+            Refusing.apply(x)
+        x.exp()
+
+    capture = observe(program)
+    assert names(capture) == ["ones", "view", "Refusing.apply", "exp"]
+    whole, inside = op(capture, "Refusing.apply"), op(capture, "view")
+    assert whole.error == inside.error
+    assert whole.error.startswith("RuntimeError: shape")
+    assert (whole.inputs, whole.outputs) == (op(capture, "ones").outputs, ())
+    assert whole.has(Trait.FUNCTION)
+    assert not whole.has(Trait.CUT)
+    assert capture.place(whole.site).source == "Refusing.apply(x)"
+    assert not op(capture, "exp").has(Trait.INNER)

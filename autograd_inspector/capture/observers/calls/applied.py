@@ -10,6 +10,7 @@ from torch.autograd import Function
 
 from autograd_inspector.capture.observers.calls.bracket import Before, look, record
 from autograd_inspector.capture.observers.calls.ops import gather
+from autograd_inspector.capture.observers.calls.raised import text_of
 from autograd_inspector.capture.observers.calls.regions import Place, Regions
 from autograd_inspector.capture.recording import Recording
 from autograd_inspector.capture.undisturbed.guard import Guard
@@ -55,10 +56,13 @@ class Applied:
                 self._guard.run(self._ended, call.function, started, result)
         return result
 
-    def failed(self, seen: list[_Call], _error: BaseException, /) -> None:
+    def failed(self, seen: list[_Call], error: BaseException, /) -> None:
         """It raised."""
         for call in seen:
             self._left(call)
+            started, call.started = call.started, None
+            if started is not None:
+                self._guard.run(self._raised, call.function, started, error)
 
     def _left(self, call: _Call) -> None:
         self._recording.traits = call.traits
@@ -69,6 +73,10 @@ class Applied:
         gather(given, inputs)
         return look(self._recording, inputs)
 
+    def _raised(self, cls: type[Function], started: Before, error: BaseException) -> None:
+        site = self._recording.stacks.here(0)
+        record(self._recording, started, _name_of(cls), None, site=site, traits=FUNCTION, error=text_of(error))
+
     def _ended(self, cls: type[Function], started: Before, result: Any) -> None:
         recording = self._recording
         backward = inspect.unwrap(cls.backward)
@@ -76,9 +84,13 @@ class Applied:
         record(
             recording,
             started,
-            f"{cls.__name__}.apply",
+            _name_of(cls),
             result,
             site=recording.stacks.here(0),
             traits=FUNCTION,
             own=True,
         )
+
+
+def _name_of(cls: type[Function]) -> str:
+    return f"{cls.__name__}.apply"
