@@ -69,7 +69,12 @@ def _layout(read: Callable[[Any], T], *, unknown: T) -> Callable[[Tensor], T]:
     return of
 
 
-version_of = _history(version_counter, unknown=-1)
+def _version(tensor: Tensor) -> int:
+    # Torch raises for an inference tensor, which takes fifty times as long as to ask first.
+    return -1 if _TORCHS.is_inference(tensor) else int(version_counter(tensor))
+
+
+version_of = _history(_version, unknown=-1)
 """``tensor._version``, or -1 for an inference tensor, which tracks none."""
 needs_grad = _history(_TORCHS.requires_grad.__get__, unknown=False)
 retains_grad = _history(_TORCHS.retains_grad.__get__, unknown=False)

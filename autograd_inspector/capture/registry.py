@@ -27,14 +27,16 @@ from autograd_inspector.capture.torch_private.tensors import free_weak_ref, resu
 class Entry(weakref.ref[Tensor]):
     """One tensor object: its id in the capture, its storage's id, whether it required grad when last met.
 
+    ``untracked``: torch counts no versions of it, and raises where they are asked for (an inference tensor).
     It is itself the weak reference: one object a tensor instead of two.
     """
 
-    __slots__ = ("requires_grad", "storage", "tensor")
+    __slots__ = ("requires_grad", "storage", "tensor", "untracked")
 
     requires_grad: bool
     storage: int
     tensor: int
+    untracked: bool
 
     # A weak reference compares what it refers to: tensors, which would compute.
     __eq__ = object.__eq__
@@ -94,7 +96,7 @@ class Registry:
         offset, stride = (0, None) if storage == known and birth >= 0 else placed(tensor)
         number = len(self.entries)
         entry = Entry(tensor)
-        entry.tensor, entry.storage, entry.requires_grad = number, storage, requires_grad
+        entry.tensor, entry.storage, entry.requires_grad, entry.untracked = number, storage, requires_grad, inference
         leaf = not requires_grad or (birth < 0 and is_leaf(tensor))
         same = self._same.setdefault
         shape = shape_of(tensor)
@@ -112,14 +114,14 @@ class Registry:
         """Read a tensor's layout again: ``.data = `` and ``module.to()`` change it under the same object."""
         storage = self.storage_of(tensor)
         entry = self.entries[number]
-        entry.storage, entry.requires_grad = storage, needs_grad(tensor)
+        entry.storage, entry.requires_grad, entry.untracked = storage, needs_grad(tensor), is_inference(tensor)
         layout = (
             shape_of(tensor),
             dtype_of(tensor),
             device_of(tensor),
             is_leaf(tensor),
             *placed(tensor),
-            is_inference(tensor),
+            entry.untracked,
         )
         self.facts[number] = (*layout, storage, *self.facts[number][8:])
 

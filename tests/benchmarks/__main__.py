@@ -8,7 +8,7 @@ import warnings
 
 import torch
 
-from . import comparison, ending, growth, long, placement, recording, training, widget
+from . import comparison, ending, growth, inference, long, placement, recording, training, widget
 from .display import Section, console, show, summary
 from .workloads import chain, gpt2, t5
 
@@ -56,6 +56,7 @@ def main() -> None:
         summary(sections)
         return
     add(recording.measure(quick=quick))
+    add(inference.measure(quick=quick))
     add(placement.measure(quick=quick))
     model = gpt2(quick=quick)
     add(ending.measure(model, quick=quick))

@@ -1,11 +1,13 @@
 """The version ledger: who wrote, through which alias, and whether a counter moved."""
 
 import contextlib
+import sys
 
 import pytest
 import torch
 from torch import nn
 
+import autograd_inspector
 from tests.capture.observe import observe, op
 
 
@@ -138,3 +140,52 @@ def test_saved_and_current_version_of_a_spoiled_tensor():
     (spoiled,) = [s for node in graph.nodes for s in node.saved if s.status == "modified"]
     assert (spoiled.name, spoiled.saved_version, spoiled.current_version) == ("result", 0, 2)
     assert "is at version 2; expected version 0" in spoiled.verdict
+
+
+def raised_in(program):
+    """How many exceptions were raised in frames of the recorder's while that ran in a block."""
+    counted = []
+
+    def local(frame, event, raised):
+        if event == "exception" and frame.f_code.co_filename.endswith(("calls/ops.py", "capture/attributes.py")):
+            counted.append(raised[1])
+        return local
+
+    before = sys.gettrace()
+    with autograd_inspector.inspect() as inspection:
+        sys.settrace(lambda *_: local)
+        try:
+            program()
+        finally:
+            sys.settrace(before)
+    return len(set(map(id, counted))), inspection.report.capture
+
+
+def test_tensors_without_a_version_are_not_asked_for_one():
+    """Torch raises for an inference tensor, which costs more than all else: that happens once a tensor at the most."""
+
+    def program():
+        with torch.inference_mode():
+            weight = torch.ones(2)
+            for _ in range(10):
+                weight = weight * 2 + weight
+        for _ in range(10):
+            weight * 2
+
+    count, capture = raised_in(program)
+    assert len(capture.ops) == 31
+    assert count == 0
+
+
+def test_a_parameter_made_in_inference_mode_is_asked_once():
+    """That it requires grad does not give it a version."""
+
+    def program():
+        with torch.inference_mode():
+            parameter = nn.Parameter(torch.ones(2))
+        with torch.no_grad():
+            for _ in range(10):
+                parameter * 2
+
+    count, _ = raised_in(program)
+    assert count <= 1

@@ -176,10 +176,12 @@ class Recorder(HiddenMode):
                 numbers.append(entry.tensor)
                 if entry.requires_grad:
                     alive = True
+                if entry.untracked:
+                    odd = True
             try:
                 versions = [tensor._version for tensor in inputs] if not odd else [version_of(t) for t in inputs]
             except RuntimeError:
-                versions = [version_of(tensor) for tensor in inputs]
+                versions, odd = _untracked(inputs, entries), True
             mode = (_grad_enabled(), _inference())
             if mode != self.regions.mode:
                 self.regions.sync(*mode)
@@ -296,6 +298,14 @@ class Recorder(HiddenMode):
         except BaseException:
             recording.struck = True
             raise
+
+
+def _untracked(inputs: list[Tensor], entries: list[Entry]) -> list[int]:
+    """The versions where torch raised for some, which are not asked again."""
+    versions = [version_of(tensor) for tensor in inputs]
+    for entry, version in zip(entries, versions, strict=True):
+        entry.untracked = entry.untracked or version < 0
+    return versions
 
 
 def _is_below(frame: FrameType | None) -> bool:
