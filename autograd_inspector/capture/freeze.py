@@ -126,6 +126,7 @@ def _tensors(
     registry, ledger = recording.registry, recording.ledger
     functions = {t: i for i, op in recording.ops.items() if op[8] & FUNCTION for t in op[3] if t not in op[1]}
     found = []
+    shapes: dict[Any, tuple[int, ...]] = {}  # Equal ones are kept once.
     for number, fact in registry.facts.items():
         shape, dtype, device, leaf, offset, stride, inference, storage, birth, first_use = fact
         requires_grad = registry.entries[number].requires_grad
@@ -150,7 +151,7 @@ def _tensors(
             TensorRecord(
                 number,
                 kind,
-                _SHAPES.setdefault(shape, tuple(shape)),
+                shapes.setdefault(shape, tuple(shape)),
                 short(dtype),
                 short(device),
                 numel * item,
@@ -171,4 +172,3 @@ def _tensors(
 
 
 FUNCTION = int(Trait.FUNCTION)
-_SHAPES: dict[Any, tuple[int, ...]] = {}

@@ -1,12 +1,16 @@
 """What the program lets go of dies at once, while the report lives."""
 
+import contextlib
 import gc
+import pickle
+import sys
 import weakref
 
 import pytest
 import torch
 import torch._dynamo  # its first import keeps frames, and so an optimizer, alive: torch.optim imports it on first use
 from torch import nn
+from torch.overrides import _get_current_function_mode_stack, handle_torch_function
 
 import autograd_inspector
 from autograd_inspector.capture.observers.backward import runs as gradients
@@ -128,3 +132,72 @@ def test_the_report_holds_no_tensor_at_all():
         assert not isinstance(thing, (torch.Tensor, nn.Module)), thing
         assert type(thing).__name__ not in {"frame", "traceback", "AddmmBackward0", "AccumulateGrad"}
         left += gc.get_referents(thing) if not callable(thing) else []
+
+
+def overridable():
+    """A function that hands itself to torch's modes, as torch's own do, and what it closes over."""
+    held = torch.ones(3)
+
+    def function(x):
+        if len(_get_current_function_mode_stack()) or torch._C._len_torch_function_stack():
+            return handle_torch_function(function, (x,), x)
+        return x * held
+
+    return function, weakref.ref(held)
+
+
+def test_a_function_of_the_programs_that_came_through_the_recorder():
+    """Nobody remembers it, nor the tensors that it closes over: it dies inside the block."""
+    with autograd_inspector.inspect() as inspection:
+        function, held = overridable()
+        function(torch.ones(3))
+        del function
+        gc.collect()
+        assert held() is None
+    assert [op.name for op in inspection.report.capture.ops] == ["ones", "ones", "function"]
+
+
+def tables():
+    """The size of each table of the capture's modules, and of each cache that has no bound."""
+    sizes = {}
+    for name, module in [*sys.modules.items()]:
+        if name.startswith("autograd_inspector.capture"):
+            for key, value in vars(module).items():
+                if isinstance(value, (dict, list, set)) and not key.startswith("__"):
+                    sizes[name, key] = len(value)
+                elif hasattr(value, "cache_info") and value.cache_info().maxsize is None:
+                    sizes[name, key] = value.cache_info().currsize
+    return sizes
+
+
+def test_no_table_grows_with_what_programs_do(tmp_path):
+    """Shapes, functions and the names in foreign files: what a process has seen of them is forgotten."""
+
+    def program(first):
+        for number in range(first, first + 40):
+            torch.ones(number, 3)
+            overridable()[0](torch.ones(3))
+
+    def opens(first):
+        for number in range(first, first + 40):
+            path = tmp_path / f"{number}.pt"
+            data = pickle.dumps({}, protocol=2)
+            storage = f"ctorch\nStorage{number}\n".encode()
+            path.write_bytes(
+                b"\x80\x02(X\x07\x00\x00\x00storage"
+                + storage
+                + b"X\x01\x00\x00\x000X\x03\x00\x00\x00cpuK\x01tQ."
+                + data
+            )
+            with contextlib.suppress(Exception):
+                autograd_inspector.inspect_checkpoint(path, nn.Linear(1, 1), None)
+
+    def run(first):
+        with autograd_inspector.inspect():
+            program(first)
+        opens(first)
+
+    run(1)
+    before = tables()
+    run(100)
+    assert {name for name, size in tables().items() if size - before.get(name, 0) >= 40} == set()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 import torch
@@ -143,11 +142,7 @@ def _dtype_size(given: tuple[Any, ...]) -> int:
 
 def _itemsize(kind: Any) -> int:
     """Of a storage class; 0 where there is none of that name."""
-    return _itemsize_named(kind.items) if isinstance(kind, Built) and kind.kind == "global" else 0
-
-
-@cache
-def _itemsize_named(path: str) -> int:
+    path = kind.items if isinstance(kind, Built) and kind.kind == "global" else ""
     name = path.rpartition(".")[2].removesuffix("Storage")
     dtype = getattr(torch, _DTYPES.get(name, name.lower()), None)
     return dtype.itemsize if isinstance(dtype, torch.dtype) else int(name == "Untyped")

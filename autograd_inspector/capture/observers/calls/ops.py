@@ -22,7 +22,7 @@ from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.capture.observers.calls.mode_stack import HiddenMode
 from autograd_inspector.capture.observers.calls.raised import text_of
 from autograd_inspector.capture.observers.calls.regions import Regions, is_undoing
-from autograd_inspector.capture.observers.calls.special import NAMES, PASS, SPECIAL, name_of
+from autograd_inspector.capture.observers.calls.special import PASS, SPECIAL, is_torchs, name_of
 from autograd_inspector.capture.recording import Recording
 from autograd_inspector.capture.registry import Entry
 from autograd_inspector.capture.retention.window import Window
@@ -66,6 +66,8 @@ class Recorder(HiddenMode):
         self.regions = regions
         self.guard = guard
         self.on_failure = guard.on_failure
+        self._names: dict[Any, str] = {}
+        """The functions of torch's met so far that are plain ops, by name: one look-up decides for them."""
 
     @property
     def closed(self) -> bool:  # type: ignore[override]
@@ -94,7 +96,7 @@ class Recorder(HiddenMode):
             return result
         if (types and types not in _UNDERIVED) or mode_depth() or is_tracing():
             return self._beside_others(func, args, kwargs)
-        name = NAMES.get(func)
+        name = self._names.get(func)
         if name is not None and not recording.traits:
             return self.record(func, args, kwargs, name, frame=_frame(1))
         return self._sort_out(func, args, kwargs)
@@ -137,8 +139,10 @@ class Recorder(HiddenMode):
         special = SPECIAL.get(func)
         if special is not None:
             return special(self, func, args, kwargs)
-        NAMES[func] = name_of(func)
-        return self.record(func, args, kwargs, NAMES[func])
+        name = name_of(func)
+        if is_torchs(func):
+            self._names[func] = name
+        return self.record(func, args, kwargs, name)
 
     def record(  # noqa: C901, PLR0912, PLR0915 - the hot path: each call that it would make costs every op
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from types import BuiltinFunctionType, MethodDescriptorType, MethodWrapperType, WrapperDescriptorType
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -114,8 +115,13 @@ EXPORTS = frozenset(getattr(Tensor, name) for name in _EXPORTS if hasattr(Tensor
 FROM_PYTHON = frozenset({torch.tensor, torch.as_tensor, torch.asarray, torch.full, torch.full_like})
 """Calls that make a tensor out of Python or NumPy values."""
 
-NAMES: dict[Any, str] = {}
-"""The functions met so far that are plain ops, by name: one look-up decides for them."""
+_IN_C = frozenset({BuiltinFunctionType, MethodDescriptorType, WrapperDescriptorType, MethodWrapperType})
+
+
+def is_torchs(func: Any) -> bool:
+    """Whether torch itself defines a function. One of the program's may hold tensors, and is made anew at each call."""
+    code = getattr(func, "__code__", None)
+    return type(func) in _IN_C if code is None else classify(code.co_filename) == SKIP
 
 
 def name_of(func: Any) -> str:
