@@ -25,7 +25,7 @@ from autograd_inspector.capture.observers.calls.compiled import Compiled
 from autograd_inspector.capture.observers.calls.custom_backward import CustomBackward
 from autograd_inspector.capture.observers.calls.fast_paths import FastPaths
 from autograd_inspector.capture.observers.calls.functions import Unseen
-from autograd_inspector.capture.observers.calls.mode_stack import is_on, put_back, take_off_closed
+from autograd_inspector.capture.observers.calls.mode_stack import is_on, put_back, put_back_now, take_off_closed
 from autograd_inspector.capture.observers.calls.ops import Recorder
 from autograd_inspector.capture.observers.calls.regions import Regions
 from autograd_inspector.capture.observers.calls.seen_modes import SeenModes
@@ -166,6 +166,7 @@ class Session:
             recording.recording = False
             text = "" if error is None else _told(error)
             put_back(error)
+            put_back_now(recording.mode)
             if not self.failure:
                 without_own_frames(error)
             if error is not None:

@@ -216,3 +216,57 @@ def test_a_limit_that_the_program_restores_is_its_own():
 
     before, after = limits(program)
     assert after == before
+
+
+def test_the_program_is_told_its_own_limit():
+    """Inside as outside, in a run of the engine too; a change that it computes from that is the change that it gets."""
+    told = []
+
+    def program(before):
+        told.append(sys.getrecursionlimit())
+        leaf = torch.ones(2, requires_grad=True)
+        leaf.register_hook(lambda _: told.append(sys.getrecursionlimit()))
+        leaf.sum().backward()
+        sys.setrecursionlimit(sys.getrecursionlimit() + 500)
+        told.append(sys.getrecursionlimit())
+
+    before, after = limits(program)
+    assert told == [before, before, before + 500]
+    assert after == before + 500
+
+
+def test_a_limit_that_is_read_inside_and_set_outside():
+    """It is the program's own."""
+    saved = []
+    before, _ = limits(lambda _: saved.append(sys.getrecursionlimit()))
+    assert saved == [before]
+
+
+def test_a_limit_that_the_program_sets_leaves_room_for_the_observers(monkeypatch):
+    """Whatever it sets, Python's own is higher as long as the block lasts."""
+    from autograd_inspector.capture.undisturbed import recursion
+
+    higher = []
+
+    def program(before):
+        for limit in (before + 97, before + 102, before):
+            sys.setrecursionlimit(limit)
+            assert sys.getrecursionlimit() == limit
+            higher.append(recursion._limit() - limit)
+
+    limits(program)
+    assert higher == [recursion.FOR_OBSERVERS] * 3
+
+
+@pytest.mark.parametrize("wrong", [(), ("x",), (0,), (1, 2)])
+def test_a_limit_that_python_refuses(wrong):
+    """In its own words."""
+
+    def refusal():
+        with pytest.raises((TypeError, ValueError)) as raised:
+            sys.setrecursionlimit(*wrong)
+        return str(raised.value)
+
+    told = []
+    limits(lambda _: told.append(refusal()))
+    assert told == [refusal()]

@@ -25,7 +25,13 @@ class Installation:
         self._ways_back.append(way_back)
 
     def replace(self, owner: Any, name: str, stand_in: Any) -> None:
-        """Another value for an attribute, which stays if the program puts its own there."""
+        """Another value for an attribute, which stays if the program puts its own there.
+
+        Who takes it from there meanwhile keeps it. A function is observed by a probe instead (``patches.around``),
+        which needs no stand-in where the function is written in Python, and else one that serves all captures. What
+        is put here is looked up anew at each use, or right without a capture, or must not call anything of ours when
+        it is done: behind the switch of dynamo that would be compiled.
+        """
         own = vars(owner)
         original = own[name]
 

@@ -69,16 +69,31 @@ def _template(code: CodeType, filename: str) -> CodeType | None:
 
 def _parsed(lines: list[str], owners: list[str], first: int) -> tuple[ast.Module, ast.FunctionDef | None]:
     """A function with what its code depends on: the class that it is in, and what the file imports."""
-    head = itertools.takewhile(lambda line: not line.startswith(("class ", "def ", "@")), lines)
-    imports = [node for node in ast.walk(ast.parse("".join(head))) if isinstance(node, (ast.Import, ast.ImportFrom))]
     classes = [f"{' ' * 4 * depth}class {owner}:\n" for depth, owner in enumerate(owners)]
     tree = ast.parse("".join([*classes, *inspect.getblock(lines[first:])]))
     ast.increment_lineno(tree, first - len(owners))
     found: ast.AST = tree.body[0]
     for _ in owners:
         found = found.body[0] if isinstance(found, ast.ClassDef) else found
-    tree.body[:0] = imports
+    tree.body[:0] = _imports(lines)
     return tree, found if isinstance(found, ast.FunctionDef) else None
+
+
+def _imports(lines: list[str]) -> list[ast.stmt]:
+    """The imports of a file: a method of what was imported is called by another instruction than any other is."""
+    head = [*itertools.takewhile(lambda line: not line.startswith(("class ", "def ", "@")), lines)]
+    found = [node for node in ast.walk(ast.parse("".join(head))) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    later = [at for at in range(len(head), len(lines)) if lines[at].startswith(("import ", "from "))]
+    return [*found, *itertools.chain.from_iterable(_import_at(lines, at) for at in later)]
+
+
+def _import_at(lines: list[str], at: int) -> list[ast.stmt]:
+    """The one that begins in that line; its names may be in brackets."""
+    end = next((end for end in range(at, len(lines)) if ")" in lines[end]), at) if "(" in lines[at] else at
+    try:
+        return ast.parse("".join(lines[at : end + 1])).body
+    except SyntaxError:
+        return []  # Prose: a docstring's.
 
 
 def _compiled(tree: ast.Module, like: CodeType) -> CodeType | None:

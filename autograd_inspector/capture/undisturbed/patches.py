@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import functools
+import inspect
 from collections.abc import Callable
-from types import ClassMethodDescriptorType, FunctionType
+from types import FunctionType
 from typing import Any
 
+from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.instrumented import Probe, with_probe
+from autograd_inspector.capture.undisturbed.stand_ins import stand_in_for
 
 Before = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
 After = Callable[[Any, tuple[Any, ...], dict[str, Any], Any], None]
@@ -60,33 +62,25 @@ class _Observer:
 
 
 def around(into: Installation, owner: Any, name: str, probe: Probe) -> None:
-    """Tell a probe each call of a method, or of a module's function: through a wrapper where it is written in C."""
+    """Tell a probe each call of a method, or of a module's function.
+
+    The probe is put into the function's own code, so that it does not matter who holds the function. Where there is
+    none, something stands in for it there.
+    """
     held = vars(owner)[name]
-    function: Any = held.__func__ if isinstance(held, classmethod) else held
+    function = _written(held)
     code = with_probe(function, probe) if isinstance(function, FunctionType) else None
-    if code is None:
-        into.replace(owner, name, _wrapper(held, probe))
-    else:
+    if code is not None:
         into.recode(function, code)
+        return
+    stand_in, probes = stand_in_for(held)
+    into.made(probes.clear)
+    probes[:] = [probe]
+    into.replace(owner, name, stand_in)
 
 
-def _wrapper(held: Any, probe: Probe) -> Any:
-    of_class = isinstance(held, (classmethod, ClassMethodDescriptorType))
-
-    @functools.wraps(held.__func__ if isinstance(held, classmethod) else held)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        seen: list[Any] = []
-        try:
-            probe.before(seen, *args, **kwargs)
-            if of_class:
-                return probe.after(seen, held.__get__(None, args[0])(*args[1:], **kwargs))
-            return probe.after(seen, held(*args, **kwargs))
-        except BaseException as error:
-            try:
-                probe.failed(seen, error)
-            except BaseException:
-                probe.failed(seen, error)
-                raise
-            raise
-
-    return classmethod(wrapper) if of_class else wrapper
+def _written(held: Any) -> Any:
+    """The function that runs in the end: torch's own, whatever a decorator has put around it."""
+    function = held.__func__ if isinstance(held, (classmethod, staticmethod)) else held
+    inner = inspect.unwrap(function)
+    return inner if isinstance(inner, FunctionType) and classify(inner.__code__.co_filename) == SKIP else function

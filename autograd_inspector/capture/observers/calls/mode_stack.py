@@ -8,6 +8,8 @@ order in which they would be. Only a default device, which torch keeps at the ve
 from __future__ import annotations
 
 import contextlib
+import gc
+import sys
 from collections import deque
 from collections.abc import Callable
 from functools import partial
@@ -18,6 +20,7 @@ from typing import Any
 from torch.overrides import TorchFunctionMode
 
 from autograd_inspector.capture.lines.forwarding import locals_of
+from autograd_inspector.capture.lines.frames import outwards
 from autograd_inspector.capture.torch_private.modes import is_default_device, mode_at, mode_depth, pop_mode, push_mode
 
 
@@ -76,6 +79,18 @@ def put_back(error: BaseException | None) -> None:
                 if isinstance(suspended, GeneratorType) and _holds_ours(suspended):
                     suspended.close()
         traceback = traceback.tb_next
+
+
+def put_back_now(mode: object) -> None:
+    """Let torch put a mode of ours back at once that it took off for a call which still runs in this thread.
+
+    A hook may end the capture inside backward. When that is over, nobody is there any more to take the mode off.
+    """
+    handler = type(mode).__torch_function__.__code__ if isinstance(mode, HiddenMode) else None
+    if any(frame.f_code is handler for frame in outwards(sys._getframe())):
+        for suspended in gc.get_referrers(mode):
+            if isinstance(suspended, GeneratorType) and _holds_ours(suspended):
+                suspended.close()
 
 
 def _holds_ours(suspended: GeneratorType[Any, Any, Any]) -> bool:

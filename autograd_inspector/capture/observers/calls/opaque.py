@@ -54,7 +54,7 @@ class Opaque:
     def end(self, error: BaseException | None = None) -> None:
         """The call is over. Ended again, it goes on with what was not done."""
         put_back(error)
-        if self._was_on:
+        if self._was_on and not self._guard.recording.closed:
             put_on(self._recorder)
         if self._observers is not None:
             self._guard.run(self._observers.come_back, self)
