@@ -1,6 +1,8 @@
 """torch.compile: a compiled region is one op, compiled as if nobody looked."""
 
 import contextlib
+import subprocess
+import sys
 import warnings
 
 import pytest
@@ -126,3 +128,26 @@ def test_an_exception_out_of_compiled_code():
     capture = observe(program)
     assert names(capture) == ["ones", "compiled broken", "ones", "exp"]
     assert op(capture, "compiled broken").error
+
+
+FIRST_USE = """
+import sys
+from torch import compile as made
+import torch
+import autograd_inspector
+
+assert "torch._dynamo" not in sys.modules
+with autograd_inspector.inspect() as inspection:
+    made(lambda x: x + 1, backend="eager")(torch.ones(2))
+    torch.ones(2).exp()
+print([op.name for op in inspection.report.capture.ops])
+assert made is torch.compile
+"""
+
+
+def test_torch_compile_by_another_name_and_for_the_first_time():
+    """Dynamo is imported in the block, by a call of ``torch.compile`` under a name that the program gave it before."""
+    run = [sys.executable, "-W", "ignore", "-c", FIRST_USE]
+    done = subprocess.run(run, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout == "['ones', 'compiled <lambda>', 'ones', 'exp']\n"

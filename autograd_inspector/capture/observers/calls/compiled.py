@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 import sys
+import threading
 from collections.abc import Callable
 from types import FrameType
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
@@ -22,8 +23,35 @@ from autograd_inspector.capture.torch_private.compiled import (
 )
 from autograd_inspector.capture.torch_private.resolving import UnsupportedTorch
 from autograd_inspector.capture.undisturbed.installing import Installation
+from autograd_inspector.capture.undisturbed.patches import around
 
 OPAQUE = "torch.compile made some of the code that ran: each call of it is one op, and what it did inside is not seen."
+
+
+ELSEWHERE = (
+    "Code that torch.compile made ran in another thread: meanwhile only single calls of torch were observed here, no "
+    "modules, backward runs or optimizer steps."
+)
+
+
+class _Thread(threading.local):
+    """What runs in this thread."""
+
+    def __init__(self) -> None:
+        self.open: list[tuple[FrameType, Region]] = []
+
+
+class Region(Protocol):
+    """A call of compiled code, from its begin to its end. Ended again, it goes on with what was not done."""
+
+    def begin(self) -> None:
+        """The call begins. Where an interrupt strikes here, it has to be ended."""
+
+    def done(self, result: Any) -> None:
+        """What the call returned."""
+
+    def end(self, error: BaseException | None = None) -> None:
+        """The call is over."""
 
 
 class Compiled:
@@ -32,31 +60,37 @@ class Compiled:
     def __init__(self, observers: Observers) -> None:
         self._observers = observers
         self._guard = observers.recorder.guard
-        self._open: list[tuple[FrameType, Opaque]] = []
+        self._thread = _Thread()
+        self._standing = False
+        self._into: Installation | None = None
 
     def install(self, into: Installation) -> None:
         """Stand where dynamo is switched on and off, and around compiled modules."""
-        into.made(self._open.clear)
-        if not self._stand_in(into, used=False):
-            # dynamo takes seconds to import, so torch.compile does it on first use.
-            into.replace(torch, "compile", self._compiling(torch.compile, into))
+        into.made(self._forget)
+        self._into = into
+        self._standing = self._stand_in(into, used=False)
+        if not self._standing:
+            around(into, torch, "compile", self)  # dynamo takes seconds to import, so that does it on first use.
 
-    def _compiling(self, original: Callable[..., Any], into: Installation) -> Callable[..., Any]:
-        standing = False
+    def _forget(self) -> None:
+        self._thread = _Thread()
 
-        @functools.wraps(original)
-        def compiling(*args: Any, **kwargs: Any) -> Any:
-            nonlocal standing
-            result = original(*args, **kwargs)
-            if not standing and not self._guard.recording.closed:
-                try:
-                    standing = self._stand_in(into, used=True)
-                except UnsupportedTorch as failure:
-                    self._guard.run(into.take_back)
-                    self._guard.on_failure(failure)
-            return result
+    def before(self, seen: list[Any], /, *_: Any, **__: Any) -> None:
+        """Something is about to be made by ``torch.compile``."""
 
-        return compiling
+    def after(self, seen: list[Any], result: Any, /) -> Any:
+        """It was, and dynamo is there by now."""
+        into = self._into
+        if into is not None and not self._standing and not self._guard.recording.closed:
+            try:
+                self._standing = self._stand_in(into, used=True)
+            except UnsupportedTorch as failure:
+                self._guard.run(into.take_back)
+                self._guard.on_failure(failure)
+        return result
+
+    def failed(self, seen: list[Any], error: BaseException, /) -> None:
+        """It was not."""
 
     def _stand_in(self, into: Installation, *, used: bool) -> bool:
         """Whether dynamo is there to stand in for; raises UnsupportedTorch where it would trace the observers."""
@@ -93,7 +127,7 @@ class Compiled:
             frame = sys._getframe(1)
             if frame.f_code.co_name != COMPILED_CALL:
                 return original(callback)
-            if self._open and self._open[-1][0] is frame:
+            if self._thread.open and self._thread.open[-1][0] is frame:
                 before = original(callback)
                 self._leave()
                 return before
@@ -105,24 +139,47 @@ class Compiled:
 
     def _enter(self, frame: FrameType) -> None:
         """A compiled function begins. The frame is torch's: its locals hold the arguments and, later, the result."""
-        while self._open and all(each is not self._open[-1][0] for each in outwards(frame)):
+        opened = self._thread.open
+        while opened and all(each is not opened[-1][0] for each in outwards(frame)):
             self._leave()  # An interrupt kept it from being left.
         given = frame.f_locals
         region = self._region(given.get("fn"), given.get("args", ()), given.get("kwargs", {}))
-        self._open.append((frame, region))
+        opened.append((frame, region))
         region.begin()
 
     def _leave(self) -> None:
-        frame, region = self._open[-1]
+        frame, region = self._thread.open[-1]
         if "result" in frame.f_locals:
             region.done(frame.f_locals["result"])
         region.end()
-        self._open.pop()
+        self._thread.open.pop()
 
-    def _region(self, what: Any, args: Any, kwargs: Any) -> Opaque:
+    def _region(self, what: Any, args: Any, kwargs: Any) -> Region:
+        if not self._guard.recording.here():
+            return _Elsewhere(self._observers)
         self._guard.recording.note(OPAQUE)
         name = f"compiled {_name_of(what)}"
         return Opaque(self._observers.recorder, name, what, (args, kwargs), self._observers)
+
+
+class _Elsewhere:
+    """A call in a thread that is not part of the capture. It would trace the observers there as well."""
+
+    def __init__(self, observers: Observers) -> None:
+        self._observers = observers
+        self._guard = observers.recorder.guard
+
+    def begin(self) -> None:
+        """Nothing is observed meanwhile, and the report says so."""
+        self._guard.recording.note(ELSEWHERE)
+        self._observers.leave(self)
+
+    def done(self, result: Any) -> None:
+        """What it returned is not the capture's."""
+
+    def end(self, error: BaseException | None = None) -> None:
+        """All is observed again."""
+        self._guard.run(self._observers.come_back, self)
 
 
 def _name_of(what: Any) -> str:

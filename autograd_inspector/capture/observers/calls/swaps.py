@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import functools
 import weakref
 from typing import Any
 
@@ -18,6 +17,7 @@ from autograd_inspector.capture.registry import Entry
 from autograd_inspector.capture.torch_private.calls import SWAP
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
+from autograd_inspector.capture.undisturbed.patches import around
 from autograd_inspector.model.event import LeafChange
 
 
@@ -51,20 +51,24 @@ class Swaps:
             into.replace(torch.utils, "weakref", _WithoutOurs())
         owner = SWAP.owner()
         if owner is not None:
-            into.replace(owner, SWAP.name, self._after(getattr(owner, SWAP.name)))
+            around(into, owner, SWAP.name, self)
 
-    def _after(self, original: Any) -> Any:
-        @functools.wraps(original)
-        def swap(one: Tensor, other: Tensor) -> None:
-            if self.recording.here():
-                self._guard.run(self._before)
-            original(one, other)
-            if self.recording.here():
-                self._guard.run(self._read_again, one, other)
+    def before(self, seen: list[Any], /, *tensors: Any, **_: Any) -> None:
+        """Two tensors are about to be swapped."""
+        seen += tensors
+        if self.recording.here():
+            self._guard.run(self._so_far)
 
-        return swap
+    def after(self, seen: list[Any], result: Any, /) -> Any:
+        """They were."""
+        if self.recording.here():
+            self._guard.run(self._read_again, *seen)
+        return result
 
-    def _before(self) -> None:
+    def failed(self, seen: list[Any], error: BaseException, /) -> None:
+        """They were not."""
+
+    def _so_far(self) -> None:
         """What ran so far, it did on the memory that each tensor had."""
         self.recording.ledger.update(self.recording)
 
