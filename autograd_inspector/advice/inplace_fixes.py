@@ -54,7 +54,10 @@ def repair(analysis: Analysis, edits: list[Op], name: str, saver: Op | None = No
     apart = kept_apart(analysis, op, name, saver)
     if apart:
         return apart
-    if any(analysis.capture.tensors[w.tensor].kind == "parameter" or w.storage in analysis.stored for w in op.writes):
+    if any(
+        analysis.capture.tensors[w.tensor].kind == "parameter" or w.storage in analysis.capture.stored
+        for w in op.writes
+    ):
         return "Modify parameters only after backward() (and after optimizer.step())."
     if op.name == "copy_":
         return f"Do not refill {name} before backward(): give each forward its own tensor, or call backward() first."

@@ -222,11 +222,6 @@ class Analysis:
         updates = (op for op in self.capture.ops if op.name == UPDATE_SCALE and op.inputs)
         return frozenset(op.inputs[0] for op in updates)
 
-    @cached_property
-    def stored(self) -> frozenset[int]:
-        """The memory of parameters, which an alias (`.data`) writes as well as they do."""
-        return frozenset(r.storage for r in self.capture.tensors if r.kind == "parameter" and r.storage >= 0)
-
     def storage_name(self, storage: int) -> str:
         """The name of some tensor with that memory: a parameter's first, then a variable's."""
         return self._storage_names.get(storage, "")

@@ -15,6 +15,7 @@ from autograd_inspector.capture.observers.backward.runs import walk_roots
 from autograd_inspector.capture.observers.modules.calls import Modules
 from autograd_inspector.capture.observers.optimizers.known import Optimizers
 from autograd_inspector.capture.recording import Recording, new_tape
+from autograd_inspector.capture.torch_private.modes import DisableTorchFunction
 from autograd_inspector.capture.torch_private.resolving import UnsupportedTorch, check
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.model.capture import Capture
@@ -24,7 +25,7 @@ P = ParamSpec("P")
 
 
 def _where_supported(capture: Callable[P, Capture]) -> Callable[P, Capture]:
-    """An empty capture that says so where this version of torch cannot be inspected."""
+    """An empty capture that says so where this version of torch cannot be inspected; no mode sees what is read."""
 
     @functools.wraps(capture)
     def capturing(*args: P.args, **kwargs: P.kwargs) -> Capture:
@@ -33,7 +34,8 @@ def _where_supported(capture: Callable[P, Capture]) -> Callable[P, Capture]:
         except UnsupportedTorch as failure:
             text = f"autograd_inspector stopped recording: {failure}"
             return Capture(stopped=text, notes=(text,))
-        return capture(*args, **kwargs)
+        with DisableTorchFunction():
+            return capture(*args, **kwargs)
 
     return capturing
 

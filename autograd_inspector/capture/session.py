@@ -7,10 +7,10 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 from msgspec.structs import replace
 from torch import nn
@@ -47,6 +47,7 @@ from autograd_inspector.capture.undisturbed.recursion import OUT_OF_STACK, Recur
 from autograd_inspector.capture.undisturbed.warnings.own import InspectorWarning
 from autograd_inspector.capture.undisturbed.warnings.showing import Warned
 from autograd_inspector.interrupts import is_interrupt
+from autograd_inspector.messages import message_of, text_of
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.steps_history import History
 
@@ -56,6 +57,7 @@ INTERRUPTED = (
     "An interrupt kept an earlier capture from being closed: it has no report. What it had put into torch was taken "
     "away before this one began."
 )
+LEFT_OUT = "autograd_inspector could not look at everything that the program held at the end:"
 STRUCK = "An interrupt struck while a call of torch was being recorded: what it cut short may be missing."
 
 _CURRENT: Session | None = None
@@ -134,8 +136,8 @@ class Session:
         return self._phase == "new"
 
     @property
-    def closed(self) -> bool:
-        """Whether it is over."""
+    def over(self) -> bool:
+        """Whether nothing more comes of it, whether or not there is a report."""
         return self._phase == "closed"
 
     def _install(self) -> None:
@@ -158,13 +160,13 @@ class Session:
     def finish(self, error: BaseException | None = None) -> Capture:
         """Take every observer away and freeze what was seen."""
         if self._ended is not None:
-            return replace(self._ended, error="" if error is None else _told(error))
+            return replace(self._ended, error="" if error is None else text_of(error))
         recording, text = self.recording, ""
         seconds = time.perf_counter() - self._started
         try:
             self._phase = "closing"
             recording.recording = False
-            text = "" if error is None else _told(error)
+            text = "" if error is None else text_of(error)
             put_back(error)
             put_back_now(recording.mode)
             if not self.failure:
@@ -258,17 +260,33 @@ class Session:
             self.fail(failure)
 
     def _last_look(self, error: BaseException | None) -> None:
-        self.optimizers.close()
-        self.modules.rescan()
+        """What the program still holds. What cannot be looked at is left out, and takes nothing else with it."""
+        recording = self.recording
+        self._look(self.optimizers.close)
+        for model in self.modules.alive():
+            self._look(self.modules.scan, model)
         for number, optimizer in self.optimizers.alive():
-            self.optimizers.snapshot(optimizer, number)
-        note_plain_attributes(self.recording, self.modules.plain)
-        walk_alive(self.recording)
-        self.recording.kept.finish(self.recording)
+            self._look(self.optimizers.snapshot, optimizer, number)
+        self._look(note_plain_attributes, recording, self.modules.plain)
+        self._look(walk_alive, recording)
+        self._look(recording.kept.finish, recording)
         if error is not None:
-            registry = self.recording.registry
-            candidates = [e.tensor for e in registry.entries if e.requires_grad]
-            self.recording.alive = tuple(n for n, t in registry.alive(candidates) if has_history(t))
+            self._look(self._note_alive)
+
+    def _look(self, step: Callable[..., object], *args: Any) -> None:
+        try:
+            step(*args)
+        except RecursionError:
+            self.recording.out_of_stack = True
+        except Exception as failure:
+            if is_interrupt(failure):
+                raise
+            self._tell(f"{LEFT_OUT} {text_of(failure)} ({_origin(failure.__traceback__)})", failure)
+
+    def _note_alive(self) -> None:
+        registry = self.recording.registry
+        candidates = [e.tensor for e in registry.entries if e.requires_grad]
+        self.recording.alive = tuple(n for n, t in registry.alive(candidates) if has_history(t))
 
     def fail(self, failure: Exception) -> None:
         """The inspector's own failure: stop recording, say so once, leave the program alone."""
@@ -278,28 +296,24 @@ class Session:
         if self.failure:
             return
         self.recording.closed, self.recording.recording = True, False
-        where = _origin(failure.__traceback__)
-        text = f"autograd_inspector stopped recording: {type(failure).__name__}: {failure} ({where})"
+        text = f"{text_of(failure)} ({_origin(failure.__traceback__)})"
         if isinstance(failure, UnsupportedTorch):
-            text = f"autograd_inspector stopped recording: {failure}"
-        self.failure = text
+            text = message_of(failure)
+        self.failure = f"autograd_inspector stopped recording: {text}"
+        self._tell(self.failure, failure)
+
+    def _tell(self, text: str, failure: Exception) -> None:
+        """Say once that something of the inspector's failed: in a note, and in a warning."""
+        if text in self.recording.notes:
+            return
         self.recording.note(text)
         if os.environ.get("AUTOGRAD_INSPECTOR_STRICT"):
             raise failure
         try:
-            warnings.warn(text, InspectorWarning, stacklevel=3)
+            warnings.warn(text, InspectorWarning, stacklevel=4)
         except InspectorWarning:
             # The program turns warnings into errors. Ours must not become one of its own.
             print(text, file=sys.stderr)  # noqa: T201
-
-
-_LONG = 4000
-
-
-def _told(error: BaseException) -> str:
-    """Type and message; of a long one (a worker's traceback) the beginning and the end."""
-    text = f"{type(error).__name__}: {error}"
-    return text if len(text) <= _LONG else f"{text[:1000]} ... {text[-3000:]}"
 
 
 def _origin(traceback: TracebackType | None) -> str:

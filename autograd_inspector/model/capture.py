@@ -124,8 +124,8 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
 
     @cached_property
     def stored(self) -> frozenset[int]:
-        """The memory of the parameters."""
-        return frozenset(tensor.storage for tensor in self.tensors if tensor.kind == "parameter")
+        """The memory of parameters, which an alias (`.data`) writes as well as they do."""
+        return frozenset(r.storage for r in self.tensors if r.kind == "parameter" and r.storage >= 0)
 
     @cached_property
     def readers(self) -> dict[int, list[int]]:

@@ -146,7 +146,7 @@ class ParameterStep(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class Step(Struct, frozen=True, omit_defaults=True, dict=True):
-    """One ``optimizer.step()``; ``op`` is the op record that stands for it, ``unseen``: it bumps no counter.
+    """One ``optimizer.step()``; ``op`` is the op record that stands for it.
 
     ``start`` is the op index when it began, ``rates`` are the groups' learning rates then (-1: a tensor, not read),
     ``closure``: it ran one.
@@ -157,7 +157,6 @@ class Step(Struct, frozen=True, omit_defaults=True, dict=True):
     op: int
     site: int
     parameters: tuple[ParameterStep, ...] = ()
-    unseen: bool = False
     error: str = ""
     start: int = -1
     rates: tuple[float, ...] = ()

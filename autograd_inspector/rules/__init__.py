@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.interrupts import is_interrupt
+from autograd_inspector.messages import text_of
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.rules.catalogue import CATALOGUE, Rule
@@ -37,5 +38,5 @@ def findings_of(
         except Exception as failure:
             if is_interrupt(failure) or os.environ.get("AUTOGRAD_INSPECTOR_STRICT"):
                 raise
-            notes.append(f"rule {code} failed on this capture: {type(failure).__name__}: {failure}")
+            notes.append(f"rule {code} failed on this capture: {text_of(failure)}")
     return tuple(merged(ordered(capture, found))), (*unread(capture), *notes)

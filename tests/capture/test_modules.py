@@ -1,5 +1,6 @@
 """Modules: call paths, counts, and what parameters are called."""
 
+import pytest
 import torch
 from torch import nn
 
@@ -139,3 +140,52 @@ def test_a_module_that_is_still_being_made():
     capture = observe(Late)
     assert not capture.stopped
     assert {name.rpartition(".")[2] for name in names_of(capture)} == {"weight", "bias"}
+
+
+class Converting(nn.Module):
+    """Overrides the method for conversions, as torch's recurrent layers do, and comes to it by a comprehension."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.LSTM(2, 2)
+
+    def _apply(self, fn, recurse=True):
+        (converted,) = [super(Converting, self)._apply(each, recurse) for each in (fn,)]
+        return converted
+
+
+@pytest.mark.parametrize("make", [lambda: nn.Linear(2, 2), lambda: nn.LSTM(2, 2), Converting], ids=str)
+def test_a_conversion_is_told_once(make):
+    """By the method that the program called, whatever the module and what is in it override."""
+    model = make()
+    capture = observe(lambda: model.double())  # noqa: PLW0108 - looked up in the block
+    assert [change.api for change in capture.changes] == [f"{type(model).__name__}.double()"]
+
+
+def test_an_exchange_is_told_with_the_call_that_made_it():
+    """Not with the last of those that exchanged something in another model."""
+    first, second = nn.Sequential(nn.Linear(2, 2)), nn.Sequential(nn.Linear(2, 2))
+
+    def program():
+        first(torch.ones(2))
+        second(torch.ones(2))
+        first[0] = nn.Linear(2, 3)
+        second[0] = nn.Linear(2, 4)
+        first(torch.ones(2))
+
+    causes = {exchange.model: exchange.api for exchange in observe(program).exchanges}
+    assert causes == {0: "0 = Linear", 1: "0 = Linear"}
+
+
+def test_a_model_that_changes_without_a_call_of_torch():
+    """What is put into its tables is found at the end, and no call is blamed for it."""
+    net = nn.Sequential(nn.Linear(2, 2))
+
+    def program():
+        net(torch.ones(2))
+        net.append(nn.Linear(2, 2))
+        net(torch.ones(2))
+        net._modules["0"] = nn.Linear(2, 2)
+
+    told = [(exchange.api, bool(exchange.added), bool(exchange.replaced)) for exchange in observe(program).exchanges]
+    assert told == [("1 = Linear", True, False), ("", False, True)]

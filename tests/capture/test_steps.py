@@ -1,5 +1,7 @@
 """Optimizer steps: one record each, whatever the step does."""
 
+import weakref
+
 import pytest
 import torch
 from torch import nn
@@ -37,7 +39,7 @@ def test_a_fused_step_moves_no_counter_and_says_so(kind, fused):
     """fused=True updates parameters behind autograd's back; the other implementations do not."""
     optimizer = getattr(torch.optim, kind)([parameter()], lr=0.1, fused=fused)
     (step,) = observe(optimizer.step).steps
-    assert step.unseen is fused
+    assert [met.version_after == met.version_before for met in step.parameters] == [fused]
 
 
 def test_a_closure_is_recorded():
@@ -133,3 +135,45 @@ def test_a_gradient_that_the_step_changes():
     (step,) = observe(optimizer.step).steps
     (fact,) = step.parameters
     assert fact.gradient_after > fact.gradient_before
+
+
+def test_a_closure_frees_the_gradients_that_it_clears():
+    """As without the inspector: whoever clears gradients to make room for others gets the room."""
+    weight = nn.Parameter(torch.ones(3))
+    optimizer = torch.optim.SGD([weight], lr=0.1)
+    alive = []
+
+    def program():
+        (weight * 2).sum().backward()
+        before = weakref.ref(weight.grad)
+
+        def closure():
+            optimizer.zero_grad()
+            alive.append(before() is not None)
+            loss = (weight * 3).sum()
+            loss.backward()
+            return loss
+
+        optimizer.step(closure)
+
+    capture = observe(program)
+    assert alive == [False]
+    ((met,),) = [step.parameters for step in capture.steps]
+    assert met.gradient == capture.ops[-1].inputs[0] >= 0
+
+
+def test_a_step_frees_the_gradients_that_it_clears():
+    """It is told that it was given them."""
+
+    class Clearing(torch.optim.SGD):
+        def step(self, closure=None):
+            super().step()
+            before = weakref.ref(weight.grad)
+            weight.grad = None
+            alive.append(before() is not None)
+
+    weight, alive = parameter(), []
+    optimizer = Clearing([weight], lr=0.1)
+    (step,) = observe(lambda: optimizer.step()).steps  # noqa: PLW0108 - looked up in the block
+    assert alive == [False]
+    assert [met.gradient >= 0 for met in step.parameters] == [True]

@@ -53,14 +53,14 @@ def test_in_a_hook_of_backward():
     """The gradients come."""
     session = opened()
     assert torch.equal(backward(session.finish), torch.full((2,), 2.0))
-    assert session.closed
+    assert session.over
 
 
 def test_in_a_backward_inside_a_backward():
     """Both go on without us."""
     session = opened()
     assert torch.equal(backward(lambda: backward(session.finish)), torch.full((2,), 2.0))
-    assert session.closed
+    assert session.over
 
 
 def test_in_a_hook_that_raises():
@@ -73,14 +73,14 @@ def test_in_a_hook_that_raises():
 
     with pytest.raises(ValueError):
         backward(hook)
-    assert session.closed
+    assert session.over
 
 
 def test_one_that_gives_way_in_a_hook_of_backward():
     """To a capture that the program opens there."""
     session = opened(yields=True)
     backward(own_capture)
-    assert session.closed
+    assert session.over
 
 
 class Encoder(nn.TransformerEncoderLayer):
@@ -95,4 +95,4 @@ def test_one_that_gives_way_in_a_call_that_is_one_op():
     session = opened(yields=True)
     with torch.no_grad():
         model(torch.ones(1, 2, 4))
-    assert session.closed
+    assert session.over

@@ -87,3 +87,46 @@ def test_a_programs_error_outlives_the_inspectors(monkeypatch):
     monkeypatch.setattr(freeze, "resolve", failing)
     with pytest.warns(InspectorWarning), pytest.raises(KeyError, match="mine"), autograd_inspector.inspect():
         raise KeyError("mine")
+
+
+PARTS = {
+    "modules": (modules.Modules, "scan"),
+    "optimizers": (optimizers.Optimizers, "snapshot"),
+    "attributes": (session, "note_plain_attributes"),
+    "graphs": (session, "walk_alive"),
+}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_what_cannot_be_looked_at_in_the_end_takes_nothing_else_with_it(part, monkeypatch):
+    """The report has all the rest, and a note says what went wrong; one warning does, too."""
+
+    def failing(*_args, **_kwargs):
+        raise ZeroDivisionError("injected")
+
+    monkeypatch.setattr(session.Session, "_last_look", broken_look(PARTS[part], failing))
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        with autograd_inspector.inspect() as inspection:
+            model = nn.Linear(3, 1)
+            optimizer = torch.optim.Adam(model.parameters())
+            for _ in range(2):
+                model(torch.ones(5, 3)).sum().backward()
+                optimizer.step()
+    capture = inspection.report.capture
+    assert len([w for w in seen if issubclass(w.category, InspectorWarning)]) == 1
+    assert capture.stopped == ""
+    assert "ZeroDivisionError: injected" in capture.notes[-1]
+    assert (len(capture.steps), len(capture.backwards), len(capture.placement.rows)) == (2, 2, 2)
+
+
+def broken_look(part, failing):
+    """The last look, during which one part of the capture fails whenever it is asked."""
+    look = session.Session._last_look
+
+    def looking(self, error):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(*part, failing)
+            look(self, error)
+
+    return looking

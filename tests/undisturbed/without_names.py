@@ -200,9 +200,10 @@ def hide(path):
     """Torch needs it for itself: only the inspector is told that it is missing."""
     from autograd_inspector.capture.torch_private import resolving
 
-    find, read, last = resolving.find, resolving.read, split(path)[1]
+    find, read, own, last = resolving.find, resolving.read, resolving.read_own, split(path)[1]
     resolving.find = lambda sought: resolving.MISSING if sought == path else find(sought)
     resolving.read = lambda owner, name: resolving.MISSING if name == last and of_object(owner) else read(owner, name)
+    resolving.read_own = lambda owner, name: resolving.MISSING if name == last else own(owner, name)
 
 
 def of_object(owner):

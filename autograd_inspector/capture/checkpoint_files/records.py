@@ -14,6 +14,7 @@ from autograd_inspector.capture.attributes import nbytes_of, shape_of
 from autograd_inspector.capture.checkpoint_files.files import Locations
 from autograd_inspector.capture.checkpoint_files.layout import plain_key
 from autograd_inspector.capture.graph_walk.walk import short
+from autograd_inspector.capture.module_tree import every_path
 from autograd_inspector.capture.observers.optimizers.placement import settings_of
 from autograd_inspector.capture.observers.optimizers.state_contents import StateContents
 from autograd_inspector.capture.torch_private.modules import (
@@ -110,7 +111,7 @@ def _slots(model: nn.Module) -> Iterator[Slot]:
     """Every name of the model's state_dict, those of tied parameters each."""
     hooked: list[str] = []
     owners: dict[int, int] = {}
-    for prefix, module in model.named_modules(remove_duplicate=False):
+    for prefix, module in every_path(model):
         path = f"{prefix}." if prefix else ""
         if _loads_itself(module):
             hooked.append(path)

@@ -8,6 +8,7 @@ from typing import Any
 from autograd_inspector.capture.torch_private.dispatch import Refused, refusing
 from autograd_inspector.capture.torch_private.graph import UNPACKED, in_training
 from autograd_inspector.interrupts import is_interrupt
+from autograd_inspector.messages import message_of
 from autograd_inspector.model.autograd import SavedStatus, SavedTensor
 
 _VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
@@ -23,7 +24,7 @@ def verify(node: Any, name: str) -> tuple[SavedStatus, str, int | None]:
     except RuntimeError as error:
         if is_interrupt(error):
             raise
-        text = str(error)
+        text = message_of(error)
         versions = _VERSIONS.search(text)
         if versions is not None:
             return "modified", text, int(versions.group(2))

@@ -21,6 +21,7 @@ from autograd_inspector.capture.graph_walk.walk_budget import MAX_DEPTH, MAX_WID
 from autograd_inspector.capture.observers.calls.ctx import ctx_tensors
 from autograd_inspector.capture.recording import Recording
 from autograd_inspector.capture.torch_private.graph import RAW, RAW_OF_FUNCTIONS, SAVED_READABLE
+from autograd_inspector.messages import message_of
 from autograd_inspector.model.autograd import (
     LEAF_SEQUENCE,
     AutogradGraph,
@@ -143,7 +144,7 @@ class Walk:
             try:
                 raw = getattr(node, attribute)
             except RuntimeError as error:
-                if op < 0 and "freed" in str(error):
+                if op < 0 and "freed" in message_of(error):
                     saved.append(freed(attribute.removeprefix(RAW)))
                 continue  # A custom Function that saved nothing, or one whose buffers backward has freed.
             self._saved(node, attribute, raw, (op, position), saved)

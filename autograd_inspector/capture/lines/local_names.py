@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator
+from itertools import compress, islice
+from operator import and_
 from types import FrameType, FunctionType, ModuleType
 from typing import Any, TypeVar
 
@@ -19,6 +20,9 @@ T = TypeVar("T")
 _CONTAINERS = (list, tuple, dict)
 _LONGEST = 1000
 """Of a container that is longer only the first entries are looked at."""
+
+Chosen = Callable[[Iterable[Any]], Iterable[bool]]
+"""Of each entry of a container whether it is asked for."""
 
 
 def variables(frame: FrameType) -> list[tuple[str, Any]]:
@@ -68,10 +72,11 @@ def held_tensors(stop: FrameType | None) -> Iterator[tuple[str, Tensor]]:
     yield from attributes
 
 
-def held_modules(stop: FrameType | None) -> Iterator[tuple[str, nn.Module]]:
+def held_modules(stop: FrameType | None, chosen: Chosen | None = None) -> Iterator[tuple[str, nn.Module]]:
     """(name, module) of all that the user's running frames hold, the innermost frame's first.
 
-    Those in variables come first, then what containers and plain objects in variables hold: ``agent.policy``.
+    Those in variables come first, then what containers and plain objects in variables hold: ``agent.policy``. Of these
+    only the chosen: a program has few variables, but may keep a thousand models in a list.
     """
     inside: list[tuple[str, nn.Module]] = []
     for frame in user_frames(stop):
@@ -80,7 +85,8 @@ def held_modules(stop: FrameType | None) -> Iterator[tuple[str, nn.Module]]:
                 if _complete(value):
                     yield name, value
             elif not name.startswith("_"):
-                inside += [(place, held) for place, held in _within(name, value, nn.Module) if _complete(held)]
+                found = _within(name, value, nn.Module, chosen)
+                inside += [(place, held) for place, held in found if _complete(held)]
     yield from inside
 
 
@@ -89,13 +95,13 @@ def _complete(module: nn.Module) -> bool:
     return MADE in _attributes(module)
 
 
-def _within(name: str, value: Any, kind: type[T]) -> Iterator[tuple[str, T]]:
+def _within(name: str, value: Any, kind: type[T], chosen: Chosen | None = None) -> Iterator[tuple[str, T]]:
     """What a container or a plain object has of a kind, and how the program would write it."""
     if _is(value, _CONTAINERS):
-        return ((f"{name}[{place!r}]", entry) for place, entry in _entries(value, kind))
+        return ((f"{name}[{place!r}]", entry) for place, entry in _entries(value, kind, chosen))
     if _is(value, (type, ModuleType, FunctionType)):
         return iter(())
-    return ((f"{name}.{place}", entry) for place, entry in _entries(_attributes(value), kind))
+    return ((f"{name}.{place}", entry) for place, entry in _entries(_attributes(value), kind, chosen))
 
 
 def _is(value: Any, kind: type | tuple[type, ...]) -> bool:
@@ -112,11 +118,18 @@ def _attributes(value: Any) -> dict[Any, Any]:
     return own if type(own) is dict else {}
 
 
-def _entries(container: Any, kind: type[T]) -> Iterator[tuple[Any, T]]:
+def _entries(container: Any, kind: type[T], chosen: Chosen | None) -> Iterator[tuple[Any, T]]:
     pairs: Iterable[tuple[Any, Any]]
     if _is(container, dict):
         pairs = dict.items(container)
     else:
         pairs = enumerate(list.__iter__(container) if _is(container, list) else tuple.__iter__(container))
     # A list of them first: the container may change meanwhile, by another thread.
-    return ((place, entry) for place, entry in list(islice(pairs, _LONGEST)) if _is(entry, kind))
+    found = list(islice(pairs, _LONGEST))
+    entries = [entry for _, entry in found]
+    types = list(map(type, entries))
+    kinds = {each for each in set(types) if issubclass(each, kind)}
+    if not kinds:
+        return iter(())
+    fitting = map(kinds.__contains__, types)
+    return compress(found, fitting if chosen is None else map(and_, fitting, chosen(entries)))

@@ -11,6 +11,7 @@ from torch.nn.modules import module as hooks
 from torch.optim import Optimizer
 
 from autograd_inspector.capture.attributes import is_leaf
+from autograd_inspector.capture.module_tree import modules_of, named_modules, parameters_of
 from autograd_inspector.capture.undisturbed.installing import Installation
 
 
@@ -31,16 +32,16 @@ class ModelCopy:
         self.batch = _copied_batch(batch, memo)
         self.of: dict[int, Tensor] = {}
         """Python's id of an original parameter -> its copy."""
-        pairs = zip(parameters_of(model, optimizer), parameters_of(self.model, self.optimizer), strict=True)
+        pairs = zip(parameters_of_both(model, optimizer), parameters_of_both(self.model, self.optimizer), strict=True)
         for original, twin in pairs:
             self.of[id(original)] = twin
             twin.grad = None
 
 
-def parameters_of(model: nn.Module, optimizer: Optimizer) -> list[Tensor]:
+def parameters_of_both(model: nn.Module, optimizer: Optimizer) -> list[Tensor]:
     """Each parameter of either, once."""
     held = [parameter for group in optimizer.param_groups for parameter in group["params"]]
-    return list({id(each): each for each in (*model.parameters(), *held)}.values())
+    return list({id(each): each for each in (*parameters_of(model), *held)}.values())
 
 
 def _copied(optimizer: Optimizer, memo: dict[int, Any]) -> Optimizer:
@@ -74,7 +75,7 @@ def _copied_batch(batch: Any, memo: dict[int, Any]) -> Any:
 
 def _why_not(model: nn.Module, failure: Exception) -> str:
     """One line: what keeps the model from being copied, and what to do."""
-    for path, module in model.named_modules():
+    for path, module in named_modules(model):
         for name, value in vars(module).items():
             if isinstance(value, Tensor) and not is_leaf(value):
                 where = f"{path}.{name}" if path else name
@@ -94,8 +95,8 @@ def _line(failure: Exception) -> str:
 
 def leave_alone(into: Installation, model: nn.Module, optimizer: Optimizer) -> None:
     """The originals are not run, and keep their gradients, whatever a loss function has in its closure."""
-    gradients = [(parameter, parameter.grad) for parameter in parameters_of(model, optimizer)]
-    own = {id(module) for module in model.modules()}
+    gradients = [(parameter, parameter.grad) for parameter in parameters_of_both(model, optimizer)]
+    own = {id(module) for module in modules_of(model)}
 
     def refuse(module: nn.Module, _args: Any) -> None:
         if id(module) in own:

@@ -14,6 +14,7 @@ from torch.nn import functional as F
 from torch.optim import Optimizer
 
 from autograd_inspector.capture.lines.tracebacks import without_own_frames
+from autograd_inspector.capture.module_tree import named_parameters, parameters_of
 from autograd_inspector.capture.observers.optimizers.placement import unwrapped
 from autograd_inspector.capture.preflight.model_copy import ModelCopy, PreflightError, leave_alone
 from autograd_inspector.capture.preflight.random_streams import keep_streams
@@ -120,7 +121,7 @@ def _second_look(
 def _learnings(model: nn.Module, optimizer: Optimizer, twin: ModelCopy) -> tuple[Learning, ...]:
     names: dict[int, list[str]] = {}
     alive: dict[int, Tensor] = {}
-    for name, parameter in model.named_parameters(remove_duplicate=False):
+    for name, parameter in named_parameters(model):
         names.setdefault(id(parameter), []).append(name)
         alive[id(parameter)] = parameter
     rates: dict[int, Any] = {}
@@ -129,7 +130,7 @@ def _learnings(model: nn.Module, optimizer: Optimizer, twin: ModelCopy) -> tuple
             rates[id(parameter)] = group.get("lr")
             alive[id(parameter)] = parameter
             names.setdefault(id(parameter), [f"param_groups[{place}]['params'][{number}]"])
-    inside = {id(parameter) for parameter in model.parameters()}
+    inside = {id(parameter) for parameter in parameters_of(model)}
     return tuple(
         Learning(
             tuple(names[key]),

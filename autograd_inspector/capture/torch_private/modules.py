@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from autograd_inspector.capture.torch_private.resolving import Place, attribute, inline
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from torch import nn
+
+from autograd_inspector.capture.torch_private.resolving import TABLE, Place, attribute, inline, own_entry
+from autograd_inspector.interrupts import is_interrupt
 
 CALL = Place("torch.nn:Module._call_impl", "the one method that every call of a module comes through", without="")
 CONVERSION = Place(
@@ -11,19 +17,38 @@ CONVERSION = Place(
     without="conversions of modules by to(), half(), cuda() and the like are not observed",
 )
 
-_CHILDREN = "_modules"
-MADE = _CHILDREN if inline(f"torch.nn:Module.{_CHILDREN}", "whether a module's constructor has run") else "training"
-"""What a module has once ``nn.Module.__init__`` has run; ``training`` is public, and may be set before it."""
 
-own_parameters = attribute(
+def _asked(names: Callable[[nn.Module], Iterable[tuple[str, Any]]]) -> Callable[[nn.Module], dict[str, Any]]:
+    """Torch's own way, for a script module, which keeps them elsewhere; nothing where the constructor has not run."""
+
+    def asking(module: nn.Module) -> dict[str, Any]:
+        try:
+            return dict(names(module))
+        except Exception as failure:
+            if is_interrupt(failure):
+                raise
+            return {}
+
+    return asking
+
+
+_CHILDREN = "torch.nn:Module._modules"
+own_children = own_entry(
+    _CHILDREN,
+    "the modules in a module itself, without a method that the program may have written, and whether it has any yet",
+    instead=_asked(nn.Module.named_children),
+)
+MADE = "training" if TABLE[_CHILDREN].missing else _CHILDREN.rpartition(".")[2]
+"""What a module has once ``nn.Module.__init__`` has run; ``training`` is public, and may be set before it."""
+own_parameters = own_entry(
     "torch.nn:Module._parameters",
     "the parameters of a module itself, without a method that the program may have written",
-    instead=lambda module: dict(module.named_parameters(recurse=False, remove_duplicate=False)),
+    instead=_asked(lambda module: nn.Module.named_parameters(module, recurse=False, remove_duplicate=False)),
 )
-own_buffers = attribute(
+own_buffers = own_entry(
     "torch.nn:Module._buffers",
     "the buffers of a module itself, without a method that the program may have written",
-    instead=lambda module: dict(module.named_buffers(recurse=False, remove_duplicate=False)),
+    instead=_asked(lambda module: nn.Module.named_buffers(module, recurse=False, remove_duplicate=False)),
 )
 left_out = attribute(
     "torch.nn:Module._non_persistent_buffers_set",

@@ -105,6 +105,15 @@ def spare(path: str, use: str) -> Any:
     return find(path)
 
 
+def read_own(owner: Any, name: str) -> Any:
+    """What an object holds itself under a name, past any code of its class; MISSING if nothing."""
+    try:
+        own = object.__getattribute__(owner, "__dict__")
+    except AttributeError:
+        return MISSING
+    return own.get(name, MISSING)
+
+
 def attribute(
     path: str, use: str, *, instead: Callable[[Any], Any] = lambda _: None, without: str = "", late: bool = False
 ) -> Callable[[Any], Any]:
@@ -115,6 +124,18 @@ def attribute(
     def reading(owner: Any) -> Any:
         found = read(owner, name)
         return instead(owner) if found is MISSING else found
+
+    return reading
+
+
+def own_entry(path: str, use: str, *, instead: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """As ``attribute``, but of what the object holds itself: no ``__getattr__`` or property of its class is run."""
+    _declare(Private(path, use, of_objects=True))
+    name = path.rpartition(".")[2]
+
+    def reading(owner: Any) -> Any:
+        found = read_own(owner, name)
+        return found if found is not MISSING else instead(owner)
 
     return reading
 

@@ -22,6 +22,7 @@ from autograd_inspector.capture.graph_walk.verdicts import verify
 from autograd_inspector.capture.graph_walk.walk import raw_saved
 from autograd_inspector.capture.torch_private.graph import ENGINE
 from autograd_inspector.capture.torch_private.tensors import gradient_hooks, post_accumulate_hooks
+from autograd_inspector.messages import message_of
 from autograd_inspector.model.autograd import AutogradGraph, Node
 from autograd_inspector.own_files import is_own
 
@@ -89,7 +90,7 @@ def _next(failure: Failure, rest: list[int]) -> list[int]:
 
 def _refuses(failure: Failure, number: int) -> bool:
     """Whether the node will not give out what it saved, with the very error that the run raised."""
-    node, said = failure.live.get(number), str(failure.error)
+    node, said = failure.live.get(number), message_of(failure.error)
     for name, hook in () if node is None else raw_saved(node):
         verdict = verify(node, name)[1] if hook is None else ""
         if verdict and verdict.split(" Hint:")[0] in said:
@@ -99,7 +100,7 @@ def _refuses(failure: Failure, number: int) -> bool:
 
 def _named(failure: Failure, candidates: list[int]) -> int:
     """The one that the error names, or the only one there is."""
-    named = _INVALID.search(str(failure.error))
+    named = _INVALID.search(message_of(failure.error))
     if named is not None:
         candidates = [number for number in candidates if failure.after.nodes[number].name == named[1]]
     return candidates[0] if len(candidates) == 1 else -1

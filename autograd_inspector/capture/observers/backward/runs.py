@@ -13,6 +13,7 @@ from autograd_inspector.capture.attributes import gradient_of, is_leaf, needs_gr
 from autograd_inspector.capture.graph_walk.recorded_nodes import Walked
 from autograd_inspector.capture.graph_walk.walk import Walk
 from autograd_inspector.capture.lines.local_names import held_modules
+from autograd_inspector.capture.module_tree import parameters_of
 from autograd_inspector.capture.observers.backward.arrivals import Arrivals
 from autograd_inspector.capture.observers.backward.failed import marked, merged, name_involved
 from autograd_inspector.capture.observers.backward.failing_node import Failure, failing_node
@@ -26,6 +27,7 @@ from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import around
 from autograd_inspector.capture.undisturbed.recursion import FOR_ENGINE, RecursionLimit
+from autograd_inspector.messages import text_of
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.graphs import graph_below
 from autograd_inspector.model.op import Trait
@@ -174,7 +176,7 @@ class Engine:
         found = {id(leaf): leaf for leaf in walk.leaves.values()}
         found |= {id(leaf): leaf for _, leaf in recording.registry.alive(known)}
         for _, module in held_modules(recording.stacks.stop) if blind else ():
-            found |= {id(leaf): leaf for leaf in module.parameters()}
+            found |= {id(leaf): leaf for leaf in parameters_of(module)}
         return list(found.values())
 
     def _tensors_of(self, op: int) -> Iterator[tuple[int, Tensor]]:
@@ -194,7 +196,7 @@ class Engine:
         at = failing_node(failure)
         graph = marked(merged(before, after), after.nodes[at] if at >= 0 else None)
         _, head = recording.recorded.add(Walked(graph.nodes, graph.roots), apart=True)
-        recording.backwards[number] = replace(record, graph=head, error=f"{type(error).__name__}: {error}"[:4000])
+        recording.backwards[number] = replace(record, graph=head, error=text_of(error))
         name_involved(recording, graph)
 
     def _end(self, number: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -10,16 +10,16 @@ from torch.autograd import Function
 
 from autograd_inspector.capture.observers.calls.bracket import Before, look, record
 from autograd_inspector.capture.observers.calls.ops import gather
-from autograd_inspector.capture.observers.calls.raised import text_of
 from autograd_inspector.capture.observers.calls.regions import Place, Regions
 from autograd_inspector.capture.recording import Recording
 from autograd_inspector.capture.undisturbed.guard import Guard
+from autograd_inspector.messages import text_of
 from autograd_inspector.model.op import Trait
 
 INNER, FUNCTION = int(Trait.INNER), int(Trait.FUNCTION)
 
 
-class _Call:
+class _OpenApply:
     """One that has begun, and what to restore at its end."""
 
     def __init__(self, function: type[Function], traits: int, place: Place) -> None:
@@ -29,25 +29,25 @@ class _Call:
         self.started: Before | None = None
 
 
-class Applied:
-    """A probe in ``Function.apply``. The ops of the forward get the trait INNER."""
+class ApplyProbe:
+    """In ``Function.apply``. The ops of the forward get the trait INNER."""
 
     def __init__(self, recording: Recording, regions: Regions, guard: Guard) -> None:
         self._recording = recording
         self._regions = regions
         self._guard = guard
 
-    def before(self, seen: list[_Call], cls: type[Function], /, *args: Any, **kwargs: Any) -> None:
+    def before(self, seen: list[_OpenApply], cls: type[Function], /, *args: Any, **kwargs: Any) -> None:
         """A Function is about to be applied."""
         recording = self._recording
         if not (recording.here() and recording.active()):
             return
-        call = _Call(cls, recording.traits, self._regions.place())
+        call = _OpenApply(cls, recording.traits, self._regions.place())
         seen += (call,)
         call.started = self._guard.run(self._starts, args, kwargs)
         recording.traits = call.traits | INNER
 
-    def after(self, seen: list[_Call], result: Any, /) -> Any:
+    def after(self, seen: list[_OpenApply], result: Any, /) -> Any:
         """It returned."""
         for call in seen:
             self._left(call)
@@ -56,7 +56,7 @@ class Applied:
                 self._guard.run(self._ended, call.function, started, result)
         return result
 
-    def failed(self, seen: list[_Call], error: BaseException, /) -> None:
+    def failed(self, seen: list[_OpenApply], error: BaseException, /) -> None:
         """It raised."""
         for call in seen:
             self._left(call)
@@ -64,7 +64,7 @@ class Applied:
             if started is not None:
                 self._guard.run(self._raised, call.function, started, error)
 
-    def _left(self, call: _Call) -> None:
+    def _left(self, call: _OpenApply) -> None:
         self._recording.traits = call.traits
         self._guard.run(self._regions.back_to, call.place)
 

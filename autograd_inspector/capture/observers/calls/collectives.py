@@ -49,7 +49,7 @@ class Collectives:
                 around(into, dist, name, _Collective(name, self._recording, self._guard))
 
 
-class _Call(NamedTuple):
+class _OpenCollective(NamedTuple):
     """One that has begun, and what it was given."""
 
     frame: FrameType
@@ -63,15 +63,15 @@ class _Collective:
         self._recording = recording
         self._guard = guard
 
-    def before(self, seen: list[_Call], /, *args: Any, **kwargs: Any) -> None:
+    def before(self, seen: list[_OpenCollective], /, *args: Any, **kwargs: Any) -> None:
         """It begins. torch.distributed hands some of them to the torch-function mode as well, and others on."""
         if self._recording.here() and self._recording.active():
             tensors: list[Tensor] = []
             versions = self._guard.run(_versions, (args, kwargs), tensors)
-            seen += (_Call(sys._getframe(1), tensors, versions or []),)
+            seen += (_OpenCollective(sys._getframe(1), tensors, versions or []),)
             self._recording.pause(Pause(sys._getframe(1)))
 
-    def after(self, seen: list[_Call], result: Any, /) -> Any:
+    def after(self, seen: list[_OpenCollective], result: Any, /) -> Any:
         """It returned."""
         for call in seen:
             self._recording.go_on(call.frame)
@@ -80,7 +80,7 @@ class _Collective:
         seen.clear()
         return result
 
-    def failed(self, seen: list[_Call], _error: BaseException, /) -> None:
+    def failed(self, seen: list[_OpenCollective], _error: BaseException, /) -> None:
         """It raised."""
         for call in seen:
             self._recording.go_on(call.frame)

@@ -12,8 +12,10 @@ import torch
 from torch import Tensor, nn
 
 from autograd_inspector.capture.attributes import needs_grad
+from autograd_inspector.capture.module_tree import parameters_of
 from autograd_inspector.capture.observers.calls.opaque import Opaque
 from autograd_inspector.capture.observers.calls.ops import Recorder, gather
+from autograd_inspector.capture.torch_private.resolving import read_own
 from autograd_inspector.capture.undisturbed.guard import Guard
 
 _HAVE_ONE = (nn.TransformerEncoder, nn.TransformerEncoderLayer, nn.MultiheadAttention)
@@ -28,7 +30,9 @@ class FastPaths:
 
     def call(self, module: nn.Module, *given: Any) -> Opaque | None:
         """A call of that module as one op where it may take the fast path; the caller begins and ends it."""
-        if not isinstance(module, _HAVE_ONE) or module.training or not self._guard.run(_records_nothing, module, given):
+        if not issubclass(type(module), _HAVE_ONE) or read_own(module, "training") is not False:
+            return None
+        if not self._guard.run(_records_nothing, module, given):
             return None
         return Opaque(self._recorder, type(module).__name__, module, given)
 
@@ -36,4 +40,4 @@ class FastPaths:
 def _records_nothing(module: nn.Module, given: Any) -> bool:
     tensors: list[Tensor] = []
     gather(given, tensors)
-    return not torch.is_grad_enabled() or not any(needs_grad(t) for t in (*tensors, *module.parameters()))
+    return not torch.is_grad_enabled() or not any(needs_grad(t) for t in (*tensors, *parameters_of(module)))

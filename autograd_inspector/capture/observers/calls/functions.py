@@ -11,7 +11,7 @@ from torch.autograd import Function
 from torch.nn import Parameter
 
 from autograd_inspector.capture.attributes import is_leaf, needs_grad
-from autograd_inspector.capture.observers.calls.applied import Applied
+from autograd_inspector.capture.observers.calls.applied import ApplyProbe
 from autograd_inspector.capture.observers.calls.collectives import Collectives
 from autograd_inspector.capture.observers.calls.regions import Regions
 from autograd_inspector.capture.recording import Recording
@@ -31,11 +31,11 @@ class Unseen:
 
     def install(self, into: Installation) -> None:
         """Put the probes in place."""
-        around(into, Function, "apply", Applied(self.recording, self.regions, self._guard))
-        around(into, torch.inference_mode, "__enter__", _Entered(self._guard, self.regions))
-        around(into, torch.inference_mode, "__exit__", _Left(self._guard, self.regions))
-        around(into, torch, "from_numpy", _Made(self._guard, self._arrived))
-        around(into, Parameter, "__new__", _Made(self._guard, self._wrapped))
+        around(into, Function, "apply", ApplyProbe(self.recording, self.regions, self._guard))
+        around(into, torch.inference_mode, "__enter__", _EnteringProbe(self._guard, self.regions))
+        around(into, torch.inference_mode, "__exit__", _LeavingProbe(self._guard, self.regions))
+        around(into, torch, "from_numpy", _MakingProbe(self._guard, self._arrived))
+        around(into, Parameter, "__new__", _MakingProbe(self._guard, self._wrapped))
         Collectives(self.recording, self._guard).install(into)
 
     def _wrapped(self, result: Tensor, _cls: type, data: Any = None, *_: Any, **__: Any) -> None:
@@ -55,7 +55,7 @@ class Unseen:
         recording.exports.came_back(recording, index, (array,))
 
 
-class _Made:
+class _MakingProbe:
     """A probe in what makes a tensor: tells its result, and what it was given."""
 
     def __init__(self, guard: Guard, told: Callable[..., None]) -> None:
@@ -79,7 +79,7 @@ class _Made:
         self._told(result, *args, **kwargs)
 
 
-class _Left:
+class _LeavingProbe:
     """A probe where a mode is left. It does nothing before that, lest an interrupt keep the program from leaving."""
 
     def __init__(self, guard: Guard, regions: Regions) -> None:
@@ -103,7 +103,7 @@ class _Left:
             self._guard.run(step, *args)
 
 
-class _Entered(_Left):
+class _EnteringProbe(_LeavingProbe):
     """A probe where ``torch.inference_mode()`` is entered."""
 
     def after(self, seen: list[Any], result: Any, /) -> Any:

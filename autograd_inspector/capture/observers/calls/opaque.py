@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor, nn
 
+from autograd_inspector.capture.module_tree import buffers_of, parameters_of
 from autograd_inspector.capture.observers.calls.bracket import Before, look, record
 from autograd_inspector.capture.observers.calls.mode_stack import is_on, put_back, put_on, take_off
 from autograd_inspector.capture.observers.calls.ops import Recorder, gather
-from autograd_inspector.capture.observers.calls.raised import text_of
+from autograd_inspector.messages import text_of
 
 if TYPE_CHECKING:
     from autograd_inspector.capture.observers.installed import Observers
@@ -70,7 +71,7 @@ class Opaque:
         gather(self._given, inputs)
         owner = self._what if isinstance(self._what, nn.Module) else getattr(self._what, "__self__", None)
         if isinstance(owner, nn.Module):
-            inputs += [*owner.parameters(), *owner.buffers()]
+            inputs += [*parameters_of(owner), *buffers_of(owner)]
         return look(self._guard.recording, inputs)
 
     def _note(self, before: Before, raised: BaseException | None) -> None:

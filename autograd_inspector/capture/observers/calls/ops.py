@@ -20,7 +20,6 @@ from torch.nn import Parameter
 from autograd_inspector.capture.attributes import needs_grad, version_of
 from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.capture.observers.calls.mode_stack import HiddenMode
-from autograd_inspector.capture.observers.calls.raised import text_of
 from autograd_inspector.capture.observers.calls.regions import Regions, is_undoing
 from autograd_inspector.capture.observers.calls.special import PASS, SPECIAL, is_torchs, name_of
 from autograd_inspector.capture.recording import Recording
@@ -41,6 +40,7 @@ from autograd_inspector.capture.torch_private.modes import (
 from autograd_inspector.capture.torch_private.tensors import base_of
 from autograd_inspector.capture.torch_private.told import COMPILED_BACKWARD
 from autograd_inspector.capture.undisturbed.guard import Guard
+from autograd_inspector.messages import text_of
 from autograd_inspector.model.op import Trait, Write
 from autograd_inspector.model.torch_errors import TorchError, says
 

@@ -109,7 +109,7 @@ class Values:
         for number, node in nodes:
             record = records[number]
             look = partial(self._around, record.op, tensors_of)
-            hooks.put(node, _Observer(self, run, number, arrived, _edges(record, node), look))
+            hooks.put(node, _NodeObserver(self, run, number, arrived, _edges(record, node), look))
 
     def _around(self, op: int, tensors_of: TensorsOf) -> tuple[Range, ...]:
         """The values that an op was given and made, as far as they can be read."""
@@ -144,7 +144,7 @@ class Values:
         )
 
 
-class _Observer:
+class _NodeObserver:
     """A node's hook: looks, and changes nothing (it returns None)."""
 
     def __init__(

@@ -16,6 +16,7 @@ Facts = tuple[Any, Any, Any]
 """(shape, dtype, device)."""
 Content = tuple[int, Facts]
 """(tensor id, its facts)."""
+_UNKNOWN = ("", -1)
 
 
 class Contents:
@@ -24,7 +25,8 @@ class Contents:
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
         self._models: dict[int, dict[str, Content]] = {}
-        self._cause: tuple[str, int] = ("", -1)
+        self._causes: dict[int, tuple[str, int]] = {}
+        """Model -> the last call since it was looked at that may have exchanged something in it."""
 
     def tensors(self) -> Iterator[int]:
         """What the models had at the last look."""
@@ -34,15 +36,17 @@ class Contents:
     def fold(self, models: Collection[int]) -> None:
         """Forget all but those models."""
         self._models = {number: content for number, content in self._models.items() if number in models}
+        self._causes = {number: cause for number, cause in self._causes.items() if number in models}
 
-    def caused(self, api: str, site: int) -> None:
-        """A call that may have exchanged something."""
-        self._cause = (api, site)
+    def caused(self, models: Iterable[int], api: str, site: int) -> None:
+        """A call that may have exchanged something in those models."""
+        self._causes.update(dict.fromkeys(models, (api, site)))
 
     def inherit(self, whole: int, part: int, path: str) -> None:
         """What a model had at the last look under a path is what the part that is left of it had."""
         prefix = f"{path}." if path else ""
         before = self._models.pop(whole, {})
+        self._causes[part] = self._causes.pop(whole, _UNKNOWN)
         self._models[part] = {
             name.removeprefix(prefix): content for name, content in before.items() if name.startswith(prefix)
         }
@@ -53,7 +57,7 @@ class Contents:
             name: (self.recording.id_of(parameter), (shape_of(parameter), dtype_of(parameter), device_of(parameter)))
             for name, parameter in parameters
         }
-        before = self._models.get(model)
+        before, cause = self._models.get(model), self._causes.pop(model, _UNKNOWN)
         self._models[model] = now
         if before is None or before == now:
             return
@@ -61,7 +65,7 @@ class Contents:
         exchange = Exchange(
             len(self.recording.ops),
             model,
-            *self._cause,
+            *cause,
             replaced=tuple((n, before[n][0], now[n][0]) for n in both if before[n][0] != now[n][0]),
             gone=tuple((name, content[0]) for name, content in before.items() if name not in now),
             added=tuple((name, content[0]) for name, content in now.items() if name not in before),

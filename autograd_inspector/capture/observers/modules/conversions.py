@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from torch import Tensor, nn
 from torch.nn.modules import module as hooks
 
+from autograd_inspector.capture.module_tree import joined, parameters_of
 from autograd_inspector.capture.recording import Recording
 from autograd_inspector.capture.torch_private.modules import CONVERSION
 from autograd_inspector.capture.undisturbed.guard import Guard
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 _LOOKS = 50
 """Conversions and loads after which models are looked at once more right away; after later ones with the next call."""
+_TORCHS = nn.Module.apply.__code__.co_filename
+"""The file of the method for conversions, as code objects name it."""
 
 
 class Conversions:
@@ -39,12 +43,12 @@ class Conversions:
         for name in ("register_full_backward_hook", "register_full_backward_pre_hook"):
             observed(into, nn.Module, name, after=self._hooked, guard=self._guard)
         if CONVERSION.owner() is not None:
-            around(into, nn.Module, CONVERSION.name, _Applied(self._guard, self._converted))
+            around(into, nn.Module, CONVERSION.name, _ConversionProbe(self._guard, self._converted))
         observed(into, nn.Module, "load_state_dict", after=self._loaded, guard=self._guard)
 
     def _registered(self, module: nn.Module, name: str, parameter: Any) -> None:
         if isinstance(parameter, Tensor) and self.recording.here() and self.recording.active():
-            self._guard.run(self._change, "registered", f"{type(module).__name__}.{name}", (parameter,), ())
+            self._guard.run(self._note, "registered", f"{type(module).__name__}.{name}", (parameter,), ())
             self._guard.run(self._attach, module, name, parameter)
 
     def _attached(self, parent: nn.Module, name: str, module: nn.Module | None) -> None:
@@ -59,13 +63,13 @@ class Conversions:
         path = self._modules.path_of(parent)
         if path is None:
             return
-        self._modules.stale = True
-        place = ".".join(filter(None, (path, name)))
+        place = joined(path, name)
         kind = "Parameter" if isinstance(part, Tensor) else type(part).__name__
-        self._modules.contents.caused(f"{place} = {kind}", self.recording.stacks.here(0))
-        parameters = tuple(part.parameters()) if isinstance(part, nn.Module) else ()
-        if parameters:
-            self._change("attached", f"{type(parent).__name__}.{name}", parameters, (place,))
+        roots = self._modules.touched(parent)
+        self._modules.contents.caused(roots, f"{place} = {kind}", self.recording.stacks.here(0))
+        inside = tuple(parameters_of(part)) if isinstance(part, nn.Module) else ()
+        if inside:
+            self._note("attached", f"{type(parent).__name__}.{name}", inside, (place,))
 
     def _hooked(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], _before: Any) -> None:
         hook = args[1] if len(args) > 1 else kwargs.get("hook")
@@ -77,42 +81,45 @@ class Conversions:
         )
 
     def _converted(self, module: nn.Module, by: str) -> None:
-        self._change("converted", f"{type(module).__name__}.{by}()", tuple(module.parameters()), ())
+        self._exchanged("converted", f"{type(module).__name__}.{by}()", module)
 
     def _loaded(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], _before: Any) -> None:
         assign = bool(kwargs.get("assign", args[2:3] == (True,)))
         detail = ("assign=True",) if assign else ()
-        self._change("loaded", f"{type(module).__name__}.load_state_dict()", tuple(module.parameters()), detail)
+        self._exchanged("loaded", f"{type(module).__name__}.load_state_dict()", module, detail)
 
-    def _change(self, kind: ChangeKind, api: str, tensors: tuple[Tensor, ...], detail: tuple[str, ...]) -> None:
-        recording, modules = self.recording, self._modules
-        modules.stale = True
+    def _exchanged(self, kind: ChangeKind, api: str, module: nn.Module, detail: tuple[str, ...] = ()) -> None:
+        ids, site = self._note(kind, api, tuple(parameters_of(module)), detail)
+        roots = self._modules.touched(module, ids)
+        self._modules.contents.caused(roots, " ".join((api, *detail)), site)
+        self._looks += 1
+        if self._looks <= _LOOKS:
+            self._modules.look_again()
+
+    def _note(
+        self, kind: ChangeKind, api: str, tensors: tuple[Tensor, ...], detail: tuple[str, ...]
+    ) -> tuple[tuple[int, ...], int]:
+        """Note a change; returns the numbers of the tensors, and where it was."""
+        recording = self.recording
         ids = tuple(recording.id_of(tensor) for tensor in tensors)
         for number, tensor in zip(ids, tensors, strict=True):
             recording.registry.parameters.add(number)
             recording.registry.refresh(number, tensor)
         site = recording.stacks.here(0)
         recording.changes.append(Change(len(recording.ops), kind, api, site, ids, detail=detail))
-        if kind not in {"registered", "attached"}:
-            modules.contents.caused(" ".join((api, *detail)), site)
-            self._looks += 1
-            if self._looks <= _LOOKS:
-                modules.rescan()
+        return ids, site
 
 
-class _Applied:
-    """A probe in the method for conversions: which of torch's own called it (``to``, ``half``) for which module.
-
-    For the modules inside that one it calls itself.
-    """
+class _ConversionProbe:
+    """In the method for conversions: which of torch's own called it (``to``, ``half``) for which module."""
 
     def __init__(self, guard: Guard, step: Callable[[nn.Module, str], None]) -> None:
         self._guard = guard
         self._step = step
 
     def before(self, seen: list[Any], module: nn.Module, /, *_args: Any, **_kwargs: Any) -> None:
-        name = sys._getframe(2).f_code.co_name
-        if name != CONVERSION.name and self._guard.recording.here():
+        name = _converting(sys._getframe(2))
+        if name and self._guard.recording.here():
             seen += (module, name)
 
     def after(self, seen: list[Any], result: Any, /) -> Any:
@@ -124,3 +131,15 @@ class _Applied:
 
     def failed(self, seen: list[Any], _error: BaseException, /) -> None:
         self.after(seen, None)
+
+
+def _converting(frame: FrameType | None) -> str:
+    """Who calls the method for conversions, past those that override it; "" for torch's own, of an outer module."""
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name == CONVERSION.name and code.co_filename == _TORCHS:
+            return ""
+        if code.co_name != CONVERSION.name and not code.co_name.startswith("<"):
+            return code.co_name
+        frame = frame.f_back
+    return ""

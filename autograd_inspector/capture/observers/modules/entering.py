@@ -15,7 +15,7 @@ from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import around
 
 
-class _Entered:
+class _OpenCall:
     """A call that has begun: how many are open outside it, and what it is as a whole where it is one op."""
 
     def __init__(self, depth: int) -> None:
@@ -39,19 +39,19 @@ class ModuleCalls:
         """Put the probe in place."""
         around(into, nn.Module, CALL.name if CALL.owner() is not None else "__call__", self)
 
-    def before(self, seen: list[_Entered], module: nn.Module, /, *args: Any, **kwargs: Any) -> None:
+    def before(self, seen: list[_OpenCall], module: nn.Module, /, *args: Any, **kwargs: Any) -> None:
         """A call begins. Nothing is seen in a thread that is not part of the capture."""
         self._recording.stacks.module_called(sys._getframe(1))
         if not self._recording.here():
             return
-        entered = _Entered(self._modules.depth)
+        entered = _OpenCall(self._modules.depth)
         seen += (entered,)
         self._modules.enter(module)
         entered.whole = self._fast_paths.call(module, args, kwargs)
         if entered.whole is not None:
             entered.whole.begin()
 
-    def after(self, seen: list[_Entered], result: Any, /) -> Any:
+    def after(self, seen: list[_OpenCall], result: Any, /) -> Any:
         """The call returned."""
         for entered in seen:
             if entered.whole is not None:
@@ -60,7 +60,7 @@ class ModuleCalls:
             self._modules.leave(entered.depth)
         return result
 
-    def failed(self, seen: list[_Entered], error: BaseException, /) -> None:
+    def failed(self, seen: list[_OpenCall], error: BaseException, /) -> None:
         """The call raised."""
         for entered in seen:
             if entered.whole is not None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
+from collections.abc import Iterator
 
 from autograd_inspector.capture.observers.modules.calls import Modules
 from autograd_inspector.capture.recording import Recording
@@ -57,12 +59,12 @@ def model_names(modules: Modules, calls: tuple[ModuleCall, ...], sites: tuple[Si
         user = sites[call.site].user if call.site >= 0 else None
         if call.root >= 0 and call.path == "" and call.parent < 0 and user is not None:
             called.setdefault(call.root, _callee(user.expression))
-    variables = [root.variable for root in modules.roots.values()]
+    variables = Counter(root.variable for root in modules.roots.values())
     names = []
     for root in modules.roots.values():
         variable, by = root.variable, called.get(root.number, "")
         # A factory calls every model by the same name: what the program calls it with is its own.
-        names.append((by if variables.count(variable) > 1 and by else variable) or by or root.type)
+        names.append((by if variables[variable] > 1 and by else variable) or by or root.type)
     return tuple(names)
 
 
@@ -86,7 +88,7 @@ def tensor_names(modules: Modules, models: tuple[str, ...]) -> dict[int, tuple[s
     for tensor, roots in modules.names.items():
         for root in roots:
             held.setdefault(root, set()).add(tensor)
-    parts = {a for a in held for b in held if held[a] < held[b] or (held[a] == held[b] and a > b)}
+    parts = set(_parts(modules, held))
     gone = {root.predecessor for root in modules.roots.values()} & held.keys() - parts  # Only what it lost is its own.
     prefixes = {root: f"{models[root]}." if len(held) - len(parts) - len(gone) > 1 else "" for root in held}
     found: dict[int, tuple[str, ...]] = {}
@@ -94,3 +96,13 @@ def tensor_names(modules: Modules, models: tuple[str, ...]) -> dict[int, tuple[s
         names = [prefixes[root] + name for root, within in roots.items() if root not in parts for name in within]
         found[tensor] = tuple(dict.fromkeys(names))
     return found
+
+
+def _parts(modules: Modules, held: dict[int, set[int]]) -> Iterator[int]:
+    """The roots that have nothing of their own: of two that have the same the later one."""
+    for root, tensors in held.items():
+        others = modules.names[next(iter(tensors))]  # Only who has this one can have all of them.
+        for other in others:
+            if tensors < held[other] or (tensors == held[other] and root > other):
+                yield root
+                break

@@ -9,8 +9,10 @@ from types import CodeType
 from torch import nn
 
 from autograd_inspector.capture.lines.sources import source_at
+from autograd_inspector.capture.module_tree import modules_of, parameters_of
 from autograd_inspector.capture.recording import Recording
 from autograd_inspector.capture.torch_private.modules import own_parameters
+from autograd_inspector.capture.torch_private.resolving import read_own
 from autograd_inspector.model.event import Change
 from autograd_inspector.source.switched_off import SwitchedOff
 
@@ -19,9 +21,9 @@ _MISSPELT = ("require_grad", "requires_grads", "require_grads", "required_grad",
 
 def plain_attributes(recording: Recording, root: nn.Module) -> Iterator[tuple[str, int]]:
     """(attribute, parameter concerned) of all modules and parameters that carry such an attribute."""
-    for module in root.modules():
-        if vars(module).get("requires_grad") is False:
-            yield from (("requires_grad", recording.id_of(parameter)) for parameter in module.parameters())
+    for module in modules_of(root):
+        if read_own(module, "requires_grad") is False:
+            yield from (("requires_grad", recording.id_of(parameter)) for parameter in parameters_of(module))
         for parameter in own_parameters(module).values():
             if parameter is None:
                 continue

@@ -13,9 +13,10 @@ from torch.optim import Optimizer
 
 from autograd_inspector.capture.attributes import is_leaf
 from autograd_inspector.capture.lines.state_changes import codes_of
+from autograd_inspector.capture.observers.optimizers.groups import entries, groups_of, parameters_of, table
 from autograd_inspector.capture.observers.optimizers.loading import Loads
 from autograd_inspector.capture.observers.optimizers.placement import Rows, settings_of
-from autograd_inspector.capture.observers.optimizers.spread import is_share
+from autograd_inspector.capture.observers.optimizers.spread import is_share, state_of
 from autograd_inspector.capture.observers.optimizers.steps import Steps
 from autograd_inspector.capture.recording import Recording
 from autograd_inspector.capture.undisturbed.guard import Guard
@@ -74,7 +75,7 @@ class Optimizers:
         self._known[address], self._met = made, number + 1  # Now that there is a record of that number.
         self._dirty.add(number)
         self._refresh(optimizer, number)
-        self.adopt([p for group in optimizer.param_groups for p in group["params"]])
+        self.adopt(parameters_of(optimizer))
         return number
 
     def number_of(self, optimizer: Optimizer) -> int | None:
@@ -89,7 +90,7 @@ class Optimizers:
 
     def _refresh(self, optimizer: Optimizer, number: int) -> None:
         """Read the groups; their parameters only where they are others than at the last look."""
-        groups = optimizer.param_groups
+        groups = groups_of(optimizer)
         lives = tuple([tuple(map(id, group["params"])) for group in groups])
         record = self.recording.optimizers[number]
         parameters = record.parameters
@@ -103,7 +104,7 @@ class Optimizers:
         )
 
     def _created(self, optimizer: Optimizer, _args: Any, _kwargs: Any, _before: Any) -> None:
-        if not getattr(optimizer, "param_groups", None):
+        if not groups_of(optimizer):
             self._refused_all(optimizer)
             return
         if is_share(optimizer):
@@ -126,17 +127,16 @@ class Optimizers:
 
     def _grown(self, optimizer: Optimizer, args: Any, kwargs: Any, handled: BaseException | None) -> None:
         if sys.exc_info()[1] is not handled:
-            self._refused(optimizer, args[1] if len(args) > 1 else kwargs.get("param_group", {}))
+            self._refused(optimizer, args[1] if len(args) > 1 else kwargs.get("param_group"))
             return
         known = self.number_of(optimizer)
         if known is not None:
             self.changed(optimizer, known)
 
-    def _refused(self, optimizer: Optimizer, group: dict[str, Any]) -> None:
-        """The group held a non-leaf, or a parameter that another group has: note which."""
-        given = group.get("params", ())
-        present = {id(p) for own in optimizer.param_groups for p in own["params"]}
-        tensors = [p for p in given if isinstance(p, Tensor)] if isinstance(given, (list, tuple)) else []
+    def _refused(self, optimizer: Optimizer, group: Any) -> None:
+        """The group held a non-leaf, or a parameter that another group has: note which. It may be no group at all."""
+        present = {id(p) for p in parameters_of(optimizer)}
+        tensors = [p for p in entries(table(group).get("params")) if issubclass(type(p), Tensor)]
         wrong = [p for p in tensors if id(p) in present or not is_leaf(p)]
         self.adopt(wrong)
         recording = self.recording
@@ -214,5 +214,7 @@ def _handled(_optimizer: Optimizer, _args: Any, _kwargs: Any) -> BaseException |
 def _mark(optimizer: Optimizer) -> int:
     """Another number when some state tensor is another object: by identity, which costs next to nothing."""
     return hash(
-        tuple([id(value) for state in optimizer.state.values() if isinstance(state, dict) for value in state.values()])
+        tuple(
+            [id(value) for state in state_of(optimizer).values() if isinstance(state, dict) for value in state.values()]
+        )
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
@@ -10,13 +11,19 @@ from torch.optim import Optimizer
 
 from autograd_inspector.capture.attributes import dtype_of, needs_grad
 from autograd_inspector.capture.graph_walk.walk import short
-from autograd_inspector.capture.observers.optimizers.param_names import misnamed, names_of, parameters_of
+from autograd_inspector.capture.observers.optimizers.groups import entries, groups_of, parameters_of, table
+from autograd_inspector.capture.observers.optimizers.param_names import misnamed, names_of
 from autograd_inspector.capture.observers.optimizers.spread import elsewhere, state_of
 from autograd_inspector.capture.recording import Recording
+from autograd_inspector.messages import message_of
 from autograd_inspector.model.event import BY_NAME, LEFT_TRAINING, Change, ChangeKind
 
 if TYPE_CHECKING:
     from autograd_inspector.capture.observers.optimizers.known import Optimizers
+
+
+_KEYS = {int, str}
+"""What a state_dict calls parameters by. Of another key the hash may be the program's code, or there may be none."""
 
 
 class _Load:
@@ -28,8 +35,8 @@ class _Load:
     """
 
     def __init__(self, optimizer: Optimizer, given: Any, handled: BaseException | None) -> None:
-        self.dtypes = _dtypes(given.get("state", {}))
-        self.sizes = [len(group.get("params", ())) for group in given.get("param_groups", ())]
+        self.dtypes = _dtypes(table(table(given).get("state")))
+        self.positions = [entries(table(group).get("params")) for group in entries(table(given).get("param_groups"))]
         self.handled = handled
         self.owners: dict[int, int] = {}
         self.owner_names: dict[int, str] = {}
@@ -46,7 +53,7 @@ class Loads:
 
     def begin(self, optimizer: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Load:
         """What is about to be loaded."""
-        given = args[1] if len(args) > 1 else kwargs.get("state_dict", {})
+        given = args[1] if len(args) > 1 else kwargs.get("state_dict")
         load = _Load(optimizer, given, sys.exc_info()[1])
         self._own(load, given)
         return load
@@ -60,10 +67,10 @@ class Loads:
                 for value in state.values() if isinstance(state, dict) else ():
                     if isinstance(value, Tensor):
                         living[id(value)] = self.recording.id_of(parameter), called.get(id(parameter), "")
-        order = [key for group in given.get("param_groups", ()) for key in group.get("params", ())]
-        for position, key in enumerate(order):
-            entries = given.get("state", {}).get(key)
-            for value in entries.values() if isinstance(entries, dict) else ():
+        saved = table(table(given).get("state"))
+        for position, key in enumerate(key for group in load.positions for key in group):
+            state = saved.get(key) if type(key) in _KEYS else None
+            for value in table(state).values():
                 if id(value) in living:
                     load.owners[position], load.owner_names[position] = living[id(value)]
 
@@ -72,9 +79,9 @@ class Loads:
         recording = self.recording
         raised = sys.exc_info()[1]
         if load is not None and raised is not None and raised is not load.handled:
-            own = [len(group["params"]) for group in optimizer.param_groups]
-            sizes = (f"saved groups: {load.sizes}", f"own groups: {own}")
-            detail = (f"error: {raised}", *sizes, f"saved state: {', '.join(load.dtypes)}")
+            own = [len(group["params"]) for group in groups_of(optimizer)]
+            sizes = (f"saved groups: {list(map(len, load.positions))}", f"own groups: {own}")
+            detail = (f"error: {message_of(raised)}", *sizes, f"saved state: {', '.join(load.dtypes)}")
             api = f"{type(optimizer).__name__}.load_state_dict()"
             number = self._optimizers.id_of(optimizer)
             ids = tuple(t for group in recording.optimizers[number].parameters for t in group)
@@ -137,15 +144,14 @@ class Loads:
 
 def _training(optimizer: Optimizer) -> bool:
     """Whether a schedule-free optimizer is in train mode: its groups say so."""
-    return any(bool(group.get("train_mode", False)) for group in optimizer.param_groups)
+    return any(group.get("train_mode") is True for group in groups_of(optimizer))
 
 
-def _dtypes(state: Any) -> dict[str, str]:
+def _dtypes(state: Mapping[Any, Any]) -> dict[str, str]:
     """The dtype of each kind of state entry ("exp_avg": "float32")."""
     found: dict[str, str] = {}
-    for entries in state.values() if hasattr(state, "values") else ():
-        if isinstance(entries, dict):
-            for name, value in entries.items():
-                if isinstance(value, Tensor):
-                    found.setdefault(str(name), short(dtype_of(value)))
+    for values in state.values():
+        for name, value in table(values).items():
+            if issubclass(type(value), Tensor):
+                found.setdefault(str(name), short(dtype_of(value)))
     return found

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from types import CodeType, FrameType
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from torch import Tensor
 
 from autograd_inspector.capture.attributes import gradient_of, is_leaf, is_meta, needs_grad, version_of
+from autograd_inspector.capture.registry import Registry
 from autograd_inspector.capture.undisturbed.pauses import Pause
 
 
@@ -23,11 +24,24 @@ class Watcher(Protocol):
         """An exception left the step."""
 
 
+class Given(NamedTuple):
+    """A gradient that a step was given: whoever clears it in the step must free it, so it is not kept alive."""
+
+    registry: Registry
+    number: int
+    version: int
+
+    def live(self) -> Tensor | None:
+        """The gradient, while there is one."""
+        return next((tensor for _, tensor in self.registry.alive((self.number,))), None)
+
+
 class OpenStep(Pause):
     """Recording pauses inside it, but for the closure that it was given."""
 
-    def __init__(self, watcher: Watcher, frame: FrameType, codes: Iterable[CodeType]) -> None:
+    def __init__(self, watcher: Watcher, registry: Registry, frame: FrameType, codes: Iterable[CodeType]) -> None:
         super().__init__(frame, codes)
+        self._registry = registry
         self._watcher = watcher
         self.optimizer = self.site = self.start = -1
         self.parameters: list[Tensor] = []
@@ -35,7 +49,7 @@ class OpenStep(Pause):
         self.versions: list[int] = []
         self.circumstances: list[tuple[int, bool, bool]] = []
         """(its group, whether it is frozen, whether it has state without data) of each parameter."""
-        self.gradients: list[tuple[Tensor | None, int]] = []
+        self.gradients: list[Given | None] = []
         self.closure = False
 
     def begins(
@@ -51,19 +65,21 @@ class OpenStep(Pause):
             for number, group in enumerate(groups)
             for parameter in group["params"]
         ]
-        self.take_gradients()
+        self.take_gradients(start)
 
-    def take_gradients(self) -> None:
-        """Note the gradients and their versions as they are now."""
-        grads = [gradient_of(parameter) if is_leaf(parameter) else None for parameter in self.parameters]
-        self.gradients = [(grad, -1 if grad is None else version_of(grad)) for grad in grads]
+    def take_gradients(self, now: int) -> None:
+        """Note the gradients and their versions as they are now, behind so many ops."""
+        self.gradients = [self._given(parameter, now) for parameter in self.parameters]
 
-    def before(self) -> Iterator[tuple[Tensor, int, Tensor | None, int, tuple[int, bool, bool]]]:
-        """(parameter, its version, gradient, its version, its circumstances)."""
-        for parameter, version, (grad, grad_version), around in zip(
-            self.parameters, self.versions, self.gradients, self.circumstances, strict=True
-        ):
-            yield parameter, version, grad, grad_version, around
+    def _given(self, parameter: Tensor, now: int) -> Given | None:
+        grad = gradient_of(parameter) if is_leaf(parameter) else None
+        if grad is None:
+            return None
+        return Given(self._registry, self._registry.enter(grad, -1, now).tensor, version_of(grad))
+
+    def before(self) -> Iterator[tuple[Tensor, int, Given | None, tuple[int, bool, bool]]]:
+        """(parameter, its version, its gradient, its circumstances)."""
+        yield from zip(self.parameters, self.versions, self.gradients, self.circumstances, strict=True)
 
     def crossed(self) -> None:
         """Tell who follows it."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 
-from torch import Tensor
 from torch.optim import Optimizer
 
 from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.capture.observers.calls.regions import outside
+from autograd_inspector.capture.observers.optimizers.groups import entries, groups_of, parameters_of
 from autograd_inspector.capture.observers.optimizers.spread import state_of
 from autograd_inspector.capture.torch_private.modules import has_loading_hooks
 from autograd_inspector.model.renaming import bare
@@ -17,12 +17,8 @@ from autograd_inspector.model.renaming import bare
 
 def names_of(optimizer: Optimizer) -> list[str]:
     """The ``param_names`` of all groups, [] where they have none."""
-    return [str(name) for group in optimizer.param_groups for name in group.get("param_names", ())]
-
-
-def parameters_of(optimizer: Optimizer) -> list[Tensor]:
-    """The parameters of all groups, in their order."""
-    return [parameter for group in optimizer.param_groups for parameter in group["params"]]
+    given = [name for group in groups_of(optimizer) for name in entries(group.get("param_names"))]
+    return given if all(type(name) is str for name in given) else []
 
 
 def misnamed(optimizer: Optimizer, before: Sequence[str], owners: Mapping[int, str]) -> list[tuple[int, int]]:

@@ -21,6 +21,7 @@ from autograd_inspector.capture.attributes import (
     version_of,
 )
 from autograd_inspector.capture.graph_walk.walk import short
+from autograd_inspector.capture.observers.optimizers.groups import groups_of
 from autograd_inspector.capture.observers.optimizers.spread import elsewhere, local_of, sharding_of, state_of
 from autograd_inspector.capture.observers.optimizers.state_contents import (
     Allowance,
@@ -52,7 +53,7 @@ class Rows:
         state, ranks = state_of(optimizer), elsewhere(optimizer)
         held: set[int] = set()
         self.found: list[ParameterRow] = []
-        for group_number, group in enumerate(optimizer.param_groups):
+        for group_number, group in enumerate(groups_of(optimizer)):
             for parameter in group["params"]:
                 held.add(id(parameter))
                 row = self._row(parameter, group_number, state.get(parameter, {}))

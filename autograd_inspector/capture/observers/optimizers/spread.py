@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from types import FrameType
 from typing import Any
 
 from torch import Tensor
 from torch.optim import Optimizer
 
+from autograd_inspector.capture.observers.optimizers.groups import parameters_of
 from autograd_inspector.capture.torch_private.distributed import ZERO, local_tensor, ranks_of
 from autograd_inspector.interrupts import is_interrupt
 from autograd_inspector.model.placement_rows import Sharding
@@ -69,10 +70,18 @@ def is_share(optimizer: Optimizer) -> bool:
     return False
 
 
-def state_of(optimizer: Optimizer) -> Any:
-    """Parameter -> state, where the optimizer really keeps it."""
-    inner = inner_of(optimizer)
-    return optimizer.state if inner is None else inner.state
+def state_of(optimizer: Optimizer) -> Mapping[Any, Any]:
+    """Parameter -> state, where the optimizer really keeps it; empty where it has none, or will not tell.
+
+    An attribute of that name may be a property: wrappers hand out the state of what they wrap.
+    """
+    try:
+        state: Any = (inner_of(optimizer) or optimizer).state
+    except Exception as failure:
+        if is_interrupt(failure):
+            raise
+        return {}
+    return state if issubclass(type(state), Mapping) else {}
 
 
 def elsewhere(optimizer: Optimizer) -> dict[int, int]:
@@ -83,8 +92,8 @@ def elsewhere(optimizer: Optimizer) -> dict[int, int]:
     inner = inner_of(optimizer)
     if inner is None:
         return {}
-    own = {id(p) for group in inner.param_groups for p in group["params"]}
-    given = [p for group in optimizer.param_groups for p in group["params"] if id(p) not in own]
+    own = {id(p) for p in parameters_of(inner)}
+    given = [p for p in parameters_of(optimizer) if id(p) not in own]
     ranks: dict[int, int] = {}
     try:
         zero: Any = optimizer

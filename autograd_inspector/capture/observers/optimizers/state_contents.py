@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from autograd_inspector.capture.torch_private.modules import own_buffers, own_parameters
+from autograd_inspector.capture.torch_private.modules import own_buffers, own_children, own_parameters
 
 _MOST = 100_000
 """So many values of an optimizer's states are looked at, but for those that stand in a state itself."""
@@ -73,7 +73,7 @@ class StateContents:
                 below = _parts(name, value, holder=holder) if depth < _DEEPEST else None
                 if below is not None:
                     return below
-                why = _closed(value) if depth < _DEEPEST else f"deeper than {_DEEPEST} levels"
+                why = _opaque(value) if depth < _DEEPEST else f"deeper than {_DEEPEST} levels"
                 if why:
                     self.left[name] = why
         return None
@@ -109,7 +109,7 @@ def _attributes(value: Any) -> Iterator[tuple[str, Any]]:
     if issubclass(type(value), nn.Module):
         yield from own_parameters(value).items()
         yield from own_buffers(value).items()
-        yield from nn.Module.named_children(value)
+        yield from own_children(value).items()
         return
     for kind in reversed(type(value).__mro__):
         for name, member in vars(kind).items():
@@ -125,7 +125,7 @@ def _attributes(value: Any) -> Iterator[tuple[str, Any]]:
     yield from dict.items(own) if isinstance(own, dict) else ()
 
 
-def _closed(value: Any) -> str:
+def _opaque(value: Any) -> str:
     """Why something that may well have memory was not looked into, "" of what has none."""
     kind = type(value)
     if kind is types.FunctionType:

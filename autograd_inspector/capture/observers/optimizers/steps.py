@@ -12,13 +12,14 @@ from torch.optim import Optimizer
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from autograd_inspector.capture.attributes import version_of
-from autograd_inspector.capture.observers.calls.raised import UNKNOWN
 from autograd_inspector.capture.observers.optimizers.closures import codes_of
+from autograd_inspector.capture.observers.optimizers.groups import groups_of
 from autograd_inspector.capture.observers.optimizers.open_step import OpenStep
 from autograd_inspector.capture.observers.optimizers.spread import rank_here, state_of
 from autograd_inspector.capture.recording import Recording
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
+from autograd_inspector.messages import UNKNOWN
 from autograd_inspector.model.event import ParameterStep, Step
 from autograd_inspector.model.op import Trait, Write
 
@@ -55,15 +56,15 @@ class Steps:
         recording = self.recording
         number = self._optimizers.id_of(optimizer)
         self._optimizers.changed_since(optimizer, number)
-        step = OpenStep(self, frame, codes_of(optimizer, given))
-        step.begins(number, recording.stacks.here(0), len(recording.ops), optimizer.param_groups, state_of(optimizer))
+        step = OpenStep(self, recording.registry, frame, codes_of(optimizer, given))
+        step.begins(number, recording.stacks.here(0), len(recording.ops), groups_of(optimizer), state_of(optimizer))
         recording.pause(step)
 
     def crossed(self, step: OpenStep) -> None:
         """After the closure the step goes on with the gradients that the closure has computed."""
         step.closure = True
         if not step.inside:
-            self._guard.run(step.take_gradients)
+            self._guard.run(step.take_gradients, len(self.recording.ops))
 
     def _after_step(self, optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
         if self.recording.here():
@@ -73,7 +74,7 @@ class Steps:
         step = self.recording.go_on(frame)
         if not isinstance(step, OpenStep):
             return
-        self._closed(step)
+        self._leave_closure(step)
         self._record(step, "", type(optimizer).__name__, step.site)
         number = step.optimizer
         self._optimizers.look(optimizer, number)
@@ -88,33 +89,33 @@ class Steps:
         self._guard.run(self._abandon, step)
 
     def _abandon(self, step: OpenStep) -> None:
-        self._closed(step)
+        self._leave_closure(step)
         site, text = step.raised
         kind = self.recording.optimizers[step.optimizer].type
         self._record(step, text if site >= 0 else UNKNOWN, kind, site if site >= 0 else step.site)
 
-    def _closed(self, step: OpenStep) -> None:
+    def _leave_closure(self, step: OpenStep) -> None:
         if step.inside:  # Nothing was called since the closure was.
-            step.take_gradients()
+            step.take_gradients(len(self.recording.ops))
 
     def _record(self, opened: OpenStep, error: str, kind: str, site: int) -> None:
         recording = self.recording
         facts, writes, gradients = [], [], []
-        unseen = False
         enter, storage_of = recording.registry.enter, recording.registry.storage_of
         now = len(recording.ops)
-        for parameter, version, grad, grad_version, around in opened.before():
+        for parameter, version, given, around in opened.before():
             number = enter(parameter, -1, now).tensor
             after = version_of(parameter)
-            if grad is None:
-                facts.append(ParameterStep(number, -1, version, after, grad_version, -1, *around))
+            if given is None:
+                facts.append(ParameterStep(number, -1, version, after, -1, -1, *around))
                 continue
-            gradient = enter(grad, -1, now).tensor
+            left = given.live()
+            gradient = given.number if left is None else enter(left, -1, now).tensor
             gradients.append(gradient)
             if not error or after != version:
-                unseen = unseen or after == version
                 writes.append(Write(number, storage_of(parameter), version, after))
-            facts.append(ParameterStep(number, gradient, version, after, grad_version, version_of(grad), *around))
+            at_end = given.version if left is None else version_of(left)
+            facts.append(ParameterStep(number, gradient, version, after, given.version, at_end, *around))
         op = recording.append(
             f"{kind}.step", tuple(gradients), writes=tuple(writes), traits=STEP, site=site, error=error
         )
@@ -125,7 +126,6 @@ class Steps:
                 op,
                 opened.site,
                 tuple(facts),
-                unseen,
                 error,
                 opened.start,
                 opened.rates,

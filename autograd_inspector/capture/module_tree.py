@@ -1,0 +1,92 @@
+"""What a module contains, read from the tables that it keeps: ``named_parameters()`` and the like may be overridden.
+
+Order and names are those of torch's own methods. A module that contains itself is no problem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from torch import Tensor, nn
+
+from autograd_inspector.capture.torch_private.modules import own_buffers, own_children, own_parameters
+
+
+def named_modules(root: nn.Module) -> Iterator[tuple[str, nn.Module]]:
+    """(path, module) of a module and of all inside it, each once, under its first path."""
+    seen: set[int] = set()
+    todo = [("", root)]
+    while todo:
+        path, module = todo.pop()
+        if id(module) not in seen:
+            seen.add(id(module))
+            yield path, module
+            todo += [(joined(path, name), child) for name, child in reversed(_children(module))]
+
+
+def every_path(root: nn.Module) -> Iterator[tuple[str, nn.Module]]:
+    """(path, module): one that is in several places has several paths."""
+    todo: list[tuple[str, nn.Module, tuple[int, ...]]] = [("", root, ())]
+    while todo:
+        path, module, outside = todo.pop()
+        if id(module) not in outside:
+            yield path, module
+            inside = (*outside, id(module))
+            todo += [(joined(path, name), child, inside) for name, child in reversed(_children(module))]
+
+
+def modules_of(root: nn.Module) -> Iterator[nn.Module]:
+    """A module and all inside it, each once."""
+    return (module for _, module in named_modules(root))
+
+
+def parameters_of(root: nn.Module) -> Iterator[Tensor]:
+    """All parameters of a module, each once."""
+    return _once(own_parameters, root)
+
+
+def buffers_of(root: nn.Module) -> Iterator[Tensor]:
+    """All buffers of a module, each once."""
+    return _once(own_buffers, root)
+
+
+def named_parameters(root: nn.Module) -> Iterator[tuple[str, Tensor]]:
+    """(name, parameter): one that is in several places has several names."""
+    return _under_every_name(own_parameters, root)
+
+
+def named_buffers(root: nn.Module) -> Iterator[tuple[str, Tensor]]:
+    """(name, buffer), likewise."""
+    return _under_every_name(own_buffers, root)
+
+
+def joined(path: str, name: str) -> str:
+    """The path of what is called so in the module under a path."""
+    return f"{path}.{name}" if path else name
+
+
+Table = Callable[[nn.Module], Any]
+
+
+def _children(module: nn.Module) -> list[tuple[str, nn.Module]]:
+    return [(name, child) for name, child in list(own_children(module).items()) if issubclass(type(child), nn.Module)]
+
+
+def _tensors(table: Table, module: nn.Module) -> list[tuple[str, Tensor]]:
+    return [(name, held) for name, held in list(table(module).items()) if issubclass(type(held), Tensor)]
+
+
+def _once(table: Table, root: nn.Module) -> Iterator[Tensor]:
+    seen: set[int] = set()
+    for _, module in named_modules(root):
+        for _, tensor in _tensors(table, module):
+            if id(tensor) not in seen:
+                seen.add(id(tensor))
+                yield tensor
+
+
+def _under_every_name(table: Table, root: nn.Module) -> Iterator[tuple[str, Tensor]]:
+    for path, module in every_path(root):
+        for name, tensor in _tensors(table, module):
+            yield joined(path, name), tensor

@@ -1,0 +1,30 @@
+"""The parameter groups of an optimizer, and what was given as some: anything may stand where they should be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from torch import Tensor
+from torch.optim import Optimizer
+
+
+def groups_of(optimizer: Optimizer) -> list[dict[str, Any]]:
+    """The groups; [] where the optimizer has none, as before its constructor has run."""
+    groups = entries(getattr(optimizer, "param_groups", None))
+    return [group for group in groups if issubclass(type(group), dict) and "params" in group]
+
+
+def parameters_of(optimizer: Optimizer) -> list[Tensor]:
+    """The parameters of all groups, in their order."""
+    return [parameter for group in groups_of(optimizer) for parameter in group["params"]]
+
+
+def table(given: Any) -> dict[Any, Any]:
+    """What was given, where it is a dictionary, which torch asks for; else an empty one."""
+    return given if issubclass(type(given), dict) else {}
+
+
+def entries(given: Any) -> Sequence[Any]:
+    """What was given, where it is a list or a tuple; else nothing."""
+    return given if issubclass(type(given), (list, tuple)) else ()
