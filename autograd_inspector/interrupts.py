@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import signal
 from itertools import pairwise
-from types import FrameType
+from types import CodeType, FrameType, FunctionType, MethodType
 from typing import Any
 
 _SIGNALS = frozenset(map(int, signal.valid_signals()))
@@ -14,16 +15,49 @@ _SIGNALS = frozenset(map(int, signal.valid_signals()))
 def is_interrupt(error: BaseException) -> bool:
     """Whether a signal handler raised it: one that is an Exception (a TimeoutError) is no failure of the inspector's.
 
-    Python calls a handler with the signal's number and the frame that it interrupts, from which it is raised on.
+    Python calls a handler with the signal's number and the frame that it interrupts, from which it is raised on. It
+    may have put other values in their place by then: then it is known as the handler that is registered.
     """
     interrupted: FrameType | None = None
     traceback = error.__traceback__
+    later: list[CodeType] = []
     while traceback is not None:
         frame = traceback.tb_frame
-        if interrupted is not None and _handles(frame, interrupted):
-            return True
+        if interrupted is not None:
+            if _handles(frame, interrupted):
+                return True
+            later.append(frame.f_code)
         interrupted, traceback = frame, traceback.tb_next
-    return False
+    if not later:
+        return False
+    registered = {id(code) for code in map(_code_of, _handlers()) if code is not None}
+    return any(id(code) in registered for code in later)
+
+
+def _handlers() -> list[Any]:
+    found = map(signal.getsignal, _SIGNALS)
+    return [handler for handler in found if handler is not None and type(handler) is not signal.Handlers]
+
+
+def _code_of(handler: Any) -> CodeType | None:
+    """The code that a call of a handler runs; None of what is written in C."""
+    for _ in range(_DEEPEST):
+        kind = type(handler)
+        if kind is FunctionType:
+            code: CodeType = handler.__code__
+            return code
+        if kind is MethodType:
+            handler = handler.__func__
+        elif issubclass(kind, functools.partial):
+            handler = _FUNC(handler)
+        else:
+            handler = next((vars(base)["__call__"] for base in kind.__mro__ if "__call__" in vars(base)), None)
+    return None
+
+
+_FUNC = vars(functools.partial)["func"].__get__
+_DEEPEST = 8
+"""A partial of a bound method of a callable object is four deep."""
 
 
 def _handles(frame: FrameType, interrupted: FrameType) -> bool:

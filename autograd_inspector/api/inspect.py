@@ -10,6 +10,7 @@ from autograd_inspector.api.progress import Progress
 from autograd_inspector.api.report import Report, report_of
 from autograd_inspector.capture.session import Session, caller_frame
 from autograd_inspector.capture.undisturbed.holding import by, in_block
+from autograd_inspector.messages import text_of
 from autograd_inspector.own_files import is_own
 
 
@@ -41,15 +42,20 @@ class inspect:  # noqa: N801 - a context manager reads as a verb
         self._session = self._session_in(caller_frame(_above))
         self._ignore = tuple(ignore)
         self._report: Report | None = None
+        self._unmade = ""
+        """What was raised instead of making the report."""
 
     @property
     def report(self) -> Report:
         """What was seen; raises RuntimeError while the block still runs."""
-        if self._report is None and self._session.closed:
-            raise RuntimeError("autograd_inspector: there is no report: an interrupt struck while the block was closed")
-        if self._report is None:
+        if self._report is not None:
+            return self._report
+        if not self._session.over:
             raise RuntimeError("autograd_inspector: the report is there once the `with` block has ended")
-        return self._report
+        why = "the end of the block was never reached, as when an interrupt strikes right before it"
+        if self._unmade:
+            why = f"{self._unmade} was raised while the block was closed"
+        raise RuntimeError(f"autograd_inspector: there is no report: {why}")
 
     def _session_in(self, frame: FrameType) -> Session:
         return Session(values=self._values, stop=frame, yields=self._around)
@@ -58,7 +64,7 @@ class inspect:  # noqa: N801 - a context manager reads as a verb
         frame = _outside(caller_frame(0))
         session = self._session if self._session.new else self._session_in(caller_frame(1))
         session.start(held=in_block(frame) or by(self), by_program=not self._around)
-        self._session, self._report = session, None
+        self._session, self._report, self._unmade = session, None, ""
         return self
 
     def __exit__(
@@ -67,8 +73,9 @@ class inspect:  # noqa: N801 - a context manager reads as a verb
         try:
             with Progress() as progress:
                 self._report = report_of(self._session.finish(error), ignore=self._ignore, progress=progress)
-        except BaseException:
+        except BaseException as failure:
             self._session.abandon()  # An interrupt may have struck before it was finished.
+            self._unmade = text_of(failure)
             raise
         _listed(self._report)
 

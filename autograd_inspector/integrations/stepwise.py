@@ -19,6 +19,7 @@ from autograd_inspector.capture.undisturbed.holding import by
 from autograd_inspector.capture.undisturbed.warnings.own import InspectorWarning
 from autograd_inspector.integrations.delivery import FORMATS, LOGGER, deliver
 from autograd_inspector.interrupts import is_interrupt
+from autograd_inspector.messages import text_of
 
 Log = Callable[[int, Report, str], None]
 """Told the step, its report and the report in a few lines: puts them where the trainer logs."""
@@ -106,7 +107,7 @@ class Stepwise:
     def drop(self) -> None:
         """Close a capture and forget it."""
         if self._session is not None:
-            self._guarded(self._session.abandon)
+            self._guarded(self._abandon, self._session)
         self._session = None  # Not before: an interrupt may have struck, and the next event ends it then.
 
     def stop(self, why: str) -> None:
@@ -163,13 +164,21 @@ class Stepwise:
         text = deliver(self.step, self.report, self._folder, tuple(self._options.get("formats", FORMATS[:2])))
         self._log(self.step, self.report, text)
 
+    def _abandon(self, session: Session) -> None:
+        try:
+            session.abandon()
+        except Exception as failure:
+            if not is_interrupt(failure):
+                self._session = None  # It would fail again.
+            raise
+
     def _guarded(self, action: Callable[..., None], *args: Any) -> None:
         try:
             action(*args)
         except Exception as failure:
             if is_interrupt(failure) or os.environ.get("AUTOGRAD_INSPECTOR_STRICT"):
                 raise
-            self.stop(f"{type(failure).__name__}: {failure}")
+            self.stop(text_of(failure))
 
 
 class Reported:

@@ -139,3 +139,21 @@ def test_a_run_that_an_interrupt_ended_refuses_no_block(tmp_path):
     assert [op.name for op in observe(lambda: torch.ones(2) + 1).ops] == ["ones", "add"]
     steps.drop()
     assert current() is None
+
+
+def test_a_capture_that_cannot_be_taken_away_is_one_warning(tmp_path, monkeypatch):
+    """The training goes on without it."""
+
+    def failing(self):
+        self._let_go()
+        raise ValueError("injected")
+
+    monkeypatch.delenv("AUTOGRAD_INSPECTOR_STRICT", raising=False)
+    steps = Stepwise(print, {"first": 9})
+    steps.start(tmp_path, main=True)
+    steps.begin(1, [], [])
+    monkeypatch.setattr(stepwise.Session, "abandon", failing)
+    with pytest.warns(InspectorWarning, match="ValueError: injected; steps are not inspected") as seen:
+        steps.drop()
+    steps.begin(2, [], [])
+    assert (len(seen), steps.open, current()) == (1, False, None)
