@@ -2,6 +2,7 @@
 
 import os
 import signal
+import threading
 
 import pytest
 
@@ -17,9 +18,8 @@ def kill(seed):
 
 
 @pytest.fixture(autouse=True)
-def counted(monkeypatch):
+def counted():
     """Other tests count, too."""
-    monkeypatch.setattr(apart, "TRIED", TRIED)
     before = TRIED.copy()
     TRIED.clear()
     yield
@@ -39,7 +39,7 @@ def test_a_program_that_only_the_inspector_kills_is_a_difference(monkeypatch):
     """It is told with its seed."""
     monkeypatch.setattr(apart, "tried", kill)
     monkeypatch.setattr(apart, "_dies_plainly", lambda _: False)
-    with pytest.raises(Difference, match="seed 3: the process dies under the inspector"):
+    with pytest.raises(Difference, match="seed 3: the process dies or hangs under the inspector"):
         apart.tried_apart(range(6))
 
 
@@ -61,3 +61,25 @@ def test_plain_programs_live_and_die(monkeypatch):
     assert not apart._dies_plainly(1)
     monkeypatch.setattr(apart, "run", lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL))
     assert apart._dies_plainly(1)
+
+
+def hang(seed):
+    """Waits at the third program for what never comes."""
+    TRIED["programs"] += 1
+    if seed == 3:
+        threading.Event().wait()
+
+
+@pytest.mark.parametrize("plainly", [True, False])
+def test_a_program_that_hangs_is_killed(monkeypatch, plainly):
+    """And then told as one that dies."""
+    monkeypatch.setattr(apart, "LIMIT", 0.5)
+    monkeypatch.setattr(apart, "tried", hang)
+    if plainly:
+        monkeypatch.setattr(apart, "run", lambda *_, **__: threading.Event().wait())
+        apart.tried_apart([3])
+        assert TRIED == {"that kill the process by themselves": 1}
+    else:
+        monkeypatch.setattr(apart, "_dies_plainly", lambda _: False)
+        with pytest.raises(Difference, match="seed 3: the process dies or hangs"):
+            apart.tried_apart([3])

@@ -2,8 +2,8 @@
 
 import pytest
 
+from .faithful.apart import tried_apart
 from .faithful.oracle import TRIED as PLAINLY
-from .faithful.searching import tried
 from .testing import gradients
 from .tried import TRIED, described
 
@@ -25,8 +25,7 @@ def test_the_inspector_is_right_about_random_programs(capsys):
 def test_no_random_program_can_tell_that_it_is_inspected(capsys):
     """Values, exceptions, warnings with their places, what modes and hooks see, torch's state: all are the same."""
     PLAINLY.clear()
-    for number in range(COUNT):
-        tried(number)
+    tried_apart(range(COUNT))
     with capsys.disabled():
         print(f"\n{described(PLAINLY)}")
     assert all(PLAINLY[f"with {kind}"] > 20 for kind in ("interrupt", "thread", "filter", "subclass", "values=True"))

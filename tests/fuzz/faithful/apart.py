@@ -1,9 +1,11 @@
-"""Tries programs in processes of their own: some kill torch all by themselves."""
+"""Tries programs in processes of their own: some kill torch all by themselves, or never end."""
 
 from __future__ import annotations
 
 import json
 import os
+import select
+import signal
 import traceback
 from collections import Counter
 from collections.abc import Sequence
@@ -14,6 +16,9 @@ from .drawing import program_of
 from .oracle import TRIED, Difference
 from .running import run
 from .searching import tried
+
+LIMIT = 120.0
+"""Seconds for one program, and for making a difference small."""
 
 
 def tried_apart(seeds: Sequence[int]) -> None:
@@ -31,7 +36,7 @@ def tried_apart(seeds: Sequence[int]) -> None:
             return
         died = left[len(done)]
         if not _dies_plainly(died):
-            raise Difference(f"seed {died}: the process dies under the inspector, and not without")
+            raise Difference(f"seed {died}: the process dies or hangs under the inspector, and not without")
         TRIED["that kill the process by themselves"] += 1
         left = left[len(done) + 1 :]
 
@@ -44,9 +49,23 @@ def _child(seeds: Sequence[int]) -> tuple[list[str], int]:
         os.close(reader)
         _report(seeds, writer)
     os.close(writer)
-    with os.fdopen(reader) as out:
-        lines = out.readlines()
-    return lines, os.waitpid(child, 0)[1]
+    return _ended(child, reader)
+
+
+def _ended(child: int, reader: int) -> tuple[list[str], int]:
+    """What a fork wrote until it ended, and how; one that says nothing for too long is killed."""
+    text = b""
+    try:
+        while select.select([reader], [], [], LIMIT)[0]:
+            more = os.read(reader, 1 << 16)
+            if not more:
+                break
+            text += more
+        else:
+            os.kill(child, signal.SIGKILL)
+    finally:
+        os.close(reader)
+    return text.decode().splitlines(keepends=True), os.waitpid(child, 0)[1]
 
 
 def _report(seeds: Sequence[int], writer: int) -> NoReturn:
@@ -65,10 +84,12 @@ def _report(seeds: Sequence[int], writer: int) -> NoReturn:
 
 
 def _dies_plainly(seed: int) -> bool:
+    reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
         try:
             run(program_of(Random(seed)), inspected=False)
         finally:
             os._exit(0)
-    return not os.WIFEXITED(os.waitpid(child, 0)[1])
+    os.close(writer)
+    return not os.WIFEXITED(_ended(child, reader)[1])
