@@ -80,7 +80,7 @@ class Recording:
     exports: Exports = field(default_factory=Exports)
     ledger: Ledger = field(default_factory=Ledger)
     recorded: Recorded = field(default_factory=Recorded)
-    """The nodes of the graphs of those runs."""
+    """The nodes of the graphs that the backwards went through."""
     lineage: Lineage = field(default_factory=Lineage)
     cutoffs: Cutoffs = field(default_factory=Cutoffs)
     kept: RetainedResults = field(default_factory=RetainedResults)

@@ -123,10 +123,10 @@ class Folding:
     def _stretch(self, start: int, end: int) -> Stretch:
         recording = self.recording
         # A graph that is still alive at the end is recorded there, behind the last op.
-        closed = end if end < len(recording.ops) else end + 1
+        behind = end if end < len(recording.ops) else end + 1
         return Stretch(
             recording.ops.between(start, end),
-            [run for run in recording.backwards if start <= run.start < closed],
+            [run for run in recording.backwards if start <= run.start < behind],
             [step for step in recording.steps if start <= step.op < end],
         )
 

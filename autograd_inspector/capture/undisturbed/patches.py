@@ -31,10 +31,10 @@ def observed(
     ``args`` has ``self`` first. ``after`` also runs when the method raised. Neither can raise into the program:
     both go through ``guard``. Calls made in another thread are not observed.
     """
-    around(into, owner, name, _Observer(guard, before, after))
+    around(into, owner, name, _MethodProbe(guard, before, after))
 
 
-class _Observer:
+class _MethodProbe:
     """A probe that tells of the calls of this capture's threads, whether or not they raised."""
 
     def __init__(self, guard: Guard, before: Before | None, after: After | None) -> None:
