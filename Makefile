@@ -23,13 +23,14 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --no-input install --
 OFFLINE := HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
 
 .DEFAULT_GOAL := help
-.PHONY: help setup widget panel demo lab tutorials test fuzz bench lint format clean distclean
+.PHONY: help setup widget panel demo lab tutorials test check fuzz bench lint format clean distclean
 
 help:
 	@echo "make demo       run the five stories and write their reports to reports/"
 	@echo "make lab        start JupyterLab on notebooks/"
 	@echo "make tutorials  run the tutorials and save them with their outputs"
 	@echo "make test       ruff, mypy, tsc, biome and all tests"
+	@echo "make check      ruff, mypy and the tests of what was changed, in a minute"
 	@echo "make fuzz       100,000 random programs against the oracles of tests/fuzz"
 	@echo "make bench      what observing costs, beside other tools"
 	@echo "make lint       ruff, mypy, tsc and biome only"
@@ -134,17 +135,24 @@ lint: setup
 	@echo "[lint 5/5] biome"
 	@cd $(FRONT) && npm run --silent lint
 
+# One process a core, few enough for their memory. A file stays in one process: its tests share what is slow to make, a kernel or a server.
+SPREAD := -n auto --maxprocesses 4 --dist loadfile
+
 # The browser's tests have a run of their own: Playwright keeps an event loop open, which others may not meet.
 # pytest is last, so that its closing line is.
 test: lint $(STAMPS)/browser
 	@echo "[test 1/4] vitest"
 	@cd $(FRONT) && npm run --silent test
 	@echo "[test 2/4] the tutorials, each run from the top"
-	@$(OFFLINE) $(BIN)/python -m pytest --nbval-lax notebooks -p no:cacheprovider
+	@$(OFFLINE) $(BIN)/python -m pytest --nbval-lax notebooks -p no:cacheprovider $(SPREAD)
 	@echo "[test 3/4] a real JupyterLab in a real browser"
-	@$(OFFLINE) $(BIN)/python -m pytest -m ui tests/ui
+	@$(OFFLINE) $(BIN)/python -m pytest -m ui tests/ui $(SPREAD)
 	@echo "[test 4/4] pytest"
-	@$(OFFLINE) $(BIN)/python -m pytest -m "not ui"
+	@$(OFFLINE) $(BIN)/python -m pytest -m "not ui" $(SPREAD)
+
+# While working: seconds instead of minutes.
+check: setup
+	@$(OFFLINE) $(BIN)/python scripts/check.py
 
 fuzz: setup
 	@$(OFFLINE) $(BIN)/python -m tests.fuzz --count 100000
