@@ -54,7 +54,7 @@ test("a click chooses a node and tells its id, one on the background lets go", (
   const id = Number(named("sigmoid").getAttribute("data-node"));
   expect(onSelect).toHaveBeenLastCalledWith(id);
   expect(named("sigmoid").getAttribute("aria-pressed")).toBe("true");
-  click(all(".ai-graph-view")[0]!);
+  click(all(".agi-graph-view")[0]!);
   expect(onSelect).toHaveBeenLastCalledWith(null);
 });
 
@@ -62,10 +62,10 @@ test("the toggle opens a box and closes it again", () => {
   open(real("severed"));
   view.expandTo(2);
   expect(named("encoder").getAttribute("aria-expanded")).toBe("false");
-  click(named("encoder").querySelector(".ai-toggle rect")!);
+  click(named("encoder").querySelector(".agi-toggle rect")!);
   expect(named("encoder").getAttribute("aria-expanded")).toBe("true");
   expect(labels().join()).toContain("ReLU");
-  click(named("encoder").querySelector(".ai-toggle rect")!);
+  click(named("encoder").querySelector(".agi-toggle rect")!);
   expect(named("encoder").getAttribute("aria-expanded")).toBe("false");
 });
 
@@ -108,7 +108,7 @@ test("cuts are drawn with their cause, and dashed after it", () => {
   view.fit();
   const causes = all("[aria-label^='gradient is cut']").map((cut) => cut.textContent);
   expect(causes.join()).toMatch(/detached.*non-differentiable|non-differentiable.*detached/);
-  expect(all(".ai-wire-severed .ai-way").length).toBeGreaterThan(0);
+  expect(all(".agi-wire-severed .agi-way").length).toBeGreaterThan(0);
 });
 
 /** a -> b -> c, where a finding of that severity names b. */
@@ -128,12 +128,12 @@ test.each([
   ["info", "worth seeing"],
 ] as const)("a finding of severity %s is marked as such, and named", (severity, meaning) => {
   open(found(severity));
-  const marks = all(".ai-item .ai-badge, .ai-legend .ai-badge, .ai-outline .ai-badge");
+  const marks = all(".agi-item .agi-badge, .agi-legend .agi-badge, .agi-outline .agi-badge");
   expect(marks).toHaveLength(3);
-  for (const one of marks) expect(one.classList.contains(`ai-${severity}`)).toBe(true);
-  expect(named("AG104").querySelectorAll(`.ai-badge.ai-${severity}`)).toHaveLength(1);
+  for (const one of marks) expect(one.classList.contains(`agi-${severity}`)).toBe(true);
+  expect(named("AG104").querySelectorAll(`.agi-badge.agi-${severity}`)).toHaveLength(1);
   expect(named("AG104").getAttribute("aria-label")).toContain(`, ${meaning}, `);
-  expect(all(".ai-legend")[0]!.textContent).toContain(meaning);
+  expect(all(".agi-legend")[0]!.textContent).toContain(meaning);
 });
 
 test("the marks of severities differ in shape and sign, not only in colour", () => {
@@ -155,8 +155,8 @@ test("a label says what is written in its box, in the same order", () => {
 
 test("regions are shaded, and the legend says of what, and of nothing else", () => {
   open(real("severed"));
-  expect(all(".ai-region").length).toBeGreaterThan(0);
-  const legend = all(".ai-legend")[0]!.textContent!;
+  expect(all(".agi-region").length).toBeGreaterThan(0);
+  const legend = all(".agi-legend")[0]!.textContent!;
   expect(legend).toContain("under no_grad");
   expect(legend).toContain("optimizer step");
   expect(legend).not.toContain("buffer");
@@ -182,25 +182,25 @@ test("what a search found stands out, in closed boxes too", () => {
   const graph = real("gpt2");
   open(graph);
   view.match(graph.nodes.filter((n) => n.path.startsWith("transformer.h.3")).map((n) => n.id));
-  const found = all(".ai-found").map((one) => one.textContent);
+  const found = all(".agi-found").map((one) => one.textContent);
   expect(found.join()).toContain("×12");
   view.match([]);
-  expect(all(".ai-found")).toEqual([]);
+  expect(all(".agi-found")).toEqual([]);
 });
 
 test("filters and the timeline dim what they are not about", () => {
   open(real("version"));
   view.expandAll();
   view.filter({ parameters: true });
-  expect(named("sigmoid").classList.contains("ai-dim")).toBe(true);
-  expect(named("weight").classList.contains("ai-dim")).toBe(false);
+  expect(named("sigmoid").classList.contains("agi-dim")).toBe(true);
+  expect(named("weight").classList.contains("agi-dim")).toBe(false);
   view.filter({});
-  expect(all(".ai-dim")).toEqual([]);
+  expect(all(".agi-dim")).toEqual([]);
   view.greyAfter(2);
-  expect(named("randn").classList.contains("ai-dim")).toBe(false);
-  expect(named("mul_").classList.contains("ai-dim")).toBe(true);
+  expect(named("randn").classList.contains("agi-dim")).toBe(false);
+  expect(named("mul_").classList.contains("agi-dim")).toBe(true);
   view.greyAfter(null);
-  expect(all(".ai-dim")).toEqual([]);
+  expect(all(".agi-dim")).toEqual([]);
 });
 
 test("the way of gradient goes from a node to the loss and to its parameters", () => {
@@ -208,12 +208,13 @@ test("the way of gradient goes from a node to the loss and to its parameters", (
   view.expandAll();
   view.path(Number(named("sigmoid").getAttribute("data-node")));
   for (const text of ["weight", "bias", "linear", "pow", "sum"]) {
-    expect(named(text).classList.contains("ai-dim")).toBe(false);
+    expect(named(text).classList.contains("agi-dim")).toBe(false);
   }
-  for (const text of ["randn", "mul_"]) expect(named(text).classList.contains("ai-dim")).toBe(true);
-  expect(all(".ai-hot").length).toBeGreaterThan(3);
+  for (const text of ["randn", "mul_"])
+    expect(named(text).classList.contains("agi-dim")).toBe(true);
+  expect(all(".agi-hot").length).toBeGreaterThan(3);
   view.path(null);
-  expect(all(".ai-hot, .ai-dim")).toEqual([]);
+  expect(all(".agi-hot, .agi-dim")).toEqual([]);
 });
 
 test("depth, all, and only the problem", () => {
@@ -223,8 +224,8 @@ test("depth, all, and only the problem", () => {
   view.expandAll();
   expect(boxes().length).toBeGreaterThan(few);
   view.filter({ problems: true });
-  expect(named("detach").classList.contains("ai-dim")).toBe(false);
-  expect(named("randn").classList.contains("ai-dim")).toBe(true);
+  expect(named("detach").classList.contains("agi-dim")).toBe(false);
+  expect(named("randn").classList.contains("agi-dim")).toBe(true);
 });
 
 test("the exported picture stands alone: no style sheet, no script, no handles of the page", () => {
@@ -238,7 +239,7 @@ test("the exported picture stands alone: no style sheet, no script, no handles o
   expect(parsed.querySelector("title")!.textContent).toBe("In [3], torch 2.13.0");
   expect(text).toContain("gradient comes back");
   expect(text).toContain("under no_grad");
-  expect(host.querySelector(".ai-print")).toBeNull();
+  expect(host.querySelector(".agi-print")).toBeNull();
 });
 
 test("hostile names are text", () => {

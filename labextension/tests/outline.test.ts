@@ -45,12 +45,12 @@ test("every row is a tree item with its level, its place and what a box says", (
     expect(Number(row.getAttribute("aria-posinset"))).toBeLessThanOrEqual(
       Number(row.getAttribute("aria-setsize")),
     );
-    const [title] = row.querySelector(".ai-outline-title")!.textContent!.split(",");
+    const [title] = row.querySelector(".agi-outline-title")!.textContent!.split(",");
     expect(row.getAttribute("aria-label")).toContain(title);
   }
   const warned = rows().filter((row) => row.getAttribute("aria-label")!.includes("warning"));
   expect(warned.length).toBeGreaterThan(0);
-  expect(warned[0]!.querySelector(".ai-badge.ai-warning")).not.toBeNull();
+  expect(warned[0]!.querySelector(".agi-badge.agi-warning")).not.toBeNull();
 });
 
 test("arrows, Home and End walk the rows, open and close them", () => {

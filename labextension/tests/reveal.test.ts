@@ -55,12 +55,12 @@ test("lines of details and findings are buttons that go there", () => {
   const heard = vi.fn((event: Event) => event.preventDefault());
   fake.el.addEventListener(REVEAL, heard);
   fake.pick(nodeOf("broken", (name) => name === "sigmoid"));
-  const [first] = [...fake.el.querySelectorAll<HTMLElement>(".ai-details button.ai-place")];
+  const [first] = [...fake.el.querySelectorAll<HTMLElement>(".agi-details button.agi-place")];
   first!.click();
   const { detail } = heard.mock.calls[0]![0] as CustomEvent<Target>;
   expect(detail.filename).toMatch(/programs\.py$/);
   expect(detail.source).toContain("torch.sigmoid");
-  fake.tab("Findings").querySelector<HTMLElement>("button.ai-place")!.click();
+  fake.tab("Findings").querySelector<HTMLElement>("button.agi-place")!.click();
   expect(heard).toHaveBeenCalledTimes(2);
   expect(fake.text("[role=status]")[0]).toMatch(/^went to programs\.py:\d+$/);
 });
@@ -69,5 +69,5 @@ test("the norm of a gradient is a fact of its parameter", () => {
   const fake = show("attached");
   const weight = fake.tab("Optimizer");
   named(weight, "encoder.weight").click();
-  expect(fake.text(".ai-remark")[0]).toMatch(/^gradient norm [\d.]+ after backward 1$/);
+  expect(fake.text(".agi-remark")[0]).toMatch(/^gradient norm [\d.]+ after backward 1$/);
 });

@@ -24,7 +24,7 @@ function host(): HTMLElement {
 test("a short capture says so, counts the whole, and keeps its placement", () => {
   const el = host();
   showSaved(el, JSON.parse(payload("short").text), create);
-  const header = el.querySelector(".ai-header")!.textContent!;
+  const header = el.querySelector(".agi-header")!.textContent!;
   expect(header).toContain("saved in short");
   expect(header).toMatch(/1,20\d ops/);
   expect(header).not.toMatch(/\d ms/);
@@ -37,7 +37,7 @@ test("a short capture says so, counts the whole, and keeps its placement", () =>
 test("without a kernel only pictures can be exported", () => {
   const el = host();
   showSaved(el, JSON.parse(payload("broken").text), create);
-  const items = [...el.querySelectorAll(".ai-menu-items button")].map((item) => item.textContent);
+  const items = [...el.querySelectorAll(".agi-menu-items button")].map((item) => item.textContent);
   expect(items).toEqual(["SVG", "PNG"]);
 });
 

@@ -14,7 +14,7 @@ test("the root is ready once it was painted", async () => {
 
 test("the header tells cell, ops, nodes, bytes, time and findings by severity", () => {
   const { text } = show("broken");
-  const header = text(".ai-header")[0]!;
+  const header = text(".agi-header")[0]!;
   for (const said of [
     /programs\.py/,
     /7 ops/,
@@ -187,7 +187,7 @@ test("another payload is shown in place of the first", () => {
   const fake = show("broken");
   fake.model.set("payload", payload("detached").text);
   expect(fake.el.querySelectorAll(".autograd-inspector")).toHaveLength(1);
-  expect(fake.text(".ai-header")[0]).toContain("1 warning");
+  expect(fake.text(".agi-header")[0]).toContain("1 warning");
 });
 
 test("exports ask Python, and say what came of it", async () => {

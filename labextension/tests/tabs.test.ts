@@ -9,14 +9,16 @@ test("a finding tells its story, its line and its fix; a click selects its nodes
   const fake = show("broken");
   const panel = fake.tab("Findings");
   expect(panel.querySelectorAll("article")).toHaveLength(1);
-  const roles = [...panel.querySelectorAll(".ai-story .ai-role")].map((role) => role.textContent);
+  const roles = [...panel.querySelectorAll(".agi-story .agi-role")].map((role) => role.textContent);
   expect(roles).toEqual(["saved here", "modified here", "needed here"]);
-  const sources = [...panel.querySelectorAll(".ai-story .ai-source")].map((one) => one.textContent);
+  const sources = [...panel.querySelectorAll(".agi-story .agi-source")].map(
+    (one) => one.textContent,
+  );
   expect(sources[1]).toContain("hidden.add_(1.0)");
   expect(panel.querySelectorAll("ol > li").length).toBeGreaterThan(1);
-  expect(panel.querySelector(".ai-fix-text")!.textContent!.length).toBeGreaterThan(10);
+  expect(panel.querySelector(".agi-fix-text")!.textContent!.length).toBeGreaterThan(10);
   named(panel, "Copy the fix");
-  panel.querySelector<HTMLElement>(".ai-show")!.click();
+  panel.querySelector<HTMLElement>(".agi-show")!.click();
   expect(fake.model.get("selected")).toContain(nodeOf("broken", (name) => name === "add_"));
   expect(fake.el.querySelector("[aria-selected=true]")!.textContent).toBe("Graph");
 });
@@ -48,8 +50,8 @@ test("the slider takes the program back in time", () => {
   slider.dispatchEvent(new Event("input"));
   expect(fake.view.greyAfter).toHaveBeenLastCalledWith(2);
   expect(slider.getAttribute("aria-valuetext")).toMatch(/3 of 8: sigmoid/);
-  expect(panel.querySelectorAll("li.ai-moment.ai-later").length).toBe(5);
-  expect(panel.querySelector(".ai-code .ai-now")!.textContent).toContain("torch.sigmoid");
+  expect(panel.querySelectorAll("li.agi-moment.agi-later").length).toBe(5);
+  expect(panel.querySelector(".agi-code .agi-now")!.textContent).toContain("torch.sigmoid");
   slider.value = slider.max;
   slider.dispatchEvent(new Event("input"));
   expect(fake.view.greyAfter).toHaveBeenLastCalledWith(null);
@@ -69,11 +71,13 @@ test("the placement is a table with bars; a row selects its node, a node its row
   expect(panel.querySelectorAll("tbody tr")).toHaveLength(4);
   named(panel, "head.weight").click();
   const leaf = (fake.model.get("selected") as number[])[0]!;
-  expect(panel.querySelector("tr.ai-selected")!.getAttribute("data-parameter")).toBe("head.weight");
+  expect(panel.querySelector("tr.agi-selected")!.getAttribute("data-parameter")).toBe(
+    "head.weight",
+  );
   fake.pick(null);
-  expect(panel.querySelector("tr.ai-selected")).toBeNull();
+  expect(panel.querySelector("tr.agi-selected")).toBeNull();
   fake.pick(leaf);
-  expect(panel.querySelector("tr.ai-selected")).not.toBeNull();
+  expect(panel.querySelector("tr.agi-selected")).not.toBeNull();
 });
 
 test("the placement sorts, filters and folds", () => {
@@ -126,7 +130,7 @@ test("state that is not where its parameter is stands out", () => {
   wire.state.device[1] = wire.strings.length - 1;
   const fake = show("detached", { payload: JSON.stringify(wire) });
   const panel = fake.tab("Optimizer");
-  expect(panel.querySelector("tr.ai-wrong")!.textContent).toMatch(/on meta: exp_avg/);
+  expect(panel.querySelector("tr.agi-wrong")!.textContent).toMatch(/on meta: exp_avg/);
   named(panel, "Only mismatches (1)").click();
   expect(panel.querySelectorAll("tr[data-parameter]")).toHaveLength(1);
 });

@@ -47,7 +47,7 @@ class Panel:
 
     @property
     def notice(self) -> Locator:
-        return self.root.locator(".ai-notice")
+        return self.root.locator(".agi-notice")
 
     def show(self) -> None:
         """Bring the panel to the front."""

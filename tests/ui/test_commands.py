@@ -59,7 +59,7 @@ def told(page, text):
 
 
 def switch(page):
-    return page.page.locator(".jp-NotebookPanel-toolbar .ai-every button")
+    return page.page.locator(".jp-NotebookPanel-toolbar .agi-every button")
 
 
 def test_settings_reach_the_page(page):

@@ -28,7 +28,7 @@ def about(trained):
 
 def rows(details, title):
     """The lines of one section."""
-    section = details.locator(".ai-section").filter(has=details.page.get_by_role("heading", name=title, exact=True))
+    section = details.locator(".agi-section").filter(has=details.page.get_by_role("heading", name=title, exact=True))
     return section.locator("li").all_inner_texts()
 
 
@@ -79,7 +79,7 @@ def test_a_parameter_tells_what_it_is(about):
 def test_neighbours_are_links_that_lead_on(trained, about):
     """A link selects the neighbour in the graph and tells a screen reader; the keyboard follows it as well."""
     details = about("layer_norm")
-    comes = details.locator(".ai-section").filter(has_text="Comes from")
+    comes = details.locator(".agi-section").filter(has_text="Comes from")
     comes.get_by_role("button", name="sigmoid").focus()
     trained.page.keyboard.press("Enter")
     expect(details.get_by_role("heading", level=3)).to_have_text("sigmoid")
@@ -101,7 +101,7 @@ def test_a_modified_saved_tensor_stands_out(program):
     """Its versions then and now, in the colour of errors, and the finding as a way to its story."""
     spoiled = program("spoiled")
     spoiled.select("layer_norm")
-    alarm = spoiled.details.locator("li.ai-alarm").filter(has_text="saved v0, now v1")
+    alarm = spoiled.details.locator("li.agi-alarm").filter(has_text="saved v0, now v1")
     expect(alarm).to_contain_text("modified")
     spoiled.details.get_by_role("button", name="AG201 saved-tensor-modified").click()
     expect(spoiled.widget.get_by_role("tab", name="Findings")).to_have_attribute("aria-selected", "true")

@@ -27,7 +27,7 @@ def export(program, tmp_path):
 
     def exported(form: str) -> Path:
         trained.tab("Graph")
-        menu = trained.widget.locator(".ai-menu")
+        menu = trained.widget.locator(".agi-menu")
         if menu.get_attribute("open") is None:
             menu.locator("summary").click()
         with trained.page.expect_download() as download:
@@ -110,10 +110,10 @@ def test_the_page_of_html_exports_what_needs_no_python(browser, export, tmp_path
     page = context.new_page()
     page.goto(path.as_uri())
     page.wait_for_selector(READY)
-    page.locator(".ai-menu summary").click()
-    expect(page.locator(".ai-menu-items button")).to_have_text(["SVG", "PNG"])
+    page.locator(".agi-menu summary").click()
+    expect(page.locator(".agi-menu-items button")).to_have_text(["SVG", "PNG"])
     with page.expect_download() as download:
-        page.locator(".ai-menu-items").get_by_role("button", name="PNG").click()
+        page.locator(".agi-menu-items").get_by_role("button", name="PNG").click()
     download.value.save_as(tmp_path / "page.png")
     assert (tmp_path / "page.png").read_bytes().startswith(b"\x89PNG")
     context.close()
@@ -123,7 +123,7 @@ def test_the_keyboard_opens_the_menu_and_closes_it(program):
     """Enter opens it, Escape closes it and gives the focus back."""
     trained = program("trained")
     trained.tab("Graph")
-    summary = trained.widget.locator(".ai-menu summary")
+    summary = trained.widget.locator(".agi-menu summary")
     summary.focus()
     trained.page.keyboard.press("Enter")
     expect(trained.widget.get_by_role("button", name="HTML")).to_be_visible()

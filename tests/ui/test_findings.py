@@ -23,15 +23,15 @@ def card(spoiled):
 
 def test_a_finding_says_what_and_why_in_steps(card):
     """Severity, rule and name, one sentence, then what saved it, what moved it and what backward found."""
-    expect(card.locator(".ai-severity")).to_have_text("error")
-    expect(card.locator(".ai-message")).to_contain_text("hidden was saved for backward by layer_norm")
-    steps = card.locator(".ai-steps > li").all_inner_texts()
+    expect(card.locator(".agi-severity")).to_have_text("error")
+    expect(card.locator(".agi-message")).to_contain_text("hidden was saved for backward by layer_norm")
+    steps = card.locator(".agi-steps > li").all_inner_texts()
     assert [re.search(r"saved|moved|found", step)[0] for step in steps] == ["saved", "moved", "found"]
 
 
 def test_the_lines_stand_in_the_order_in_which_they_ran(card):
     """Saved here, modified here, needed here: each with its place and its source."""
-    scenes = card.locator(".ai-story > li")
+    scenes = card.locator(".agi-story > li")
     told = [scene.inner_text().split("\n") for scene in scenes.all()]
     roles, places, sources = zip(*[[part for part in parts if part] for parts in told], strict=True)
     assert roles == ("saved here", "modified here", "needed here")
@@ -51,7 +51,7 @@ def test_the_fix_is_copied(spoiled, card):
 
 def test_code_in_a_sentence_is_code(card):
     """Backticks are no part of what a reader sees."""
-    expect(card.locator(".ai-fix-text code").first).to_have_text("add")
+    expect(card.locator(".agi-fix-text code").first).to_have_text("add")
     expect(card).not_to_contain_text("`")
 
 
@@ -65,7 +65,7 @@ def test_a_finding_focuses_its_nodes(spoiled, card):
     assert {name for name in ("add_", "layer_norm") for label in labels if name in label} == {"add_", "layer_norm"}
     expect(spoiled.details.get_by_role("heading", level=3)).to_have_text("2 nodes")
     spoiled.tab("Findings")
-    expect(card).to_have_class(re.compile("ai-selected"))
+    expect(card).to_have_class(re.compile("agi-selected"))
 
 
 def test_the_header_counts_findings_and_leads_to_them(program):
@@ -77,7 +77,7 @@ def test_the_header_counts_findings_and_leads_to_them(program):
     expect(cards).to_have_count(2)
     expect(cards.first).to_contain_text("AG401")
     trained = program("trained")
-    expect(trained.widget.locator(".ai-header")).to_contain_text("no findings")
+    expect(trained.widget.locator(".agi-header")).to_contain_text("no findings")
     expect(trained.tab("Findings")).to_contain_text("No findings")
 
 
@@ -89,7 +89,7 @@ def test_the_keyboard_reaches_every_action(spoiled, card):
     expect(spoiled.widget.get_by_role("tabpanel", name="Findings")).to_be_focused()
     press("Tab")
     expect(card.get_by_role("button", name="Show in graph")).to_be_focused()
-    for line in card.locator(".ai-story > li > .ai-scene").get_by_role("button", name="Go to").all():
+    for line in card.locator(".agi-story > li > .agi-scene").get_by_role("button", name="Go to").all():
         press("Tab")
         expect(line).to_be_focused()
         if card.locator("li", has=line).locator("summary").count():

@@ -68,12 +68,12 @@ def widget(page, lab, request):
 
 def node(widget, text):
     """The box of the picture that says this."""
-    return widget.locator(".ai-svg [data-node]", has_text=text)
+    return widget.locator(".agi-svg [data-node]", has_text=text)
 
 
 def entry(widget, text):
     """The legend's line for this."""
-    return widget.locator(".ai-legend-entry", has_text=text)
+    return widget.locator(".agi-legend-entry", has_text=text)
 
 
 def fitted(widget):
@@ -92,16 +92,16 @@ def test_warnings_regions_and_legend(page, widget, axe, shots):
     """A warning is a triangle in its own colour, the no_grad region is shaded, both themes; the legend names all."""
     fitted(widget)
     detach = node(widget, "AG101 detached")
-    expect(detach.locator(".ai-badge.ai-warning")).to_be_visible()
+    expect(detach.locator(".agi-badge.agi-warning")).to_be_visible()
     expect(detach).to_have_attribute("aria-label", re.compile("detach.*AG101 detached, warning"))
-    expect(widget.locator(".ai-badge.ai-error")).to_have_count(0)
+    expect(widget.locator(".agi-badge.agi-error")).to_have_count(0)
     cut = widget.get_by_role("img", name="gradient is cut: detached")
-    expect(cut.locator(".ai-badge.ai-warning")).to_be_visible()
+    expect(cut.locator(".agi-badge.agi-warning")).to_be_visible()
     within = """([shades, box]) => shades.some((shade) => {
         const [s, b] = [shade, box].map((one) => one.getBoundingClientRect());
         return s.left <= b.left && s.top <= b.top && s.right >= b.right && s.bottom >= b.bottom;
     })"""
-    shades = widget.locator(".ai-region").element_handles()
+    shades = widget.locator(".agi-region").element_handles()
     ran, trained = node(widget, "batch_norm").element_handle(), node(widget, re.compile("^relu")).element_handle()
     assert page.evaluate(within, [shades, ran])
     assert not page.evaluate(within, [shades, trained])
@@ -109,11 +109,11 @@ def test_warnings_regions_and_legend(page, widget, axe, shots):
     for text in said:
         expect(entry(widget, text).first).to_be_visible()
     expect(entry(widget, "custom Function")).to_have_count(0)
-    light = colour(detach.locator(".ai-badge-shape"))
+    light = colour(detach.locator(".agi-badge-shape"))
     widget.screenshot(path=str(shots / "graph-warnings-light.png"))
     in_dark(page)
-    expect(widget.locator(".ai-graph")).to_have_css("color", re.compile(r"rgb\(22\d"))
-    assert colour(detach.locator(".ai-badge-shape")) != light
+    expect(widget.locator(".agi-graph")).to_have_css("color", re.compile(r"rgb\(22\d"))
+    assert colour(detach.locator(".agi-badge-shape")) != light
     widget.screenshot(path=str(shots / "graph-warnings-dark.png"))
     page.add_script_tag(path=str(axe))
     widget.scroll_into_view_if_needed()
@@ -130,8 +130,8 @@ def test_errors_hooks_and_the_way_of_gradient(page, widget, shots):
     expect(sigmoid).to_contain_text("saved v0, now v1")
     expect(sigmoid).to_contain_text("1 hook")
     failed = node(widget, "backward failed here").first
-    expect(failed.locator(".ai-badge.ai-error")).to_be_visible()
-    assert colour(failed.locator(".ai-shape").first, "stroke") == colour(failed.locator(".ai-badge-shape"))
+    expect(failed.locator(".agi-badge.agi-error")).to_be_visible()
+    assert colour(failed.locator(".agi-shape").first, "stroke") == colour(failed.locator(".agi-badge-shape"))
     for text in ("backward failed", "saved tensor modified since", "hook", "error", "backward starts here"):
         expect(entry(widget, text).first).to_be_visible()
     expect(entry(widget, "gradient path")).to_have_count(0)
@@ -142,17 +142,17 @@ def test_errors_hooks_and_the_way_of_gradient(page, widget, shots):
     widget.get_by_role("button", name="Gradient path").click()
     expect(entry(widget, "gradient path of the selection")).to_be_visible()
     for text in ("weight", "pow", "sum"):
-        expect(node(widget, re.compile(f"^{text}")).first).not_to_have_class(re.compile("ai-dim"))
+        expect(node(widget, re.compile(f"^{text}")).first).not_to_have_class(re.compile("agi-dim"))
     for text in ("randn", "add_"):
-        expect(node(widget, re.compile(f"^{text}"))).to_have_class(re.compile("ai-dim"))
-    hot = widget.locator(".ai-wire.ai-hot > .ai-way")
+        expect(node(widget, re.compile(f"^{text}"))).to_have_class(re.compile("agi-dim"))
+    hot = widget.locator(".agi-wire.agi-hot > .agi-way")
     assert hot.count() > 3
-    assert colour(hot.first, "stroke") != colour(widget.locator(".ai-wire-data:not(.ai-hot) > .ai-way").first, "stroke")
+    assert colour(hot.first, "stroke") != colour(widget.locator(".agi-wire-data:not(.agi-hot) > .agi-way").first, "stroke")
     widget.screenshot(path=str(shots / "graph-path-light.png"))
     in_dark(page)
     widget.screenshot(path=str(shots / "graph-path-dark.png"))
     widget.get_by_role("button", name="Gradient path").click()
-    expect(widget.locator(".ai-dim, .ai-hot")).to_have_count(0)
+    expect(widget.locator(".agi-dim, .agi-hot")).to_have_count(0)
 
 
 @pytest.mark.parametrize("widget", [DETACHED], indirect=True, ids=["detached"])
@@ -162,7 +162,7 @@ def test_opened_filtered_and_searched(page, widget):
     widget.get_by_role("button", name="Fit").click()
     encoder = node(widget, re.compile("^encoder"))
     expect(encoder).to_have_attribute("aria-expanded", "false")
-    encoder.locator(".ai-toggle").click()
+    encoder.locator(".agi-toggle").click()
     expect(encoder).to_have_attribute("aria-expanded", "true")
     expect(encoder).to_be_focused()
     page.keyboard.press("Escape")
@@ -175,22 +175,22 @@ def test_opened_filtered_and_searched(page, widget):
 
     problem = widget.get_by_role("button", name="Only the problem")
     problem.click()
-    expect(node(widget, "AG101 detached")).not_to_have_class(re.compile("ai-dim"))
-    expect(node(widget, re.compile("^cross_entropy"))).to_have_class(re.compile("ai-dim"))
+    expect(node(widget, "AG101 detached")).not_to_have_class(re.compile("agi-dim"))
+    expect(node(widget, re.compile("^cross_entropy"))).to_have_class(re.compile("agi-dim"))
     problem.click()
-    expect(widget.locator(".ai-dim")).to_have_count(0)
+    expect(widget.locator(".agi-dim")).to_have_count(0)
 
     fitted(widget)
     widget.get_by_role("button", name="Parameters", exact=True).click()
-    expect(node(widget, re.compile("^cross_entropy"))).to_have_class(re.compile("ai-dim"))
-    expect(node(widget, re.compile("^weight")).first).not_to_have_class(re.compile("ai-dim"))
+    expect(node(widget, re.compile("^cross_entropy"))).to_have_class(re.compile("agi-dim"))
+    expect(node(widget, re.compile("^weight")).first).not_to_have_class(re.compile("agi-dim"))
     widget.get_by_role("button", name="Parameters", exact=True).click()
     widget.get_by_label("Filter by dtype").select_option("int64")
-    expect(node(widget, re.compile("^tensor"))).not_to_have_class(re.compile("ai-dim"))
-    expect(node(widget, re.compile("^relu"))).to_have_class(re.compile("ai-dim"))
+    expect(node(widget, re.compile("^tensor"))).not_to_have_class(re.compile("agi-dim"))
+    expect(node(widget, re.compile("^relu"))).to_have_class(re.compile("agi-dim"))
     widget.get_by_label("Filter by dtype").select_option("")
 
-    search, found = widget.get_by_label("Search the graph"), widget.locator(".ai-svg .ai-found")
+    search, found = widget.get_by_label("Search the graph"), widget.locator(".agi-svg .agi-found")
     for text, name in {
         "relu": "relu",  # A name,
         "NllLoss": "cross_entropy",  # a grad_fn,
@@ -199,7 +199,7 @@ def test_opened_filtered_and_searched(page, widget):
     }.items():
         search.fill(text)
         expect(found.filter(has_text=name).first).to_be_visible()
-        expect(node(widget, re.compile("^abs"))).not_to_have_class(re.compile("ai-found"))
+        expect(node(widget, re.compile("^abs"))).not_to_have_class(re.compile("agi-found"))
     search.press("Enter")
     expect(widget.get_by_role("region", name="Details")).to_contain_text("detach")
 
@@ -208,15 +208,15 @@ def test_opened_filtered_and_searched(page, widget):
 def test_the_canvas_takes_focus_and_selection(page, widget, shots):
     """More than the browser draws as SVG: the canvas stands in, and keyboard, click and outline still reach a box."""
     fitted(widget)
-    canvas = widget.locator("canvas.ai-canvas")
+    canvas = widget.locator("canvas.agi-canvas")
     expect(canvas).to_be_visible()
-    boxes = widget.locator(".ai-svg [data-node]")
+    boxes = widget.locator(".agi-svg [data-node]")
     expect(boxes).to_have_count(1)
     boxes.focus()
     before = page.evaluate("document.activeElement.dataset.node")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
-    focused = widget.locator(".ai-svg [data-node]:focus")
+    focused = widget.locator(".agi-svg [data-node]:focus")
     expect(focused).to_have_count(1)
     assert page.evaluate("document.activeElement.dataset.node") != before
     expect(canvas).to_be_visible()
@@ -237,24 +237,24 @@ def test_outline(page, widget, axe, shots):
     """The tree appears with the focus or for good, its keys walk and open, and Enter selects in picture and details."""
     tree = widget.get_by_role("tree", name="Outline of the graph")
     page.add_script_tag(path=str(axe))
-    picture = widget.locator(".ai-graph-view").bounding_box()["width"]
+    picture = widget.locator(".agi-graph-view").bounding_box()["width"]
     widget.get_by_role("button", name="Outline").click()
-    expect(widget.locator(".ai-outline")).to_have_css("clip-path", "none")
-    assert widget.locator(".ai-graph-view").bounding_box()["width"] < picture - 100
+    expect(widget.locator(".agi-outline")).to_have_css("clip-path", "none")
+    assert widget.locator(".agi-graph-view").bounding_box()["width"] < picture - 100
     tree.focus()
     page.keyboard.press("Home")
     rows = tree.get_by_role("treeitem")
     for _ in range(rows.count()):
-        if tree.locator(".ai-active").get_attribute("aria-label").startswith("detach"):
+        if tree.locator(".agi-active").get_attribute("aria-label").startswith("detach"):
             break
         page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     expect(widget.get_by_role("region", name="Details")).to_contain_text("detach")
     expect(node(widget, "AG101 detached")).to_have_attribute("aria-pressed", "true")
     page.keyboard.press("ArrowLeft")
-    expect(tree.locator(".ai-active")).to_have_attribute("aria-expanded", "true")
+    expect(tree.locator(".agi-active")).to_have_attribute("aria-expanded", "true")
     page.keyboard.press("ArrowLeft")
-    expect(tree.locator(".ai-active")).to_have_attribute("aria-expanded", "false")
+    expect(tree.locator(".agi-active")).to_have_attribute("aria-expanded", "false")
     expect(rows.filter(has_text="AG101")).to_have_count(0)
     found = page.evaluate("() => axe.run('.autograd-inspector')")
     assert [(v["id"], [n["html"][:200] for n in v["nodes"]]) for v in found["violations"]] == []

@@ -89,7 +89,7 @@ REFUSED = (
 @pytest.fixture(scope="module")
 def hostile(browser, lab):
     with shown(browser, lab, "hostile", HOSTILE, DAMAGED) as page:
-        page.page.locator(".ai-refusal").first.wait_for(timeout=RUN)
+        page.page.locator(".agi-refusal").first.wait_for(timeout=RUN)
         yield page.of(0)
 
 
@@ -114,7 +114,7 @@ def test_a_name_with_markup_is_shown_as_it_is(hostile, kind):
     """In the placement and in the details, letter by letter."""
     panel = hostile.tab("Optimizer")
     row = panel.locator("tr[data-parameter]").filter(has_text="p" + LINES[kind])
-    row.first.locator("button.ai-link").last.click()
+    row.first.locator("button.agi-link").last.click()
     expect(hostile.details).to_contain_text(LINES[kind])
     assert hostile.page.evaluate("() => window.hit") is None
 
@@ -129,7 +129,7 @@ def test_controls_are_spelled_out(hostile):
 def test_the_details_of_a_long_name_stay_in_their_column(hostile):
     """Ten thousand letters are cut or broken, and push nothing aside."""
     hostile.tab("Optimizer").locator("tr[data-parameter]").filter(has_text="longlong").first.locator(
-        "button.ai-link"
+        "button.agi-link"
     ).last.click()
     expect(hostile.details).to_contain_text("longlong")
     assert hostile.details.evaluate("e => e.scrollWidth - e.clientWidth") <= 1
@@ -137,7 +137,7 @@ def test_the_details_of_a_long_name_stay_in_their_column(hostile):
 
 def test_a_damaged_state_is_refused_in_one_line(hostile, shots):
     """It says what is wrong; no exception reaches the console."""
-    said = hostile.page.locator(".ai-refusal")
+    said = hostile.page.locator(".agi-refusal")
     expect(said).to_have_count(len(REFUSED))
     assert [line.removeprefix("autograd_inspector: ") for line in said.all_inner_texts()] == list(REFUSED)
     assert all(line.bounding_box()["height"] < 60 for line in said.all())

@@ -54,7 +54,7 @@ def go(page, nth, place):
     )
     shown_here = page.of(number)
     shown_here.widget.wait_for(timeout=RUN)
-    shown_here.tab("Findings").locator("button.ai-place", has_text=place).first.click()
+    shown_here.tab("Findings").locator("button.agi-place", has_text=place).first.click()
 
 
 def selected(page, editor):
@@ -70,7 +70,7 @@ def selected(page, editor):
 def test_a_cell_far_away_scrolls_into_view_and_its_line_is_selected_and_flashes(page):
     """Its cell was out of the page: only what is near is drawn."""
     go(page, 0, "In [1]")
-    lit = page.page.locator(".jp-Notebook .cm-line.ai-flash")
+    lit = page.page.locator(".jp-Notebook .cm-line.agi-flash")
     expect(lit).to_have_text("    return encoder(x).detach()", use_inner_text=False)
     expect(lit).to_be_in_viewport()
     assert selected(page, "cell") == "    return encoder(x).detach()"
@@ -82,7 +82,7 @@ def test_a_file_that_the_server_reaches_opens_in_an_editor_at_the_line(page):
     """It is the user's own, so it can be edited."""
     go(page, 1, "near_steps.py:33")
     editor = page.page.locator(".jp-FileEditor:visible")
-    expect(editor.locator(".cm-line.ai-flash")).to_be_in_viewport()
+    expect(editor.locator(".cm-line.agi-flash")).to_be_in_viewport()
     assert selected(page, "file").strip() == "return encoder(x).detach()"
     assert page.page.evaluate("() => !window.jupyterapp.shell.currentWidget.content.editor.editor.state.readOnly")
 
@@ -98,15 +98,15 @@ def test_a_file_of_a_library_opens_read_only(page, lab):
         "new CustomEvent('autograd-inspector:reveal', { bubbles: true, cancelable: true, detail }))",
         detail,
     )
-    expect(page.page.locator(".jp-FileEditor:visible .cm-line.ai-flash")).to_have_text("b = 2")
+    expect(page.page.locator(".jp-FileEditor:visible .cm-line.agi-flash")).to_have_text("b = 2")
     assert page.page.evaluate("() => window.jupyterapp.shell.currentWidget.content.editor.editor.state.readOnly")
 
 
 def test_a_file_out_of_the_servers_reach_is_shown_as_the_kernel_reads_it(page, shots):
     """Numbered, with the line marked, and read-only."""
     go(page, 2, "far_steps.py:33")
-    view = page.page.locator(".ai-source-view:visible")
-    expect(view.locator(".cm-line.ai-flash")).to_be_in_viewport()
+    view = page.page.locator(".agi-source-view:visible")
+    expect(view.locator(".cm-line.agi-flash")).to_be_in_viewport()
     page.page.screenshot(path=shots / "source-light.png")
     assert selected(page, "source").strip() == "return encoder(x).detach()"
     expect(view.locator(".cm-lineNumbers")).to_contain_text("33")

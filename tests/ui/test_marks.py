@@ -33,30 +33,30 @@ def page(browser, lab):
 def marked(page):
     """The cell, with its marks; the page must not complain."""
     cell = page.page.locator(".jp-Notebook .jp-Cell").nth(1)
-    if cell.locator(".ai-squiggle").count() == 0:
+    if cell.locator(".agi-squiggle").count() == 0:
         command(page.page, "notebook:run-cell")
-    cell.locator(".ai-squiggle").first.wait_for(timeout=RUN)
+    cell.locator(".agi-squiggle").first.wait_for(timeout=RUN)
     yield cell
     page.page.mouse.move(1, 1)
     assert page.complaints == []
 
 
 def tip(page):
-    return page.page.locator("body .ai-mark-tip")
+    return page.page.locator("body .agi-mark-tip")
 
 
 def test_the_lines_of_a_finding_are_marked_and_the_culprit_is_set_apart(marked):
     """Squiggles under the lines, one sign each in the gutter; only the culprit's is not dotted."""
-    expect(marked.locator(".ai-squiggle")).to_have_count(3)
-    assert lines_of(marked.locator(".ai-squiggle")) == LINES
-    assert lines_of(marked.locator(".ai-squiggle.ai-culprit")) == ["hidden.add_(1)"]
-    expect(marked.locator(".ai-mark-sign")).to_have_count(3)
-    expect(marked.locator(".ai-mark-sign.ai-culprit")).to_have_attribute("aria-label", re.compile(r"Line 4, AG201: "))
+    expect(marked.locator(".agi-squiggle")).to_have_count(3)
+    assert lines_of(marked.locator(".agi-squiggle")) == LINES
+    assert lines_of(marked.locator(".agi-squiggle.agi-culprit")) == ["hidden.add_(1)"]
+    expect(marked.locator(".agi-mark-sign")).to_have_count(3)
+    expect(marked.locator(".agi-mark-sign.agi-culprit")).to_have_attribute("aria-label", re.compile(r"Line 4, AG201: "))
 
 
 def test_pointing_at_a_line_tells_message_and_fix(page, marked, shots):
     """On its text or on its sign, in both themes."""
-    marked.locator(".ai-squiggle.ai-culprit").first.hover()
+    marked.locator(".agi-squiggle.agi-culprit").first.hover()
     expect(tip(page)).to_contain_text("AG201 saved-tensor-modified")
     expect(tip(page)).to_contain_text("modified here")
     expect(tip(page)).to_contain_text("expected version 0")
@@ -65,7 +65,7 @@ def test_pointing_at_a_line_tells_message_and_fix(page, marked, shots):
     page.page.mouse.move(1, 1)
     expect(tip(page)).to_have_count(0)
     in_dark(page.page)
-    marked.locator(".ai-mark-sign.ai-culprit").hover()
+    marked.locator(".agi-mark-sign.agi-culprit").hover()
     expect(tip(page)).to_contain_text("Fix")
     page.page.screenshot(path=shots / "marks-dark.png")
     in_light(page.page)
@@ -78,7 +78,7 @@ def test_commands_lead_from_finding_to_finding(page, marked):
         command(page.page, "autograd-inspector:next-finding")
         expect(tip(page)).to_contain_text(role)
         expect(at).to_contain_text(f"Ln {line}, Col 1")
-        expect(page.page.locator(".ai-spoken")).to_contain_text(f"of 3, line {line}: error AG201: ")
+        expect(page.page.locator(".agi-spoken")).to_contain_text(f"of 3, line {line}: error AG201: ")
     page.page.keyboard.press("Escape")
     expect(tip(page)).to_have_count(0)
     command(page.page, "autograd-inspector:previous-finding")
@@ -99,17 +99,17 @@ def test_marks_go_with_the_first_edit_and_the_next_capture_brings_its_own(page, 
     editor.click()
     editor.press("Control+End")
     page.page.keyboard.type("  # edited")
-    expect(marked.locator(".ai-squiggle, .ai-mark-sign")).to_have_count(0)
+    expect(marked.locator(".agi-squiggle, .agi-mark-sign")).to_have_count(0)
     expect(tip(page)).to_have_count(0)
     editor.press("Control+a")
     page.page.keyboard.insert_text("%%autograd_inspect\nw = torch.ones(3, requires_grad=True)\nw.sum().backward()")
     command(page.page, "notebook:run-cell")
     expect(page.page.get_by_role("button", name=re.compile("Autograd inspector: no findings"))).to_be_visible()
-    expect(marked.locator(".ai-squiggle")).to_have_count(0)
+    expect(marked.locator(".agi-squiggle")).to_have_count(0)
     editor.press("Control+a")
     page.page.keyboard.insert_text(SPOILED)
     command(page.page, "notebook:run-cell")
-    expect(marked.locator(".ai-squiggle")).to_have_count(3)
+    expect(marked.locator(".agi-squiggle")).to_have_count(3)
 
 
 def test_after_a_reload_only_lines_that_still_say_what_ran_are_marked(page, marked):
@@ -119,14 +119,14 @@ def test_after_a_reload_only_lines_that_still_say_what_ran_are_marked(page, mark
     editor.press("Control+End")
     page.page.keyboard.insert_text("\nprint('edited')")
     reload(page)
-    marked.locator(".ai-squiggle").first.wait_for(timeout=RUN)
-    assert lines_of(marked.locator(".ai-squiggle")) == LINES
+    marked.locator(".agi-squiggle").first.wait_for(timeout=RUN)
+    assert lines_of(marked.locator(".agi-squiggle")) == LINES
     editor.click()
     editor.press("Control+Home")
     page.page.keyboard.insert_text("# moved\n")
     reload(page)
     expect(page.page.get_by_role("button", name=re.compile("Autograd inspector: 1 error"))).to_be_visible(timeout=RUN)
-    expect(marked.locator(".ai-squiggle, .ai-mark-sign")).to_have_count(0)
+    expect(marked.locator(".agi-squiggle, .agi-mark-sign")).to_have_count(0)
 
 
 def reload(page):

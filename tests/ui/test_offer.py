@@ -36,7 +36,7 @@ def run(page, number):
 def test_a_cell_that_failed_in_autograd_can_be_run_again_with_the_inspector(page, shots):
     """Refused while the magics are not loaded; then the header is added, the cell runs, and the offer is gone."""
     command(page.page, "autograd-inspector:show-panel")
-    offer = page.page.locator(".ai-offer")
+    offer = page.page.locator(".agi-offer")
     expect(offer).to_contain_text("In [2] failed in autograd", timeout=RUN)
     expect(offer).to_contain_text("modified by an inplace operation")
     page.page.screenshot(path=shots / "offer-light.png")
@@ -47,7 +47,7 @@ def test_a_cell_that_failed_in_autograd_can_be_run_again_with_the_inspector(page
     expect(offer).to_contain_text("In [2]")
     again.click()
     cell = page.page.locator(".jp-Notebook .jp-Cell").nth(1)
-    expect(cell.locator(".ai-squiggle").first).to_be_visible(timeout=RUN)
+    expect(cell.locator(".agi-squiggle").first).to_be_visible(timeout=RUN)
     expect(cell.locator(".cm-line").first).to_have_text("%%autograd_inspect")
     expect(offer).to_be_hidden()
 
@@ -55,7 +55,7 @@ def test_a_cell_that_failed_in_autograd_can_be_run_again_with_the_inspector(page
 def test_other_errors_offer_nothing(page):
     """Nor does dismissing leave anything behind."""
     command(page.page, "autograd-inspector:show-panel")
-    offer = page.page.locator(".ai-offer")
+    offer = page.page.locator(".agi-offer")
     offer.get_by_role("button", name="Dismiss").click(timeout=RUN)
     expect(offer).to_be_hidden()
     run(page, 3)

@@ -57,12 +57,12 @@ def test_every_tensor_has_shape_dtype_device_and_bytes(panel):
 def test_mismatches_stand_out(misplaced, panel):
     """Counted on the tab, marked in the row in words and in the entry; one switch leaves only them."""
     expect(misplaced.widget.get_by_role("tab", name="Optimizer")).to_contain_text("2")
-    wrong = panel.locator("tr.ai-wrong")
+    wrong = panel.locator("tr.agi-wrong")
     assert [row.get_attribute("data-parameter") for row in wrong.all()] == ["0.0.weight", "0.2.bias"]
     expect(wrong.first).to_contain_text("⚠ on meta: exp_avg")
     expect(wrong.last).to_contain_text("⚠ bfloat16: exp_avg_sq")
     assert entries(panel, "0.0.weight")["exp_avg"] == ["8×8", "float32", "meta", "256 B"]
-    expect(panel.locator("tr.ai-entry .ai-unlike")).to_have_text(["meta", "bfloat16"])
+    expect(panel.locator("tr.agi-entry .agi-unlike")).to_have_text(["meta", "bfloat16"])
     panel.get_by_role("button", name="Only mismatches (2)").click()
     assert names(panel) == ["0.0.weight", "0.2.bias"]
 
@@ -92,24 +92,24 @@ def test_the_table_filters(panel):
 def test_the_table_folds_by_module(panel):
     """A module opens and closes by click and by keyboard; one with a mismatch is open at first."""
     panel.get_by_role("button", name="Fold by module").click()
-    groups = panel.locator("tr.ai-group button")
+    groups = panel.locator("tr.agi-group button")
     expect(groups).to_have_count(7)
     closed = panel.get_by_role("button", name="▸ 1.0")
     closed.focus()
     panel.page.keyboard.press("Enter")
     expect(panel.get_by_role("button", name="▾ 1.0")).to_be_focused()
     assert {"1.0.weight", "1.0.bias"} <= set(names(panel))
-    expect(panel.locator("tr.ai-group.ai-wrong").first).to_contain_text("⚠ 1 mismatch")
+    expect(panel.locator("tr.agi-group.agi-wrong").first).to_contain_text("⚠ 1 mismatch")
 
 
 def test_bars_tell_bytes_by_device_and_kind(panel):
     """In numbers as well as in lengths, with the kinds named beside their colours."""
-    devices, dtypes = (panel.locator(".ai-bars").nth(n).locator(".ai-bar-row") for n in range(2))
-    assert devices.locator(".ai-bar-key").all_inner_texts() == ["cpu", "meta"]
+    devices, dtypes = (panel.locator(".agi-bars").nth(n).locator(".agi-bar-row") for n in range(2))
+    assert devices.locator(".agi-bar-key").all_inner_texts() == ["cpu", "meta"]
     expect(devices.last).to_contain_text("state 256 B")
     expect(devices.first).to_contain_text(re.compile(r"parameters 1.76 kB.*gradients 1.76 kB.*state"))
-    assert dtypes.locator(".ai-bar-key").all_inner_texts() == ["float32", "bfloat16"]
-    long, short = (devices.nth(n).locator(".ai-bar-track .ai-state").evaluate("e => e.offsetWidth") for n in range(2))
+    assert dtypes.locator(".agi-bar-key").all_inner_texts() == ["float32", "bfloat16"]
+    long, short = (devices.nth(n).locator(".agi-bar-track .agi-state").evaluate("e => e.offsetWidth") for n in range(2))
     assert long > 5 * short > 0
 
 
@@ -117,16 +117,16 @@ def test_a_row_selects_its_node_and_a_node_its_row(misplaced, panel):
     """A click anywhere in the row; the selected node's row is marked and in view."""
     panel.locator("tr[data-parameter='1.2.weight'] td").nth(1).click()
     expect(misplaced.details.get_by_role("heading", level=3)).to_have_text("1.2.weight")
-    expect(panel.locator("tr.ai-selected")).to_have_attribute("data-parameter", "1.2.weight")
+    expect(panel.locator("tr.agi-selected")).to_have_attribute("data-parameter", "1.2.weight")
     misplaced.select("3.bias")
     misplaced.tab("Optimizer")
-    expect(panel.locator("tr.ai-selected")).to_have_attribute("data-parameter", "3.bias")
-    expect(panel.locator("tr.ai-selected")).to_be_in_viewport()
+    expect(panel.locator("tr.agi-selected")).to_have_attribute("data-parameter", "3.bias")
+    expect(panel.locator("tr.agi-selected")).to_be_in_viewport()
 
 
 def test_the_settings_of_every_group_are_told(panel):
     """Folded away under the optimizer's name, with its number of steps."""
-    head = panel.locator(".ai-optimizer-head")
+    head = panel.locator(".agi-optimizer-head")
     expect(head.locator("summary")).to_contain_text("AdamW")
     expect(head.locator("summary")).to_contain_text("1 step")
     head.locator("summary").click()

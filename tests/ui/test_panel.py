@@ -106,11 +106,11 @@ def test_the_tools_leave_the_picture_room(panel, spoiled):
 def test_what_was_searched_stays_in_sight(panel, spoiled):
     """Searching leaves the picture its size; where something else takes of it, what is selected is seen still."""
     panel.pick(spoiled)
-    stage = panel.widget.locator(".ai-graph-view")
+    stage = panel.widget.locator(".agi-graph-view")
     height = stage.evaluate("stage => stage.clientHeight")
     search = panel.widget.get_by_role("searchbox", name="Search the graph")
     search.fill("sigmoid")
-    expect(panel.widget.locator(".ai-search output")).to_have_text(re.compile("match"))
+    expect(panel.widget.locator(".agi-search output")).to_have_text(re.compile("match"))
     assert stage.evaluate("stage => stage.clientHeight") == height
     search.press("Enter")
     panel.widget.get_by_role("button", name="Filters").click()
@@ -175,7 +175,7 @@ def test_delete_takes_the_capture_from_everywhere(panel, spoiled):
     other = panel.capture(TRAINS)
     panel.pick(spoiled)
     panel.root.get_by_role("button", name="Open in a tab").click()
-    tab = panel.page.locator(f".ai-tab {READY}")
+    tab = panel.page.locator(f".agi-tab {READY}")
     tab.wait_for()
     spoiled.get_by_role("button").first.focus()
     panel.page.keyboard.press("Delete")
@@ -183,7 +183,7 @@ def test_delete_takes_the_capture_from_everywhere(panel, spoiled):
     expect(tab).to_have_count(0)
     expect(panel.widget).to_have_count(0)
     expect(other).to_be_visible()
-    expect(panel.page.locator(f"{PANEL} .ai-capture-main:focus")).to_have_count(1)
+    expect(panel.page.locator(f"{PANEL} .agi-capture-main:focus")).to_have_count(1)
 
 
 def test_compare_two(panel, trained, spoiled):
@@ -239,12 +239,12 @@ def test_a_capture_that_another_page_deleted_is_refused_in_one_line(panel, train
 
 def test_keyboard_alone(panel, trained, spoiled):
     """One stop of Tab for the list; arrows walk, Enter shows, the menu opens and closes by keys."""
-    first = panel.root.locator(".ai-capture-main").first
+    first = panel.root.locator(".agi-capture-main").first
     first.focus()
     panel.page.keyboard.press("ArrowDown")
-    second = panel.root.locator(".ai-capture-main").nth(1)
+    second = panel.root.locator(".agi-capture-main").nth(1)
     expect(second).to_be_focused()
-    expect(panel.root.locator(".ai-capture-main[tabindex='0']")).to_have_count(1)
+    expect(panel.root.locator(".agi-capture-main[tabindex='0']")).to_have_count(1)
     panel.page.keyboard.press("Enter")
     panel.expect_shown(second.locator("strong").inner_text())
     expect(second).to_have_attribute("aria-current", "true")
@@ -254,7 +254,7 @@ def test_keyboard_alone(panel, trained, spoiled):
     panel.page.keyboard.press("Escape")
     panel.root.get_by_role("button", name="Close the shown capture").click()
     expect(panel.widget).to_have_count(0)
-    expect(panel.page.locator(f"{PANEL} .ai-capture-main:focus")).to_have_count(1)
+    expect(panel.page.locator(f"{PANEL} .agi-capture-main:focus")).to_have_count(1)
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
@@ -282,7 +282,7 @@ def test_nothing_is_cut_off(panel, trained):
     name = trained.locator("strong")
     expect(name).to_have_attribute("title", re.compile("three hundred pixels"))
     wide = panel.root.evaluate(
-        "panel => [...panel.querySelectorAll('.ai-side-top *')].filter(one => one.getBoundingClientRect().right >"
+        "panel => [...panel.querySelectorAll('.agi-side-top *')].filter(one => one.getBoundingClientRect().right >"
         " panel.getBoundingClientRect().right + 1).map(one => one.className)"
     )
     assert wide == []

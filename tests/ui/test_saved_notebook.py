@@ -24,8 +24,8 @@ SETUP = "import torch\n%load_ext autograd_inspector"
 STEP = "%%autograd_inspect\nw = torch.ones(2, requires_grad=True)\nw.exp().sum().backward()"
 HOSTILE = "<img src=x onerror='window.pwned = 1'><script>window.pwned = 1</script>"
 GONE = {"version_major": 2, "version_minor": 0, "model_id": "0123456789abcdef0123456789abcdef"}
-SAVED = ".ai-saved[data-shows='file'] .autograd-inspector[data-state='ready']"
-LIVE = ".ai-saved[data-shows='widget'] .autograd-inspector[data-state='ready']"
+SAVED = ".agi-saved[data-shows='file'] .autograd-inspector[data-state='ready']"
+LIVE = ".agi-saved[data-shows='widget'] .autograd-inspector[data-state='ready']"
 
 
 @pytest.fixture(scope="module")
@@ -77,9 +77,9 @@ def test_a_notebook_from_elsewhere_shows_its_capture_without_a_kernel(page, lab,
     root = page.page.locator(SAVED)
     expect(root).to_be_visible()
     page.page.screenshot(path=shots / "saved-light.png")
-    expect(root.locator(".ai-graph-view")).to_be_visible()
+    expect(root.locator(".agi-graph-view")).to_be_visible()
     root.locator("[role=tab]", has_text="Findings").click()
-    expect(root.locator(".ai-finding").first).to_contain_text("AG201")
+    expect(root.locator(".agi-finding").first).to_contain_text("AG201")
     in_dark(page.page)
     page.page.screenshot(path=shots / "saved-dark.png")
     in_light(page.page)
@@ -101,7 +101,7 @@ def test_what_is_no_capture_is_refused_in_one_line(page, lab, kept, name, wrong,
     broken = kept[CAPTURE] | wrong if isinstance(wrong, dict) else wrong
     written(lab, f"{name}.ipynb", {CAPTURE: broken, "text/plain": "text", VIEW: {"model_id": HOSTILE}})
     read(page, f"{name}.ipynb")
-    refusal = page.page.locator(".ai-saved [role=alert]")
+    refusal = page.page.locator(".agi-saved [role=alert]")
     expect(refusal).to_contain_text(said)
     assert "\n" not in refusal.inner_text()
     assert page.errors == []
@@ -116,7 +116,7 @@ def test_a_capture_goes_live_with_its_kernel_and_falls_back_without(browser, lab
         page.goto(page.url.partition("?")[0])
         expect(page.locator(LIVE)).to_be_visible(timeout=RUN)
         expect(page.locator(SAVED)).to_have_count(0, timeout=RUN)
-        expect(page.locator(".ai-findings-count")).to_be_visible()  # The kernel's captures are known.
+        expect(page.locator(".agi-findings-count")).to_be_visible()  # The kernel's captures are known.
         page.evaluate("() => { window.jupyterapp.commands.execute('autograd-inspector:clear-captures'); }")
         page.locator(".jp-Dialog .jp-mod-accept").click()
         expect(page.locator(SAVED)).to_be_visible(timeout=RUN)

@@ -62,15 +62,15 @@ def test_healthy_captures_leave_the_panel_closed(page):
 def test_the_panel_stays_closed_where_the_user_wants_it(page):
     """The status bar still says what was found."""
     panel = page({"openOnError": False}, SPOILED)
-    expect(panel.page.locator(".ai-findings-count")).to_have_text("1 error", timeout=RUN)
+    expect(panel.page.locator(".agi-findings-count")).to_have_text("1 error", timeout=RUN)
     expect(panel.page.locator(PANEL)).to_be_hidden()
 
 
 def colours(panel: Panel) -> dict[str, str]:
     """Of the same severity at all the places where it is shown."""
-    places = {"panel": f"{PANEL} .ai-chip.ai-error", "widget": f"{READY} .ai-chip.ai-error", "cell": ".ai-squiggle"}
+    places = {"panel": f"{PANEL} .agi-chip.agi-error", "widget": f"{READY} .agi-chip.agi-error", "cell": ".agi-squiggle"}
     return {
-        name: panel.page.locator(place).first.evaluate("e => getComputedStyle(e).getPropertyValue('--ai-error').trim()")
+        name: panel.page.locator(place).first.evaluate("e => getComputedStyle(e).getPropertyValue('--agi-error').trim()")
         for name, place in places.items()
     }
 
@@ -87,9 +87,9 @@ def test_colours_of_severities(page):
             colour = set(colours(panel).values())
             assert len(colour) == 1, (scheme, dark, colour)
             found += colour
-            node = panel.widget.locator(".ai-item.ai-has-error").first
-            line = node.evaluate("e => getComputedStyle(e).getPropertyValue('--ai-error-line').trim()")
-            assert painted(panel, line) == node.locator(".ai-shape").evaluate("e => getComputedStyle(e).stroke")
+            node = panel.widget.locator(".agi-item.agi-has-error").first
+            line = node.evaluate("e => getComputedStyle(e).getPropertyValue('--agi-error-line').trim()")
+            assert painted(panel, line) == node.locator(".agi-shape").evaluate("e => getComputedStyle(e).stroke")
         in_light(panel.page)
     assert len(set(found)) == len(found), found
 
@@ -108,9 +108,9 @@ def test_nothing_moves_where_the_system_wants_no_motion(page):
     panel = page({}, SPOILED, reduced_motion="reduce")
     widget = panel.cell(1).locator(READY)
     widget.locator("[role=tab]").filter(has_text="Findings").click()
-    widget.locator("button.ai-place").first.click()
-    lit = panel.page.locator(".jp-Notebook .cm-line.ai-flash").first
+    widget.locator("button.agi-place").first.click()
+    lit = panel.page.locator(".jp-Notebook .cm-line.agi-flash").first
     lit.wait_for()
     assert lit.evaluate("e => getComputedStyle(e).animationName") == "none"
     assert lit.evaluate("e => getComputedStyle(e).backgroundColor") != "rgba(0, 0, 0, 0)"
-    assert widget.locator(".ai-button").first.evaluate("e => getComputedStyle(e).transitionDuration") == "0s"
+    assert widget.locator(".agi-button").first.evaluate("e => getComputedStyle(e).transitionDuration") == "0s"

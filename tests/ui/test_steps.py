@@ -37,7 +37,7 @@ def panel(page):
 
 def test_the_figures_of_all_steps_are_drawn(panel):
     """Each with a line over the steps that says in words what it shows; what is always the same has none."""
-    run = panel.locator(".ai-run")
+    run = panel.locator(".agi-run")
     expect(run.locator("summary")).to_contain_text("200 complete steps")
     nodes = run.get_by_role("row").filter(has_text="autograd nodes")
     expect(nodes.get_by_role("img")).to_have_accessible_name("autograd nodes over 200 steps: 14 to 17")
@@ -48,13 +48,13 @@ def test_the_figures_of_all_steps_are_drawn(panel):
 
 def test_what_was_new_is_told_with_its_step_and_line(panel):
     """A branch that was never taken before."""
-    expect(panel.locator(".ai-run li")).to_contain_text(["step 121 exp ran here for the first time"])
-    expect(panel.locator(".ai-run li").first).to_contain_text("In [2], line 6")
+    expect(panel.locator(".agi-run li")).to_contain_text(["step 121 exp ran here for the first time"])
+    expect(panel.locator(".agi-run li").first).to_contain_text("In [2], line 6")
 
 
 def test_the_moments_are_those_of_the_last_steps(panel):
     """Two whole steps at least: what one leaves to the next can be seen."""
-    steps = panel.locator(".ai-moment-title", has_text="AdamW.step")
+    steps = panel.locator(".agi-moment-title", has_text="AdamW.step")
     assert 2 <= steps.count() <= 6
 
 

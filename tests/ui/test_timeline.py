@@ -24,11 +24,11 @@ def panel(trained):
 
 
 def titles(panel):
-    return panel.locator(".ai-moment-title").all_inner_texts()
+    return panel.locator(".agi-moment-title").all_inner_texts()
 
 
 def moment(panel, title):
-    return panel.locator(".ai-moment").filter(has=panel.page.get_by_text(title, exact=True))
+    return panel.locator(".agi-moment").filter(has=panel.page.get_by_text(title, exact=True))
 
 
 def test_ops_and_events_stand_in_program_order(panel):
@@ -61,18 +61,18 @@ def test_the_slider_takes_the_program_back(trained, panel):
     """What has not happened yet is grey, in the list, in the source and in the graph; the end greys nothing."""
     slider = panel.get_by_role("slider", name="Time")
     slider.press("Home")
-    expect(panel.locator(".ai-moment.ai-later")).to_have_count(12)
+    expect(panel.locator(".agi-moment.agi-later")).to_have_count(12)
     slider.press("ArrowRight")
     expect(slider).to_have_attribute("aria-valuetext", "2 of 13: sigmoid")
-    expect(panel.locator(".ai-moment.ai-later")).to_have_count(11)
-    expect(panel.locator(".ai-code .ai-later")).to_have_count(7)
-    expect(panel.locator(".ai-code .ai-now")).to_contain_text("torch.sigmoid")
+    expect(panel.locator(".agi-moment.agi-later")).to_have_count(11)
+    expect(panel.locator(".agi-code .agi-later")).to_have_count(7)
+    expect(panel.locator(".agi-code .agi-now")).to_contain_text("torch.sigmoid")
     trained.tab("Graph")
-    expect(trained.widget.locator("[data-node].ai-dim").first).to_be_attached()
+    expect(trained.widget.locator("[data-node].agi-dim").first).to_be_attached()
     trained.tab("Timeline")
     slider.press("End")
-    expect(panel.locator(".ai-later")).to_have_count(0)
-    expect(trained.widget.locator("[data-node].ai-dim")).to_have_count(0)
+    expect(panel.locator(".agi-later")).to_have_count(0)
+    expect(trained.widget.locator("[data-node].agi-dim")).to_have_count(0)
 
 
 def test_a_line_leads_to_the_moment_when_it_ran_first(panel):
@@ -92,11 +92,11 @@ def test_a_moment_selects_its_node_and_is_marked_when_selected(trained, panel):
     expect(trained.details.get_by_role("heading", level=3)).to_have_text("AdamW.step")
     trained.select("layer_norm")
     trained.tab("Timeline")
-    expect(panel.locator(".ai-moment.ai-selected .ai-moment-title")).to_have_text("layer_norm")
+    expect(panel.locator(".agi-moment.agi-selected .agi-moment-title")).to_have_text("layer_norm")
 
 
 def test_a_backward_that_raised_stands_out(program):
     """In the colour of errors, with the error."""
     panel = program("spoiled").tab("Timeline")
-    expect(moment(panel, "backward")).to_have_class(re.compile("ai-alarm"))
+    expect(moment(panel, "backward")).to_have_class(re.compile("agi-alarm"))
     expect(moment(panel, "backward")).to_contain_text("raised RuntimeError")

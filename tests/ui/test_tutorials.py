@@ -33,7 +33,7 @@ SHOWS = re.compile(r"%%autograd_inspect\b(?!.*--quiet)")
 COUNTED = "([n, count]) => window.jupyterapp.shell.currentWidget.content.model.cells.get(n).executionCount === count"
 """Cell n is the count-th that ran: no cell before it stopped the run."""
 IN_SIGHT = """([cell, kind]) => {
-    const stage = document.querySelector(`.jp-Cell[data-windowed-list-index='${cell}'] .ai-stage`);
+    const stage = document.querySelector(`.jp-Cell[data-windowed-list-index='${cell}'] .agi-stage`);
     const shown = stage.getBoundingClientRect();
     return [...stage.querySelectorAll(`[data-node]${kind}`)].some((box) => {
         const { top, bottom, left, right } = box.getBoundingClientRect();
@@ -90,7 +90,7 @@ def test_a_tutorial_shows_its_finding(tutorial, page, shots):
     card = story.tab("Findings").get_by_role("article").first
     expect(card).to_have_accessible_name(FINDS[name])
     story.tab("Graph")
-    page.page.wait_for_function(IN_SIGHT, arg=[cells[0], ":is(.ai-has-error, .ai-has-warning)"])
+    page.page.wait_for_function(IN_SIGHT, arg=[cells[0], ":is(.agi-has-error, .agi-has-warning)"])
     story.tab("Findings")
     card.get_by_role("button", name="Show in graph").click()
     page.page.wait_for_function(IN_SIGHT, arg=[cells[0], "[aria-pressed='true']"])

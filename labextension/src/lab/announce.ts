@@ -9,7 +9,7 @@ let live: HTMLElement | null = null;
 export function announce(text: string): void {
   if (!live) {
     live = document.createElement("p");
-    live.className = "ai-spoken";
+    live.className = "agi-spoken";
     live.setAttribute("role", "status");
     document.body.append(live);
   }

@@ -20,7 +20,7 @@ export interface Inspecting {
 }
 
 /** A request without its number. */
-export type Asked = Omit<Request, "id">;
+export type RequestBody = Omit<Request, "id">;
 
 /** The captures of one kernel. */
 export interface IClient {
@@ -35,7 +35,7 @@ export interface IClient {
   /** Anything above is different. */
   readonly changed: ISignal<IClient, void>;
   /** Rejects with one line to show. `progress` is told what the kernel is at. */
-  ask(asked: Asked, progress?: (text: string) => void): Promise<Answer>;
+  ask(asked: RequestBody, progress?: (text: string) => void): Promise<Answer>;
 }
 
 /** All kernels of this page. */

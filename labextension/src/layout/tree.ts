@@ -1,9 +1,9 @@
 /** Capture -> boxes in boxes: one for each module call, folded so that none holds too many. */
 
 import type { CaptureGraph } from "../model/graph";
-import { foldApart, relevant } from "./apart";
 import { adopt, type Box, newBox, type Tree } from "./box";
 import { fold } from "./fold";
+import { foldApart, relevant } from "./fold_unrelated";
 import { foldCrowds, isLeaf, placeLeaves } from "./leaves";
 import { markTroubles } from "./problems";
 import { Signatures } from "./signature";

@@ -12,12 +12,12 @@ export function bars(title: string, rows: Bar[]): HTMLElement | null {
   if (!rows.length) return null;
   return el(
     "div",
-    { class: "ai-bars" },
+    { class: "agi-bars" },
     el("h4", {}, title),
     ...rows.map((bar) => {
       const kinds = KINDS.filter((kind) => bar[kind] > 0);
       const parts = kinds.map((kind) => {
-        const part = el("span", { class: `ai-meter ai-${kind}`, title: told(bar, kind) });
+        const part = el("span", { class: `agi-meter agi-${kind}`, title: told(bar, kind) });
         part.style.width = `${(100 * bar[kind]) / most}%`;
         return part;
       });
@@ -25,16 +25,16 @@ export function bars(title: string, rows: Bar[]): HTMLElement | null {
         el(
           "span",
           {},
-          el("i", { class: `ai-meter ai-${kind}`, "aria-hidden": "true" }),
+          el("i", { class: `agi-meter agi-${kind}`, "aria-hidden": "true" }),
           told(bar, kind),
         ),
       );
       return el(
         "div",
-        { class: "ai-bar-row" },
-        el("span", { class: "ai-bar-key" }, bar.key),
-        el("span", { class: "ai-bar-track", "aria-hidden": "true" }, ...parts),
-        el("span", { class: "ai-legend" }, ...said),
+        { class: "agi-bar-row" },
+        el("span", { class: "agi-bar-key" }, bar.key),
+        el("span", { class: "agi-bar-track", "aria-hidden": "true" }, ...parts),
+        el("span", { class: "agi-legend" }, ...said),
       );
     }),
   );

@@ -11,7 +11,7 @@ const MOST = 200;
 const HELP = "Put another capture beside this one: report.widget(compare=other_report).";
 
 export function compare(context: Context, other: Capture | null, name: string): HTMLElement {
-  if (!other) return el("p", { class: "ai-empty" }, HELP);
+  if (!other) return el("p", { class: "agi-empty" }, HELP);
   const before = graphOf(other);
   const found = diff(before, context.graph);
   const sections: [string, string, Change[]][] = [
@@ -26,16 +26,16 @@ export function compare(context: Context, other: Capture | null, name: string): 
   const told = sections.filter(([, , changes]) => changes.length);
   return el(
     "div",
-    { class: "ai-compare" },
+    { class: "agi-compare" },
     sideBySide(other, context.capture, name),
     told.length === 0 &&
       el(
         "p",
-        { class: "ai-empty" },
+        { class: "agi-empty" },
         `Nothing differs: all ${counted(found.same, "node")} are the same.`,
       ),
     ...told.map(([title, sign, changes]) => section(context, title, sign, changes)),
-    told.length > 0 && el("p", { class: "ai-quiet" }, `${counted(found.same, "node")} in both`),
+    told.length > 0 && el("p", { class: "agi-quiet" }, `${counted(found.same, "node")} in both`),
   );
 }
 
@@ -55,7 +55,7 @@ function sideBySide(before: Capture, after: Capture, name: string): HTMLElement 
   const rows = one.map(([what, value], n) =>
     el(
       "tr",
-      { class: value === two[n]![1] ? undefined : "ai-differs" },
+      { class: value === two[n]![1] ? undefined : "agi-differs" },
       el("th", { scope: "row" }, what),
       el("td", {}, value),
       el("td", {}, two[n]![1]),
@@ -66,7 +66,7 @@ function sideBySide(before: Capture, after: Capture, name: string): HTMLElement 
   );
   return el(
     "div",
-    { class: "ai-table" },
+    { class: "agi-table" },
     el("table", {}, el("thead", {}, el("tr", {}, ...head)), el("tbody", {}, ...rows)),
   );
 }
@@ -79,29 +79,29 @@ function section(context: Context, title: string, sign: string, changes: Change[
       el(
         "li",
         {},
-        el("span", { class: "ai-symbol", "aria-hidden": "true" }, sign),
+        el("span", { class: "agi-symbol", "aria-hidden": "true" }, sign),
         change.node >= 0
-          ? button(change.text, () => focus(context, [change.node]), { class: "ai-link" })
+          ? button(change.text, () => focus(context, [change.node]), { class: "agi-link" })
           : el("span", {}, change.text),
-        change.said && el("span", { class: "ai-quiet" }, ` ${change.said}`),
+        change.said && el("span", { class: "agi-quiet" }, ` ${change.said}`),
       ),
     );
   return el(
     "section",
-    { class: "ai-section" },
+    { class: "agi-section" },
     el(
       "h4",
       {},
       `${title} `,
-      el("span", { class: "ai-quiet" }, changes.length.toLocaleString("en")),
+      el("span", { class: "agi-quiet" }, changes.length.toLocaleString("en")),
       ids.length > 0 &&
         button("Show in graph", () => focus(context, ids), {
-          class: "ai-show",
+          class: "agi-show",
           "aria-label": `Show in graph: ${title}`,
         }),
     ),
-    el("ul", { class: "ai-links" }, ...rows),
-    changes.length > MOST && el("p", { class: "ai-quiet" }, `and ${changes.length - MOST} more`),
+    el("ul", { class: "agi-links" }, ...rows),
+    changes.length > MOST && el("p", { class: "agi-quiet" }, `and ${changes.length - MOST} more`),
   );
 }
 

@@ -3,7 +3,7 @@
 import { button } from "./dom";
 
 export function copyButton(text: string, what: string): HTMLButtonElement {
-  const made = button("Copy", copy, { class: "ai-copy", "aria-label": `Copy ${what}` });
+  const made = button("Copy", copy, { class: "agi-copy", "aria-label": `Copy ${what}` });
   async function copy(): Promise<void> {
     const done = await copied(text);
     made.textContent = done ? "Copied" : "Press Ctrl+C";

@@ -20,11 +20,11 @@ const KINDS: Record<string, string> = {
 };
 
 export function details(context: Context): HTMLElement {
-  const host = el("section", { class: "ai-details", "aria-label": "Details", tabindex: "0" });
+  const host = el("section", { class: "agi-details", "aria-label": "Details", tabindex: "0" });
   const show = (ids: readonly number[]) => {
     if (ids.length === 1) fill(host, ...about(context, ids[0]!));
     else if (ids.length > 1) fill(host, ...several(context, ids));
-    else fill(host, el("h3", {}, "Details"), el("p", { class: "ai-empty" }, "Select a node."));
+    else fill(host, el("h3", {}, "Details"), el("p", { class: "agi-empty" }, "Select a node."));
   };
   context.selection.listen(show);
   show(context.selection.ids);
@@ -34,14 +34,14 @@ export function details(context: Context): HTMLElement {
 function several(context: Context, ids: readonly number[]): HTMLElement[] {
   return [
     el("h3", {}, counted(ids.length, "node")),
-    el("ul", { class: "ai-links" }, ...links(context, ids, 50)),
+    el("ul", { class: "agi-links" }, ...links(context, ids, 50)),
   ];
 }
 
 function about(context: Context, id: number): (HTMLElement | null)[] {
   const { capture } = context;
   const node = context.graph.nodes[id];
-  if (!node) return [el("p", { class: "ai-empty" }, "There is no such node.")];
+  if (!node) return [el("p", { class: "agi-empty" }, "There is no such node.")];
   const call = context.graph.calls[node.call];
   const marks = [
     node.root && "backward starts here",
@@ -55,7 +55,7 @@ function about(context: Context, id: number): (HTMLElement | null)[] {
   ].filter((mark): mark is string => !!mark);
   const values = capture.remarks(id);
   return [
-    el("p", { class: "ai-kind" }, KINDS[node.kind] ?? node.kind),
+    el("p", { class: "agi-kind" }, KINDS[node.kind] ?? node.kind),
     el("h3", {}, dotted(opName(node.name))),
     node.path || call
       ? facts([
@@ -68,13 +68,13 @@ function about(context: Context, id: number): (HTMLElement | null)[] {
     marks.length
       ? el(
           "p",
-          { class: "ai-marks" },
-          ...marks.map((text) => el("span", { class: "ai-mark" }, text)),
+          { class: "agi-marks" },
+          ...marks.map((text) => el("span", { class: "agi-mark" }, text)),
         )
       : null,
-    node.error ? el("p", { class: "ai-raised" }, `raised ${node.error}`) : null,
+    node.error ? el("p", { class: "agi-raised" }, `raised ${node.error}`) : null,
     ...values.map(({ text, alarming }) =>
-      el("p", { class: alarming ? "ai-raised" : "ai-remark" }, text),
+      el("p", { class: alarming ? "agi-raised" : "agi-remark" }, text),
     ),
     ...node.findings.map((n) => finding(context, n)),
     lines(context, capture.frames(node.site)),
@@ -91,7 +91,7 @@ function facts(pairs: [string, string][]): HTMLElement {
   const shown = pairs.filter(([, value]) => value);
   return el(
     "dl",
-    { class: "ai-facts" },
+    { class: "agi-facts" },
     ...shown.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, dotted(value))]),
   );
 }
@@ -111,17 +111,17 @@ function section(title: string, rows: HTMLElement[]): HTMLElement | null {
   if (!rows.length) return null;
   return el(
     "div",
-    { class: "ai-section" },
+    { class: "agi-section" },
     el("h4", {}, title),
-    el("ul", { class: "ai-rows" }, ...rows.slice(0, 40)),
-    rows.length > 40 && el("p", { class: "ai-quiet" }, `and ${rows.length - 40} more`),
+    el("ul", { class: "agi-rows" }, ...rows.slice(0, 40)),
+    rows.length > 40 && el("p", { class: "agi-quiet" }, `and ${rows.length - 40} more`),
   );
 }
 
 function finding(context: Context, index: number): HTMLElement {
   const { rule, name, severity } = context.capture.data.findings[index]!;
   return button(`${rule} ${name}`, () => context.show("Findings"), {
-    class: `ai-chip ai-${severity}`,
+    class: `agi-chip agi-${severity}`,
   });
 }
 
@@ -132,18 +132,18 @@ function lines(context: Context, frames: Frame[]): HTMLElement | null {
     .map((frame, n) =>
       el(
         "li",
-        { class: n === 0 ? "ai-line ai-first" : "ai-line" },
+        { class: n === 0 ? "agi-line agi-first" : "agi-line" },
         placed(context, frame.place, { ...frame, cellId: "" }),
         frame.function && frame.function !== "<module>"
-          ? el("span", { class: "ai-quiet" }, ` in ${frame.function}`)
+          ? el("span", { class: "agi-quiet" }, ` in ${frame.function}`)
           : null,
         frame.source ? source(frame.source) : null,
       ),
     );
   return el(
     "div",
-    { class: "ai-section" },
+    { class: "agi-section" },
     el("h4", {}, "Source"),
-    el("ol", { class: "ai-lines" }, ...rows),
+    el("ol", { class: "agi-lines" }, ...rows),
   );
 }

@@ -18,17 +18,17 @@ export function neighbours(
       edge.kind === "severed" ? `✂ ${edge.cause}` : edge.kind === "data" ? "no gradient" : "";
     return el(
       "li",
-      { class: edge.kind === "severed" ? "ai-alarm" : undefined },
+      { class: edge.kind === "severed" ? "agi-alarm" : undefined },
       link(context, edge[side], label(context, edge[side])),
-      cut && el("span", { class: "ai-tag" }, cut),
+      cut && el("span", { class: "agi-tag" }, cut),
     );
   });
   return el(
     "div",
-    { class: "ai-section" },
+    { class: "agi-section" },
     el("h4", {}, side === "source" ? "Comes from" : "Goes to"),
-    el("ul", { class: "ai-links" }, ...rows),
-    edges.length > MANY && el("p", { class: "ai-quiet" }, `and ${edges.length - MANY} more`),
+    el("ul", { class: "agi-links" }, ...rows),
+    edges.length > MANY && el("p", { class: "agi-quiet" }, `and ${edges.length - MANY} more`),
   );
 }
 
@@ -38,6 +38,6 @@ export function links(context: Context, ids: readonly number[], most: number): H
 
 export function link(context: Context, id: number, text: string): HTMLButtonElement {
   return button(dotted(text), () => context.selection.set([id], "details", true), {
-    class: "ai-link",
+    class: "agi-link",
   });
 }

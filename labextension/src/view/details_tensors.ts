@@ -30,9 +30,9 @@ function tensorRow(context: Context, id: number, at: string): HTMLElement {
     "li",
     {},
     node < 0 ? el("b", {}, dotted(name)) : link(context, node, name),
-    el("span", { class: "ai-quiet" }, ` ${said.filter(Boolean).join(" · ")}`),
-    tensor.requiresGrad && el("span", { class: "ai-tag" }, "requires grad"),
-    tensor.inference && el("span", { class: "ai-tag" }, "inference"),
+    el("span", { class: "agi-quiet" }, ` ${said.filter(Boolean).join(" · ")}`),
+    tensor.requiresGrad && el("span", { class: "agi-tag" }, "requires grad"),
+    tensor.inference && el("span", { class: "agi-tag" }, "inference"),
   );
 }
 
@@ -47,11 +47,11 @@ export function savedRow(saved: SavedFacts): HTMLElement {
   const said = [saved.shape, saved.dtype, saved.device, size(saved.nbytes), versions];
   return el(
     "li",
-    { class: alarming ? "ai-alarm" : undefined },
+    { class: alarming ? "agi-alarm" : undefined },
     el("b", {}, saved.name),
-    el("span", { class: "ai-quiet" }, ` ${said.filter(Boolean).join(" · ")}`),
-    el("span", { class: "ai-tag" }, saved.status),
-    saved.unused && el("span", { class: "ai-tag" }, "not read by this backward"),
+    el("span", { class: "agi-quiet" }, ` ${said.filter(Boolean).join(" · ")}`),
+    el("span", { class: "agi-tag" }, saved.status),
+    saved.unused && el("span", { class: "agi-tag" }, "not read by this backward"),
   );
 }
 

@@ -47,7 +47,7 @@ export function button(
     "button",
     {
       type: "button",
-      class: `ai-button ${own ?? ""}`.trim(),
+      class: `agi-button ${own ?? ""}`.trim(),
       "aria-pressed": pressed === undefined ? undefined : String(pressed),
       on: { click: onclick },
       ...rest,
@@ -87,11 +87,11 @@ export function dotted(name: string): DocumentFragment {
 /** A line of source, with the expression that ran marked. */
 export function source(text: string, expression = ""): HTMLElement {
   const at = expression ? text.indexOf(expression) : -1;
-  if (at < 0 || expression === text) return el("code", { class: "ai-source" }, text);
+  if (at < 0 || expression === text) return el("code", { class: "agi-source" }, text);
   const end = at + expression.length;
   return el(
     "code",
-    { class: "ai-source" },
+    { class: "agi-source" },
     text.slice(0, at),
     el("mark", {}, expression),
     text.slice(end),

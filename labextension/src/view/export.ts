@@ -23,11 +23,11 @@ export function exportMenu(exports: Exports): HTMLElement {
   const formats: Format[] = exports.ask ? ["svg", "png", "dot", "json", "html"] : ["svg", "png"];
   const menu = el(
     "details",
-    { class: "ai-menu" },
-    el("summary", { class: "ai-button" }, "Export"),
+    { class: "agi-menu" },
+    el("summary", { class: "agi-button" }, "Export"),
     el(
       "div",
-      { class: "ai-menu-items" },
+      { class: "agi-menu-items" },
       ...formats.map((format) => button(format.toUpperCase(), () => take(format))),
     ),
   );

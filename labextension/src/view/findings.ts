@@ -14,18 +14,18 @@ export function findings(context: Context): HTMLElement {
   const notes = head.notes.length
     ? el(
         "section",
-        { class: "ai-notes" },
+        { class: "agi-notes" },
         el("h4", {}, "Notes"),
         el("ul", {}, ...head.notes.map((note) => el("li", {}, prose(note)))),
       )
     : null;
-  const ignored = head.ignored > 0 && el("p", { class: "ai-quiet" }, `${head.ignored} ignored`);
+  const ignored = head.ignored > 0 && el("p", { class: "agi-quiet" }, `${head.ignored} ignored`);
   if (!findings.length) {
     const said = "No findings: gradient reaches what it should, and state is where it belongs.";
     return el(
       "div",
-      { class: "ai-findings" },
-      el("p", { class: "ai-empty" }, said),
+      { class: "agi-findings" },
+      el("p", { class: "agi-empty" }, said),
       ignored,
       notes,
     );
@@ -34,10 +34,10 @@ export function findings(context: Context): HTMLElement {
   context.selection.listen((ids) => {
     findings.forEach((finding, n) => {
       const about = ids.length > 0 && ids.every((id) => finding.nodes?.includes(id));
-      cards[n]!.classList.toggle("ai-selected", about);
+      cards[n]!.classList.toggle("agi-selected", about);
     });
   });
-  return el("div", { class: "ai-findings" }, ...cards, ignored, notes);
+  return el("div", { class: "agi-findings" }, ...cards, ignored, notes);
 }
 
 function card(context: Context, finding: Story): HTMLElement {
@@ -51,37 +51,40 @@ function card(context: Context, finding: Story): HTMLElement {
   const fix = finding.fix;
   return el(
     "article",
-    { class: `ai-finding ai-${finding.severity}`, "aria-label": `${finding.rule} ${finding.name}` },
+    {
+      class: `agi-finding agi-${finding.severity}`,
+      "aria-label": `${finding.rule} ${finding.name}`,
+    },
     el(
       "div",
-      { class: "ai-finding-head" },
-      el("span", { class: `ai-severity ai-${finding.severity}` }, finding.severity),
-      el("h3", {}, el("span", { class: "ai-rule" }, finding.rule), " ", finding.name),
+      { class: "agi-finding-head" },
+      el("span", { class: `agi-severity agi-${finding.severity}` }, finding.severity),
+      el("h3", {}, el("span", { class: "agi-rule" }, finding.rule), " ", finding.name),
       nodes.length > 0 &&
         button("Show in graph", show, {
-          class: "ai-show",
+          class: "agi-show",
           "aria-label": `Show in graph: ${finding.rule} ${finding.name}`,
         }),
     ),
-    el("p", { class: "ai-message" }, prose(finding.message)),
+    el("p", { class: "agi-message" }, prose(finding.message)),
     finding.steps?.length
-      ? el("ol", { class: "ai-steps" }, ...finding.steps.map((step) => el("li", {}, prose(step))))
+      ? el("ol", { class: "agi-steps" }, ...finding.steps.map((step) => el("li", {}, prose(step))))
       : null,
-    places.length > 0 && el("ol", { class: "ai-story" }, ...places),
+    places.length > 0 && el("ol", { class: "agi-story" }, ...places),
     fix
       ? el(
           "div",
-          { class: "ai-fix" },
-          el("span", { class: "ai-fix-title" }, "Fix"),
+          { class: "agi-fix" },
+          el("span", { class: "agi-fix-title" }, "Fix"),
           copyButton(fix, "the fix"),
           fixText(fix),
         )
       : null,
     finding.subjects?.length
-      ? el("p", { class: "ai-quiet" }, `concerns ${few(finding.subjects)}`)
+      ? el("p", { class: "agi-quiet" }, `concerns ${few(finding.subjects)}`)
       : null,
     ...(finding.consequences ?? []).map((text) =>
-      el("p", { class: "ai-quiet" }, "follows from it: ", prose(text)),
+      el("p", { class: "agi-quiet" }, "follows from it: ", prose(text)),
     ),
   );
 }
@@ -95,7 +98,7 @@ function scene(context: Context, { place, callers }: Scene): HTMLElement {
     callers.length > 0 &&
       el(
         "details",
-        { class: "ai-callers" },
+        { class: "agi-callers" },
         el("summary", {}, counted(callers.length, "caller")),
         el("ul", {}, ...callers.map((caller) => el("li", {}, ...line(context, caller, "")))),
       ),
@@ -105,11 +108,11 @@ function scene(context: Context, { place, callers }: Scene): HTMLElement {
 function line(context: Context, place: Place, role: string): HTMLElement[] {
   const code = place.source
     ? source(place.source, place.expression)
-    : el("code", { class: "ai-source" }, place.function ? `(in ${place.function})` : "");
+    : el("code", { class: "agi-source" }, place.function ? `(in ${place.function})` : "");
   const head = el(
     "p",
-    { class: "ai-scene" },
-    role ? el("span", { class: "ai-role" }, role) : null,
+    { class: "agi-scene" },
+    role ? el("span", { class: "agi-role" }, role) : null,
     placed(context, place.place, targetOf(place)),
   );
   return [head, code];
@@ -128,6 +131,6 @@ function few(names: string[]): string {
 /** Several lines without a word of prose are statements: their indentation counts. */
 function fixText(fix: string): HTMLElement {
   const code = fix.includes("\n") && !fix.includes("`");
-  if (!code) return el("p", { class: "ai-fix-text" }, prose(fix));
-  return el("pre", { class: "ai-fix-text" }, el("code", {}, fix));
+  if (!code) return el("p", { class: "agi-fix-text" }, prose(fix));
+  return el("pre", { class: "agi-fix-text" }, el("code", {}, fix));
 }

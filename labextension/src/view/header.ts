@@ -22,25 +22,25 @@ export function header(data: Data, showFindings: () => void): HTMLElement {
   const chips = SEVERITIES.map((severity) => {
     const count = findings.filter((finding) => finding.severity === severity).length;
     const text = severity === "info" ? `${count} info` : counted(count, severity);
-    return count > 0 && button(text, showFindings, { class: `ai-chip ai-${severity}` });
+    return count > 0 && button(text, showFindings, { class: `agi-chip agi-${severity}` });
   });
   return el(
     "div",
-    { class: "ai-header" },
-    el("strong", { class: "ai-cell" }, head.cell || "autograd"),
-    ...facts.map((fact) => el("span", { class: "ai-fact" }, fact)),
+    { class: "agi-header" },
+    el("strong", { class: "agi-cell" }, head.cell || "autograd"),
+    ...facts.map((fact) => el("span", { class: "agi-fact" }, fact)),
     findings.length
-      ? el("span", { class: "ai-chips" }, ...chips)
+      ? el("span", { class: "agi-chips" }, ...chips)
       : el(
           "span",
-          { class: `ai-chip ${head.unjudged ? "ai-warning" : "ai-good"}` },
+          { class: `agi-chip ${head.unjudged ? "agi-warning" : "agi-good"}` },
           head.unjudged || "no findings",
         ),
-    head.short && el("span", { class: "ai-fact", title: SHORT }, "saved in short"),
+    head.short && el("span", { class: "agi-fact", title: SHORT }, "saved in short"),
     head.error &&
       el(
         "p",
-        { class: "ai-raised", tabindex: head.error.length > LONG ? 0 : undefined },
+        { class: "agi-raised", tabindex: head.error.length > LONG ? 0 : undefined },
         `the program raised ${head.error}`,
       ),
   );

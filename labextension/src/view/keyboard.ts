@@ -3,7 +3,7 @@
 /** JupyterLab's and Notebook's shortcuts do not look beyond it; Notebook's hear a key before the widget does. */
 const SILENT = "data-lm-suppress-shortcuts";
 
-export function keepKeys(root: HTMLElement): () => void {
+export function trapFocusKeys(root: HTMLElement): () => void {
   const first = (event: KeyboardEvent) => {
     const [target, ...above] = event.composedPath();
     if (above.includes(root)) (target as Element).toggleAttribute(SILENT, own(event));

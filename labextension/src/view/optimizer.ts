@@ -14,7 +14,7 @@ export function optimizer(context: Context): HTMLElement {
   const { data } = context.capture;
   const rows = placementRows(context.capture);
   if (!rows.length) {
-    return el("p", { class: "ai-empty" }, "No parameters were seen in this capture.");
+    return el("p", { class: "agi-empty" }, "No parameters were seen in this capture.");
   }
   const table = new PlacementTable(rows, rows.length > FOLD_FROM, (row) => choose(context, row));
   context.selection.listen((ids) => table.mark(tensorsOf(context, ids)));
@@ -22,31 +22,31 @@ export function optimizer(context: Context): HTMLElement {
   const wrong = rows.filter((row) => row.problems.length).length;
   const search = el("input", {
     type: "search",
-    class: "ai-input",
+    class: "agi-input",
     placeholder: "Filter parameters",
     "aria-label": "Filter parameters",
     on: { input: () => table.filter(search.value) },
   });
   return el(
     "div",
-    { class: "ai-optimizer", on: { [SHOWN]: () => table.reveal() } },
+    { class: "agi-optimizer", on: { [SHOWN]: () => table.reveal() } },
     ...data.optimizers.map((one) =>
       settings(one.type, one.groups ?? [], one.steps ?? 0, one.place ?? ""),
     ),
     el(
       "div",
-      { class: "ai-bar-pair" },
+      { class: "agi-bar-pair" },
       bars("Bytes by device", data.by_device),
       data.by_dtype.length > 1 ? bars("Bytes by dtype", data.by_dtype) : null,
     ),
     el(
       "div",
-      { class: "ai-toolbar" },
+      { class: "agi-toolbar" },
       search,
       toggle("Fold by module", (on) => table.fold(on), rows.length > FOLD_FROM),
       toggle("Every entry", (on) => table.entries(on)),
       wrong > 0 && toggle(`Only mismatches (${wrong})`, (on) => table.onlyWrong(on)),
-      el("span", { class: "ai-quiet" }, count(rows.length, data.head.parameters)),
+      el("span", { class: "agi-quiet" }, count(rows.length, data.head.parameters)),
     ),
     table.host,
   );
@@ -76,13 +76,13 @@ function settings(
 ): HTMLElement {
   const lines = groups.slice(0, 8).map((group, n) => {
     const said = Object.entries(group).map(([name, value]) => `${name}=${value}`);
-    return el("li", {}, el("span", { class: "ai-quiet" }, `group ${n}: `), said.join(", "));
+    return el("li", {}, el("span", { class: "agi-quiet" }, `group ${n}: `), said.join(", "));
   });
   const said = [counted(steps, "step"), place && `made at ${place}`].filter(Boolean).join(" · ");
   return el(
     "details",
-    { class: "ai-optimizer-head" },
-    el("summary", {}, el("b", {}, type), el("span", { class: "ai-quiet" }, ` ${said}`)),
+    { class: "agi-optimizer-head" },
+    el("summary", {}, el("b", {}, type), el("span", { class: "agi-quiet" }, ` ${said}`)),
     el(
       "ul",
       {},

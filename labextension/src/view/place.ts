@@ -7,10 +7,10 @@ import { button, el } from "./dom";
 export function placed(context: Context, text: string, target: Target): HTMLElement {
   const title = target.cell ? undefined : target.filename;
   const { reveal } = context;
-  if (!reveal?.can(target)) return el("span", { class: "ai-place", title }, text);
+  if (!reveal?.can(target)) return el("span", { class: "agi-place", title }, text);
   const go = () => {
     const said = reveal.go(target);
     context.say(said || `went to ${text}`);
   };
-  return button(text, go, { class: "ai-link ai-place", title, "aria-label": `Go to ${text}` });
+  return button(text, go, { class: "agi-link agi-place", title, "aria-label": `Go to ${text}` });
 }

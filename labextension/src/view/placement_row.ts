@@ -15,10 +15,10 @@ export interface LineOptions {
 
 export function line(row: Row, options: LineOptions): HTMLElement[] {
   const { inner, marked, open } = options;
-  const kinds = [row.problems.length && "ai-wrong", marked && "ai-selected"].filter(Boolean);
+  const kinds = [row.problems.length && "agi-wrong", marked && "agi-selected"].filter(Boolean);
   const short = row.name.slice(row.module.length + 1);
   const state = row.problems.length
-    ? row.problems.map((text) => el("span", { class: "ai-tag ai-alarm" }, `⚠ ${text}`))
+    ? row.problems.map((text) => el("span", { class: "agi-tag agi-alarm" }, `⚠ ${text}`))
     : [row.state.map((entry) => entry.name).join(", ")];
   const choose = (event: Event) => {
     if (!(event.target as Element).closest("button")) options.chosen();
@@ -28,15 +28,15 @@ export function line(row: Row, options: LineOptions): HTMLElement[] {
     { class: kinds.join(" ") || undefined, "data-parameter": row.name, on: { click: choose } },
     el(
       "th",
-      { scope: "row", class: inner ? "ai-inner" : undefined },
+      { scope: "row", class: inner ? "agi-inner" : undefined },
       button(open ? "▾" : "▸", options.toggled, {
-        class: "ai-link ai-opener",
+        class: "agi-link agi-opener",
         "aria-expanded": String(open),
         "aria-label": `Entries of ${row.name}`,
         "data-entries": row.index,
       }),
       button(dotted(inner ? short : row.name), options.chosen, {
-        class: "ai-link",
+        class: "agi-link",
         title: row.name,
         "aria-label": row.name,
         "aria-current": marked && "true",
@@ -47,12 +47,12 @@ export function line(row: Row, options: LineOptions): HTMLElement[] {
     el("td", {}, row.device),
     el(
       "td",
-      { class: row.gradient && apart(row.gradient, row) ? "ai-unlike" : undefined },
+      { class: row.gradient && apart(row.gradient, row) ? "agi-unlike" : undefined },
       gradient(row),
     ),
     el("td", {}, row.optimizer || "none"),
-    el("td", { class: "ai-held" }, ...state),
-    el("td", { class: "ai-number" }, size(row.total)),
+    el("td", { class: "agi-held" }, ...state),
+    el("td", { class: "agi-number" }, size(row.total)),
   );
   return open ? [made, ...entries(row)] : [made];
 }
@@ -61,16 +61,16 @@ function entries(row: Row): HTMLElement[] {
   const own: Entry = { ...row, name: "parameter" };
   return [own, ...(row.gradient ? [row.gradient] : []), ...row.state].map((entry) => {
     const unlike = (held: string, wanted: string) =>
-      apart(entry, row) && held !== wanted ? "ai-unlike" : undefined;
+      apart(entry, row) && held !== wanted ? "agi-unlike" : undefined;
     return el(
       "tr",
-      { class: "ai-entry", "data-entry": entry.name },
+      { class: "agi-entry", "data-entry": entry.name },
       el("th", { scope: "row" }, entry.name),
       el("td", {}, entry.shape),
       el("td", { class: unlike(entry.dtype, row.dtype) }, entry.dtype),
       el("td", { class: unlike(entry.device, row.device) }, entry.device),
       el("td", { colspan: 3 }),
-      el("td", { class: "ai-number" }, size(entry.nbytes)),
+      el("td", { class: "agi-number" }, size(entry.nbytes)),
     );
   });
 }

@@ -21,7 +21,7 @@ const OPEN_AT_FIRST = 3;
 
 export class PlacementTable {
   readonly host = el("div", {
-    class: "ai-table",
+    class: "agi-table",
     tabindex: "0",
     role: "group",
     "aria-label": "Placement",
@@ -77,7 +77,7 @@ export class PlacementTable {
 
   /** Scroll to the marked row. */
   reveal(): void {
-    this.host.querySelector(".ai-selected")?.scrollIntoView?.({ block: "nearest" });
+    this.host.querySelector(".agi-selected")?.scrollIntoView?.({ block: "nearest" });
   }
 
   private draw(): void {
@@ -95,8 +95,8 @@ export class PlacementTable {
     fill(
       this.host,
       table,
-      !rows.length && el("p", { class: "ai-empty" }, "No parameter matches."),
-      more && el("p", { class: "ai-quiet" }, `and ${rows.length - MOST} more: filter or fold`),
+      !rows.length && el("p", { class: "agi-empty" }, "No parameter matches."),
+      more && el("p", { class: "agi-quiet" }, `and ${rows.length - MOST} more: filter or fold`),
     );
   }
 
@@ -122,7 +122,7 @@ export class PlacementTable {
     return el(
       "th",
       { scope: "col", "aria-sort": state, "data-key": key },
-      button(text + arrow, click, { class: "ai-sort", "aria-label": `Sort by ${text}` }),
+      button(text + arrow, click, { class: "agi-sort", "aria-label": `Sort by ${text}` }),
     );
   }
 
@@ -151,21 +151,21 @@ export class PlacementTable {
       again?.focus();
     };
     const opener = button(dotted(`${open ? "▾" : "▸"} ${module}`), click, {
-      class: "ai-link",
+      class: "agi-link",
       "aria-expanded": String(open),
       "data-module": module,
     });
     return el(
       "tr",
-      { class: wrong ? "ai-group ai-wrong" : "ai-group" },
+      { class: wrong ? "agi-group agi-wrong" : "agi-group" },
       el(
         "th",
         { scope: "row", colspan: HEADS.length - 1 },
         opener,
-        el("span", { class: "ai-quiet" }, ` ${counted(members.length, "parameter")}`),
-        wrong > 0 && el("span", { class: "ai-tag ai-alarm" }, `⚠ ${counted(wrong, "mismatch")}`),
+        el("span", { class: "agi-quiet" }, ` ${counted(members.length, "parameter")}`),
+        wrong > 0 && el("span", { class: "agi-tag agi-alarm" }, `⚠ ${counted(wrong, "mismatch")}`),
       ),
-      el("td", { class: "ai-number" }, size(bytes)),
+      el("td", { class: "agi-number" }, size(bytes)),
     );
   }
 

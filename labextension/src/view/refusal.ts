@@ -12,7 +12,7 @@ export function reason(error: unknown): string {
 export function refusal(error: unknown): HTMLElement {
   return el(
     "div",
-    { class: "autograd-inspector ai-refusal", "data-state": "refused", role: "alert" },
+    { class: "autograd-inspector agi-refusal", "data-state": "refused", role: "alert" },
     `autograd_inspector: ${reason(error)}`,
   );
 }

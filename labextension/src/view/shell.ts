@@ -13,7 +13,7 @@ import { el } from "./dom";
 import { type Exports, exportMenu } from "./export";
 import { findings } from "./findings";
 import { header } from "./header";
-import { keepKeys } from "./keyboard";
+import { trapFocusKeys } from "./keyboard";
 import { optimizer } from "./optimizer";
 import { Tabs } from "./tabs";
 import { followTheme } from "./theme";
@@ -43,7 +43,7 @@ export interface Shell {
 
 export function shell(host: HTMLElement, capture: Capture, options: ShellOptions): Shell {
   const selection = new Selection();
-  const live = el("p", { class: "ai-status", role: "status" });
+  const live = el("p", { class: "agi-status", role: "status" });
   let view: GraphView | null = null;
   let grey: number | null = null;
   const context: Context = {
@@ -64,12 +64,12 @@ export function shell(host: HTMLElement, capture: Capture, options: ShellOptions
 
   function graph(panel: HTMLElement): HTMLElement {
     if (!context.graph.nodes.length) {
-      return el("p", { class: "ai-empty" }, "This capture has no graph: nothing ran.");
+      return el("p", { class: "agi-empty" }, "This capture has no graph: nothing ran.");
     }
-    const canvas = el("div", { class: "ai-stage" });
-    const tools = el("div", { class: "ai-tools" });
+    const canvas = el("div", { class: "agi-stage" });
+    const tools = el("div", { class: "agi-tools" });
     // The picture is centred by the size that it has in the page.
-    const whole = el("div", { class: "ai-graph-tab" }, tools, canvas);
+    const whole = el("div", { class: "agi-graph-tab" }, tools, canvas);
     panel.append(whole);
     const made = options.createGraphView(canvas, context.graph, {
       onSelect: (id) => selection.set(id === null ? [] : [id], "graph"),
@@ -98,7 +98,7 @@ export function shell(host: HTMLElement, capture: Capture, options: ShellOptions
       name: "Compare",
       make: () =>
         options.refused
-          ? el("p", { class: "ai-empty" }, `No comparison: ${options.refused}.`)
+          ? el("p", { class: "agi-empty" }, `No comparison: ${options.refused}.`)
           : compare(context, options.other?.capture ?? null, options.other?.name ?? ""),
     },
   ]);
@@ -109,11 +109,11 @@ export function shell(host: HTMLElement, capture: Capture, options: ShellOptions
   root.append(
     header(capture.data, () => tabs.show("Findings")),
     tabs.list,
-    el("div", { class: "ai-body" }, tabs.panels, details(context)),
+    el("div", { class: "agi-body" }, tabs.panels, details(context)),
     live,
   );
   host.append(root);
-  const release = keepKeys(root);
+  const release = trapFocusKeys(root);
   const unfollow = followTheme(root);
   tabs.show(context.graph.nodes.length ? "Graph" : "Findings");
   requestAnimationFrame(() => root.setAttribute("data-state", "ready"));

@@ -12,7 +12,7 @@ interface Line {
 
 export class SourcePane {
   readonly host = el("div", {
-    class: "ai-code",
+    class: "agi-code",
     tabindex: "0",
     role: "group",
     "aria-label": "Source",
@@ -37,14 +37,14 @@ export class SourcePane {
       const list = el("ol", {});
       let before = 0;
       for (const { frame, first, count } of rows) {
-        if (before && frame.line > before + 1) list.append(el("li", { class: "ai-gap" }, "⋯"));
+        if (before && frame.line > before + 1) list.append(el("li", { class: "agi-gap" }, "⋯"));
         before = frame.line;
-        const times = count > 1 ? el("span", { class: "ai-quiet" }, ` ×${count}`) : null;
+        const times = count > 1 ? el("span", { class: "agi-quiet" }, ` ×${count}`) : null;
         const row = el(
           "li",
           {},
-          el("span", { class: "ai-gutter" }, frame.line),
-          button(frame.source || "(no source)", () => jump(first), { class: "ai-code-line" }),
+          el("span", { class: "agi-gutter" }, frame.line),
+          button(frame.source || "(no source)", () => jump(first), { class: "agi-code-line" }),
           times,
         );
         list.append(row);
@@ -57,14 +57,14 @@ export class SourcePane {
 
   /** The moment that runs now. */
   at(capture: Capture, moments: Moment[], now: number): void {
-    this.current?.classList.remove("ai-now");
+    this.current?.classList.remove("agi-now");
     for (const line of this.lines.values()) {
-      line.row.classList.toggle("ai-later", line.first > now);
+      line.row.classList.toggle("agi-later", line.first > now);
     }
     const frame = now >= 0 && now < moments.length ? capture.place(moments[now]!.site) : undefined;
     const line = frame && this.lines.get(place(frame));
     this.current = line?.row ?? null;
-    this.current?.classList.add("ai-now");
+    this.current?.classList.add("agi-now");
     this.current?.scrollIntoView?.({ block: "nearest" });
   }
 }

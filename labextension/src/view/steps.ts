@@ -27,13 +27,13 @@ export function steps(found: Steps | null | undefined): HTMLElement | null {
       {},
       el("b", {}, `step ${step.toLocaleString("en")} `),
       prose(said),
-      el("span", { class: "ai-place" }, ` ${place}`),
+      el("span", { class: "agi-place" }, ` ${place}`),
     ),
   );
   if (found.untold) news.push(el("li", {}, `… and ${counted(found.untold, "change")} more`));
   return el(
     "details",
-    { class: "ai-run", open: true },
+    { class: "agi-run", open: true },
     el("summary", {}, found.said),
     el("table", {}, ...rows),
     news.length > 0 && el("ul", {}, ...news),

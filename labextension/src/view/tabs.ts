@@ -15,18 +15,18 @@ function contents<Name extends string>(tab: Tab<Name>, panel: HTMLElement): HTML
   try {
     return tab.make(panel);
   } catch (error) {
-    return el("p", { class: "ai-empty", role: "alert" }, reason(error));
+    return el("p", { class: "agi-empty", role: "alert" }, reason(error));
   }
 }
 
 /** Told to what stands in a panel when it comes to the front. */
-export const SHOWN = "ai-shown";
+export const SHOWN = "agi-shown";
 
 let count = 0;
 
 export class Tabs<Name extends string> {
-  readonly list = el("div", { class: "ai-tabs", role: "tablist", "aria-label": "Views" });
-  readonly panels = el("div", { class: "ai-panels" });
+  readonly list = el("div", { class: "agi-tabs", role: "tablist", "aria-label": "Views" });
+  readonly panels = el("div", { class: "agi-panels" });
   private readonly buttons: HTMLButtonElement[] = [];
   private readonly hosts: HTMLElement[] = [];
   private readonly made = new Set<number>();
@@ -35,7 +35,7 @@ export class Tabs<Name extends string> {
     private readonly tabs: Tab<Name>[],
     private readonly shown: (name: Name) => void = () => {},
   ) {
-    const id = `ai-tabs-${count++}`;
+    const id = `agi-tabs-${count++}`;
     tabs.forEach((tab, n) => {
       const button = el(
         "button",
@@ -48,13 +48,17 @@ export class Tabs<Name extends string> {
         },
         tab.name,
         tab.badge
-          ? el("span", { class: "ai-badge", "aria-hidden": "true" }, tab.badge.toLocaleString("en"))
+          ? el(
+              "span",
+              { class: "agi-badge", "aria-hidden": "true" },
+              tab.badge.toLocaleString("en"),
+            )
           : null,
       );
       this.buttons.push(button);
       this.hosts.push(
         el("div", {
-          class: "ai-panel",
+          class: "agi-panel",
           role: "tabpanel",
           id: `${id}-panel-${n}`,
           "aria-labelledby": `${id}-tab-${n}`,

@@ -17,8 +17,9 @@ export function timeline(context: Context): HTMLElement {
   const { capture } = context;
   const moments = momentsOf(capture);
   const history = steps(capture.data.steps);
-  if (capture.data.head.short) return el("div", {}, history, el("p", { class: "ai-empty" }, SHORT));
-  if (!moments.length) return el("p", { class: "ai-empty" }, "Nothing ran in this capture.");
+  if (capture.data.head.short)
+    return el("div", {}, history, el("p", { class: "agi-empty" }, SHORT));
+  if (!moments.length) return el("p", { class: "agi-empty" }, "Nothing ran in this capture.");
   const last = moments.length - 1;
   let now = last;
 
@@ -26,32 +27,32 @@ export function timeline(context: Context): HTMLElement {
     const moment = moments[n]!;
     const selected = moment.node >= 0 && context.selection.ids.includes(moment.node);
     const kinds = [
-      `ai-moment ai-${moment.kind}`,
-      n > now && "ai-later",
-      n === now && "ai-now",
-      moment.alarming && "ai-alarm",
-      selected && "ai-selected",
+      `agi-moment agi-${moment.kind}`,
+      n > now && "agi-later",
+      n === now && "agi-now",
+      moment.alarming && "agi-alarm",
+      selected && "agi-selected",
     ];
-    const text = el("span", { class: "ai-moment-title" }, moment.title);
+    const text = el("span", { class: "agi-moment-title" }, moment.title);
     return el(
       "li",
       { class: kinds.filter(Boolean).join(" ") },
-      el("span", { class: "ai-gutter" }, moment.op >= 0 ? moment.op + 1 : ""),
-      el("span", { class: "ai-symbol", "aria-hidden": "true" }, SIGNS[moment.kind]),
-      moment.node >= 0 ? button(text, () => choose(n), { class: "ai-link" }) : text,
-      el("span", { class: "ai-quiet", title: moment.said }, moment.said),
-      el("span", { class: "ai-place" }, capture.place(moment.site)?.place ?? ""),
+      el("span", { class: "agi-gutter" }, moment.op >= 0 ? moment.op + 1 : ""),
+      el("span", { class: "agi-symbol", "aria-hidden": "true" }, SIGNS[moment.kind]),
+      moment.node >= 0 ? button(text, () => choose(n), { class: "agi-link" }) : text,
+      el("span", { class: "agi-quiet", title: moment.said }, moment.said),
+      el("span", { class: "agi-place" }, capture.place(moment.site)?.place ?? ""),
     );
   };
   const list = new VirtualList("Ops in program order", moments.length, HEIGHT, row);
   const pane = new SourcePane(capture, moments, (n) => go(n));
-  const said = el("output", { class: "ai-quiet" });
+  const said = el("output", { class: "agi-quiet" });
   const slider = el("input", {
     type: "range",
     min: 0,
     max: last,
     value: last,
-    class: "ai-slider",
+    class: "agi-slider",
     "aria-label": "Time",
     on: { input: () => go(Number(slider.value)) },
   });
@@ -87,19 +88,19 @@ export function timeline(context: Context): HTMLElement {
   context.selection.listen(selected);
   tell();
   pane.at(capture, moments, -1);
-  for (const line of pane.host.querySelectorAll(".ai-later")) line.classList.remove("ai-later");
+  for (const line of pane.host.querySelectorAll(".agi-later")) line.classList.remove("agi-later");
   return el(
     "div",
-    { class: "ai-timeline", on: { [SHOWN]: selected } },
+    { class: "agi-timeline", on: { [SHOWN]: selected } },
     history,
     el(
       "div",
-      { class: "ai-toolbar" },
+      { class: "agi-toolbar" },
       button("◀", () => go(now - 1), { "aria-label": "One back" }),
       slider,
       button("▶", () => go(now + 1), { "aria-label": "One forward" }),
       said,
     ),
-    el("div", { class: "ai-columns" }, pane.host, list.host),
+    el("div", { class: "agi-columns" }, pane.host, list.host),
   );
 }

@@ -16,13 +16,13 @@ export function toolbar(context: Context, view: GraphView, more: HTMLElement): H
   const group = filters(context, view);
   return el(
     "div",
-    { class: "ai-toolbar", role: "toolbar", "aria-label": "Graph" },
+    { class: "agi-toolbar", role: "toolbar", "aria-label": "Graph" },
     search(context, view),
     toggle("Outline", (on) => view.outline(on)),
     el(
       "span",
-      { class: "ai-depths" },
-      el("span", { class: "ai-quiet" }, "Depth"),
+      { class: "agi-depths" },
+      el("span", { class: "agi-quiet" }, "Depth"),
       ...depths,
       button("All", () => view.expandAll(), { "aria-label": "Expand all" }),
     ),
@@ -43,7 +43,7 @@ function filters(context: Context, view: GraphView): HTMLElement {
   });
   return el(
     "span",
-    { class: "ai-filters" },
+    { class: "agi-filters" },
     toggle("Only the problem", (on) => change({ problems: on })),
     toggle("Parameters", (on) => change({ parameters: on })),
     choice(context, "device", (device) => change({ device })),
@@ -56,8 +56,8 @@ function filters(context: Context, view: GraphView): HTMLElement {
 function unfolding(group: HTMLElement): HTMLButtonElement {
   const opener = button(
     "Filters",
-    () => opener.setAttribute("aria-expanded", String(group.classList.toggle("ai-open"))),
-    { class: "ai-filters-opener", "aria-expanded": "false" },
+    () => opener.setAttribute("aria-expanded", String(group.classList.toggle("agi-open"))),
+    { class: "agi-filters-opener", "aria-expanded": "false" },
   );
   const tell = () => {
     const pressed = group.querySelectorAll('[aria-pressed="true"]').length;
@@ -72,10 +72,10 @@ function unfolding(group: HTMLElement): HTMLButtonElement {
 function search(context: Context, view: GraphView): HTMLElement {
   let found: number[] = [];
   let at = -1;
-  const said = el("output", { class: "ai-quiet" });
+  const said = el("output", { class: "agi-quiet" });
   const input = el("input", {
     type: "search",
-    class: "ai-input",
+    class: "agi-input",
     placeholder: "Search name, op, line, rule",
     "aria-label": "Search the graph",
     on: {
@@ -96,7 +96,7 @@ function search(context: Context, view: GraphView): HTMLElement {
       },
     },
   });
-  return el("span", { class: "ai-search" }, input, said);
+  return el("span", { class: "agi-search" }, input, said);
 }
 
 function choice(
@@ -109,7 +109,7 @@ function choice(
   const select = el(
     "select",
     {
-      class: "ai-input",
+      class: "agi-input",
       "aria-label": `Filter by ${what}`,
       on: { change: () => chosen(select.value || undefined) },
     },

@@ -4,7 +4,7 @@ import { el } from "./dom";
 
 export class VirtualList {
   readonly host: HTMLElement;
-  private readonly inner = el("ol", { class: "ai-virtual" });
+  private readonly inner = el("ol", { class: "agi-virtual" });
   private from = -1;
 
   constructor(
@@ -17,7 +17,7 @@ export class VirtualList {
     this.host = el(
       "div",
       {
-        class: "ai-scroll",
+        class: "agi-scroll",
         tabindex: "0",
         role: "group",
         "aria-label": name,

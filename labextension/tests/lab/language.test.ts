@@ -1,13 +1,13 @@
 import { nullTranslator, type TranslationBundle } from "@jupyterlab/translation";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { IClient, State } from "../../src/lab/api";
+import { speak } from "../../src/lab/i18n";
 import { mismatch } from "../../src/lab/kernel/versions";
 import { emptyState } from "../../src/lab/panel/empty_state";
 import { EntryList } from "../../src/lab/panel/entry_list";
 import { Notice } from "../../src/lab/panel/notice";
 import { Shown } from "../../src/lab/panel/shown";
 import { facts } from "../../src/lab/panel/words";
-import { speak } from "../../src/lab/texts";
 import { el } from "../../src/view/dom";
 import { entry } from "./fake_kernel";
 
@@ -64,7 +64,7 @@ test("the list speaks the page's language", () => {
   const list = new EntryList({ pick: none, menu: none, rename: none, remove: none });
   const facts = { errors: 2, warnings: 1, infos: 1, error: "RuntimeError", pinned: true };
   list.show([{ ...entry("a"), ...facts, created: Date.now() / 1000 }, entry("b")], []);
-  const when = list.node.querySelectorAll(".ai-capture-when");
+  const when = list.node.querySelectorAll(".agi-capture-when");
   for (const node of when) node.remove(); // Times are written by the browser.
   expect(list.node.textContent).toContain("⟦2 errors⟧");
   expect(untranslated(list.node)).toEqual([]);

@@ -10,7 +10,7 @@ beforeEach(() => {
   document.body.replaceChildren(list.node);
 });
 const main = (id: string) =>
-  document.querySelector<HTMLButtonElement>(`[data-capture="${id}"] .ai-capture-main`)!;
+  document.querySelector<HTMLButtonElement>(`[data-capture="${id}"] .agi-capture-main`)!;
 const order = () =>
   [...list.node.children].map((node) => (node as HTMLElement).dataset.capture).join("");
 const press = (key: string) =>
@@ -23,7 +23,7 @@ const show = (ids: string) =>
 
 test("one stop of the Tab key; arrows, Home and End walk", () => {
   show("cba");
-  expect(list.node.querySelectorAll("[tabindex='0'].ai-capture-main")).toHaveLength(1);
+  expect(list.node.querySelectorAll("[tabindex='0'].agi-capture-main")).toHaveLength(1);
   list.focus();
   press("ArrowDown");
   expect(document.activeElement).toBe(main("b"));

@@ -39,10 +39,10 @@ test("marks stand on their lines, not beyond the end, and all go with the first 
   const view = editor("a = 1\n  b = 2  \nc = 3");
   show(view, [marked, { ...marked, line: 9 }]);
   expect(shown(view)).toHaveLength(1);
-  expect(view.dom.querySelector(".ai-squiggle")!.textContent).toBe("b = 2");
+  expect(view.dom.querySelector(".agi-squiggle")!.textContent).toBe("b = 2");
   view.dispatch({ changes: { from: 0, insert: "x" } });
   expect(shown(view)).toEqual([]);
-  expect(view.dom.querySelector(".ai-squiggle")).toBeNull();
+  expect(view.dom.querySelector(".agi-squiggle")).toBeNull();
 });
 
 test("an editor without marks is left as it is", () => {

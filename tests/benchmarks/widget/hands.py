@@ -11,7 +11,7 @@ from .spread import Spread
 
 STEPS = 60
 READY = ".autograd-inspector[data-state='ready']"
-CLOSED = "[data-item][aria-expanded=false] .ai-toggle"
+CLOSED = "[data-item][aria-expanded=false] .agi-toggle"
 BLOCKS = 5
 _CLICK = "toggle => bench.timed(() => toggle.dispatchEvent(new MouseEvent('click', { bubbles: true })))"
 
@@ -40,7 +40,7 @@ class Hands:
 
     @property
     def stage(self) -> Locator:
-        return self.widget.locator(".ai-graph-view")
+        return self.widget.locator(".agi-graph-view")
 
     def _watch(self, what: str, act: Callable[[], None]) -> None:
         self.frames[what] = Spread(tuple(self.page.frames(act)))

@@ -1,7 +1,7 @@
 /** Whether each cell of a kernel is inspected. */
 
 import type { IClient } from "../api";
-import { trans } from "../texts";
+import { trans } from "../i18n";
 
 /** Rejects with one line to show. */
 export async function switchEvery(client: IClient | null, on: boolean): Promise<void> {

@@ -4,9 +4,9 @@ import { InputDialog } from "@jupyterlab/apputils";
 import { save } from "../../view/export";
 import { announce } from "../announce";
 import type { IClient } from "../api";
+import { trans } from "../i18n";
 import type { Entry } from "../kernel/messages";
 import { nameOf } from "../panel/words";
-import { trans } from "../texts";
 
 export const FORMATS = {
   html: { label: "HTML", type: "text/html", ending: "html" },

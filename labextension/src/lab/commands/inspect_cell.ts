@@ -2,7 +2,7 @@
 
 import type { INotebookTracker } from "@jupyterlab/notebook";
 import { announce, refuse } from "../announce";
-import { trans } from "../texts";
+import { trans } from "../i18n";
 import { adding, type Edit, hasHeader, magicOf, removing } from "./header";
 
 interface Text {

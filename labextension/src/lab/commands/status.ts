@@ -11,8 +11,8 @@ import { el, fill } from "../../view/dom";
 import { IInspector, SHOW_PANEL } from "../api";
 import { shape } from "../editor/marks_dom";
 import { type Counts, countsOf } from "../editor/marks_of";
+import { speak, trans } from "../i18n";
 import { currentClient } from "../kernel/kernels";
-import { speak, trans } from "../texts";
 
 /** "2 errors, 1 warning"; what is worth seeing counts only where nothing is wrong. */
 export function told({ errors, warnings, infos }: Counts): string {
@@ -36,7 +36,7 @@ class Findings extends Widget {
     show: () => void,
   ) {
     super();
-    this.button = el("button", { type: "button", class: "ai-host ai-findings-count" });
+    this.button = el("button", { type: "button", class: "agi-host agi-findings-count" });
     this.button.addEventListener("click", show);
     this.addClass("jp-mod-highlighted");
     this.node.append(this.button);

@@ -9,8 +9,8 @@ import { bring } from "../editor/jump_cell";
 import { markedIn } from "../editor/marks";
 import { goTo } from "../editor/marks_field";
 import type { MarkedLine } from "../editor/marks_of";
+import { trans } from "../i18n";
 import { codeCells } from "../kernel/kernels";
-import { trans } from "../texts";
 import { nextIndex } from "./next_index";
 
 interface Stop {

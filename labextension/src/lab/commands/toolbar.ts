@@ -7,9 +7,9 @@ import { ITranslator } from "@jupyterlab/translation";
 import { ToolbarButton } from "@jupyterlab/ui-components";
 import { refuse } from "../announce";
 import { IInspector } from "../api";
+import { speak, trans } from "../i18n";
 import { clientOf } from "../kernel/kernels";
 import { inspectorIcon } from "../panel/icon";
-import { speak, trans } from "../texts";
 import { switchEvery } from "./every";
 
 /** The name that the settings' toolbar has for it. */
@@ -28,7 +28,7 @@ class EveryButton extends ToolbarButton {
       pressedTooltip: trans().__("Every cell is inspected: click to stop"),
       onClick: () => this.flip(),
     });
-    this.addClass("ai-every");
+    this.addClass("agi-every");
     inspector.changed.connect(this.follow, this);
     panel.sessionContext.kernelChanged.connect(this.follow, this);
     this.follow();

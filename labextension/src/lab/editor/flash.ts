@@ -13,7 +13,7 @@ const field = StateField.define<DecorationSet>({
     let next = value.map(change.changes);
     for (const effect of change.effects) {
       if (!effect.is(light)) continue;
-      const lit = Decoration.line({ class: "ai-host ai-flash" });
+      const lit = Decoration.line({ class: "agi-host agi-flash" });
       next = effect.value === null ? Decoration.none : Decoration.set(lit.range(effect.value));
     }
     return next;

@@ -8,7 +8,7 @@ import { ITranslator } from "@jupyterlab/translation";
 import { LISTENS, REVEAL, type Target } from "../../state/reveal";
 import { refuse } from "../announce";
 import { IInspector } from "../api";
-import { speak } from "../texts";
+import { speak } from "../i18n";
 import { flashLine } from "./flash";
 import { bring, findCell } from "./jump_cell";
 import { Files } from "./jump_file";

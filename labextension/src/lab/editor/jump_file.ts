@@ -7,7 +7,7 @@ import { PageConfig } from "@jupyterlab/coreutils";
 import type { Widget } from "@lumino/widgets";
 import type { Target } from "../../state/reveal";
 import type { IInspector } from "../api";
-import { trans } from "../texts";
+import { trans } from "../i18n";
 import { flashLine } from "./flash";
 import { belowRoot, isLibrary } from "./places";
 import { type SourceView, sourceTab } from "./source_view";

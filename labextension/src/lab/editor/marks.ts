@@ -5,8 +5,8 @@ import type { CodeCell } from "@jupyterlab/cells";
 import { INotebookTracker, NotebookActions, type NotebookPanel } from "@jupyterlab/notebook";
 import { ITranslator } from "@jupyterlab/translation";
 import { IInspector } from "../api";
+import { speak } from "../i18n";
 import { clientOf, codeCells, viewOf } from "../kernel/kernels";
-import { speak } from "../texts";
 import { show } from "./marks_field";
 import { type MarkedLine, marksOf } from "./marks_of";
 

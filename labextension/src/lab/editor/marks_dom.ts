@@ -4,8 +4,8 @@ import { severityOf } from "../../model/severity";
 import { el, prose } from "../../view/dom";
 import { badge } from "../../view/graph/badge";
 import { svg } from "../../view/graph/svg";
+import { trans } from "../i18n";
 import type { Mark } from "../kernel/messages";
-import { trans } from "../texts";
 import type { MarkedLine } from "./marks_of";
 
 /** The shapes that the graph has for it, too. */
@@ -14,7 +14,7 @@ export function shape(severity: string): SVGSVGElement {
   return svg(
     "svg",
     {
-      class: `ai-host ai-severity-shape ai-${known}`,
+      class: `agi-host agi-severity-shape agi-${known}`,
       viewBox: "-10 -10 20 20",
       "aria-hidden": "true",
     },
@@ -30,7 +30,7 @@ export function sign(marked: MarkedLine): HTMLElement {
     {
       type: "button",
       tabindex: "-1",
-      class: `ai-host ai-mark-sign ${marked.culprit ? "ai-culprit" : "ai-beside"}`,
+      class: `agi-host agi-mark-sign ${marked.culprit ? "agi-culprit" : "agi-beside"}`,
       "aria-label": trans().__("Line %1, %2", marked.line, said),
     },
     shape(marked.severity),
@@ -38,7 +38,7 @@ export function sign(marked: MarkedLine): HTMLElement {
 }
 
 export function tip(marked: MarkedLine): HTMLElement {
-  return el("div", { class: "ai-host ai-mark-tip", role: "tooltip" }, ...marked.marks.map(told));
+  return el("div", { class: "agi-host agi-mark-tip", role: "tooltip" }, ...marked.marks.map(told));
 }
 
 function told(mark: Mark): HTMLElement {
@@ -47,13 +47,13 @@ function told(mark: Mark): HTMLElement {
     {},
     el(
       "p",
-      { class: "ai-mark-tip-head" },
+      { class: "agi-mark-tip-head" },
       shape(mark.severity),
       el("strong", {}, `${mark.rule} ${mark.name}`),
-      el("span", { class: "ai-mark-tip-role" }, mark.role),
+      el("span", { class: "agi-mark-tip-role" }, mark.role),
     ),
     el("p", {}, prose(mark.message)),
     mark.fix &&
-      el("p", { class: "ai-mark-tip-fix" }, el("b", {}, trans().__("Fix")), " ", prose(mark.fix)),
+      el("p", { class: "agi-mark-tip-fix" }, el("b", {}, trans().__("Fix")), " ", prose(mark.fix)),
   );
 }

@@ -73,8 +73,8 @@ function squiggles(state: EditorState, lines: readonly MarkedLine[]): Decoration
   return Decoration.set(
     lines.flatMap(({ line, severity, culprit }) => {
       const { from, to } = textOf(state, line);
-      const kind = culprit ? "ai-culprit" : "ai-beside";
-      const drawn = Decoration.mark({ class: `ai-host ai-squiggle ${kind} ai-${severity}` });
+      const kind = culprit ? "agi-culprit" : "agi-beside";
+      const drawn = Decoration.mark({ class: `agi-host agi-squiggle ${kind} agi-${severity}` });
       return from < to ? [drawn.range(from, to)] : [];
     }),
   );
@@ -100,7 +100,7 @@ class Sign extends GutterMarker {
 }
 
 const signs = gutter({
-  class: "ai-mark-gutter",
+  class: "agi-mark-gutter",
   markers: (view) =>
     RangeSet.of(
       view.state

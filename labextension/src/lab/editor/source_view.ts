@@ -7,14 +7,14 @@ import { type IEditorLanguageRegistry, jupyterTheme } from "@jupyterlab/codemirr
 import { pythonIcon } from "@jupyterlab/ui-components";
 import { Widget } from "@lumino/widgets";
 import { el } from "../../view/dom";
-import { trans } from "../texts";
+import { trans } from "../i18n";
 
 export class SourceView extends Widget {
   readonly editor: EditorView;
 
   constructor(text: string, filename: string, language: Extension) {
     super();
-    this.addClass("ai-source-view");
+    this.addClass("agi-source-view");
     this.editor = new EditorView({
       parent: this.node,
       doc: text,
@@ -46,7 +46,7 @@ export async function sourceTab(
   tab.title.caption = trans().__("%1, read-only: the kernel's own copy", filename);
   tab.title.closable = true;
   tab.title.icon = pythonIcon;
-  const where = new Widget({ node: el("p", { class: "ai-source-where" }, tab.title.caption) });
+  const where = new Widget({ node: el("p", { class: "agi-source-where" }, tab.title.caption) });
   tab.toolbar.addItem("where", where);
   return tab;
 }

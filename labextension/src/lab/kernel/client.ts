@@ -2,10 +2,10 @@
 
 import type { Kernel, KernelMessage } from "@jupyterlab/services";
 import { Signal } from "@lumino/signaling";
-import type { Asked, IClient, Inspecting, State } from "../api";
-import { trans } from "../texts";
+import type { IClient, Inspecting, RequestBody, State } from "../api";
+import { trans } from "../i18n";
 import { findHub } from "./find_hub";
-import { Ledger, type Told } from "./ledger";
+import { type HubMessage, Ledger } from "./ledger";
 import { type Answer, type Entry, HUB, type Listing } from "./messages";
 import { RequestChannel } from "./request_channel";
 import { Requests } from "./requests";
@@ -69,7 +69,7 @@ export class Client implements IClient {
     return this.ledger.settings;
   }
 
-  ask(asked: Asked, progress?: (text: string) => void): Promise<Answer> {
+  ask(asked: RequestBody, progress?: (text: string) => void): Promise<Answer> {
     if (this.state !== "ready") return Promise.reject(new Error(this.why || gone()));
     return this.requests.ask(asked, progress);
   }
@@ -104,13 +104,13 @@ export class Client implements IClient {
   };
 
   private follow(comm: Kernel.IComm): void {
-    comm.onMsg = (message) => this.hear(message.content.data as unknown as Told);
+    comm.onMsg = (message) => this.hear(message.content.data as unknown as HubMessage);
     // A front end that knows nothing of hubs may have closed it: the hub opens another with its next message.
     comm.onClose = () => {};
     quiet(comm);
   }
 
-  private hear(message: Told): void {
+  private hear(message: HubMessage): void {
     const wrong = mismatch(message);
     if (wrong) this.lost("refused", wrong);
     else if (!this.ledger.take(message)) void this.refresh();

@@ -3,7 +3,7 @@
 import type { Inspecting } from "../api";
 import type { Changed, Entry, Listing, Removed, Settings } from "./messages";
 
-export type Told = Changed | Removed | Settings;
+export type HubMessage = Changed | Removed | Settings;
 
 /** Every message carries the next revision; after a gap only a whole list is right again. */
 export class Ledger {
@@ -12,7 +12,7 @@ export class Ledger {
   settings: Inspecting | null = null;
   private revision = Number.NEGATIVE_INFINITY;
   /** Heard while a list was on its way. */
-  private early: Told[] = [];
+  private early: HubMessage[] = [];
 
   /** Begin from a list. Returns whether what was heard since follows without a gap. */
   begin(listing: Listing): boolean {
@@ -25,7 +25,7 @@ export class Ledger {
   }
 
   /** Returns false when messages were missed: a list is needed. */
-  take(message: Told): boolean {
+  take(message: HubMessage): boolean {
     if (message.revision <= this.revision) return true;
     if (message.revision > this.revision + 1) {
       this.early.push(message);

@@ -1,7 +1,7 @@
 /** Questions to one kernel: each has a number, and one answer or one line saying why there is none. */
 
-import type { Asked } from "../api";
-import { trans } from "../texts";
+import type { RequestBody } from "../api";
+import { trans } from "../i18n";
 import type { Answer, Progress, Refusal, Request } from "./messages";
 
 /** Milliseconds until a user is told that something takes time. */
@@ -39,7 +39,7 @@ export class Requests {
     private readonly pace: Pace,
   ) {}
 
-  ask(asked: Asked, progress: (text: string) => void = () => {}): Promise<Answer> {
+  ask(asked: RequestBody, progress: (text: string) => void = () => {}): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const id = this.next++;
       const soon = setTimeout(() => {

@@ -1,7 +1,7 @@
 /** What this extension and a kernel must agree on. */
 
 import { WIRE } from "../../wire";
-import { trans } from "../texts";
+import { trans } from "../i18n";
 import { PROTOCOL } from "./messages";
 
 /** What a message says of its sender; only a listing says all. */

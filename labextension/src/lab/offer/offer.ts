@@ -6,8 +6,8 @@ import { type ISignal, Signal } from "@lumino/signaling";
 import type { IInspector } from "../api";
 import { adding, hasHeader } from "../commands/header";
 import { apply } from "../commands/inspect_cell";
+import { trans } from "../i18n";
 import { clientOf } from "../kernel/kernels";
-import { trans } from "../texts";
 import { isAutogradError } from "./autograd_errors";
 
 /** What can be offered now. */

@@ -8,7 +8,7 @@ import { Panel, Widget } from "@lumino/widgets";
 import { button, el, fill } from "../../view/dom";
 import { refuse } from "../announce";
 import { IInspector, PANEL_ID } from "../api";
-import { speak, trans } from "../texts";
+import { speak, trans } from "../i18n";
 import { type Offer, Offers } from "./offer";
 
 class OfferView extends Widget {
@@ -16,7 +16,7 @@ class OfferView extends Widget {
     private readonly offers: Offers,
     private readonly inspector: IInspector,
   ) {
-    super({ node: el("div", { class: "ai-offer", role: "status" }) });
+    super({ node: el("div", { class: "agi-offer", role: "status" }) });
     offers.changed.connect(this.follow, this);
     inspector.changed.connect(this.follow, this);
     this.follow();
@@ -36,11 +36,11 @@ class OfferView extends Widget {
     const run = () => void offer.run().catch(refuse);
     return [
       el("p", {}, el("strong", {}, trans().__("%1 failed in autograd", where))),
-      el("p", { class: "ai-offer-error", title: offer.error }, offer.error),
+      el("p", { class: "agi-offer-error", title: offer.error }, offer.error),
       el(
         "div",
-        { class: "ai-offer-ways" },
-        button(trans().__("Run again with the inspector"), run, { class: "ai-offer-run" }),
+        { class: "agi-offer-ways" },
+        button(trans().__("Run again with the inspector"), run, { class: "agi-offer-run" }),
         button(trans().__("Dismiss"), () => this.offers.dismiss()),
       ),
     ];

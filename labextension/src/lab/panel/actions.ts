@@ -1,10 +1,10 @@
 /** What the user may do with captures of the current kernel; every failure is one line in the panel. */
 
 import { Dialog, showDialog } from "@jupyterlab/apputils";
-import type { Asked, IClient } from "../api";
+import type { IClient, RequestBody } from "../api";
+import { trans } from "../i18n";
 import type { Clients } from "../kernel/clients";
 import type { Entry } from "../kernel/messages";
-import { trans } from "../texts";
 import type { Notice } from "./notice";
 import { nameOf } from "./words";
 
@@ -52,7 +52,7 @@ export class Actions {
   }
 
   /** null when it failed. */
-  ask(doing: string, asked: Asked, client: IClient | null = this.clients.current) {
+  ask(doing: string, asked: RequestBody, client: IClient | null = this.clients.current) {
     return this.notice.during(doing, (at) => {
       if (!client) throw new Error(trans().__("no kernel"));
       return client.ask(asked, at);

@@ -1,7 +1,7 @@
 /** What the user chose to see. */
 
+import { trans } from "../i18n";
 import type { Client } from "../kernel/client";
-import { trans } from "../texts";
 import { nameOf } from "./words";
 
 /** One capture, or two compared. */

@@ -3,7 +3,7 @@
 import { copyButton } from "../../view/copy";
 import { el, prose } from "../../view/dom";
 import type { IClient } from "../api";
-import { trans } from "../texts";
+import { trans } from "../i18n";
 
 /** What is known of the notebook or console that is looked at. */
 export interface Looked {
@@ -68,10 +68,10 @@ const absent = () =>
 function message(text: string, lines: string[] = [], kind = "plain"): HTMLElement {
   return el(
     "div",
-    { class: `ai-side-empty ai-side-${kind}` },
+    { class: `agi-side-empty agi-side-${kind}` },
     el("p", {}, prose(text)),
     ...lines.map((line) =>
-      el("div", { class: "ai-side-line" }, el("code", {}, line), copyButton(line, line)),
+      el("div", { class: "agi-side-line" }, el("code", {}, line), copyButton(line, line)),
     ),
   );
 }

@@ -1,8 +1,8 @@
 /** The captures of a kernel, newest first. One stop of the Tab key; arrows walk, Enter shows, F2 renames. */
 
 import { el } from "../../view/dom";
+import { trans } from "../i18n";
 import type { Entry } from "../kernel/messages";
-import { trans } from "../texts";
 import { EntryRow, type RowActions } from "./entry_row";
 
 export interface ListActions extends RowActions {
@@ -11,7 +11,7 @@ export interface ListActions extends RowActions {
 
 export class EntryList {
   readonly node = el("ul", {
-    class: "ai-captures",
+    class: "agi-captures",
     "aria-label": trans().__("Captures, newest first"),
   });
   private rows = new Map<string, EntryRow>();
@@ -70,7 +70,7 @@ export class EntryList {
   }
 
   private rowOf(element: Element | null): EntryRow | undefined {
-    const node = element?.closest<HTMLElement>(".ai-capture");
+    const node = element?.closest<HTMLElement>(".agi-capture");
     const row = this.rows.get(node?.dataset.capture ?? "");
     return row?.node === node ? row : undefined;
   }

@@ -1,8 +1,8 @@
 /** One capture in the list. */
 
 import { button, el } from "../../view/dom";
+import { trans } from "../i18n";
 import type { Entry } from "../kernel/messages";
-import { trans } from "../texts";
 import { counts, facts, nameOf, when, whenExactly } from "./words";
 
 /** What a row lets the user do. */
@@ -22,7 +22,7 @@ export class EntryRow {
     private entry: Entry,
     private readonly actions: RowActions,
   ) {
-    this.node = el("li", { class: "ai-capture", "data-capture": entry.id });
+    this.node = el("li", { class: "agi-capture", "data-capture": entry.id });
     this.node.addEventListener("contextmenu", (event) => {
       event.preventDefault();
       event.stopPropagation();
@@ -57,7 +57,7 @@ export class EntryRow {
   /** Rename in place. */
   edit(): void {
     const input = el("input", {
-      class: "ai-input ai-capture-input",
+      class: "agi-input agi-capture-input",
       "aria-label": trans().__("Name of this capture; empty: that of its cell"),
       placeholder: this.entry.cell || trans().__("capture"),
       maxlength: 200,
@@ -100,7 +100,7 @@ export class EntryRow {
     const had = focused === this.main ? "main" : focused === this.menu ? "menu" : "";
     this.main = this.body();
     this.menu = button("⋯", () => this.openMenu(), {
-      class: "ai-capture-menu",
+      class: "agi-capture-menu",
       "aria-label": trans().__("Actions for %1", nameOf(entry)),
       "aria-haspopup": "menu",
       title: trans().__("More actions"),
@@ -121,31 +121,31 @@ export class EntryRow {
       const { ctrlKey, metaKey } = event as MouseEvent;
       this.actions.pick(this.id, ctrlKey || metaKey);
     };
-    const made = button(null, pick, { class: "ai-capture-main" });
+    const made = button(null, pick, { class: "agi-capture-main" });
     made.append(
       el(
         "span",
-        { class: "ai-capture-head" },
+        { class: "agi-capture-head" },
         entry.pinned &&
           el("span", {
-            class: "ai-capture-pin",
+            class: "agi-capture-pin",
             role: "img",
             "aria-label": trans().__("pinned"),
             title: trans().__("Pinned"),
           }),
-        el("strong", { class: "ai-capture-name", title: name }, name),
-        el("span", { class: "ai-capture-counts" }, ...counts(entry).map(chip)),
+        el("strong", { class: "agi-capture-name", title: name }, name),
+        el("span", { class: "agi-capture-counts" }, ...counts(entry).map(chip)),
         el(
           "span",
-          { class: "ai-capture-when", title: whenExactly(entry.created) },
+          { class: "agi-capture-when", title: whenExactly(entry.created) },
           when(entry.created),
         ),
       ),
-      el("code", { class: "ai-capture-code", title: code }, code),
-      el("span", { class: "ai-capture-facts", title: facts(entry) }, facts(entry)),
+      el("code", { class: "agi-capture-code", title: code }, code),
+      el("span", { class: "agi-capture-facts", title: facts(entry) }, facts(entry)),
     );
     if (entry.error)
-      made.append(el("span", { class: "ai-capture-facts ai-alarm", title: said }, said));
+      made.append(el("span", { class: "agi-capture-facts agi-alarm", title: said }, said));
     return made;
   }
 }
@@ -153,8 +153,8 @@ export class EntryRow {
 function chip({ severity, sign, text }: ReturnType<typeof counts>[number]): HTMLElement {
   return el(
     "span",
-    { class: `ai-chip ai-${severity}`, title: text },
+    { class: `agi-chip agi-${severity}`, title: text },
     el("span", { "aria-hidden": "true" }, sign),
-    el("span", { class: "ai-unseen" }, text),
+    el("span", { class: "agi-unseen" }, text),
   );
 }

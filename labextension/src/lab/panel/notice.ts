@@ -1,13 +1,13 @@
 /** One line above the list: what is under way, what failed, what is to be chosen. Read out when it changes. */
 
 import { button, el, fill } from "../../view/dom";
-import { trans } from "../texts";
+import { trans } from "../i18n";
 
 /** Milliseconds that something may take without a word. */
 const SOON = 500;
 
 export class Notice {
-  readonly node = el("div", { class: "ai-notice", role: "status", hidden: true });
+  readonly node = el("div", { class: "agi-notice", role: "status", hidden: true });
   private nth = 0;
 
   /** Until it is replaced; `stop` is what a button beside it does. */
@@ -18,7 +18,7 @@ export class Notice {
 
   fail(text: string): void {
     this.nth += 1;
-    this.put(text, "ai-alarm", { label: trans().__("Dismiss"), run: () => this.clear() });
+    this.put(text, "agi-alarm", { label: trans().__("Dismiss"), run: () => this.clear() });
   }
 
   clear(): void {
@@ -36,7 +36,7 @@ export class Notice {
     let said = text;
     let late = false;
     const tell = () => {
-      if (late && mine === this.nth) this.put(`${said} …`, "ai-working");
+      if (late && mine === this.nth) this.put(`${said} …`, "agi-working");
     };
     const timer = setTimeout(() => {
       late = true;
@@ -58,9 +58,9 @@ export class Notice {
   }
 
   private put(text: string, kind: string, stop?: { label: string; run(): void }): void {
-    this.node.className = `ai-notice ${kind}`.trim();
+    this.node.className = `agi-notice ${kind}`.trim();
     const end = stop && button(stop.label, () => stop.run());
-    fill(this.node, el("span", { class: "ai-notice-text" }, text), end);
+    fill(this.node, el("span", { class: "agi-notice-text" }, text), end);
     this.node.hidden = false;
   }
 }

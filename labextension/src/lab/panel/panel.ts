@@ -4,18 +4,18 @@ import { Panel, Widget } from "@lumino/widgets";
 import { button, el, fill } from "../../view/dom";
 import { followTheme } from "../../view/theme";
 import { PANEL_ID } from "../api";
+import { trans } from "../i18n";
 import type { Client } from "../kernel/client";
 import type { Clients } from "../kernel/clients";
-import { trans } from "../texts";
 import type { Actions } from "./actions";
 import { type Chosen, inOrder, isSame, nameOfChosen } from "./chosen";
 import { emptyState } from "./empty_state";
 import { EntryList } from "./entry_list";
-import { Halves } from "./halves";
 import { inspectorIcon } from "./icon";
 import type { Notice } from "./notice";
 import { rendered } from "./rendered";
 import { Shown } from "./shown";
+import { ReportSplit } from "./split_panel";
 import type { Tabs } from "./tabs";
 import { nameOf } from "./words";
 
@@ -30,7 +30,7 @@ export interface PanelParts {
 export class InspectorPanel extends Panel {
   private readonly list: EntryList;
   private readonly shown: Shown;
-  private readonly heading = el("div", { class: "ai-side-heading" });
+  private readonly heading = el("div", { class: "agi-side-heading" });
   private readonly empty = el("div");
   private readonly clear: HTMLButtonElement;
   /** What each kernel's captures were left at: one, or two compared. */
@@ -41,13 +41,13 @@ export class InspectorPanel extends Panel {
   private first: string | null = null;
   /** What is being loaded. */
   private wanted: Chosen | null = null;
-  private readonly halves: Halves;
+  private readonly halves: ReportSplit;
 
   constructor(private readonly parts: PanelParts) {
     super();
     const { actions, clients, notice } = parts;
     this.id = PANEL_ID;
-    this.addClass("ai-side");
+    this.addClass("agi-side");
     this.title.icon = inspectorIcon;
     this.title.caption = trans().__("Autograd inspector");
     this.node.setAttribute("role", "region");
@@ -65,13 +65,13 @@ export class InspectorPanel extends Panel {
     this.clear = button(trans().__("Clear"), () => void actions.clear(), {
       title: trans().__("Delete all but pinned"),
     });
-    const head = el("div", { class: "ai-side-head" }, this.heading, this.clear);
-    const scroll = el("div", { class: "ai-side-scroll" }, this.list.node, this.empty);
+    const head = el("div", { class: "agi-side-head" }, this.heading, this.clear);
+    const scroll = el("div", { class: "agi-side-scroll" }, this.list.node, this.empty);
     const top = new Widget({
-      node: el("div", { class: "ai-side-top" }, head, notice.node, scroll),
+      node: el("div", { class: "agi-side-top" }, head, notice.node, scroll),
     });
     const needed = () => scroll.offsetTop + this.list.node.offsetHeight + this.empty.offsetHeight;
-    this.halves = new Halves(top, this.shown, needed);
+    this.halves = new ReportSplit(top, this.shown, needed);
     this.addWidget(this.halves);
     this.disposed.connect(followTheme(this.node));
     clients.changed.connect(this.update_, this);

@@ -2,14 +2,14 @@
 
 import type { IRenderMimeRegistry } from "@jupyterlab/rendermime";
 import type { Widget } from "@lumino/widgets";
-import { trans } from "../texts";
+import { trans } from "../i18n";
 
 const VIEW = "application/vnd.jupyter.widget-view+json";
 /** What JupyterLab writes meanwhile. */
 const LOADING = "Loading widget...";
 const SOON = 700;
 /** On a widget that could not be drawn. */
-export const FAILED = "ai-failed";
+export const FAILED = "agi-failed";
 
 /** Throws one line where the page has no ipywidgets. */
 export function rendered(rendermime: IRenderMimeRegistry, modelId: string): Widget {
@@ -21,7 +21,7 @@ export function rendered(rendermime: IRenderMimeRegistry, modelId: string): Widg
     throw new Error(trans().__(missing, install));
   }
   const renderer = rendermime.createRenderer(VIEW);
-  renderer.addClass("ai-rendered");
+  renderer.addClass("agi-rendered");
   // A model that is not there yet is waited for; one that is not there at all is said in its place.
   renderer.renderModel(model).catch((error: unknown) => {
     renderer.addClass(FAILED);

@@ -4,7 +4,7 @@ import type { CommandRegistry } from "@lumino/commands";
 import { Menu } from "@lumino/widgets";
 import { Commands } from "../commands/commands";
 import { FORMATS } from "../commands/export";
-import { trans } from "../texts";
+import { trans } from "../i18n";
 import type { Actions } from "./actions";
 import type { InspectorPanel } from "./panel";
 

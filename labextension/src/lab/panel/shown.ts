@@ -2,7 +2,7 @@
 
 import { Panel, Widget } from "@lumino/widgets";
 import { button, el } from "../../view/dom";
-import { trans } from "../texts";
+import { trans } from "../i18n";
 import { FAILED } from "./rendered";
 
 export interface ShownActions {
@@ -11,12 +11,12 @@ export interface ShownActions {
 }
 
 export class Shown extends Panel {
-  private readonly title_ = el("h2", { class: "ai-side-shown-title" });
+  private readonly title_ = el("h2", { class: "agi-side-shown-title" });
   private content: Widget | null = null;
 
   constructor(actions: ShownActions) {
     super();
-    this.addClass("ai-side-shown");
+    this.addClass("agi-side-shown");
     this.node.setAttribute("role", "region");
     this.node.setAttribute("aria-label", trans().__("Shown capture"));
     const open = button(trans().__("Open in a tab"), () => actions.openInTab());
@@ -24,7 +24,7 @@ export class Shown extends Panel {
       "aria-label": trans().__("Close the shown capture"),
       title: trans().__("Close"),
     });
-    const head = el("div", { class: "ai-side-shown-head" }, this.title_, open, close);
+    const head = el("div", { class: "agi-side-shown-head" }, this.title_, open, close);
     this.addWidget(new Widget({ node: head }));
     this.hide();
   }

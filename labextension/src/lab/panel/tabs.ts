@@ -3,8 +3,8 @@
 import type { JupyterFrontEnd } from "@jupyterlab/application";
 import { MainAreaWidget } from "@jupyterlab/apputils";
 import type { Widget } from "@lumino/widgets";
+import { trans } from "../i18n";
 import type { Client } from "../kernel/client";
-import { trans } from "../texts";
 import { nameOfChosen } from "./chosen";
 import { inspectorIcon } from "./icon";
 
@@ -32,7 +32,7 @@ export class Tabs {
       content.dispose();
       return;
     }
-    content.addClass("ai-tab");
+    content.addClass("agi-tab");
     const widget = new MainAreaWidget({ content });
     widget.id = `autograd-inspector-${key}`;
     widget.title.label = name;

@@ -1,8 +1,8 @@
 /** A capture in words. */
 
 import { seconds } from "../../model/shown";
+import { trans } from "../i18n";
 import type { Entry } from "../kernel/messages";
-import { trans } from "../texts";
 
 /** What the user calls it, else its cell. */
 export function nameOf(entry: Entry): string {

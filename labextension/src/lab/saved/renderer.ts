@@ -39,7 +39,7 @@ export class CaptureRenderer extends Panel implements IRenderMime.IRenderer {
     private readonly homeOf: FindHome,
   ) {
     super();
-    this.addClass("ai-saved");
+    this.addClass("agi-saved");
   }
 
   async renderModel(model: IRenderMime.IMimeModel): Promise<void> {

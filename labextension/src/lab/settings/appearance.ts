@@ -1,7 +1,7 @@
 /** Settings -> what the page and the kernels are told. Whatever is no valid setting counts as the default. */
 
 import { COLOURS, DEPTH } from "../../state/preferences";
-import type { Asked } from "../api";
+import type { RequestBody } from "../api";
 
 export const SCHEMES = ["default", "safe", "monochrome"] as const;
 
@@ -46,6 +46,6 @@ export function attributesOf(chosen: Preferences): Record<string, string | null>
   };
 }
 
-export function configuring(chosen: Preferences): Asked {
+export function configuring(chosen: Preferences): RequestBody {
   return { action: "configure", keep: chosen.keep, values: chosen.values };
 }

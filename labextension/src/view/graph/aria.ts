@@ -4,7 +4,7 @@ import type { Box } from "../../layout/box";
 import type { Labels } from "../../layout/labels";
 import { BADGES } from "./badge";
 import type { Facts } from "./facts";
-import { lookOfBox, MEANING } from "./looks";
+import { lookOfBox, MEANING } from "./node_style";
 
 const GROUPS: Record<string, string> = {
   module: "module",

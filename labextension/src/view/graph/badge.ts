@@ -36,8 +36,12 @@ export function badge(severity: Severity, x: number, y: number): SVGGElement {
   const { shape, sign } = BADGES[severity];
   return svg(
     "g",
-    { class: `ai-badge ai-${severity}`, transform: `translate(${x} ${y})`, "aria-hidden": "true" },
-    svg("path", { class: "ai-badge-shape", d: shape }),
-    svg("path", { class: "ai-badge-sign", d: sign }),
+    {
+      class: `agi-badge agi-${severity}`,
+      transform: `translate(${x} ${y})`,
+      "aria-hidden": "true",
+    },
+    svg("path", { class: "agi-badge-shape", d: shape }),
+    svg("path", { class: "agi-badge-sign", d: sign }),
   );
 }

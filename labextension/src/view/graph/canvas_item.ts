@@ -6,8 +6,8 @@ import { isLeaf } from "../../layout/leaves";
 import type { Item } from "../../layout/scene";
 import { BADGES, badgeAt, severityOfItem } from "./badge";
 import type { Facts } from "./facts";
-import { headOf, type Look, lookOf, outline, pile, signOf, toneOf } from "./looks";
 import { FONT } from "./measure";
+import { headOf, type Look, lookOf, outline, pile, signOf, toneOf } from "./node_style";
 
 export interface Brush {
   pen: CanvasRenderingContext2D;

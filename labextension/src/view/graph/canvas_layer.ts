@@ -9,8 +9,8 @@ import type { Facts } from "./facts";
 import type { Marking } from "./marking";
 import { penOf } from "./measure";
 import { regionOf, startsRegion } from "./regions";
-import { tipsOf, wayOf } from "./ways";
 import { bounds } from "./where";
+import { tipsOf, wayOf } from "./wire_paths";
 
 /** Smaller than this on the screen, text and shapes say nothing. */
 const READABLE = 0.4;
@@ -27,7 +27,7 @@ export class CanvasLayer {
     private readonly labels: Labels,
     private readonly facts: Facts[],
   ) {
-    this.root.className = "ai-canvas";
+    this.root.className = "agi-canvas";
     this.root.setAttribute("aria-hidden", "true");
   }
 

@@ -13,7 +13,7 @@ export class Colours {
   readonly of = (name: string): string => {
     let colour = this.known.get(name);
     if (colour === undefined) {
-      colour = getComputedStyle(this.host).getPropertyValue(`--ai-${name}`).trim();
+      colour = getComputedStyle(this.host).getPropertyValue(`--agi-${name}`).trim();
       // Outside the page nothing has a colour yet.
       if (colour) this.known.set(name, colour);
     }

@@ -46,14 +46,14 @@ export function standalone(host: HTMLElement, print: Print): string {
     "svg",
     { ...size, role: "img", "aria-label": heading.join(", ") },
     svg("title", {}, heading.join(", ")),
-    svg("rect", { class: "ai-sheet", width, height }),
-    svg("g", { class: "ai-heading" }, ...headingIn(heading)),
+    svg("rect", { class: "agi-sheet", width, height }),
+    svg("g", { class: "agi-heading" }, ...headingIn(heading)),
     svg("g", { transform: `translate(${left} ${HEADER})` }, ...layer.root.childNodes),
     svg("g", { transform: `translate(0 ${below})` }, ...legend),
   );
   // Styles are known only of what is in the page.
   const paper = document.createElement("div");
-  paper.className = "ai-print";
+  paper.className = "agi-print";
   paper.append(picture);
   host.append(paper);
   writeStyles(picture);
@@ -62,8 +62,10 @@ export function standalone(host: HTMLElement, print: Print): string {
 }
 
 function headingIn([title, ...rest]: string[]): SVGElement[] {
-  const said = [svg("text", { class: "ai-text ai-title ai-start", x: EDGE, y: 24 }, title ?? "")];
-  const small = { class: "ai-text ai-small ai-start", x: EDGE, y: 40 };
+  const said = [
+    svg("text", { class: "agi-text agi-title agi-start", x: EDGE, y: 24 }, title ?? ""),
+  ];
+  const small = { class: "agi-text agi-small agi-start", x: EDGE, y: 40 };
   if (rest.length > 0) said.push(svg("text", small, rest.join(" · ")));
   return said;
 }
@@ -75,7 +77,7 @@ function legendIn(width: number, { scene, labels, facts }: Print): [SVGElement[]
     const wide = W + 8 + labels.width(text, "small") + 16;
     if (x > EDGE && x + wide > width) [x, row] = [EDGE, row + 1];
     const y = row * LINE;
-    const said = svg("text", { class: "ai-text ai-small ai-start", x: W + 8, y: H - 3 }, text);
+    const said = svg("text", { class: "agi-text agi-small agi-start", x: W + 8, y: H - 3 }, text);
     const entry = svg("g", { transform: `translate(${x} ${y})` }, ...drawn, said);
     x += wide;
     return entry;
@@ -100,7 +102,7 @@ function writeStyles(picture: SVGSVGElement): void {
       if (value && !own) element.setAttribute(name, value);
     }
   }
-  for (const hit of picture.querySelectorAll(".ai-hit")) hit.remove();
+  for (const hit of picture.querySelectorAll(".agi-hit")) hit.remove();
   for (const element of picture.querySelectorAll("*")) {
     for (const name of OF_THE_PAGE) element.removeAttribute(name);
   }

@@ -160,7 +160,7 @@ function onKey(
 function zoomButtons(picture: Picture): HTMLElement {
   const { camera } = picture;
   const bar = document.createElement("div");
-  bar.className = "ai-zoom";
+  bar.className = "agi-zoom";
   const actions: [string, string, () => void][] = [
     ["+", "Zoom in", () => camera.zoom(1.25)],
     ["−", "Zoom out", () => camera.zoom(0.8)],

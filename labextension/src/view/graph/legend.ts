@@ -5,7 +5,7 @@ import type { Item, Scene } from "../../layout/scene";
 import { SEVERITIES } from "../../model/severity";
 import { BADGES, badge, severityOfItem } from "./badge";
 import type { Facts } from "./facts";
-import { type Look, lookOf, MEANING, outline, pile, toneOf } from "./looks";
+import { type Look, lookOf, MEANING, outline, pile, toneOf } from "./node_style";
 import { svg } from "./svg";
 
 /** Size of a legend's picture. */
@@ -47,7 +47,7 @@ function boxes(closed: Item[], facts: Facts[]): Entry[] {
     found.push({ drawn, text: MEANING[look] });
   }
   if (closed.some((item) => item.box?.kind === "repeat")) {
-    const piled = svg("path", { class: "ai-pile", d: pile(W - 6, H - 6) });
+    const piled = svg("path", { class: "agi-pile", d: pile(W - 6, H - 6) });
     found.push({ drawn: [piled, shape("module", "module", W - 6, H - 6)], text: "repeated" });
   }
   return found;
@@ -60,7 +60,7 @@ function wires({ wires }: Scene): Entry[] {
   if (kinds.has("data")) found.push({ drawn: [wire("data")], text: "value only" });
   if (kinds.has("severed")) found.push({ drawn: [wire("severed")], text: "after a cut" });
   if (wires.some((one) => one.hot)) {
-    found.push({ drawn: [wire("gradient ai-hot")], text: "gradient path of the selection" });
+    found.push({ drawn: [wire("gradient agi-hot")], text: "gradient path of the selection" });
   }
   return found;
 }
@@ -71,7 +71,7 @@ function regions(scene: Scene, facts: Facts[]): Entry[] {
   found.delete("");
   const lines = "M0 8L8 0M4 14L18 0M14 14L26 2M24 14L26 12";
   return [...found].map((region) => ({
-    drawn: [svg("path", { class: "ai-hatch", d: lines })],
+    drawn: [svg("path", { class: "agi-hatch", d: lines })],
     text: `under ${region}`,
   }));
 }
@@ -105,7 +105,7 @@ function signs(closed: Item[]): Entry[] {
 
 function inPage({ drawn, text }: Entry): HTMLElement {
   const made = document.createElement("span");
-  made.className = "ai-legend-entry";
+  made.className = "agi-legend-entry";
   const picture = svg(
     "svg",
     { width: W + 4, height: H + 4, viewBox: `-2 -2 ${W + 4} ${H + 4}` },
@@ -117,17 +117,17 @@ function inPage({ drawn, text }: Entry): HTMLElement {
 }
 
 function shape(look: Look, tone: string, w = W, h = H): SVGElement {
-  const style = `--fill:var(--ai-${tone}-fill);--line:var(--ai-${tone}-line)`;
+  const style = `--fill:var(--agi-${tone}-fill);--line:var(--agi-${tone}-line)`;
   const d = outline(look, LEAF.has(look), w, h);
-  return svg("path", { class: `ai-shape ai-${look}`, style, d });
+  return svg("path", { class: `agi-shape agi-${look}`, style, d });
 }
 
 function sign(text: string, role: string): SVGElement {
-  return svg("text", { class: `ai-text ai-${role}`, x: W / 2, y: H / 2 + 4 }, text);
+  return svg("text", { class: `agi-text agi-${role}`, x: W / 2, y: H / 2 + 4 }, text);
 }
 
 function wire(kind: string): SVGElement {
-  const way = svg("path", { class: "ai-way", d: `M0 ${H / 2}H${W - 6}` });
-  const tip = svg("path", { class: "ai-tip", d: `M${W} ${H / 2}l-6 -3.5v7Z` });
-  return svg("g", { class: `ai-wire ai-wire-${kind}` }, way, tip);
+  const way = svg("path", { class: "agi-way", d: `M0 ${H / 2}H${W - 6}` });
+  const tip = svg("path", { class: "agi-tip", d: `M${W} ${H / 2}l-6 -3.5v7Z` });
+  return svg("g", { class: `agi-wire agi-wire-${kind}` }, way, tip);
 }

@@ -76,8 +76,8 @@ export class Marking {
   apply(item: Item, element: SVGGElement): void {
     const { dim, chosen, found } = this.of(item);
     // An open box is never dimmed as a whole: what is in it decides for itself.
-    element.classList.toggle("ai-dim", dim);
-    element.classList.toggle("ai-found", found);
+    element.classList.toggle("agi-dim", dim);
+    element.classList.toggle("agi-found", found);
     if (item.box) element.setAttribute("aria-pressed", String(chosen));
   }
 }

@@ -17,7 +17,7 @@ export class Minimap {
     private readonly toneOf: (item: Item) => string,
     private readonly colour: (name: string) => string,
   ) {
-    this.root.className = "ai-minimap";
+    this.root.className = "agi-minimap";
     this.root.setAttribute("aria-hidden", "true");
     const go = (event: PointerEvent): void => {
       if (event.buttons !== 1) return;

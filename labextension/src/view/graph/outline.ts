@@ -15,7 +15,7 @@ let count = 0;
 export class Outline {
   readonly root = document.createElement("div");
   private readonly spacer = document.createElement("div");
-  private readonly id = `ai-outline-${++count}`;
+  private readonly id = `agi-outline-${++count}`;
   private rows: Row[] = [];
   private active = 0;
   private selected: ReadonlySet<number> = new Set();
@@ -27,7 +27,7 @@ export class Outline {
     private readonly open: Set<number>,
     private readonly picked: (box: Box) => void,
   ) {
-    this.root.className = "ai-outline";
+    this.root.className = "agi-outline";
     this.root.tabIndex = 0;
     this.root.setAttribute("role", "tree");
     this.root.setAttribute("aria-label", "Outline of the graph");
@@ -42,7 +42,7 @@ export class Outline {
 
   /** Beside the picture for everyone; else it appears only while it has the focus. */
   show(on: boolean): void {
-    this.root.classList.toggle("ai-shown", on);
+    this.root.classList.toggle("agi-shown", on);
     this.draw();
   }
 
@@ -94,7 +94,7 @@ export class Outline {
     const row = this.rows[at];
     if (!row) return;
     this.active = at;
-    if (target.closest(".ai-twisty")) this.toggle(at);
+    if (target.closest(".agi-twisty")) this.toggle(at);
     else this.picked(row.box);
   }
 
@@ -110,7 +110,7 @@ export class Outline {
       row.dataset.row = String(at);
       row.style.top = `${at * HEIGHT}px`;
       row.setAttribute("aria-selected", String(this.selected.has(this.rows[at]!.box.id)));
-      row.classList.toggle("ai-active", at === this.active);
+      row.classList.toggle("agi-active", at === this.active);
       made.push(row);
     }
     this.spacer.style.height = `${this.rows.length * HEIGHT}px`;

@@ -9,7 +9,7 @@ import { svg } from "./svg";
 
 export function rowOf({ box, level, open, place, siblings }: Row, labels: Labels, facts: Facts[]) {
   const row = document.createElement("div");
-  row.className = "ai-outline-row";
+  row.className = "agi-outline-row";
   row.style.paddingLeft = `${4 + 14 * (level - 1)}px`;
   const group = box.children.length > 0;
   const { worst } = box.troubles;
@@ -22,7 +22,7 @@ export function rowOf({ box, level, open, place, siblings }: Row, labels: Labels
   };
   if (group) attributes["aria-expanded"] = String(open);
   for (const [name, value] of Object.entries(attributes)) row.setAttribute(name, value);
-  const twisty = part("ai-twisty", group ? (open ? "▾" : "▸") : "");
+  const twisty = part("agi-twisty", group ? (open ? "▾" : "▸") : "");
   twisty.setAttribute("aria-hidden", "true");
   row.append(twisty);
   if (worst) {
@@ -30,8 +30,8 @@ export function rowOf({ box, level, open, place, siblings }: Row, labels: Labels
     row.append(svg("svg", size, badge(worst, 0, 0)));
   }
   const [title, ...rest] = labels.lines(box);
-  row.append(part("ai-outline-title", title!.text), " ");
-  row.append(part("ai-outline-rest", rest.map((line) => line.text).join(", ")));
+  row.append(part("agi-outline-title", title!.text), " ");
+  row.append(part("agi-outline-rest", rest.map((line) => line.text).join(", ")));
   return row;
 }
 

@@ -7,7 +7,7 @@ import type { Item } from "../../layout/scene";
 import { spoken } from "./aria";
 import { badge, badgeAt, severityOfItem } from "./badge";
 import type { Facts } from "./facts";
-import { headOf, lookOf, outline, pile, signOf, toneOf } from "./looks";
+import { headOf, lookOf, outline, pile, signOf, toneOf } from "./node_style";
 import { svg } from "./svg";
 
 export function paintItem(item: Item, labels: Labels, facts: Facts[]): SVGGElement {
@@ -15,9 +15,9 @@ export function paintItem(item: Item, labels: Labels, facts: Facts[]): SVGGEleme
   const severity = severityOfItem(item);
   const tone = toneOf(item, look);
   const group = svg("g", {
-    class: `ai-item ai-${look}${severity ? ` ai-has-${severity}` : ""}`,
+    class: `agi-item agi-${look}${severity ? ` agi-has-${severity}` : ""}`,
     transform: `translate(${item.x} ${item.y})`,
-    style: `--fill:var(--ai-${tone}-fill);--line:var(--ai-${tone}-line)`,
+    style: `--fill:var(--agi-${tone}-fill);--line:var(--agi-${tone}-line)`,
   });
   if (item.cut) {
     paintCut(item, group);
@@ -41,10 +41,10 @@ function paintClosed(item: Item, labels: Labels, facts: Facts[], group: SVGGElem
   const box = item.box!;
   const { width: w, height: h } = item;
   if (box.kind === "repeat" || box.kind === "crowd") {
-    group.append(svg("path", { class: "ai-pile", d: pile(w, h) }));
+    group.append(svg("path", { class: "agi-pile", d: pile(w, h) }));
   }
   const leaf = box.node !== null && isLeaf(box.node);
-  group.append(svg("path", { class: "ai-shape", d: outline(lookOf(item, facts), leaf, w, h) }));
+  group.append(svg("path", { class: "agi-shape", d: outline(lookOf(item, facts), leaf, w, h) }));
   const group_ = box.children.length > 0;
   if (group_) group.append(toggle(8, h / 2, false));
   const middle = group_ ? (w + TOGGLE - 4) / 2 : w / 2;
@@ -52,7 +52,7 @@ function paintClosed(item: Item, labels: Labels, facts: Facts[], group: SVGGElem
   for (const { text, role } of labels.of(box).lines) {
     y += heightOfLine(role);
     // The space parts the lines for whoever reads the text as a whole; it is not drawn.
-    group.append(svg("text", { class: `ai-text ai-${role}`, x: middle, y: y - 4 }, text), " ");
+    group.append(svg("text", { class: `agi-text agi-${role}`, x: middle, y: y - 4 }, text), " ");
   }
 }
 
@@ -63,13 +63,13 @@ function paintHead(item: Item, labels: Labels, group: SVGGElement): void {
   const wide = labels.width(title, "title");
   group.append(
     svg("path", {
-      class: "ai-head",
+      class: "agi-head",
       d: headOf(w, HEAD),
     }),
     toggle(8, HEAD / 2, true),
-    svg("text", { class: "ai-text ai-title ai-start", x: 8 + TOGGLE, y: 16.5 }, title),
+    svg("text", { class: "agi-text agi-title agi-start", x: 8 + TOGGLE, y: 16.5 }, title),
     " ",
-    svg("text", { class: "ai-text ai-small ai-start", x: 16 + TOGGLE + wide, y: 16.5 }, type),
+    svg("text", { class: "agi-text agi-small agi-start", x: 16 + TOGGLE + wide, y: 16.5 }, type),
   );
 }
 
@@ -77,10 +77,10 @@ function paintHead(item: Item, labels: Labels, group: SVGGElement): void {
 function toggle(x: number, y: number, open: boolean): SVGGElement {
   return svg(
     "g",
-    { class: "ai-toggle", transform: `translate(${x} ${y})`, "aria-hidden": "true" },
-    svg("rect", { class: "ai-hit", x: -7, y: -12, width: 26, height: 24 }),
-    svg("rect", { class: "ai-knob", x: 0, y: -6, width: 12, height: 12, rx: 2.5 }),
-    svg("path", { class: "ai-sign", d: signOf(open) }),
+    { class: "agi-toggle", transform: `translate(${x} ${y})`, "aria-hidden": "true" },
+    svg("rect", { class: "agi-hit", x: -7, y: -12, width: 26, height: 24 }),
+    svg("rect", { class: "agi-knob", x: 0, y: -6, width: 12, height: 12, rx: 2.5 }),
+    svg("path", { class: "agi-sign", d: signOf(open) }),
   );
 }
 
@@ -88,18 +88,18 @@ function paintCut(item: Item, group: SVGGElement): void {
   const { width: w, height: h } = item;
   group.append(
     // The bar at which gradient stops on its way up.
-    svg("path", { class: "ai-bar", d: `M${w / 2 - 12} ${h + 3}H${w / 2 + 12}` }),
-    svg("path", { class: "ai-shape", d: outline("cut", false, w, h) }),
-    svg("text", { class: "ai-text ai-small", x: w / 2, y: h / 2 + 4 }, item.text),
+    svg("path", { class: "agi-bar", d: `M${w / 2 - 12} ${h + 3}H${w / 2 + 12}` }),
+    svg("path", { class: "agi-shape", d: outline("cut", false, w, h) }),
+    svg("text", { class: "agi-text agi-small", x: w / 2, y: h / 2 + 4 }, item.text),
   );
   group.setAttribute("role", "img");
   group.setAttribute("aria-label", `gradient is cut: ${item.cut!.cause}`);
 }
 
 export function paintFrame(item: Item, facts: Facts[]): SVGElement {
-  const look = facts[item.box!.id]!.tracked ? "" : " ai-frame-still";
+  const look = facts[item.box!.id]!.tracked ? "" : " agi-frame-still";
   return svg("rect", {
-    class: `ai-frame ai-frame-${item.box!.depth % 2}${look}`,
+    class: `agi-frame agi-frame-${item.box!.depth % 2}${look}`,
     x: item.x,
     y: item.y,
     width: item.width,

@@ -71,7 +71,7 @@ function hitOf(
   if (item) {
     return {
       item: Number(item.getAttribute("data-item")),
-      toggle: target.closest(".ai-toggle") !== null,
+      toggle: target.closest(".agi-toggle") !== null,
     };
   }
   const box = view.getBoundingClientRect();

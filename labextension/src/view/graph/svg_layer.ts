@@ -7,8 +7,8 @@ import type { Facts } from "./facts";
 import { paintFrame, paintItem } from "./paint_item";
 import { regionOf, startsRegion } from "./regions";
 import { svg } from "./svg";
-import { tipsOf, wayOf } from "./ways";
 import { bounds } from "./where";
+import { tipsOf, wayOf } from "./wire_paths";
 
 /** How much of what is only near is made in one frame of a movement. */
 const AT_ONCE = 40;
@@ -25,9 +25,9 @@ export class SvgLayer {
   readonly wires = new Map<Wire, SVGGElement>();
   private readonly stage = svg("g");
   private readonly layers = ["frames", "regions", "wires", "items"].map((name) =>
-    svg("g", { class: `ai-${name}` }),
+    svg("g", { class: `agi-${name}` }),
   );
-  private readonly hatch = `ai-hatch-${++hatches}`;
+  private readonly hatch = `agi-hatch-${++hatches}`;
   /** All that is near is painted. */
   complete = true;
   private painted: Rect | null = null;
@@ -41,12 +41,12 @@ export class SvgLayer {
     private readonly labels: Labels,
     private readonly facts: Facts[],
   ) {
-    const tint = svg("rect", { class: "ai-tint", width: 8, height: 8 });
-    const lines = svg("path", { class: "ai-hatch", d: "M-2 2L2 -2M0 8L8 0M6 10L10 6" });
+    const tint = svg("rect", { class: "agi-tint", width: 8, height: 8 });
+    const lines = svg("path", { class: "agi-hatch", d: "M-2 2L2 -2M0 8L8 0M6 10L10 6" });
     const size = { width: 8, height: 8, patternUnits: "userSpaceOnUse" };
     const pattern = svg("pattern", { id: this.hatch, ...size }, tint, lines);
     this.stage.append(...this.layers);
-    this.root = svg("svg", { class: "ai-svg" }, svg("defs", {}, pattern), this.stage);
+    this.root = svg("svg", { class: "agi-svg" }, svg("defs", {}, pattern), this.stage);
     this.root.setAttribute("role", "group");
     this.root.setAttribute("aria-label", "Graph");
   }
@@ -180,14 +180,14 @@ export class SvgLayer {
 function paintRegion(item: Item, hatch: string): SVGElement {
   const { left, top, right, bottom } = regionOf(item);
   const place = { x: left, y: top, width: right - left, height: bottom - top };
-  return svg("rect", { class: "ai-region", ...place, fill: `url(#${hatch})` });
+  return svg("rect", { class: "agi-region", ...place, fill: `url(#${hatch})` });
 }
 
 function paintWire(wire: Wire): SVGGElement {
-  const severity = wire.severity && ` ai-has-${wire.severity}`;
-  const how = `ai-wire ai-wire-${wire.kind}${severity}${wire.hot ? " ai-hot" : ""}`;
-  const group = svg("g", { class: how }, svg("path", { class: "ai-way", d: wayOf(wire) }));
+  const severity = wire.severity && ` agi-has-${wire.severity}`;
+  const how = `agi-wire agi-wire-${wire.kind}${severity}${wire.hot ? " agi-hot" : ""}`;
+  const group = svg("g", { class: how }, svg("path", { class: "agi-way", d: wayOf(wire) }));
   const tips = tipsOf(wire);
-  if (tips) group.append(svg("path", { class: "ai-tip", d: tips }));
+  if (tips) group.append(svg("path", { class: "agi-tip", d: tips }));
   return group;
 }

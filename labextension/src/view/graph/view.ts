@@ -11,10 +11,10 @@ import { Camera } from "./camera";
 import { CanvasLayer } from "./canvas_layer";
 import { gatherFacts } from "./facts";
 import { drawLegend } from "./legend";
-import { lookOf, toneOf } from "./looks";
 import { Marking } from "./marking";
 import { measureIn } from "./measure";
 import { Minimap } from "./minimap";
+import { lookOf, toneOf } from "./node_style";
 import { Painter } from "./painter";
 import { Placing } from "./placing";
 import { SvgLayer } from "./svg_layer";
@@ -46,11 +46,11 @@ export class Picture {
     host: HTMLElement,
     readonly graph: CaptureGraph,
   ) {
-    this.root.className = "ai-graph";
-    this.stage.className = "ai-graph-view";
-    this.legend.className = "ai-legend";
+    this.root.className = "agi-graph";
+    this.stage.className = "agi-graph-view";
+    this.legend.className = "agi-legend";
     host.append(this.root);
-    this.body.className = "ai-graph-body";
+    this.body.className = "agi-graph-body";
     this.body.append(this.stage);
     this.root.append(this.body, this.legend);
     this.layout = new Layout(graph, measureIn(this.root));
@@ -174,7 +174,7 @@ export class Picture {
   markElements(): void {
     for (const [id, element] of this.svg.items) this.marking.apply(this.byId.get(id)!, element);
     for (const [wire, element] of this.svg.wires) {
-      element.classList.toggle("ai-dim", this.marking.dimWire(wire));
+      element.classList.toggle("agi-dim", this.marking.dimWire(wire));
     }
     this.svg.items.get(this.focus)?.setAttribute("tabindex", "0");
   }

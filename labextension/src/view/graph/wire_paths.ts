@@ -1,7 +1,7 @@
 /** Wires as path data. */
 
 import type { Wire } from "../../layout/scene";
-import { arrow } from "./looks";
+import { arrow } from "./node_style";
 
 export function wayOf(wire: Wire): string {
   let path = "";

@@ -5,7 +5,7 @@ import { SplitPanel, type Widget } from "@lumino/widgets";
 /** Of the panel's height, that of the list at most. */
 const MOST = 0.4;
 
-export class Halves extends SplitPanel {
+export class ReportSplit extends SplitPanel {
   private moved = false;
 
   constructor(
@@ -15,7 +15,7 @@ export class Halves extends SplitPanel {
     private readonly needed: () => number,
   ) {
     super({ orientation: "vertical", spacing: 1 });
-    this.addClass("ai-side-split");
+    this.addClass("agi-side-split");
     this.addWidget(list);
     this.addWidget(shown);
     this.handleMoved.connect(() => {

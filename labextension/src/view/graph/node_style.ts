@@ -1,4 +1,4 @@
-/** Kinds of things by shape and colour. The colours are CSS variables: --ai-<tone>-fill and --ai-<tone>-line. */
+/** Kinds of things by shape and colour. The colours are CSS variables: --agi-<tone>-fill and --agi-<tone>-line. */
 
 import type { Box } from "../../layout/box";
 import type { Item } from "../../layout/scene";
