@@ -86,8 +86,8 @@ class _Encoder:
             "steps": _steps(self.report),
         }
 
-    def _head(self) -> wire.Head:
-        return wire.Head(
+    def _head(self) -> wire.Summary:
+        return wire.Summary(
             cell=legible(main_cell(self.capture)),
             headline=headline(self.report),
             unjudged=unjudged(self.report),
@@ -111,7 +111,7 @@ class _Encoder:
             where = "" if place is None else legible(place.place)
             yield wire.Optimizer(legible(optimizer.type), groups, optimizer.steps, where)
 
-    def _story(self, finding: Finding) -> wire.Story:
+    def _story(self, finding: Finding) -> wire.FindingView:
         by_op = self.graph.by_op
         named = {
             name.removeprefix(before)
@@ -121,7 +121,7 @@ class _Encoder:
         nodes = dict.fromkeys(by_op[op] for op in finding.ops if op in by_op)
         if not nodes:
             nodes = dict.fromkeys(n.id for n in self.graph.nodes if n.leaf and self._name(n) in named)
-        return wire.Story(
+        return wire.FindingView(
             rule=finding.rule,
             name=finding.name,
             severity=finding.severity,
@@ -150,14 +150,14 @@ def _steps(report: ReportData) -> wire.Steps | None:
     news = []
     for told in steps.changes[:NEWS]:
         place = report.capture.place(told.site)
-        news.append(wire.StepNews(told.step, legible(told.said), "" if place is None else legible(place.place)))
+        news.append(wire.StepChange(told.step, legible(told.said), "" if place is None else legible(place.place)))
     untold = steps.untold + len(steps.changes[NEWS:])
     return wire.Steps(legible(steps.said), len(report.history), tuple(figures), tuple(news), untold)
 
 
-def _bars(totals: dict[str, Total]) -> Iterator[wire.Bar]:
+def _bars(totals: dict[str, Total]) -> Iterator[wire.ByteTotal]:
     for key, total in totals.items():
-        yield wire.Bar(legible(key), total.parameters, total.gradients, total.state)
+        yield wire.ByteTotal(legible(key), total.parameters, total.gradients, total.state)
 
 
 def _place(location: Location) -> wire.Place:

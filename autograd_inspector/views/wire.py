@@ -226,7 +226,7 @@ class State(Struct, frozen=True):
     nbytes: Column
 
 
-class Remarks(Struct, frozen=True):
+class NodeNotes(Struct, frozen=True):
     """What is known of a node's values, where the user opted into reading them."""
 
     node: Column
@@ -247,7 +247,7 @@ class Place(Struct, frozen=True, omit_defaults=True):
     expression: str = ""
 
 
-class Story(Struct, frozen=True, omit_defaults=True):
+class FindingView(Struct, frozen=True, omit_defaults=True):
     """A finding; ``nodes`` are those that it is about."""
 
     rule: str
@@ -271,7 +271,7 @@ class Optimizer(Struct, frozen=True, omit_defaults=True):
     place: str = ""
 
 
-class Bar(Struct, frozen=True):
+class ByteTotal(Struct, frozen=True):
     """Bytes on one device (or of one dtype), each storage once."""
 
     key: str
@@ -280,7 +280,7 @@ class Bar(Struct, frozen=True):
     state: int
 
 
-class Head(Struct, frozen=True):
+class Summary(Struct, frozen=True):
     """What the header says.
 
     ``parameters`` counts the placement's rows. ``short``: the tables are those of a condensed report
@@ -316,7 +316,7 @@ class StepFigure(Struct, frozen=True):
     values: tuple[int, ...]
 
 
-class StepNews(Struct, frozen=True):
+class StepChange(Struct, frozen=True):
     """What was new in a step (from 1 on), and the line."""
 
     step: int
@@ -330,7 +330,7 @@ class Steps(Struct, frozen=True):
     said: str
     count: int
     figures: tuple[StepFigure, ...]
-    news: tuple[StepNews, ...]
+    news: tuple[StepChange, ...]
     untold: int
 
 
@@ -338,11 +338,11 @@ class Wire(Struct, frozen=True):
     """Everything that the front end shows of one report."""
 
     wire: int
-    head: Head
-    findings: tuple[Story, ...]
+    head: Summary
+    findings: tuple[FindingView, ...]
     optimizers: tuple[Optimizer, ...]
-    by_device: tuple[Bar, ...]
-    by_dtype: tuple[Bar, ...]
+    by_device: tuple[ByteTotal, ...]
+    by_dtype: tuple[ByteTotal, ...]
     strings: tuple[str, ...]
     nodes: Nodes
     grad_fns: GradFns
@@ -361,6 +361,6 @@ class Wire(Struct, frozen=True):
     events: Events
     parameters: Parameters
     state: State
-    remarks: Remarks
+    remarks: NodeNotes
     steps: Steps | None = None
     """None of a capture with fewer than three training steps."""

@@ -189,7 +189,7 @@ export interface State {
 }
 
 /** What is known of a node's values, where the user opted into reading them. */
-export interface Remarks {
+export interface NodeNotes {
   node: Column;
   text: Column;
   alarming: Column;
@@ -208,7 +208,7 @@ export interface Place {
 }
 
 /** A finding; `nodes` are those that it is about. */
-export interface Story {
+export interface FindingView {
   rule: string;
   name: string;
   severity: string;
@@ -230,7 +230,7 @@ export interface Optimizer {
 }
 
 /** Bytes on one device (or of one dtype), each storage once. */
-export interface Bar {
+export interface ByteTotal {
   key: string;
   parameters: number;
   gradients: number;
@@ -238,7 +238,7 @@ export interface Bar {
 }
 
 /** What the header says. `parameters` counts the placement's rows. `short`: the tables are those of a condensed report (views/notebook/condensed.py), this record is that of the whole. */
-export interface Head {
+export interface Summary {
   cell: string;
   headline: string;
   unjudged: string;
@@ -265,7 +265,7 @@ export interface StepFigure {
 }
 
 /** What was new in a step (from 1 on), and the line. */
-export interface StepNews {
+export interface StepChange {
   step: number;
   said: string;
   place: string;
@@ -276,18 +276,18 @@ export interface Steps {
   said: string;
   count: number;
   figures: StepFigure[];
-  news: StepNews[];
+  news: StepChange[];
   untold: number;
 }
 
 /** Everything that the front end shows of one report. */
 export interface Wire {
   wire: number;
-  head: Head;
-  findings: Story[];
+  head: Summary;
+  findings: FindingView[];
   optimizers: Optimizer[];
-  by_device: Bar[];
-  by_dtype: Bar[];
+  by_device: ByteTotal[];
+  by_dtype: ByteTotal[];
   strings: string[];
   nodes: Nodes;
   grad_fns: GradFns;
@@ -306,7 +306,7 @@ export interface Wire {
   events: Events;
   parameters: Parameters;
   state: State;
-  remarks: Remarks;
+  remarks: NodeNotes;
   steps?: Steps | null;
 }
 

@@ -29,7 +29,7 @@ def graph_tables(report: ReportData, columns: Columns) -> dict[str, Any]:
             site=number([e.site for e in edges]),
             live=number([int(e.live) for e in edges]),
         ),
-        "remarks": wire.Remarks(
+        "remarks": wire.NodeNotes(
             node=number([r.node for r in remarks]),
             text=text(r.text for r in remarks),
             alarming=number([int(r.alarming) for r in remarks]),

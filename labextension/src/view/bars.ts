@@ -1,13 +1,13 @@
 /** Bytes by device and kind, as bars with their numbers. */
 
 import { size } from "../model/shown";
-import type { Bar } from "../wire";
+import type { ByteTotal } from "../wire";
 import { el } from "./dom";
 
 const KINDS = ["parameters", "gradients", "state"] as const;
 
-export function bars(title: string, rows: Bar[]): HTMLElement | null {
-  const sum = (bar: Bar) => bar.parameters + bar.gradients + bar.state;
+export function bars(title: string, rows: ByteTotal[]): HTMLElement | null {
+  const sum = (bar: ByteTotal) => bar.parameters + bar.gradients + bar.state;
   const most = Math.max(...rows.map(sum), 1);
   if (!rows.length) return null;
   return el(
@@ -40,6 +40,6 @@ export function bars(title: string, rows: Bar[]): HTMLElement | null {
   );
 }
 
-function told(bar: Bar, kind: (typeof KINDS)[number]): string {
+function told(bar: ByteTotal, kind: (typeof KINDS)[number]): string {
   return `${kind} ${size(bar[kind])}`;
 }

@@ -17,7 +17,7 @@ export interface Context {
   /** Bring a tab to the front. */
   show(tab: TabName): void;
   /** Tell a screen reader, and the line under the picture. */
-  say(text: string): void;
+  announce(text: string): void;
   /** Grey what ran after that op. */
   greyAfter(op: number | null): void;
 }

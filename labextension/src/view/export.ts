@@ -16,7 +16,7 @@ export interface Exports {
   svg(): string;
   /** What only Python makes; null where there is no Python to ask. */
   ask: ((format: "dot" | "json" | "html") => Promise<string>) | null;
-  say(text: string): void;
+  announce(text: string): void;
 }
 
 export function exportMenu(exports: Exports): HTMLElement {
@@ -41,9 +41,9 @@ export function exportMenu(exports: Exports): HTMLElement {
     menu.open = false;
     try {
       save(await made(format, exports), `autograd.${format}`);
-      exports.say(`exported autograd.${format}`);
+      exports.announce(`exported autograd.${format}`);
     } catch (error) {
-      exports.say(`no ${format.toUpperCase()}: ${(error as Error).message}`);
+      exports.announce(`no ${format.toUpperCase()}: ${(error as Error).message}`);
     }
   }
   return menu;

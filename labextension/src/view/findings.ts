@@ -2,7 +2,7 @@
 
 import { counted } from "../model/shown";
 import type { Target } from "../state/reveal";
-import type { Place, Story } from "../wire";
+import type { FindingView, Place } from "../wire";
 import type { Context } from "./context";
 import { copyButton } from "./copy";
 import { button, el, prose, source } from "./dom";
@@ -40,12 +40,12 @@ export function findings(context: Context): HTMLElement {
   return el("div", { class: "agi-findings" }, ...cards, ignored, notes);
 }
 
-function card(context: Context, finding: Story): HTMLElement {
+function card(context: Context, finding: FindingView): HTMLElement {
   const nodes = finding.nodes ?? [];
   const show = () => {
     context.show("Graph");
     context.selection.set(nodes, "findings", true);
-    context.say(`${finding.rule} ${finding.name}: ${nodes.length} nodes selected`);
+    context.announce(`${finding.rule} ${finding.name}: ${nodes.length} nodes selected`);
   };
   const places = scenes(finding.places ?? []).map((one) => scene(context, one));
   const fix = finding.fix;

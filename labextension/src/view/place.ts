@@ -10,7 +10,7 @@ export function placed(context: Context, text: string, target: Target): HTMLElem
   if (!reveal?.can(target)) return el("span", { class: "agi-place", title }, text);
   const go = () => {
     const said = reveal.go(target);
-    context.say(said || `went to ${text}`);
+    context.announce(said || `went to ${text}`);
   };
   return button(text, go, { class: "agi-link agi-place", title, "aria-label": `Go to ${text}` });
 }

@@ -52,7 +52,7 @@ export function shell(host: HTMLElement, capture: Capture, options: ShellOptions
     selection,
     reveal: options.reveal ?? null,
     show: (tab) => tabs.show(tab),
-    say: (text) => {
+    announce: (text) => {
       live.textContent = text;
     },
     greyAfter: (op) => {
@@ -80,7 +80,7 @@ export function shell(host: HTMLElement, capture: Capture, options: ShellOptions
     const menu = exportMenu({
       svg: () => made.svg(...heading),
       ask: options.ask,
-      say: context.say,
+      announce: context.announce,
     });
     tools.append(toolbar(context, made, menu));
     if (selection.ids.length) made.select([...selection.ids], { focus: true });
@@ -104,7 +104,7 @@ export function shell(host: HTMLElement, capture: Capture, options: ShellOptions
   ]);
   selection.listen((ids, origin, focus) => {
     if (origin !== "graph") view?.select([...ids], { focus });
-    if (ids.length === 1) context.say(label(context, ids[0]!));
+    if (ids.length === 1) context.announce(label(context, ids[0]!));
   });
   root.append(
     header(capture.data, () => tabs.show("Findings")),

@@ -92,7 +92,7 @@ function search(context: Context, view: GraphView): HTMLElement {
         at = (at + (shiftKey ? found.length - 1 : 1)) % found.length;
         said.textContent = `${at + 1} of ${found.length}`;
         context.selection.set([found[at]!], "findings", true);
-        context.say(label(context, found[at]!));
+        context.announce(label(context, found[at]!));
       },
     },
   });

@@ -11,7 +11,7 @@ export class Notice {
   private nth = 0;
 
   /** Until it is replaced; `stop` is what a button beside it does. */
-  say(text: string, stop?: { label: string; run(): void }): void {
+  announce(text: string, stop?: { label: string; run(): void }): void {
     this.nth += 1;
     this.put(text, "", stop);
   }

@@ -101,7 +101,7 @@ export class InspectorPanel extends Panel {
       return;
     }
     const stop = { label: trans().__("Cancel"), run: () => this.compareWith(null) };
-    notice.say(trans().__("Choose the capture to compare %1 with.", nameOf(entry)), stop);
+    notice.announce(trans().__("Choose the capture to compare %1 with.", nameOf(entry)), stop);
     this.list.focus();
   }
 
