@@ -30,7 +30,7 @@ def _given_back(analysis: Analysis, tensor: int, assigned: list[Edit], end: int)
     (first, write), source = assigned[0], assigned[-1][0].inputs[0]
     if tensors[source].storage == write.storage:
         return True
-    taken = copies(analysis, tensor, source)
+    taken = copies(analysis, tensor, write.storage, source)
     if not taken or taken[-1].op.index > first.index:
         return False
     if _modified(analysis.writes_to(write.storage, tensor, taken[-1].op.index + 1, first.index)):

@@ -18,14 +18,14 @@ class Copy(Struct, frozen=True):
     shown: int
 
 
-def copies(analysis: Analysis, tensor: int, source: int) -> list[Copy]:
+def copies(analysis: Analysis, tensor: int, storage: int, source: int) -> list[Copy]:
     """The copies by which all of a tensor came, bit by bit, to where another one shows it, the latest first.
 
-    Empty where that one does not show it, element by element.
+    Empty where that one does not show it, element by element. ``storage``: the memory that the tensor had.
     """
     tensors = analysis.capture.tensors
     whole, shown = tensors[tensor], tensors[source]
-    if (shown.shape, shown.dtype, shown.nbytes) != (whole.shape, whole.dtype, shown.extent):
+    if (shown.shape, shown.dtype) != (whole.shape, whole.dtype) or not _dense(analysis, source):
         return []
     found: list[Copy] = []
     at, place = 0, source
@@ -38,7 +38,7 @@ def copies(analysis: Analysis, tensor: int, source: int) -> list[Copy]:
             return []
         found.append(Copy(made, place))
         at, place = at - part[0], part[1]
-        if _start(analysis, place, until=tensor) == tensor:
+        if _start(analysis, place, (tensor, storage)) == tensor:
             return found if not at and tensors[place].nbytes == whole.nbytes else []
 
 
@@ -54,16 +54,21 @@ def _parts(analysis: Analysis, made: Op | None) -> Iterator[tuple[int, int]]:
             at += tensors[given].nbytes
 
 
-def _start(analysis: Analysis, tensor: int, *, until: int = -1) -> int:
-    """The tensor whose memory this one shows, its elements in their order; not further back than one of them."""
+def _start(analysis: Analysis, tensor: int, origin: tuple[int, int] = (-1, -1)) -> int:
+    """The tensor whose memory this one shows, its elements in their order; not further back than the origin.
+
+    ``origin``: that tensor, and the memory that it had, for it may have been given other memory since. An op that keeps
+    the order may return a copy in another one for some arguments (``w[[1, 0]]``): it has other memory then.
+    """
     tensors = analysis.capture.tensors
-    while tensor != until and _dense(analysis, tensor):
+    while tensor != origin[0] and _dense(analysis, tensor):
         made = _made(analysis, tensor)
         if made is None or not is_a(made.name, OpKind.KEEPS_ORDER) or not made.inputs:
             break
-        if made.inputs[0] != until and tensors[made.inputs[0]].storage != tensors[tensor].storage:
+        read = made.inputs[0]
+        if tensors[tensor].storage != (origin[1] if read == origin[0] else tensors[read].storage):
             break
-        tensor = made.inputs[0]
+        tensor = read
     return tensor
 
 

@@ -211,7 +211,26 @@ def shifted(net):
     vector_to_parameters(kept, net.parameters())
 
 
-@pytest.mark.parametrize("between", [moved, modified_copy, late_copy, in_another_order, turned_round, shifted])
+def permuted(net):
+    net.norm.weight.data = net.norm.weight[[1, 0, 2, 3, 4, 5]].clone()
+
+
+def permuted_by_a_tensor(net):
+    net.norm.weight.data = net.norm.weight[torch.tensor([1, 0, 2, 3, 4, 5])].clone()
+
+
+def permuted_in_a_matrix(net):
+    kept = net.norm.weight[[1, 0, 2, 3, 4, 5]].reshape(2, 3).clone()
+    net.norm.weight.data = kept.view(6)
+
+
+OTHER_NUMBERS = [
+    moved, modified_copy, late_copy, in_another_order, turned_round, shifted,
+    permuted, permuted_by_a_tensor, permuted_in_a_matrix,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("between", OTHER_NUMBERS)
 def test_other_numbers_that_are_put_in(between):
     """Moved, modified since, taken too late, or those of another place: the gradients are wrong."""
     found = alarms(inspected(lambda: stepped(between)))
