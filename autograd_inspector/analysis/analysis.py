@@ -19,7 +19,7 @@ from autograd_inspector.analysis.unregistered_tensors import unregistered_of
 from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import LeafChange
-from autograd_inspector.model.graphs import LeavesBelow, Shared, in_order
+from autograd_inspector.model.graphs import KindsBelow, Shared, in_order, leaves_below
 from autograd_inspector.model.location import CALLER, Location, with_role
 from autograd_inspector.model.op import Op, Write
 from autograd_inspector.model.torch_names import UPDATE_SCALE
@@ -80,9 +80,9 @@ class Analysis:
         return [nodes[number] for number in in_order(nodes, run.graph.roots)]
 
     @cached_property
-    def leaves(self) -> LeavesBelow:
+    def leaves(self) -> KindsBelow[int]:
         """The leaves below any of the nodes."""
-        return LeavesBelow(self.capture.nodes)
+        return leaves_below(self.capture.nodes)
 
     @cached_property
     def shared(self) -> Shared:

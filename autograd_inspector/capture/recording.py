@@ -84,7 +84,8 @@ class Recording:
     lineage: Lineage = field(default_factory=Lineage)
     cutoffs: Cutoffs = field(default_factory=Cutoffs)
     kept: RetainedResults = field(default_factory=RetainedResults)
-    gaps: list[Gap] = field(default_factory=list)
+    gaps: dict[Gap, None] = field(default_factory=dict)
+    """Each once, the last that came last: a graph that is kept goes backward again and again."""
     exchanges: list[Exchange] = field(default_factory=list)
     named: set[int] = field(default_factory=set)
     """Tensors that have a name in some module."""
@@ -206,7 +207,7 @@ class Recording:
     def kept_records(self) -> int:
         """How many records it holds now; older ones may have been folded away."""
         windows = (self.ops, self.calls, self.regions, self.backwards, self.recorded.nodes, self.registry.entries)
-        lists: tuple[list[Any], ...] = (
+        lists: tuple[Collection[Any], ...] = (
             self.steps,
             self.grad_reads,
             self.grad_writes,

@@ -137,6 +137,14 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
         return found
 
     @cached_property
+    def gaps_of(self) -> dict[int, list[tuple[int, ...]]]:
+        """Sequence number of a custom Function's node -> what its backward returned None for, the last time last."""
+        found: dict[int, list[tuple[int, ...]]] = {}
+        for gap in self.gaps:
+            found.setdefault(gap.seq, []).append(gap.missing)
+        return found
+
+    @cached_property
     def begun(self) -> frozenset[int]:
         """The tensors that engine runs started from."""
         return frozenset(root for run in self.backwards if run.api != "alive" for root in run.roots)

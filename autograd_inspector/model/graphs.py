@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Container, Iterable, Iterator, Sequence
-from typing import Protocol
+import operator
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
+from itertools import compress
+from typing import Generic, Protocol, TypeVar
 
 from msgspec.structs import replace
 
 from autograd_inspector.model.autograd import AutogradGraph, Backward, GraphHead, Node
+
+K = TypeVar("K", bound=Hashable)
 
 
 class Nodes(Protocol):
@@ -58,49 +62,70 @@ def graph_below(nodes: Nodes, head: GraphHead) -> AutogradGraph:
     return AutogradGraph(tuple(found), tuple([numbers[root] for root in head.roots]), head.truncated, head.blind)
 
 
-class LeavesBelow:
-    """The leaves below nodes: each stretch of a graph that grows is gone through once."""
+class Below:
+    """A number that sums up all nodes at and below one: each node is gone through once, wherever one begins to ask.
 
-    def __init__(self, nodes: Nodes) -> None:
-        self._nodes = nodes
-        self._known: dict[int, frozenset[int]] = {}
-        """Of the nodes that were asked for."""
+    ``own``: the number of a node by itself; ``join``: that of several nodes together. Equal numbers are one object.
+    """
 
-    def of(self, starts: Iterable[int]) -> frozenset[int]:
-        """The variables of the leaves below those nodes, themselves included."""
-        found: frozenset[int] = frozenset()
-        for start in starts:
-            known = self._known.get(start)
-            if known is None:
-                known = self._known[start] = self._below(start)
-            # One set for all that have the same leaves.
-            found = known if found <= known else found if known <= found else found | known
-        return found
+    def __init__(self, nodes: Nodes, own: Callable[[Node], int], join: Callable[[int, int], int]) -> None:
+        self._nodes, self._own, self._join = nodes, own, join
+        self._known: dict[int, int] = {}
+        self._one: dict[int, int] = {}
 
-    def _below(self, start: int) -> frozenset[int]:
-        own: set[int] = set()
-        largest: frozenset[int] = frozenset()
-        todo, seen = [start], {start}
+    def at(self, start: int) -> int:
+        """The number of that node and all below it."""
+        known, nodes = self._known, self._nodes
+        todo = [start]
         while todo:
-            number = todo.pop()
-            known = self._known.get(number)
-            if known is not None:
-                if len(known) > len(largest):
-                    largest, known = known, largest
-                own |= known
+            number = todo[-1]
+            if number in known:
+                todo.pop()
                 continue
-            node = self._nodes[number]
-            if node.variable >= 0:
-                own.add(node.variable)
+            node = nodes[number]
+            missing = [child for child, _ in node.edges if child not in known]
+            if missing:
+                todo += missing
+                continue
+            found = self._own(node)
             for child, _ in node.edges:
-                if child not in seen:
-                    seen.add(child)
-                    todo.append(child)
-        return largest if own <= largest else largest | own
+                found = self._join(found, known[child])
+            known[number] = self._one.setdefault(found, found)
+            todo.pop()
+        return known[start]
+
+
+class KindsBelow(Generic[K]):
+    """Which kinds of nodes are at and below some: a set of kinds is an integer, one bit a kind."""
+
+    def __init__(self, nodes: Nodes, kind: Callable[[Node], K | None]) -> None:
+        self._nodes, self._kind = nodes, kind
+        self.forget()
+
+    def of(self, starts: Iterable[int]) -> frozenset[K]:
+        """The kinds of those nodes and of all below them."""
+        found = 0
+        for start in starts:
+            found |= self._below.at(start)
+        if found not in self._sets:
+            digits = bin(found)[:1:-1]
+            self._sets[found] = frozenset(compress(self._bits, [digit == "1" for digit in digits]))
+        return self._sets[found]
+
+    def _own(self, node: Node) -> int:
+        kind = self._kind(node)
+        return 0 if kind is None else 1 << self._bits.setdefault(kind, len(self._bits))
 
     def forget(self) -> None:
         """The nodes are others from now on."""
-        self._known.clear()
+        self._below = Below(self._nodes, self._own, operator.or_)
+        self._bits: dict[K, int] = {}
+        self._sets: dict[int, frozenset[K]] = {}
+
+
+def leaves_below(nodes: Nodes) -> KindsBelow[int]:
+    """The variables of the leaves below nodes."""
+    return KindsBelow(nodes, lambda node: node.variable if node.variable >= 0 else None)
 
 
 class Shared:
@@ -119,7 +144,7 @@ class Shared:
             new = below(nodes, run.graph.roots, self._first)
             self._first.update(dict.fromkeys(new, place))
             self._new.append(new)
-        self._leaves = LeavesBelow(nodes)
+        self._leaves = leaves_below(nodes)
         self._last: dict[int, int] = {}
         self._whole: tuple[int, frozenset[int]] = (-1, frozenset())
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from autograd_inspector.capture.graph_walk.walk_budget import MAX_TOTAL
 from autograd_inspector.capture.retention.window import Window
 from autograd_inspector.model.autograd import LEAF_SEQUENCE, GraphHead, Node
-from autograd_inspector.model.graphs import LeavesBelow
+from autograd_inspector.model.graphs import leaves_below
 
 if TYPE_CHECKING:
     from autograd_inspector.capture.recording import Recording
@@ -43,7 +43,7 @@ class Recorded:
         self.nodes: Window[Node] = Window()
         self.exhausted = False
         """Walks that continue each other have met as many nodes along a path as may be met."""
-        self.leaves = LeavesBelow(self.nodes)
+        self.leaves = leaves_below(self.nodes)
         self._known: dict[tuple[int, str], list[int]] = {}
         """(sequence number, name) -> the nodes that may be meant: each thread counts for itself."""
         self._leaf: dict[int, list[int]] = {}

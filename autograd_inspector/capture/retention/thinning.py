@@ -44,7 +44,7 @@ def thin_events(recording: Recording, cut: int, first: int, tensors: Collection[
     recording.returns[:] = [pair for pair in recording.returns if pair[0] >= cut]
     if recording.gaps:
         first = min((op[9] for _, op in recording.ops.items(cut) if op[9] >= 0), default=-1)
-        recording.gaps[:] = [gap for gap in recording.gaps if gap.seq >= first]
+        recording.gaps = {gap: None for gap in recording.gaps if gap.seq >= first}
     recording.named &= set(tensors)
     recording.variables = {tensor: name for tensor, name in recording.variables.items() if tensor in tensors}
 

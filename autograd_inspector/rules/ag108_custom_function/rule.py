@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_inspector.advice.names import summarize_names
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.model.autograd import Backward, Node
+from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Trait
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.rules.ag108_custom_function.ignored_grad_output import ignoring
+from autograd_inspector.rules.ag108_custom_function.partly_none import PartlyNone
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -53,7 +53,6 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     References
         "Extending torch.autograd" in the PyTorch documentation.
     """
-    told: set[tuple[int, str]] = set()
     partly = PartlyNone(analysis)
     for run in analysis.capture.backwards:
         if says(run.error, TorchError.WRONG_GRADIENTS):
@@ -61,66 +60,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         elif says(run.error, TorchError.ONCE_DIFFERENTIABLE):
             yield from _only_once(analysis, run)
         elif not run.error and run.api == "backward" and run.empty:
-            for name, finding in partly.findings(run):
-                if (run.site, name) not in told:
-                    told.add((run.site, name))
-                    yield finding
+            yield from partly.findings(run)
     yield from ignoring(analysis)
-
-
-class PartlyNone:
-    """Functions that returned None for an input, where that leaves leaves without any gradient."""
-
-    def __init__(self, analysis: Analysis) -> None:
-        self._analysis = analysis
-        self._missing = {gap.seq: gap.missing for gap in analysis.capture.gaps}
-        shared = analysis.shared
-        self._places = {run.index: place for place, run in enumerate(shared.runs)} if self._missing else {}
-        self._again = [node.index for node in shared.repeated() if self._gap(node)] if self._missing else []
-
-    def _gap(self, node: Node) -> tuple[int, ...]:
-        """The inputs that it returned None for."""
-        function = node.op >= 0 and self._analysis.capture.ops[node.op].has(Trait.FUNCTION)
-        return self._missing.get(node.seq, ()) if function else ()
-
-    def findings(self, run: Backward) -> Iterator[tuple[str, Problem]]:
-        """(the Function, what there is to say of it) of one run."""
-        analysis = self._analysis
-        for node in analysis.shared.with_some(self._places[run.index], self._again) if self._missing else ():
-            starts = [node.edges[number][0] for number in self._gap(node) if number < len(node.edges)]
-            behind = {t for t in analysis.leaves.of(starts).intersection(run.empty) if not _switch(analysis, t)}
-            if behind:
-                name = analysis.capture.ops[node.op].name.removesuffix(".apply")
-                yield name, _finding(analysis, run, node, name, sorted(behind))
-
-
-def _switch(analysis: Analysis, tensor: int) -> bool:
-    """A dummy input: a bare leaf of one element or none, that is passed only so that autograd records the call."""
-    record, capture = analysis.capture.tensors[tensor], analysis.capture
-    tiny = all(size <= 1 for size in record.shape)
-    bare = record.kind != "parameter" and not record.names and tensor not in capture.optimized
-    return tiny and bare and not any(read.tensor == tensor for read in capture.grad_reads)
-
-
-def _finding(analysis: Analysis, run: Backward, node: Node, name: str, leaves: list[int]) -> Problem:
-    names = [analysis.display_name(t) for t in leaves]
-    op = analysis.capture.ops[node.op]
-    inner = analysis.capture.function_sites.get(name, -1)
-    return Problem(
-        "warning",
-        f"{name}.backward returns None for the input that leads to {summarize_names(names)}, which "
-        f"{'get' if len(names) > 1 else 'gets'} no gradient",
-        f"Return one gradient for each input of {name}.forward, and None only for inputs that need none.",
-        dedupe_locations(
-            [
-                *analysis.user_frames(inner, "backward is defined here"),
-                *analysis.user_frames(op.site, "applied here"),
-                *analysis.user_frames(run.site, "backward called here"),
-            ]
-        ),
-        (name, *names),
-        ops=(op.index,),
-    )
 
 
 def _only_once(analysis: Analysis, run: Backward) -> Iterator[Problem]:

@@ -12,7 +12,7 @@ from autograd_inspector.model.event import AliasWrite
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.rules.ag202_unseen_edit.recompute import key_of
+from autograd_inspector.rules.ag202_unseen_edit.recomputed_forwards import key_of
 from autograd_inspector.rules.ag202_unseen_edit.slices import inside_slices
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from autograd_inspector.advice.inplace_fixes import needs_because, repair
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.autograd import Node
 from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.graphs import KindsBelow
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.rules.ag202_unseen_edit.recompute import Key, key_of
+from autograd_inspector.rules.ag202_unseen_edit.recomputed_forwards import Key, key_of
 
 _PLACES = {"self": 0, "input": 0, "other": 1, "mat2": 1}
 
@@ -21,27 +24,40 @@ def packed_edits(analysis: Analysis) -> Iterator[Problem]:
     Outside a checkpoint autograd would raise: the recomputed tensors are kept by a hook, which looks at no version.
     """
     capture = analysis.capture
-    again: dict[Key, list[Op]] = {}
+    again: dict[Key, list[int]] = {}
     for op in capture.ops:
         if op.has(Trait.BACKWARD):
-            again.setdefault(key_of(analysis, op), []).append(op)
+            again.setdefault(key_of(analysis, op), []).append(op.index)
     told: set[int] = set()
-    shared = analysis.shared
-    holding = [node.index for node in shared.repeated() if _packed(node)] if again else []
-    for place, run in enumerate(shared.runs) if again else ():
-        for node in shared.with_some(place, holding):
-            packed = _packed(node)
-            twins = again.get(key_of(analysis, capture.ops[node.op]), ()) if packed and node.op >= 0 else ()
-            for op in twins:
-                for name in packed if run.start <= op.index < run.end else ():
-                    for tensor, edit in _edited(analysis, op, name, run.end):
+    # Of all calls of a line, the nodes are alike: a run is looked at for each line, not for each node.
+    below = KindsBelow(capture.nodes, lambda node: _saver(analysis, node))
+    first = (
+        {saver: node.index for node in reversed(capture.nodes) if (saver := _saver(analysis, node))} if again else {}
+    )
+    for run in analysis.shared.runs if again else ():
+        for saver in sorted(below.of(run.graph.roots), key=first.__getitem__):
+            twins = again.get(saver.key, [])
+            for at in twins[bisect_left(twins, run.start) : bisect_left(twins, run.end)]:
+                for name in saver.packed:
+                    for tensor, edit in _edited(analysis, capture.ops[at], name, run.end):
                         if edit.site not in told:
                             told.add(edit.site)
-                            yield _finding(analysis, node, op, name, tensor, edit)
+                            yield _finding(analysis, saver.node, capture.ops[at], name, tensor, edit)
 
 
-def _packed(node: Node) -> list[str]:
-    return [saved.name for saved in node.saved if saved.status == "packed"]
+class _Saver(NamedTuple):
+    """Nodes of one name that calls of one line made, and the names of what hooks hold for them."""
+
+    key: Key
+    node: str
+    packed: tuple[str, ...]
+
+
+def _saver(analysis: Analysis, node: Node) -> _Saver | None:
+    packed = tuple([saved.name for saved in node.saved if saved.status == "packed"])
+    return (
+        _Saver(key_of(analysis, analysis.capture.ops[node.op]), node.name, packed) if packed and node.op >= 0 else None
+    )
 
 
 def _edited(analysis: Analysis, op: Op, name: str, end: int) -> Iterator[tuple[int, Op]]:
@@ -62,9 +78,9 @@ def _edited(analysis: Analysis, op: Op, name: str, end: int) -> Iterator[tuple[i
                 yield tensor, edit
 
 
-def _finding(analysis: Analysis, node: Node, op: Op, name: str, tensor: int, edit: Op) -> Problem:
+def _finding(analysis: Analysis, node: str, op: Op, name: str, tensor: int, edit: Op) -> Problem:
     subject = analysis.display_name(tensor)
-    short = node.name.rsplit("::", 1)[-1]
+    short = node.rsplit("::", 1)[-1]
     return Problem(
         "error",
         f"{subject} was saved for backward by `{op.name}` ({short}) inside a checkpoint and then modified by "

@@ -12,9 +12,8 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait, Write
+from autograd_inspector.rules.ag202_unseen_edit.recomputed_forwards import Forwards, key_of
 from autograd_inspector.rules.ag202_unseen_edit.standing import Edits
-
-Key = tuple[str, int, str, int]
 
 _MODIFIED = "modified by an inplace operation"
 
@@ -24,52 +23,34 @@ def recompute_edits(analysis: Analysis, standing: Edits) -> Iterator[Problem]:
     capture = analysis.capture
     if not any(op.has(Trait.BACKWARD) for op in capture.ops):
         return
-    forward: dict[tuple[Key, int], list[Op]] = {}
-    recorded = _recorded(analysis)
+    forwards, failed = Forwards(analysis), _failed(analysis)
     told: dict[tuple[int, ...], list[tuple[Op, int, list[tuple[Op, Write]]]]] = {}
     for op in capture.ops:
         if not op.has(Trait.BACKWARD):
-            for tensor in op.inputs:
-                forward.setdefault((key_of(analysis, op), tensor), []).append(op)
+            forwards.add(key_of(analysis, op), op)
             continue
-        if not _counts(analysis, op):
+        if op.index in failed or not _records(analysis, op):
             continue
         for tensor in dict.fromkeys(op.inputs):
-            earlier = _recomputed(forward.get((key_of(analysis, op), tensor), []), recorded.get(op.index, frozenset()))
-            before = earlier[-1] if earlier else None
+            key = key_of(analysis, op), tensor
+            before = forwards.last(key, op)
             if before is None or tensor in before.outputs or tensor in _writes(before):
                 continue
-            edits = _changed(analysis, standing, tensor, earlier, op)
+            edits = _changed(analysis, standing, tensor, before, op, forwards.earlier(key, op))
             if edits:
                 told.setdefault(tuple(dict.fromkeys(e.site for e, _ in edits)), []).append((op, tensor, edits))
     for members in told.values():
         yield _finding(analysis, members)
 
 
-def _recorded(analysis: Analysis) -> dict[int, frozenset[int]]:
-    """Op of a recomputation -> the ops whose saved tensors the backward that ran it had to ask a hook for."""
-    found: dict[int, frozenset[int]] = {}
-    packed = {n.index: n.op for n in analysis.capture.nodes if any(saved.status == "packed" for saved in n.saved)}
-    for run in analysis.capture.backwards if packed else ():
-        nodes = analysis.nodes_of(run) if run.end > run.start else ()
-        ops = frozenset(packed[node.index] for node in nodes if node.index in packed) - {-1}
-        if ops:
-            found |= dict.fromkeys(range(run.start, run.end), ops)
-    return found
-
-
-def _recomputed(earlier: list[Op], recorded: frozenset[int]) -> list[Op]:
-    """Of the calls of the checkpointed function those that are in the graph; the same function may run in others."""
-    own = [op for op in earlier if op.index in recorded]
-    return own or [op for op in earlier if op.index <= max(recorded, default=-1)] or earlier
-
-
-def _changed(analysis: Analysis, standing: Edits, tensor: int, earlier: list[Op], op: Op) -> list[tuple[Op, Write]]:
-    """What changed the tensor since the forward that is recomputed."""
-    edits = _edits(analysis, standing, tensor, earlier[-1], op)
-    evaluated = earlier[-1].first_seq == earlier[-1].last_seq and not earlier[-1].has(Trait.INNER)
+def _changed(
+    analysis: Analysis, standing: Edits, tensor: int, before: Op, op: Op, earlier: Iterator[Op]
+) -> list[tuple[Op, Write]]:
+    """What changed the tensor since the forward that is recomputed; ``earlier``: the others of that kind."""
+    edits = _edits(analysis, standing, tensor, before, op)
+    evaluated = before.first_seq == before.last_seq and not before.has(Trait.INNER)
     back = all(assigns(edit) or (evaluated and is_a(edit.name, OpKind.COPIES_INTO)) for edit, _ in edits)
-    if back and any(not _edits(analysis, standing, tensor, o, op) for o in earlier[:-1]):
+    if edits and back and any(not _edits(analysis, standing, tensor, o, op) for o in earlier):
         return []  # Weights that an evaluation had swapped in were put back: the forward read what is there again.
     return edits
 
@@ -85,19 +66,16 @@ def _edits(analysis: Analysis, standing: Edits, tensor: int, before: Op, op: Op)
     ]
 
 
-def _counts(analysis: Analysis, op: Op) -> bool:
-    """Whether a gradient came of what the op recomputed."""
-    capture = analysis.capture
-    if capture.regions and capture.regions[op.region].kind != "enabled":
-        return False  # A hook's own work, such as fully_shard gathering parameters again: recomputation records.
-    return not any(_MODIFIED in run.error and run.start <= op.index < run.end for run in capture.backwards)
+def _records(analysis: Analysis, op: Op) -> bool:
+    """Whether it ran where autograd records, as recomputation does: a hook's own work (fully_shard gathers) does not."""
+    regions = analysis.capture.regions
+    return not regions or regions[op.region].kind == "enabled"
 
 
-def key_of(analysis: Analysis, op: Op) -> Key:
-    """What tells a recomputed op from others: its name and where it was called."""
-    frames = analysis.capture.site(op.site)
-    inner = frames[0] if frames else None
-    return op.name, inner.lineno if inner else -1, inner.filename if inner else "", inner.column if inner else -1
+def _failed(analysis: Analysis) -> frozenset[int]:
+    """The ops of backwards that raised, for what was saved was modified: no gradient came of these."""
+    runs = (run for run in analysis.capture.backwards if _MODIFIED in run.error)
+    return frozenset(index for run in runs for index in range(run.start, run.end))
 
 
 def _writes(op: Op) -> set[int]:

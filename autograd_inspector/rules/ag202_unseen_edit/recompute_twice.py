@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.rules.ag202_unseen_edit.recompute import key_of
+from autograd_inspector.rules.ag202_unseen_edit.recomputed_forwards import key_of
 
 _ADDS_UP = frozenset(
     {"add_", "sub_", "mul_", "div_", "pow_", "neg_", "lerp_", "addcmul_", "addcdiv_", "remainder_", "index_add_"}
@@ -19,7 +20,10 @@ _ADDS_UP = frozenset(
 def edited_twice(analysis: Analysis) -> Iterator[Problem]:
     """An edit that the recomputation repeats, of memory that an op after it reads in both runs."""
     capture = analysis.capture
+    if not any(op.has(Trait.BACKWARD) for op in capture.ops):
+        return
     forward: dict[tuple[object, int], Op] = {}
+    readers = _Readers(analysis)
     told: set[int] = set()
     for op in capture.ops:
         if op.name not in _ADDS_UP:
@@ -29,21 +33,35 @@ def edited_twice(analysis: Analysis) -> Iterator[Problem]:
             if not op.has(Trait.BACKWARD):
                 forward[key] = op
             elif key in forward and op.site not in told:
-                reader = _read_later(analysis, op, write.storage)
+                reader = readers.after(op, write.storage)
                 if reader is not None:
                     told.add(op.site)
                     yield _finding(analysis, forward[key], op, write.tensor, reader)
 
 
-def _read_later(analysis: Analysis, edit: Op, storage: int) -> Op | None:
-    """The first op of the same recomputation that computes with the memory and is differentiated."""
-    tensors = analysis.capture.tensors
-    for op in analysis.capture.ops[edit.index + 1 :]:
-        if not op.has(Trait.BACKWARD):
+class _Readers:
+    """The ops of recomputations that compute with some memory and are differentiated."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._ops = analysis.capture.ops
+        self._by_storage: dict[int, list[int]] = {}
+        self._others: list[int] = []
+        """The ops outside of any recomputation."""
+        tensors = analysis.capture.tensors
+        for op in self._ops:
+            if not op.has(Trait.BACKWARD):
+                self._others.append(op.index)
+            elif op.last_seq > op.first_seq:
+                for storage in {tensors[tensor].storage for tensor in op.inputs}:
+                    self._by_storage.setdefault(storage, []).append(op.index)
+
+    def after(self, edit: Op, storage: int) -> Op | None:
+        """The first of them that reads the memory after the edit, in the same recomputation."""
+        readers = self._by_storage.get(storage, [])
+        place, over = bisect_right(readers, edit.index), bisect_right(self._others, edit.index)
+        if place == len(readers) or (over < len(self._others) and self._others[over] < readers[place]):
             return None
-        if op.last_seq > op.first_seq and any(tensors[t].storage == storage for t in op.inputs):
-            return op
-    return None
+        return self._ops[readers[place]]
 
 
 def _finding(analysis: Analysis, first: Op, again: Op, tensor: int, reader: Op) -> Problem:

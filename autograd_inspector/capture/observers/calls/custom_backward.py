@@ -43,4 +43,6 @@ class CustomBackward:
         wanted = [gradient for gradient, need in zip(given, needed, strict=False) if need]
         missing = tuple(number for number, gradient in enumerate(wanted) if gradient is None)
         if missing:
-            self.recording.gaps.append(Gap(node._sequence_nr(), missing))
+            gap = Gap(node._sequence_nr(), missing)
+            self.recording.gaps.pop(gap, None)
+            self.recording.gaps[gap] = None

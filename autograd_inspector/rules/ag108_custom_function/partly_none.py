@@ -1,0 +1,95 @@
+"""AG108: custom autograd.Functions that returned None for an input, where that leaves leaves without any gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.autograd import Backward, Node
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.graphs import KindsBelow
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.op import Trait
+
+_Gap = tuple[str, frozenset[int]]
+"""A Function, and the leaves behind the inputs that it returned None for."""
+
+
+class PartlyNone:
+    """Each such Function once for each line that calls backward: a graph that is kept meets the same nodes each time."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+        self._told: set[tuple[int, str]] = set()
+
+    def findings(self, run: Backward) -> Iterator[Problem]:
+        """What there is to say of one run."""
+        analysis = self._analysis
+        if not analysis.capture.gaps:
+            return
+        open_ = {gap for gap in self._below.of(run.graph.roots) if self._behind(run, gap)}
+        if not open_:
+            return
+        place = self._places[run.index]
+        for number, gap in self._gaps.items():
+            if gap in open_ and (run.site, gap[0]) not in self._told and analysis.shared.has(place, number):
+                self._told.add((run.site, gap[0]))
+                yield _finding(analysis, run, analysis.capture.nodes[number], gap[0], self._behind(run, gap))
+
+    def _behind(self, run: Backward, gap: _Gap) -> list[int]:
+        """The leaves behind it that got nothing, of what is not told yet."""
+        if (run.site, gap[0]) in self._told:
+            return []
+        found = gap[1] & self._analysis.timeline.empty(run)
+        return sorted(tensor for tensor in found if not _switch(self._analysis, tensor))
+
+    @cached_property
+    def _gaps(self) -> dict[int, _Gap]:
+        """Node -> what it left out, as the nodes are numbered."""
+        capture, found = self._analysis.capture, dict[int, _Gap]()
+        for node in capture.nodes:
+            if node.op >= 0 and node.seq in capture.gaps_of and capture.ops[node.op].has(Trait.FUNCTION):
+                missing = capture.gaps_of[node.seq][-1]
+                starts = [node.edges[number][0] for number in missing if number < len(node.edges)]
+                name = capture.ops[node.op].name.removesuffix(".apply")
+                found[node.index] = name, self._analysis.leaves.of(starts)
+        return found
+
+    @cached_property
+    def _below(self) -> KindsBelow[_Gap]:
+        return KindsBelow(self._analysis.capture.nodes, lambda node: self._gaps.get(node.index))
+
+    @cached_property
+    def _places(self) -> dict[int, int]:
+        return {run.index: place for place, run in enumerate(self._analysis.shared.runs)}
+
+
+def _switch(analysis: Analysis, tensor: int) -> bool:
+    """A dummy input: a bare leaf of one element or none, that is passed only so that autograd records the call."""
+    record, capture = analysis.capture.tensors[tensor], analysis.capture
+    tiny = all(size <= 1 for size in record.shape)
+    bare = record.kind != "parameter" and not record.names and tensor not in capture.optimized
+    return tiny and bare and not analysis.timeline.reads_of(tensor).all
+
+
+def _finding(analysis: Analysis, run: Backward, node: Node, name: str, leaves: list[int]) -> Problem:
+    names = [analysis.display_name(t) for t in leaves]
+    op = analysis.capture.ops[node.op]
+    inner = analysis.capture.function_sites.get(name, -1)
+    return Problem(
+        "warning",
+        f"{name}.backward returns None for the input that leads to {summarize_names(names)}, which "
+        f"{'get' if len(names) > 1 else 'gets'} no gradient",
+        f"Return one gradient for each input of {name}.forward, and None only for inputs that need none.",
+        dedupe_locations(
+            [
+                *analysis.user_frames(inner, "backward is defined here"),
+                *analysis.user_frames(op.site, "applied here"),
+                *analysis.user_frames(run.site, "backward called here"),
+            ]
+        ),
+        (name, *names),
+        ops=(op.index,),
+    )
