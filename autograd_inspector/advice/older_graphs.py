@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from autograd_inspector.advice.carried_graphs import carried_name
 from autograd_inspector.advice.names import join_names
@@ -15,7 +15,7 @@ from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Write
 
 
-def older_graph(analysis: Analysis, run: Backward, earlier: list[Backward]) -> Problem | None:
+def older_graph(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) -> Problem | None:
     """What a failed backward met of a freed graph that no op of the capture had made."""
     nodes = analysis.nodes_of(run)
     gone = [node for node in nodes if node.older and any(saved.status == "freed" for saved in node.saved)]
@@ -69,7 +69,7 @@ def _named(gone: Iterable[Node]) -> str:
     return join_names((node.name.rsplit("::", 1)[-1] for node in gone), 3)
 
 
-def _freed_by(analysis: Analysis, gone: list[Node], earlier: list[Backward]) -> Backward | None:
+def _freed_by(analysis: Analysis, gone: list[Node], earlier: Sequence[Backward]) -> Backward | None:
     """The backward of this capture that freed them; None: they were freed by then."""
     sought = {(node.seq, node.name) for node in gone}
     for other, new in Shared(analysis.capture.nodes, (run for run in earlier if not run.retain_graph)):

@@ -9,7 +9,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, overload
 
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
@@ -54,6 +54,25 @@ def together(parts: Iterable[Moments[T]], start: int, end: int) -> list[T]:
     return [found[place] for place in sorted(found)]
 
 
+class Leading(Sequence[T]):
+    """The first so many of some things, without a copy of them."""
+
+    def __init__(self, things: Sequence[T], count: int) -> None:
+        self._things, self._count = things, count
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[T]: ...
+    def __getitem__(self, index: int | slice) -> T | Sequence[T]:
+        """Counted from the last of them where it is negative."""
+        places = range(self._count)[index]
+        return self._things[places] if isinstance(places, int) else [self._things[place] for place in places]
+
+
 _NEVER: Moments[object] = Moments((), lambda _: 0)
 
 
@@ -75,6 +94,14 @@ class Timeline:
         """The runs of ``backward()`` that did not raise, by when they began."""
         runs = [pair for pair in enumerate(self._capture.backwards) if pair[1].api == "backward" and not pair[1].error]
         return Moments(runs, lambda run: run.start)
+
+    def completed_before(self, run: Backward) -> Sequence[Backward]:
+        """The runs before one that the program began, and that did not raise."""
+        return Leading(self._completed, bisect_left(self._completed, run.index, key=lambda other: other.index))
+
+    @cached_property
+    def _completed(self) -> list[Backward]:
+        return [run for run in self._capture.backwards if not run.error and run.nested_in < 0]
 
     def first_at(self, site: int) -> float:
         """When the first run began at a site; infinity where none did."""

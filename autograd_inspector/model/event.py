@@ -215,8 +215,8 @@ class Return(Struct, frozen=True, gc=False):
 class Gap(Struct, frozen=True, gc=False):
     """The backward of the custom Function with that sequence number returned None for inputs that need a gradient.
 
-    ``missing`` counts those inputs alone: it points into the node's edges. Runs through the node that found the same have
-    one between them.
+    ``missing`` counts those inputs alone: it points into the node's edges. Runs through the node that found the same
+    have one between them.
     """
 
     seq: int

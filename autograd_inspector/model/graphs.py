@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import operator
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import compress
 from typing import Generic, Protocol, TypeVar
 
@@ -135,8 +136,7 @@ class Shared:
     """
 
     def __init__(self, nodes: Sequence[Node], runs: Iterable[Backward]) -> None:
-        self.runs = tuple(runs)
-        self._nodes = nodes
+        self.runs, self.nodes = tuple(runs), nodes
         self._first: dict[int, int] = {}
         """Node -> the first of the runs that has it, by its place among them."""
         self._new: list[list[int]] = []
@@ -155,54 +155,41 @@ class Shared:
 
     def new(self, place: int) -> list[Node]:
         """The nodes that no earlier run has, as they are numbered."""
-        return [self._nodes[number] for number in sorted(self._new[place])]
+        return [self.nodes[number] for number in sorted(self._new[place])]
 
     def whole(self, place: int) -> list[Node]:
         """All nodes of that run, as a walk meets them."""
-        return [self._nodes[number] for number in in_order(self._nodes, self.runs[place].graph.roots)]
-
-    def repeated(self) -> Iterator[Node]:
-        """The nodes that several runs have."""
-        return (self._nodes[number] for number, first in self._first.items() if first < self.last(number))
-
-    def with_some(self, place: int, repeated: Iterable[int]) -> list[Node]:
-        """The new nodes of that run, and of those other ones the ones that it has, as they are numbered."""
-        old = (n for n in repeated if self.first(n) < place and self.has(place, n))
-        return [self._nodes[number] for number in sorted({*self._new[place], *old})]
-
-    def old(self, place: int) -> list[int]:
-        """The nodes of earlier runs at which that run's graph goes on into theirs."""
-        ends = (child for number in self._new[place] for child, _ in self._nodes[number].edges)
-        found = dict.fromkeys((*self.runs[place].graph.roots, *ends))
-        return [number for number in found if self._first[number] < place]
+        return [self.nodes[number] for number in in_order(self.nodes, self.runs[place].graph.roots)]
 
     def leaves(self, place: int) -> frozenset[int]:
         """The variables of all leaves of that run's graph."""
-        own = (self._nodes[number].variable for number in self._new[place])
-        known = self._leaves.of(self.old(place))
-        more = known.union(variable for variable in own if variable >= 0)
-        return more if len(more) > len(known) else known
+        return self._leaves.of(self.runs[place].graph.roots)
 
-    def first(self, node: int) -> int:
-        """The place of the first run that has a node; -1: none has."""
-        return self._first.get(node, -1)
+    @cached_property
+    def above(self) -> dict[int, list[int]]:
+        """Node -> the nodes whose edges lead to it."""
+        found: dict[int, list[int]] = {}
+        for node in self.nodes:
+            for child, _ in node.edges:
+                found.setdefault(child, []).append(node.index)
+        return found
 
     def last(self, node: int) -> int:
         """The place of the last run that has a node; -1: none has."""
         if not self._last:
             for place in reversed(range(len(self.runs))):
-                found = below(self._nodes, self.runs[place].graph.roots, self._last)
+                found = below(self.nodes, self.runs[place].graph.roots, self._last)
                 self._last.update(dict.fromkeys(found, place))
         return self._last.get(node, -1)
 
     def has(self, place: int, node: int) -> bool:
         """Whether a run's graph has a node."""
-        first, last = self.first(node), self.last(node)
+        first, last = self._first.get(node, -1), self.last(node)
         if not first <= place <= last or first < 0:
             return False
         return place in {first, last} or node in self._closure(place)
 
     def _closure(self, place: int) -> frozenset[int]:
         if self._whole[0] != place:
-            self._whole = place, frozenset(below(self._nodes, self.runs[place].graph.roots))
+            self._whole = place, frozenset(below(self.nodes, self.runs[place].graph.roots))
         return self._whole[1]

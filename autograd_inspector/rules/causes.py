@@ -26,9 +26,19 @@ _FOLLOW = {
 """Cause -> what follows from it for the same parameters."""
 
 
+_CAUSES = {
+    code: [cause for cause, effects in _FOLLOW.items() if code in effects]
+    for code in frozenset().union(*_FOLLOW.values())
+}
+
+
 def merged(findings: list[Finding]) -> list[Finding]:
-    """Findings that follow from another one, wherever it stands, become a line in that one's ``consequences``."""
-    roots = [_root(findings, at) for at in range(len(findings))]
+    """Findings that follow from another one, wherever it stands, become a line in that one's ``consequences``.
+
+    Of findings that say the same of the same lines one is left: a failure that the program catches, again and again.
+    """
+    findings = _each_once(findings)
+    roots = _roots(findings)
     told: dict[int, list[str]] = {at: [] for at, root in enumerate(roots) if at == root}
     for at, root in enumerate(roots):
         if at != root:
@@ -39,14 +49,32 @@ def merged(findings: list[Finding]) -> list[Finding]:
     ]
 
 
-def _root(findings: list[Finding], at: int) -> int:
-    """The finding that this one follows from, by way of others perhaps; itself where it follows from none."""
-    cause = next((i for i, other in enumerate(findings) if i != at and _follows(findings[at], other)), at)
-    return at if cause == at else _root(findings, cause)
+def _each_once(findings: list[Finding]) -> list[Finding]:
+    ops: dict[Finding, dict[int, None]] = {}
+    for finding in findings:
+        ops.setdefault(replace(finding, ops=()), {}).update(dict.fromkeys(finding.ops))
+    return [replace(finding, ops=tuple(found)) for finding, found in ops.items()]
 
 
-def _follows(finding: Finding, cause: Finding) -> bool:
-    return finding.rule in _FOLLOW.get(cause.rule, ()) and set(finding.subjects) <= set(cause.subjects)
+def _roots(findings: list[Finding]) -> list[int]:
+    """For each finding the one that it follows from, by way of others perhaps; itself where it follows from none."""
+    subjects = [set(finding.subjects) for finding in findings]
+    causes: dict[tuple[str, str], list[int]] = {}
+    """(rule, a subject, "" for any) -> the findings of that rule which are about it."""
+    for at, finding in enumerate(findings):
+        for subject in ("", *subjects[at]) if finding.rule in _FOLLOW else ():
+            causes.setdefault((finding.rule, subject), []).append(at)
+
+    def cause(at: int) -> int:
+        one = next(iter(findings[at].subjects), "")
+        found = (
+            next((other for other in causes.get((rule, one), ()) if subjects[at] <= subjects[other]), len(findings))
+            for rule in _CAUSES.get(findings[at].rule, ())
+        )
+        first = min(found, default=len(findings))
+        return at if first == len(findings) else cause(first)
+
+    return [cause(at) for at in range(len(findings))]
 
 
 def unignored(findings: tuple[Finding, ...], codes: tuple[str, ...]) -> tuple[Finding, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -120,7 +121,8 @@ class _Encoder:
         }
         nodes = dict.fromkeys(by_op[op] for op in finding.ops if op in by_op)
         if not nodes:
-            nodes = dict.fromkeys(n.id for n in self.graph.nodes if n.leaf and self._name(n) in named)
+            found = sorted(place for name in named for place in self._leaves.get(name, ()))
+            nodes = dict.fromkeys(self.graph.nodes[place].id for place in found)
         return wire.FindingView(
             rule=finding.rule,
             name=finding.name,
@@ -133,6 +135,15 @@ class _Encoder:
             consequences=tuple(map(legible, finding.consequences)),
             nodes=tuple(nodes),
         )
+
+    @cached_property
+    def _leaves(self) -> dict[str, list[int]]:
+        """Name -> the places of the leaves that have it."""
+        found: dict[str, list[int]] = {}
+        for place, node in enumerate(self.graph.nodes):
+            if node.leaf:
+                found.setdefault(self._name(node), []).append(place)
+        return found
 
     def _name(self, node: GraphNode) -> str:
         return self.capture.tensors[node.tensor].name if node.tensor >= 0 else node.name

@@ -8,6 +8,7 @@ from contextlib import suppress
 
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 Program = Callable[[], object]
 
@@ -303,6 +304,157 @@ def optimizers(ops: int) -> Program:
             for optimizer in each:
                 optimizer.step()
                 optimizer.zero_grad()
+
+    return run
+
+
+def checkpoints(ops: int) -> Program:
+    """A chain of layers, each of them a checkpoint made at the same line."""
+    w = torch.full((4,), 0.1, requires_grad=True)
+    optimizer = torch.optim.SGD([w], lr=0.01)
+
+    def run() -> None:
+        h = torch.ones(4, requires_grad=True)
+        for _ in range(ops // 4):
+            h = checkpoint(lambda t: (t * w).tanh(), h, use_reentrant=False)
+        h.sum().backward()
+        optimizer.step()
+
+    return run
+
+
+def checkpointed_batches(ops: int) -> Program:
+    """Micro-batches with a checkpoint and a backward each; the optimizer steps at the end."""
+    net = nn.Linear(4, 4)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    x = torch.ones(2, 4)
+
+    def run() -> None:
+        for _ in range(ops // 6):
+            checkpoint(lambda t: net(t).tanh(), x, use_reentrant=False).sum().backward()
+        optimizer.step()
+
+    return run
+
+
+def flat(ops: int) -> Program:
+    """A recurrent loop whose loss sees the state of each round through ops that have no derivative."""
+    w = torch.ones(4, requires_grad=True)
+    optimizer = torch.optim.SGD([w], lr=0.01)
+
+    def run() -> None:
+        h, loss = torch.ones(4), torch.zeros(())
+        for _ in range(ops // 9):
+            h = (h * w).tanh()
+            loss = loss + h.round().sum() + torch.bernoulli(h.sigmoid()).sum()
+        loss.backward()
+        optimizer.step()
+
+    return run
+
+
+def caught(ops: int) -> Program:
+    """Second backwards through graphs that are gone, which raise and are caught."""
+    w = torch.ones(4, requires_grad=True)
+
+    def run() -> None:
+        for _ in range(ops // 4):
+            y = (w * w).exp().sum()
+            y.backward()
+            with suppress(RuntimeError):
+                y.backward()
+
+    return run
+
+
+def caught_versions(ops: int) -> Program:
+    """Backwards that raise, for what was saved is modified, and are caught."""
+    w = torch.ones(4, requires_grad=True)
+
+    def run() -> None:
+        for _ in range(ops // 3):
+            y = w.exp()
+            y.mul_(2)
+            with suppress(RuntimeError):
+                y.sum().backward()
+
+    return run
+
+
+def aliased(ops: int) -> Program:
+    """An unrolled loop after a tensor was written through NumPy, before anything saved it."""
+    v, keep = torch.full((4,), 0.1, requires_grad=True), torch.ones(4, requires_grad=True)
+    batch = torch.ones(4)
+
+    def run() -> None:
+        array = batch.numpy()
+        array[:] = 2
+        (keep * batch).sum()
+        fast: Tensor = v
+        for _ in range(ops // 6):
+            (gradient,) = torch.autograd.grad((fast * fast).sum(), fast, create_graph=True)
+            fast = fast - 0.01 * gradient
+        fast.sum().backward()
+
+    return run
+
+
+def put_aside(ops: int) -> Program:
+    """An unrolled loop between two uses of a graph of which a saved tensor is modified unseen."""
+    w, v = torch.full((4,), 0.1, requires_grad=True), torch.full((4,), 0.1, requires_grad=True)
+    scale = torch.ones(4)
+
+    def run() -> None:
+        aside = (w * scale).sum()
+        torch.autograd.grad(aside, w, retain_graph=True)
+        scale.data.mul_(2)
+        fast: Tensor = v
+        for _ in range(ops // 6):
+            (gradient,) = torch.autograd.grad((fast * fast).sum(), fast, create_graph=True)
+            fast = fast - 0.01 * gradient
+        torch.autograd.grad(aside, w)
+
+    return run
+
+
+def unrolled_checkpoints(ops: int) -> Program:
+    """An unrolled loop whose steps are checkpoints."""
+    v = torch.full((4,), 0.1, requires_grad=True)
+
+    def run() -> None:
+        fast: Tensor = v
+        for _ in range(ops // 8):
+            loss = checkpoint(lambda t: t * t, fast, use_reentrant=False).sum()
+            (gradient,) = torch.autograd.grad(loss, fast, create_graph=True)
+            fast = fast - 0.01 * gradient
+        fast.sum().backward()
+
+    return run
+
+
+class First(torch.autograd.Function):
+    """It has no gradient for its second input."""
+
+    @staticmethod
+    def forward(ctx: object, a: Tensor, b: Tensor) -> Tensor:
+        return a * 1 + b * 0
+
+    @staticmethod
+    def backward(ctx: object, gradient: Tensor) -> tuple[Tensor, None]:
+        return gradient, None
+
+
+def gaps(ops: int) -> Program:
+    """A recurrent loop through such a Function, with a backward in each step."""
+    w, b = torch.full((4,), 0.1, requires_grad=True), torch.ones(4, requires_grad=True)
+    optimizer = torch.optim.SGD([w, b], lr=0.01)
+
+    def run() -> None:
+        h = torch.ones(4)
+        for _ in range(ops // 6):
+            h = First.apply(h * w, b)
+            h.sum().backward(retain_graph=True)
+        optimizer.step()
 
     return run
 

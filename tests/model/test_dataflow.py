@@ -4,7 +4,7 @@ import torch
 
 import autograd_inspector
 from autograd_inspector.analysis.dataflow import DataFlow
-from tests.growth.counting import instructions
+from tests.growth.counting import lines
 
 
 def inspected(program):
@@ -102,7 +102,7 @@ def test_aliases_of_a_tensor_cost_its_readers_nothing():
     def work(rounds):
         capture = inspected(aliased(rounds))
         flow = DataFlow(capture)
-        return instructions(lambda: [flow.producers(t, op.index) for op in capture.ops for t in op.inputs]).total()
+        return lines(lambda: [flow.producers(t, op.index) for op in capture.ops for t in op.inputs]).total()
 
     assert work(80) < 2.2 * work(40)
 
@@ -115,7 +115,7 @@ def test_a_walk_goes_through_the_writes_of_a_tensor_once():
         flow, end = DataFlow(capture), len(capture.ops)
         starts = [(op.outputs[0], end) for op in capture.ops if op.name == "sum"]
         found = []
-        return instructions(lambda: found.extend(flow.upstream(starts))).total(), len(found)
+        return lines(lambda: found.extend(flow.upstream(starts))).total(), len(found)
 
     (small, few), (large, many) = work(40), work(80)
     assert many == 2 * few

@@ -21,6 +21,15 @@ RUNS = (
 )
 
 
+def test_runs_that_were_over_before_one():
+    """Those of the program's own that did not raise, the first of them first, or the last from the end."""
+    earlier = Timeline(Capture(backwards=RUNS)).completed_before(RUNS[4])
+    assert ([r.index for r in earlier], earlier[-1].index, len(earlier)) == ([0, 1], 1, 2)
+    assert [r.index for r in reversed(earlier)] == [1, 0]
+    assert [r.index for r in earlier[1:]] == [1]
+    assert not Timeline(Capture(backwards=RUNS)).completed_before(RUNS[0])
+
+
 def test_runs_are_found_by_when_they_began():
     """Both ends of a stretch count; those that raised are no backwards."""
     timeline = Timeline(Capture(backwards=RUNS))

@@ -7,7 +7,7 @@ from torch import nn
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
-from .programs import diagnosed, trained
+from .programs import diagnosed, inspected, trained
 from .twins import calm
 
 X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
@@ -133,6 +133,32 @@ def test_none_for_the_weight_alone():
         severity="warning", where=AffineForgetful,
     )  # fmt: skip
     calm(lambda: layered(Affine))
+
+
+class First(Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        return a * b
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad, None
+
+
+def test_a_graph_that_goes_backward_again_and_again():
+    """Each node that returned None is in the capture once, and what it starves is told once, by its name."""
+    w, scale = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+
+    def retained():
+        h = torch.ones(3)
+        for _ in range(4):
+            h = First.apply(h * w, scale)
+            h.sum().backward(retain_graph=True)
+
+    report = inspected(retained)
+    assert len(report.capture.gaps) == 4
+    (finding,) = [f for f in report.findings if f.rule == "AG108"]
+    assert "the input that leads to scale, which gets no gradient" in finding.message
 
 
 def test_no_return_statement():

@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import torch
 from torch import nn
 
 import autograd_inspector
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.rules.causes import merged
+
+
+def failing(times: int) -> autograd_inspector.Report:
+    """Backwards that raise for the same reason at the same line, and are caught."""
+    w = torch.ones(2, requires_grad=True)
+    with autograd_inspector.inspect() as inspection:
+        for _ in range(times):
+            y = w.exp()
+            y.mul_(2)
+            with suppress(RuntimeError):
+                y.sum().backward()
+    return inspection.report
+
+
+def test_what_happens_again_at_a_line_is_one_finding():
+    """Backward fails in each round and the program catches it: one finding, which shows the ops of all rounds."""
+    (once,), (often,) = failing(1).findings, failing(3).findings
+    assert (often.rule, often.message, often.details) == (once.rule, once.message, once.details)
+    assert len(often.ops) == 3 * len(once.ops)
 
 
 def detached(ignore: tuple[str, ...] = ()) -> autograd_inspector.Report:

@@ -8,7 +8,7 @@ import pytest
 from autograd_inspector.source import keeping
 from autograd_inspector.source.index import Source
 from autograd_inspector.source.keeping import Keeping
-from tests.growth.counting import instructions
+from tests.growth.counting import lines
 
 
 def kept(text, line, *names):
@@ -96,6 +96,6 @@ def test_reading_grows_as_the_number_of_functions_does():
     def work(count):
         text = same_named(count)
         found, line = Source(ast.parse(text)), text.count("\n")
-        return instructions(lambda: found.index(Keeping).kept_at(found.scope_at(line), {"x"})).total()
+        return lines(lambda: found.index(Keeping).kept_at(found.scope_at(line), {"x"})).total()
 
     assert work(40) < 2.2 * work(20)

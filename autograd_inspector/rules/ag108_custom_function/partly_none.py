@@ -29,19 +29,16 @@ class PartlyNone:
         analysis = self._analysis
         if not analysis.capture.gaps:
             return
-        open_ = {gap for gap in self._below.of(run.graph.roots) if self._behind(run, gap)}
-        if not open_:
-            return
+        new = [gap for gap in self._below.of(run.graph.roots) if (run.site, gap[0]) not in self._told]
+        behind = {gap: leaves for gap in new if (leaves := self._behind(run, gap))}
         place = self._places[run.index]
-        for number, gap in self._gaps.items():
-            if gap in open_ and (run.site, gap[0]) not in self._told and analysis.shared.has(place, number):
+        for number, gap in self._gaps.items() if behind else ():
+            if gap in behind and (run.site, gap[0]) not in self._told and analysis.shared.has(place, number):
                 self._told.add((run.site, gap[0]))
-                yield _finding(analysis, run, analysis.capture.nodes[number], gap[0], self._behind(run, gap))
+                yield _finding(analysis, run, analysis.capture.nodes[number], gap[0], behind[gap])
 
     def _behind(self, run: Backward, gap: _Gap) -> list[int]:
-        """The leaves behind it that got nothing, of what is not told yet."""
-        if (run.site, gap[0]) in self._told:
-            return []
+        """The leaves behind it that got nothing."""
         found = gap[1] & self._analysis.timeline.empty(run)
         return sorted(tensor for tensor in found if not _switch(self._analysis, tensor))
 

@@ -56,13 +56,12 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     References
         "In-place correctness checks" in the autograd notes of the PyTorch documentation.
     """
+    outer = {r.nested_in for r in analysis.capture.backwards if says(r.error, TorchError.MODIFIED_IN_PLACE)}
     for run in analysis.capture.backwards:
         raised = says(run.error, TorchError.MODIFIED_IN_PLACE) is not None
         if not raised and run.api != "alive":
             continue
-        inner = any(
-            r.nested_in == run.index and says(r.error, TorchError.MODIFIED_IN_PLACE) for r in analysis.capture.backwards
-        )
+        inner = run.index in outer
         groups: dict[tuple[str, ...], list[tuple[Saved, list[tuple[Op, Write]]]]] = {}
         for node in sorted(analysis.nodes_of(run), key=lambda n: not n.failed):
             for saved in node.saved:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from autograd_inspector.advice.saved_tensors import counter_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.autograd import Node
+from autograd_inspector.model.awaited import Awaited
 from autograd_inspector.model.op import Write
 from autograd_inspector.rules.ag202_unseen_edit.ctx_attributes import on_ctx
 from autograd_inspector.rules.ag202_unseen_edit.slices import inside_slices
@@ -29,21 +30,21 @@ class LookedAt:
         self._runs = analysis.shared
         self._saving: dict[_Key, list[_Saved]] = {}
         """Memory -> what nodes of earlier runs have saved in it, which later runs have as well."""
-        self._edited: dict[int, None] = {}
-        """Nodes whose saved memory was edited since it was looked at."""
+        self._edited = Awaited(analysis.shared)
+        """Nodes whose saved memory was edited since it was looked at, until a run has them."""
         self._seen = 0
 
-    def nodes(self, place: int, told: set[int]) -> list[Node]:
-        """Those that may tell something new of that run; of edits at the sites ``told`` there is nothing new."""
+    def nodes(self, place: int, told: set[int]) -> tuple[list[Node], list[Node]]:
+        """(new ones of that run, edited ones of earlier runs that it has too) that may tell something new of it.
+
+        Of edits at the sites ``told`` there is nothing new.
+        """
         self._take(self._runs.runs[place].start, told)
-        runs, new = self._runs, self._runs.new(place)
-        self._edited = {node: None for node in self._edited if runs.last(node) >= place}
-        found = [node for node in self._edited if runs.has(place, node)]
-        for number in found:
-            del self._edited[number]
-        for node in (*new, *map(self._analysis.capture.nodes.__getitem__, found)):
+        new = self._runs.new(place)
+        edited = [self._analysis.capture.nodes[number] for number in self._edited.met(place)]
+        for node in (*new, *edited):
             self._follow(node, place)
-        return runs.whole(place) if found else new
+        return new, edited
 
     def _take(self, end: int, told: set[int]) -> None:
         """The edits until that op."""
@@ -56,13 +57,10 @@ class LookedAt:
 
     def _edit(self, key: _Key, write: Write) -> None:
         counter = self._analysis.capture.tensors[write.tensor].counter
-        rest = []
-        for saved in self._saving[key]:
-            if write.unseen or counter != saved.counter:
-                self._edited[saved.node] = None
-            else:
-                rest.append(saved)
-        self._saving[key] = rest
+        rest = [saved for saved in self._saving[key] if not write.unseen and counter == saved.counter]
+        if len(rest) < len(self._saving[key]):
+            self._edited.add(s.node for s in self._saving[key] if write.unseen or counter != s.counter)
+            self._saving[key] = rest
 
     def _follow(self, node: Node, place: int) -> None:
         if self._runs.last(node.index) <= place:

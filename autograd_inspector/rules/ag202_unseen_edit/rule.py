@@ -58,7 +58,10 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     looked_at = LookedAt(analysis)
     arrays = Arrays(analysis)
     for place, run in enumerate(analysis.shared.runs):
-        nodes = looked_at.nodes(place, seen)
+        new, edited = looked_at.nodes(place, seen)
+        nodes = [*edited, *new]
+        if edited and _tells(analysis, edits, run, nodes, seen):
+            nodes = analysis.shared.whole(place)  # In the order in which a walk meets them.
         for told, groups in zip((_unseen, _doubtful), _grouped(analysis, edits, run, nodes), strict=True):
             for site, members in groups.items():
                 if site not in seen:
@@ -69,6 +72,12 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from recompute_edits(analysis, edits)
     yield from edited_twice(analysis)
     yield from packed_edits(analysis)
+
+
+def _tells(analysis: Analysis, edits: Edits, run: Backward, nodes: list[Node], seen: set[int]) -> bool:
+    """Whether there is something to say of those nodes that was not said yet."""
+    told = (site for groups in _grouped(analysis, edits, run, nodes) for site in groups)
+    return any(site not in seen for site in told) or any(ctx_edits(analysis, edits, run, nodes, set(seen)))
 
 
 def _grouped(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from autograd_inspector.advice.carried_graphs import carried_name, carry_fix
@@ -18,8 +18,8 @@ from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.rules.ag501_graph_freed.shared_graph import (
     backwards,
     part_of_one_round,
-    shared,
     stepped_between,
+    two_losses,
 )
 
 
@@ -49,7 +49,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """
     for run in analysis.capture.backwards:
         if says(run.error, TorchError.GRAPH_FREED):
-            earlier = [r for r in analysis.capture.backwards[: run.index] if not r.error and r.nested_in < 0]
+            earlier = analysis.timeline.completed_before(run)
             older = older_graph(analysis, run, earlier)
             if older is not None:
                 yield older
@@ -57,10 +57,10 @@ def check(analysis: Analysis) -> Iterator[Problem]:
                 yield _freed(analysis, run, earlier)
 
 
-def _freed(analysis: Analysis, run: Backward, earlier: list[Backward]) -> Problem:
+def _freed(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) -> Problem:
     carried = _carried(analysis, run, earlier[-1])
     if carried is None:
-        return shared(analysis, run, earlier)
+        return two_losses(analysis, run, earlier)
     reader, tensor, freed_by = carried
     made = analysis.flow.birth(tensor)
     whole = part_of_one_round(analysis, run, earlier, made)

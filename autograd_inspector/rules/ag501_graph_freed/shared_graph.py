@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import takewhile
+
 from autograd_inspector.advice.names import join_names
 from autograd_inspector.advice.spelling import assignable, called, where_made
 from autograd_inspector.analysis.analysis import Analysis
@@ -11,7 +14,7 @@ from autograd_inspector.model.location import Location, dedupe_locations, with_r
 from autograd_inspector.model.op import Op
 
 
-def shared(analysis: Analysis, run: Backward, earlier: list[Backward]) -> Problem:
+def two_losses(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) -> Problem:
     """Two losses over one graph, or one loss twice."""
     roots = _losses(analysis, run)
     above = {op.index for op, _ in analysis.flow.upstream((t, run.start) for t in run.roots)}
@@ -27,15 +30,18 @@ def shared(analysis: Analysis, run: Backward, earlier: list[Backward]) -> Proble
     return _twice(analysis, run, earlier[-1], f"an earlier backward has freed the graph of {roots}", ())
 
 
-def part_of_one_round(analysis: Analysis, run: Backward, earlier: list[Backward], made: Op | None) -> Problem | None:
+def part_of_one_round(
+    analysis: Analysis, run: Backward, earlier: Sequence[Backward], made: Op | None
+) -> Problem | None:
     """Two losses of one round, whose later one is computed only after the first backward from what was made before.
 
     What the later loss starts from (a second head's output) then is no part of the freed graph, but lies on top of it.
     """
     if made is None:
         return None
-    for other in earlier:
-        if other.retain_graph or stepped_between(analysis, other, run) or other.end <= made.index:
+    since = [*takewhile(lambda other: other.end > made.index, reversed(earlier))]
+    for other in reversed(since):
+        if other.retain_graph or stepped_between(analysis, other, run):
             continue
         through = {node.op for node in analysis.nodes_of(other)}
         common = through & {node.op for node in analysis.nodes_of(run)} - {-1}
@@ -97,7 +103,7 @@ def _fix(analysis: Analysis, run: Backward, first: Backward) -> str:
 
 def stepped_between(analysis: Analysis, first: Backward, second: Backward) -> bool:
     """Whether an optimizer stepped between two backwards: then the first may not keep its graph for the second."""
-    return any(first.end <= step.at <= second.start for step in analysis.capture.steps)
+    return bool(analysis.timeline.steps.places(first.end, second.start))
 
 
 def backwards(analysis: Analysis, first: Backward, second: Backward, *, second_first: bool = False) -> list[Location]:
