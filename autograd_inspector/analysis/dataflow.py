@@ -70,7 +70,7 @@ class DataFlow:
         return found
 
     @cached_property
-    def _exports(self) -> dict[int, list[int]]:
+    def exports(self) -> dict[int, list[int]]:
         """Op -> the ops that had taken its plain numbers out of torch."""
         found: dict[int, list[int]] = {}
         for back in self.capture.returns:
@@ -142,7 +142,7 @@ class DataFlow:
                 yield op, tensor
                 if through is None or through(op, tensor):
                     todo += [(read, index) for read in op.inputs]
-                    for export in self._exports.get(index, ()):
+                    for export in self.exports.get(index, ()):
                         if (export, tensor) not in seen:
                             seen.add((export, tensor))
                             left = self.capture.ops[export]

@@ -1,4 +1,4 @@
-"""Values that left torch as Python numbers and took part in a loss: by the lines and the variables that hold them."""
+"""Values that left torch as Python numbers and took part in a loss."""
 
 from __future__ import annotations
 
@@ -54,48 +54,19 @@ def as_numbers(capture: Capture, flow: DataFlow, run: Backward, starved: frozens
 def numbers_in(
     capture: Capture, flow: DataFlow, exports: list[Op], ops: list[Op], run: Backward, learners: frozenset[int]
 ) -> Iterator[GradientCut]:
-    """Lines that took out a value of the learners, which the line of one of the ops takes in; ``added`` is that op."""
-    latest = {op.site: op for op in sorted(ops, key=lambda op: op.index)}
-    pairs: dict[tuple[int, int], bool] = {}
+    """Lines that took out a value of the learners, which one of the ops was given; ``added`` is that op."""
     groups: dict[int, tuple[list[Op], Op]] = {}
-    for export in exports:
-        for site, op in latest.items():
-            pair = (export.site, site)
-            if pair not in pairs:
-                pairs[pair] = _takes_in(capture, op, export)
-            if pairs[pair] and op.index > export.index:
+    for op in sorted(ops, key=lambda op: op.index):
+        back = flow.exports.get(op.index, ())
+        for export in exports:
+            if export.index in back:
                 groups.setdefault(export.site, ([], op))[0].append(export)
-                break
     for left, op in groups.values():
         above = flow.upstream([(tensor, export.index) for export in left for tensor in export.inputs])
         read = (t for o in (*left, *(o for o, _ in above)) for t in learning(capture, o))
         lost = tuple(dict.fromkeys(t for t in read if t in learners))
         if lost:
             yield GradientCut("left autograd", tuple(left), left[0].inputs[:1], lost, run, fatal=False, added=op.index)
-
-
-def _takes_in(capture: Capture, op: Op, export: Op) -> bool:
-    """Whether the op's line holds the number that left, by itself or by the name of its variable.
-
-    Nothing else shows it: the number may have been computed with before it came back.
-    """
-    out, back = capture.place(export.site), capture.place(op.site)
-    if out is None or back is None or export.name == "__bool__" or _elsewhere(capture, op, export):
-        return False
-    name = assigned(out)
-    if (out.filename, out.function) != (back.filename, back.function):
-        attribute = name.rpartition(".")[2] if "." in name else ""  # `self.auxiliary = ...item()`, used elsewhere
-        return attribute != "" and re.search(rf"\.{re.escape(attribute)}\b", back.source) is not None
-    return out.lineno == back.lineno or (
-        name != "" and re.search(rf"(?<![\w.]){re.escape(name)}\b", back.source) is not None
-    )
-
-
-def _elsewhere(capture: Capture, op: Op, export: Op) -> bool:
-    """Whether a library ran them in functions of its own, below one line of the program: ``trainer.train()``."""
-    inner = [capture.site(o.site)[0] for o in (op, export)]
-    apart = len({(frame.filename, frame.function) for frame in inner}) > 1
-    return apart and any(frame.library for frame in inner)
 
 
 def _alive(capture: Capture, flow: DataFlow, export: Op) -> bool:

@@ -7,18 +7,22 @@ import re
 import weakref
 from collections import deque
 from collections.abc import Iterable
-from types import CodeType
+from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
 from autograd_inspector.capture.attributes import dtype_of, shape_of, version_of
+from autograd_inspector.capture.observers.calls.number_origin import NumberOrigin, is_literal
 from autograd_inspector.model.op import Trait
 
 if TYPE_CHECKING:
     from autograd_inspector.capture.recording import Recording
 
 _NAN = re.compile(r"\bnan\b")
+_ADDING = frozenset({"add", "add_", "radd", "sub", "sub_", "rsub"})
+"""A loss is made of terms by these: more is looked for where a number is one."""
+_COMMON = frozenset({0.0, 1.0, -1.0})
 _KEPT = 4096
 _SEARCHED = 1024
 _RECENT = 64
@@ -31,7 +35,10 @@ class Exports:
     def __init__(self) -> None:
         self.numbers: dict[float, tuple[int, int]] = {}
         """Number -> (tensor, index of the op that took it out)."""
+        self._common: dict[int, tuple[float, int]] = {}
+        """Python's id of a number that many others equal -> (that very object, tensor)."""
         self._arrays: dict[int, tuple[weakref.ref[Any], int]] = {}
+        self.origin = NumberOrigin()
         self._pickled: dict[tuple[Any, Any], int] = {}
         """(shape, dtype) -> the tensor of that kind that was pickled last."""
         self._recent: deque[tuple[list[CodeType], int, int, bool]] = deque(maxlen=_RECENT)
@@ -42,14 +49,16 @@ class Exports:
         traits = int(Trait.EXPORT) | (int(Trait.CUT) if entry.requires_grad else 0)
         index = recording.append(name, (entry.tensor,), traits=traits, site=recording.stacks.here(3))
         traced = _traced(recording, entry.tensor)
-        self._recent.append(
-            (_functions(recording, recording.ops[index][5]), entry.tensor, len(recording.backwards), traced)
-        )
-        if isinstance(result, float):
+        site, runs = recording.ops[index][5], len(recording.backwards)
+        if not isinstance(result, float):
+            self._recent.append((_functions(recording, site), entry.tensor, runs, traced))
+        else:
+            if traced:
+                self.origin.left(result, entry.tensor, index, site, runs)
             if not recording.nonfinite[1] and not math.isfinite(result) and (traced or math.isnan(result)):
-                recording.nonfinite = (recording.ops[index][5], str(result))
+                recording.nonfinite = (site, str(result))
             self._remember(result, entry.tensor, index)
-        elif isinstance(result, list):
+        if isinstance(result, list):
             for number in _numbers(result):
                 self._remember(number, entry.tensor, index)
         elif hasattr(result, "__array_interface__"):
@@ -84,18 +93,24 @@ class Exports:
         recording.ops[index] = ("unpickle", known, (-1,) * len(known), *op[3:8], op[8] | cut, *op[9:])
 
     def _remember(self, number: float, tensor: int, index: int) -> None:
-        if len(self.numbers) > _KEPT:
+        if len(self.numbers) + len(self._common) > _KEPT:
             self.numbers.clear()
-        if not math.isnan(number) and number not in {0.0, 1.0, -1.0}:
+            self._common.clear()
+        if number in _COMMON:
+            self._common[id(number)] = (number, tensor)
+        elif not math.isnan(number):
             self.numbers[number] = (tensor, index)
 
-    def used(self, recording: Recording, index: int, values: Iterable[Any]) -> None:
-        """Note of the op at ``index`` which of its plain numbers had been taken out of torch."""
+    def used(self, recording: Recording, index: int, values: Iterable[Any], frame: FrameType | None) -> None:
+        """Note of the op at ``index`` which of its plain numbers had been taken out of torch, or computed from such."""
         for value in values:
-            if isinstance(value, float):
+            if isinstance(value, float) and not is_literal(value, frame):
                 known = self.numbers.get(value) or self.numbers.get(-value)
                 if known is not None:
                     recording.returns.append((index, known[1]))
+                elif recording.ops[index][0] in _ADDING:
+                    runs = len(recording.backwards)
+                    recording.returns += [(index, taken[2]) for taken in self.origin.behind(value, frame, runs)]
 
     def came_back(self, recording: Recording, index: int, values: Any) -> None:
         """Join the op at ``index`` to the tensors whose exported values it was given."""
@@ -104,7 +119,7 @@ class Exports:
         op = recording.ops[index]
         if op[1]:
             return
-        found = self._sources(values) or self._nearby(recording, op[5], values)
+        found = self._sources(recording, values) or self._nearby(recording, op[5], values)
         sources = tuple(dict.fromkeys(found))
         if not sources:
             return
@@ -132,11 +147,12 @@ class Exports:
         """What may still come back: arrays that live, and what left since the last of so many backwards."""
         arrays = {tensor for array, tensor in self._arrays.values() if array() is not None}
         arrays.update(self._pickled.values())
-        return arrays | {tensor for _, tensor, run, _ in self._recent if run == runs}
+        return arrays | self.origin.tensors(runs) | {tensor for _, tensor, run, _ in self._recent if run == runs}
 
     def fold(self, tensors: set[int], ops: set[int], cut: int) -> None:
         """Forget the numbers that older ops took out, but for those that were used since, and the arrays that died."""
         self.numbers = {n: (t, op) for n, (t, op) in self.numbers.items() if t in tensors and (op >= cut or op in ops)}
+        self._common = {key: known for key, known in self._common.items() if known[1] in tensors}
         self._arrays = {key: known for key, known in self._arrays.items() if known[0]() is not None}
         self._pickled = {kind: tensor for kind, tensor in self._pickled.items() if tensor in tensors}
         recent = [known for known in self._recent if known[1] in tensors]
@@ -144,8 +160,8 @@ class Exports:
         self._recent.extend(recent)
 
     def _nearby(self, recording: Recording, site: int, values: Any) -> list[int]:
-        """The value was computed with in between: what left torch in the same function since the last backward."""
-        if not any(isinstance(value, float) or hasattr(value, "__array_interface__") for value in _leaves(values)):
+        """An array was computed with in between: those that left torch in the same function since the last backward."""
+        if not any(_is_array(value) for value in _leaves(values)):
             return []
         function, runs = _functions(recording, site)[:1], len(recording.backwards)
         return [
@@ -154,8 +170,18 @@ class Exports:
             if function and function[0] in functions and run == runs and traced
         ]
 
-    def _sources(self, values: Any) -> list[int]:
-        found = [self.numbers[number][0] for number in _numbers(values) if number in self.numbers]
+    def _sources(self, recording: Recording, values: Any) -> list[int]:
+        found: list[int] = []
+        for number in _numbers(values):
+            if is_literal(number, None):
+                continue
+            common = self._common.get(id(number))
+            if common is not None:
+                found.append(common[1])
+            elif number in self.numbers:
+                found.append(self.numbers[number][0])
+            else:
+                found += [taken[1] for taken in self.origin.behind(number, None, len(recording.backwards))]
         for value in values:
             array = value
             while array is not None and hasattr(array, "__array_interface__"):
@@ -183,6 +209,10 @@ def _traced(recording: Recording, tensor: int) -> bool:
 def _functions(recording: Recording, site: int) -> list[CodeType]:
     """The user's functions that a site lies in, innermost first (a comprehension is a function of its own)."""
     return [code for code, _, library in recording.stacks.chains[site] if not library]
+
+
+def _is_array(value: Any) -> bool:
+    return hasattr(value, "__array_interface__") and not isinstance(value, float)
 
 
 def _numbers(values: Any) -> list[float]:

@@ -259,7 +259,7 @@ class Recorder(HiddenMode):
             if writes and (kwargs or len(args) > 1):
                 _note_numbers(recording, now, args, kwargs)
             if recording.exports.numbers:
-                recording.exports.used(recording, now, (*args, *kwargs.values()))
+                recording.exports.used(recording, now, (*args, *kwargs.values()), frame)
         except RecursionError:
             recording.out_of_stack = True
         except Exception as failure:
