@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from autograd_inspector.advice.names import summarize_names
@@ -12,18 +13,22 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import GradRead, Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
-
-_CLIP = "clip_grad"
+from autograd_inspector.model.torch_names import CLIPPING
 
 
 def clipping_sites(analysis: Analysis) -> dict[int, tuple[str, int]]:
-    """Sites of the calls of torch's clipping functions and their lines; an infinite limit measures, it does not clip."""
-    found = {}
-    for number in range(len(analysis.capture.sites)):
-        place = analysis.capture.place(number)
-        if place is not None and _CLIP in place.expression.split("(", maxsplit=1)[0] and "inf" not in place.expression:
-            found[number] = (place.filename, place.lineno)
-    return found
+    """Sites of the calls of torch's clipping functions and their lines; an infinite limit measures, it does not clip.
+
+    Clipping switches the grad mode off, which is all that is seen of it where there is nothing to read.
+    """
+    capture = analysis.capture
+    limits: dict[int, list[float]] = {region.site: [] for region in capture.regions if region.library == CLIPPING}
+    for read in capture.grad_reads:
+        if read.clips >= 0:
+            limits.setdefault(read.site, []).append(read.clips)
+    lines = {site: line_of(analysis, site) for site in limits}
+    measuring = {lines[site] for site, found in limits.items() if found and min(found) == math.inf}
+    return {site: line for site, line in lines.items() if line is not None and line not in measuring}
 
 
 def misplaced_clipping(analysis: Analysis) -> Iterator[Problem]:

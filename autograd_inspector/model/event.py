@@ -9,7 +9,10 @@ from msgspec import Struct
 
 
 class GradRead(Struct, frozen=True, omit_defaults=True):
-    """The program read ``tensor.grad``. ``gradient`` is the tensor it got (-1: None)."""
+    """The program read ``tensor.grad``. ``gradient`` is the tensor it got (-1: None).
+
+    ``clips``: torch's clipping read it, and was given that limit (inf: it only measures; 0: not known). -1: others did.
+    """
 
     at: int
     tensor: int
@@ -17,6 +20,7 @@ class GradRead(Struct, frozen=True, omit_defaults=True):
     site: int
     leaf: bool
     retains_grad: bool = False
+    clips: float = -1.0
 
 
 class GradWrite(Struct, frozen=True, omit_defaults=True):

@@ -15,6 +15,7 @@ from torch.nn import functional as F
 from autograd_inspector.capture.attributes import is_leaf, needs_grad, retains_grad, shape_of, version_of
 from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.capture.observers.calls import hooks, pickling
+from autograd_inspector.capture.observers.calls.clipping import limit_of
 from autograd_inspector.capture.observers.calls.regions import outside
 from autograd_inspector.capture.recording import Recording
 from autograd_inspector.capture.torch_private.calls import QUESTIONS
@@ -186,7 +187,8 @@ def _read_grad(recorder: Recorder, args: tuple[Any, ...], result: Any) -> None:
     number = recording.id_of(tensor)
     if number not in recording.named and number not in recording.variables and type(tensor) is Parameter:
         recording.adopt((tensor,))  # Of a model that is never called: what is clipped may be another one's.
-    recording.grad_reads.append(GradRead(len(recording.ops), number, gradient, recording.stacks.here(), leaf, retains))
+    site, limit = recording.stacks.here(), limit_of(caller)
+    recording.grad_reads.append(GradRead(len(recording.ops), number, gradient, site, leaf, retains, limit))
 
 
 def _write_grad(recorder: Recorder, args: tuple[Any, ...], _: Any) -> None:

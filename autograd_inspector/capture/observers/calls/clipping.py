@@ -1,0 +1,25 @@
+"""Gradients that torch's own clipping reads, and the limit that it was given."""
+
+from __future__ import annotations
+
+from types import FrameType
+
+from autograd_inspector.capture.lines.forwarding import locals_of
+from autograd_inspector.capture.lines.stacks import SKIP, classify
+from autograd_inspector.model.torch_names import CLIPPING
+
+_LIMITS = ("max_norm", "clip_value")
+_UNKNOWN = 0.0
+
+
+def limit_of(frame: FrameType | None) -> float:
+    """The limit that a clipping function was given which reads in that frame; 0 unknown, -1 nothing clips there."""
+    clips = False
+    while frame is not None and classify(frame.f_code.co_filename) == SKIP:
+        if frame.f_globals.get("__name__") == CLIPPING:
+            clips = True
+            for name, value in locals_of(frame):
+                if name in _LIMITS and isinstance(value, int | float):
+                    return abs(float(value))
+        frame = frame.f_back
+    return _UNKNOWN if clips else -1.0
