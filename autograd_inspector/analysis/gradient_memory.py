@@ -31,13 +31,36 @@ def zeroed_in_place(analysis: Analysis, gradients: Iterable[int], start: int, en
 
 
 def _zeroed(analysis: Analysis, gradient: int, start: int, end: int) -> Op | None:
-    last, tensors = None, analysis.capture.tensors
+    tensors = analysis.capture.tensors
+    made = analysis.flow.birth(gradient)
+    last = made if made is not None and start <= made.index < end and is_a(made.name, OpKind.RETURNS_ZEROS) else None
     for op, write in writes_into(analysis, gradient, start, end):
-        if not is_a(op.name, OpKind.ZEROES):
+        if not _zeroes(analysis, op, write):
             last = None
         elif write.tensor == gradient or _covers(tensors[write.tensor], tensors[gradient]):
             last = op
     return last
+
+
+def _zeroes(analysis: Analysis, op: Op, write: Write) -> bool:
+    """Whether all that an op wrote is zero: by its kind, by the number that it was given, or by what it copied."""
+    if is_a(op.name, OpKind.ZEROES):
+        return True
+    given = analysis.capture.given.get(op.index, {})
+    if op.name == "__setitem__":
+        return given.get("2") == 0 and "whole" in given
+    if is_a(op.name, OpKind.MULTIPLIES) or op.name == "fill_":
+        return 0.0 in given.values()
+    return is_a(op.name, OpKind.COPIES_INTO) and all(
+        _of_zeros(analysis, tensor, op) for tensor in op.inputs if tensor != write.tensor
+    )
+
+
+def _of_zeros(analysis: Analysis, tensor: int, op: Op) -> bool:
+    record, made = analysis.capture.tensors[tensor], analysis.flow.birth(tensor)
+    if made is None or not is_a(made.name, OpKind.RETURNS_ZEROS):
+        return False
+    return not any(True for _ in analysis.writes_to(record.storage, tensor, made.index + 1, op.index))
 
 
 def _covers(written: TensorRecord, record: TensorRecord) -> bool:

@@ -103,11 +103,11 @@ def freeze(recording: Recording, modules: Modules, history: History, *, seconds:
 
 
 def _given(recording: Recording, tensors: tuple[TensorRecord, ...], ops: tuple[Op, ...]) -> dict[int, dict[str, float]]:
-    """The numbers given to writes through an alias that has a version counter of its own; of no other it matters."""
+    """The numbers given to writes through an alias that has a version counter of its own, and to those that zero."""
     return {
         op: dict(numbers)
         for op, numbers in recording.given.items()
-        if any(tensors[write.tensor].counter < -1 for write in ops[op].writes)
+        if any(tensors[write.tensor].counter < -1 for write in ops[op].writes) or 0.0 in dict(numbers).values()
     }
 
 

@@ -54,7 +54,10 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     alias_writes: tuple[AliasWrite, ...] = ()
     returns: tuple[Return, ...] = ()
     given: dict[int, dict[str, float]] = {}
-    """Op that wrote through a ``.data`` -> the plain numbers that it was given, by place ("1") or name ("alpha")."""
+    """Op that wrote through a ``.data``, or was given a zero -> its plain numbers, by place ("1") or name ("alpha").
+
+    "whole": it was given all of the tensor (``x[:] = 0``).
+    """
     value_faults: tuple[ValueFault, ...] = ()
     bad_tensors: tuple[int, ...] = ()
     """Tensors that were last seen with a NaN or Inf in them."""

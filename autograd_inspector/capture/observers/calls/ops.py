@@ -366,9 +366,11 @@ def _writes(inputs: list[Tensor], entries: list[Entry], versions: list[int], aft
 def _note_numbers(recording: Recording, op: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """What an in-place op was given besides tensors: an edit can be told from the one that takes it back."""
     named = [*((str(place), value) for place, value in enumerate(args)), *kwargs.items()]
-    found = tuple([(name, float(value)) for name, value in named if type(value) is float or type(value) is int])
+    found = [(name, float(value)) for name, value in named if type(value) is float or type(value) is int]
+    if found and len(args) > 1 and (args[1] is Ellipsis or (type(args[1]) is slice and args[1] == slice(None))):
+        found.append(("whole", 1.0))
     if found:
-        recording.given[op] = found
+        recording.given[op] = tuple(found)
 
 
 def _keeps_gradient(entries: Window[Entry], writes: tuple[Write, ...]) -> bool:
