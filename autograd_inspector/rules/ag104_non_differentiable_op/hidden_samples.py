@@ -46,21 +46,24 @@ def half_hidden(analysis: Analysis) -> Iterator[Draw]:
             if op.region not in drawing or op.site in told or not is_cut(capture, op, through):
                 continue
             hidden = tuple(t for t in leaves.above(op) if t in learning)
-            if hidden and not _scored(analysis, op.region):
+            if hidden and not _scored(analysis, leaves, op.region, hidden):
                 told.add(op.site)
                 yield Draw(op, hidden, run)
 
 
-def _scored(analysis: Analysis, region: int) -> bool:
-    """Whether the sample, or what was computed from it alone, is given to a ``log_prob``."""
+def _scored(analysis: Analysis, leaves: Leaves, region: int, hidden: tuple[int, ...]) -> bool:
+    """Whether the sample meets what it was drawn from, as in ``log_prob(sample)``.
+
+    It does where one op reads the sample, or what was computed from it alone, and what the hidden parameters lead to.
+    """
     capture = analysis.capture
     drawn = {t for op in capture.ops if op.region == region for t in op.outputs}
     for op in capture.ops:
         if op.region == region or op.has(Trait.STEP) or drawn.isdisjoint(op.inputs):
             continue
-        frames = capture.site(op.site)
-        if any("log_prob" in frame.source for frame in frames[:2]):
+        others = [t for t in op.inputs if t not in drawn and capture.tensors[t].requires_grad]
+        if any(not set(hidden).isdisjoint(leaves.of(t, op.index)) for t in others):
             return True
-        if not any(capture.tensors[t].requires_grad for t in op.inputs):
+        if not others:
             drawn.update(op.outputs)
     return False
