@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from autograd_inspector.advice.receivers import read_name
 from autograd_inspector.advice.spelling import method_on
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.clearing import clearings
-from autograd_inspector.analysis.gradient_cuts.python_scalars import assigned
+from autograd_inspector.analysis.failed_reads import last_read
 from autograd_inspector.model.event import GradRead
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
@@ -20,18 +19,8 @@ Reason = tuple[str, str, tuple[Location, ...]]
 
 def failed_read(analysis: Analysis) -> GradRead | None:
     """The leaf's ``.grad`` that was read last, was None, and made the program fail."""
-    reads = analysis.capture.grad_reads[-1:] if "NoneType" in analysis.capture.error else ()
-    return next((read for read in reads if read.gradient < 0 and read.leaf and _raised_by(analysis, read)), None)
-
-
-def _raised_by(analysis: Analysis, read: GradRead) -> bool:
-    """Whether the line that raised is the one that read, or uses the variable that it assigned."""
-    raised, reading = analysis.capture.place(analysis.capture.error_site), analysis.capture.place(read.site)
-    if raised is None or reading is None or (raised.filename, raised.function) != (reading.filename, reading.function):
-        return False
-    name = assigned(reading)
-    within = reading.lineno <= raised.lineno <= max(reading.lineno, reading.end_lineno)
-    return within or (name != "" and re.search(rf"(?<![\w.]){re.escape(name)}\b", raised.source) is not None)
+    read = last_read(analysis.capture)
+    return read if read is not None and read.leaf else None
 
 
 def too_early_or_late(analysis: Analysis) -> Iterator[Problem]:

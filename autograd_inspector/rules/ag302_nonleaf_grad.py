@@ -9,6 +9,7 @@ from autograd_inspector.advice.quoting import ending_in, in_place
 from autograd_inspector.advice.receivers import read_of
 from autograd_inspector.advice.spelling import method_on
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.failed_reads import ended_by
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.event import GradRead
 from autograd_inspector.model.finding import Problem
@@ -77,7 +78,7 @@ def _finding(analysis: Analysis, reads: list[GradRead]) -> Problem:
             "backward then fills anew in each round."
         )
     return Problem(
-        "error" if "NoneType" in analysis.capture.error else "warning",
+        "error" if any(ended_by(analysis.capture, read) for read in reads) else "warning",
         f".grad of {name} was read, but {name} is not a leaf: it is {by}, so backward leaves its .grad None",
         fix,
         dedupe_locations(

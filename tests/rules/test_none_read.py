@@ -104,3 +104,37 @@ def test_an_error_of_its_own():
     report = inspected(program)
     assert "NoneType" in report.capture.error
     assert not alarms(report), summary(report)
+
+
+def test_a_none_that_was_read_aside():
+    """`print(hidden.grad)` warns; a None elsewhere that ends the program is another matter, whatever its name."""
+
+    def program():
+        net, _, _ = parts()
+        hidden = net(X).tanh()
+        hidden.sum().backward()
+        gradient = hidden.grad
+        print(gradient)
+        config = None
+        return config.gradient  # gradient of hidden.grad
+
+    def used():
+        net, _, _ = parts()
+        hidden = net(X).tanh()
+        hidden.sum().backward()
+        gradient = hidden.grad
+        return gradient.norm()
+
+    def in_a_function():
+        net, _, _ = parts()
+        hidden = net(X).tanh()
+        hidden.sum().backward()
+        return norm_of(hidden.grad)
+
+    def norm_of(gradient):
+        return gradient.norm()
+
+    for run, severity in ((program, "warning"), (used, "error"), (in_a_function, "error")):
+        report = inspected(run)
+        assert "NoneType" in report.capture.error
+        assert [(f.rule, f.severity) for f in alarms(report)] == [("AG302", severity)], summary(report)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from autograd_inspector.analysis.dataflow import DataFlow
+from autograd_inspector.analysis.failed_reads import last_read
 from autograd_inspector.analysis.gradient_cuts.classifier import Cause, Cut, GradientCut, cause_of, is_cut
 from autograd_inspector.analysis.gradient_cuts.exported_values import as_arrays, left_for_good, only_left
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
@@ -83,8 +84,10 @@ def stepped_with(capture: Capture, run: Backward) -> Iterator[tuple[int, ...]]:
 
 def _found_none(capture: Capture) -> frozenset[int]:
     """The leaf whose ``.grad`` the program read last, was None, and made it fail."""
-    reads = capture.grad_reads[-1:] if "NoneType" in capture.error else ()
-    return frozenset(r.tensor for r in reads if r.gradient < 0 and r.leaf and capture.tensors[r.tensor].requires_grad)
+    read = last_read(capture)
+    if read is None or not read.leaf or not capture.tensors[read.tensor].requires_grad:
+        return frozenset()
+    return frozenset({read.tensor})
 
 
 def _not_in_graph(run: Backward) -> frozenset[int]:

@@ -10,6 +10,7 @@ from autograd_inspector.advice.receivers import read_name
 from autograd_inspector.advice.saved_tensors import CHECKPOINT
 from autograd_inspector.advice.spelling import called, method_on
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.failed_reads import last_read
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut, differentiable
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
@@ -194,12 +195,11 @@ def _given(analysis: Analysis, tensor: int) -> bool:
 
 def _never_computed(analysis: Analysis) -> Iterator[Problem]:
     """The program fell over the None that it read from ``.grad`` of a tensor that does not require grad."""
-    reads = analysis.capture.grad_reads
-    if "NoneType" not in analysis.capture.error or not reads:
+    read = last_read(analysis.capture)
+    if read is None:
         return
-    read = reads[-1]
     record = analysis.capture.tensors[read.tensor]
-    if read.gradient < 0 and not record.requires_grad and record.kind in {"input", "activation"}:
+    if not record.requires_grad and record.kind in {"input", "activation"}:
         yield _not_asked(analysis, [read.tensor], read.site, read_name(analysis, read))
 
 

@@ -1,0 +1,69 @@
+"""Reads of a `.grad` that was None, and over which the program fell."""
+
+from __future__ import annotations
+
+import io
+import re
+import tokenize
+from contextlib import suppress
+from functools import lru_cache
+
+from autograd_inspector.analysis.gradient_cuts.python_scalars import assigned
+from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.event import GradRead
+from autograd_inspector.model.location import Location
+
+_NONE = "NoneType"
+_LEFT_OUT = {tokenize.COMMENT, tokenize.STRING}
+
+
+def last_read(capture: Capture) -> GradRead | None:
+    """The read that came last, if the program fell over it."""
+    reads = capture.grad_reads[-1:]
+    return reads[0] if reads and ended_by(capture, reads[0]) else None
+
+
+def ended_by(capture: Capture, read: GradRead) -> bool:
+    """Whether the program raised because of None where it read it, or where it used the variable that got it.
+
+    The lines that led to both are left aside, and the first are compared where the ways part: `norm(p.grad)` may
+    raise in the function that was given it, and a function that returns it may have read it.
+    """
+    if read.gradient >= 0 or _NONE not in capture.error or capture.error_site < 0:
+        return False
+    raised, reading = _from_outside(capture, capture.error_site), _from_outside(capture, read.site)
+    while raised and reading and _line(raised[0]) == _line(reading[0]):
+        del raised[0], reading[0]
+    return not raised or not reading or _uses(raised[0], reading[0])
+
+
+def _from_outside(capture: Capture, site: int) -> list[Location]:
+    return [frame for frame in reversed(capture.site(site)) if not frame.library]
+
+
+def _line(place: Location) -> tuple[str, str, int]:
+    return place.filename, place.function, place.lineno
+
+
+def _uses(raised: Location, reading: Location) -> bool:
+    """Whether the one line continues the statement of the other, or has the variable that it assigned."""
+    if (raised.filename, raised.function) != (reading.filename, reading.function):
+        return False
+    if reading.lineno <= raised.lineno <= reading.end_lineno:
+        return True
+    name = assigned(reading)
+    return name != "" and re.search(rf"(?<![\w.]){re.escape(name)}\b", _code(_expression(raised))) is not None
+
+
+def _expression(place: Location) -> str:
+    return place.expression or place.source
+
+
+@lru_cache(maxsize=64)
+def _code(text: str) -> str:
+    """Without comments and strings; tokens that a line leaves open end it."""
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    found: list[str] = []
+    with suppress(tokenize.TokenError, SyntaxError):
+        found.extend(token.string for token in tokens if token.type not in _LEFT_OUT)
+    return re.sub(r" ?\. ?", ".", " ".join(found))
