@@ -147,7 +147,9 @@ def test_errors_hooks_and_the_way_of_gradient(page, widget, shots):
         expect(node(widget, re.compile(f"^{text}"))).to_have_class(re.compile("agi-dim"))
     hot = widget.locator(".agi-wire.agi-hot > .agi-way")
     assert hot.count() > 3
-    assert colour(hot.first, "stroke") != colour(widget.locator(".agi-wire-data:not(.agi-hot) > .agi-way").first, "stroke")
+    assert colour(hot.first, "stroke") != colour(
+        widget.locator(".agi-wire-data:not(.agi-hot) > .agi-way").first, "stroke"
+    )
     widget.screenshot(path=str(shots / "graph-path-light.png"))
     in_dark(page)
     widget.screenshot(path=str(shots / "graph-path-dark.png"))

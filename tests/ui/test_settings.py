@@ -68,9 +68,15 @@ def test_the_panel_stays_closed_where_the_user_wants_it(page):
 
 def colours(panel: Panel) -> dict[str, str]:
     """Of the same severity at all the places where it is shown."""
-    places = {"panel": f"{PANEL} .agi-chip.agi-error", "widget": f"{READY} .agi-chip.agi-error", "cell": ".agi-squiggle"}
+    places = {
+        "panel": f"{PANEL} .agi-chip.agi-error",
+        "widget": f"{READY} .agi-chip.agi-error",
+        "cell": ".agi-squiggle",
+    }
     return {
-        name: panel.page.locator(place).first.evaluate("e => getComputedStyle(e).getPropertyValue('--agi-error').trim()")
+        name: panel.page.locator(place).first.evaluate(
+            "e => getComputedStyle(e).getPropertyValue('--agi-error').trim()"
+        )
         for name, place in places.items()
     }
 
