@@ -15,7 +15,7 @@ _INNER, _FUNCTION = int(Trait.INNER), int(Trait.FUNCTION)
 def homes(capture: Capture) -> list[int]:
     """For each op the op that stands for it: itself, or the custom Function whose forward it ran in.
 
-    A Function that raised left no op of its own: then the ops of its forward stand for themselves.
+    Where a Function raised, the ops of its forward stand for themselves: nothing came out of it that they went into.
     """
     ops = capture.ops
     found = list(range(len(ops)))
@@ -24,7 +24,7 @@ def homes(capture: Capture) -> list[int]:
         if op.traits & _INNER:
             start = index if start < 0 else start
         elif start >= 0:
-            if op.traits & _FUNCTION:
+            if op.traits & _FUNCTION and not op.error:
                 found[start:index] = [index] * (index - start)
             start = -1
     return found

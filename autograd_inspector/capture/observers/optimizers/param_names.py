@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
+from types import FrameType
 
 from torch.optim import Optimizer
 
 from autograd_inspector.capture.lines.stacks import SKIP, classify
-from autograd_inspector.capture.observers.calls.regions import outside
 from autograd_inspector.capture.observers.optimizers.groups import entries, groups_of, parameters_of
 from autograd_inspector.capture.observers.optimizers.spread import state_of
 from autograd_inspector.capture.torch_private.modules import has_loading_hooks
 from autograd_inspector.model.renaming import bare
+from autograd_inspector.own_files import is_own
 
 
 def names_of(optimizer: Optimizer) -> list[str]:
@@ -29,7 +31,7 @@ def misnamed(optimizer: Optimizer, before: Sequence[str], owners: Mapping[int, s
     ``owners``: position -> the name of the parameter whose living state was given, which knows better. Where torch
     itself loads (``set_optimizer_state_dict``), it has matched by name and kept the saved names.
     """
-    caller = outside(sys._getframe(1))
+    caller = _caller(sys._getframe(1))
     if caller is not None and classify(caller.f_code.co_filename) == SKIP:
         return []
     own, now = [bare(name) for name in before], [bare(name) for name in names_of(optimizer)]
@@ -42,3 +44,16 @@ def misnamed(optimizer: Optimizer, before: Sequence[str], owners: Mapping[int, s
         for at, name in enumerate(now)
         if name != own[at] and state.get(parameters[at]) and bare(owners.get(at, "")) != own[at]
     ]
+
+
+_DECORATING = (f"{os.sep}torch{os.sep}_compile.py", f"{os.sep}torch{os.sep}_dynamo{os.sep}eval_frame.py")
+"""Where the frames are that ``@torch._disable_dynamo`` puts around a method of torch's optimizers."""
+
+
+def _caller(frame: FrameType | None) -> FrameType | None:
+    """Who called ``load_state_dict``: the first frame past our own, the method's and what decorates it."""
+    while frame is not None and (
+        is_own(frame) or frame.f_code.co_name == "load_state_dict" or frame.f_code.co_filename.endswith(_DECORATING)
+    ):
+        frame = frame.f_back
+    return frame
