@@ -10,7 +10,7 @@ from autograd_inspector.advice.spelling import assignable, called
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.autograd import Backward, Node, SavedTensor
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.graphs import Shared
+from autograd_inspector.model.graphs import RunGraphs
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Write
 
@@ -72,7 +72,7 @@ def _named(gone: Iterable[Node]) -> str:
 def _freed_by(analysis: Analysis, gone: list[Node], earlier: Sequence[Backward]) -> Backward | None:
     """The backward of this capture that freed them; None: they were freed by then."""
     sought = {(node.seq, node.name) for node in gone}
-    for other, new in Shared(analysis.capture.nodes, (run for run in earlier if not run.retain_graph)):
+    for other, new in RunGraphs(analysis.capture.nodes, (run for run in earlier if not run.retain_graph)):
         for node in new:
             if (node.seq, node.name) in sought and any(saved.status != "freed" for saved in node.saved):
                 return other

@@ -19,7 +19,7 @@ from autograd_inspector.analysis.unregistered_tensors import unregistered_of
 from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import LeafChange
-from autograd_inspector.model.graphs import KindsBelow, Shared, in_order, leaves_below
+from autograd_inspector.model.graphs import KindsBelow, RunGraphs, in_order, leaves_below
 from autograd_inspector.model.location import CALLER, Location, with_role
 from autograd_inspector.model.op import Op, Write
 from autograd_inspector.model.torch_names import UPDATE_SCALE
@@ -85,10 +85,10 @@ class Analysis:
         return leaves_below(self.capture.nodes)
 
     @cached_property
-    def shared(self) -> Shared:
+    def run_graphs(self) -> RunGraphs:
         """The runs that did not fail, with what each added to the graphs of those before."""
         runs = self.capture.backwards
-        return Shared(self.capture.nodes, (run for run in runs if not run.error and run.api != "alive"))
+        return RunGraphs(self.capture.nodes, (run for run in runs if not run.error and run.api != "alive"))
 
     @cached_property
     def _read(self) -> frozenset[int]:

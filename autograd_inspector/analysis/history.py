@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from autograd_inspector.analysis.movement import AT_ZERO, movement_of
+from autograd_inspector.analysis.step_writes import AT_ZERO, writes_of
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import Change, Exchange
 from autograd_inspector.model.placement_rows import OptimizerRecord
@@ -44,14 +44,14 @@ def history_of(capture: Capture) -> tuple[Event, ...]:
 def _steps(capture: Capture) -> Iterator[Event]:
     for step in capture.steps:
         name = capture.placement.optimizers[step.optimizer].type
-        movement = movement_of(capture, step)
-        said = [_wrote(len(movement.written), len(movement.unseen), len(step.parameters))]
-        for why, tensors in movement.still.items():
+        wrote = writes_of(capture, step)
+        said = [_wrote(len(wrote.written), len(wrote.unseen), len(step.parameters))]
+        for why, tensors in wrote.still.items():
             names = _named(capture, tensors)
             said.append(f"{names} at lr 0, which changes nothing" if why == AT_ZERO else f"not {names}: {why}")
-        if movement.gradients:
-            said.append(f"changed .grad of {_named(capture, movement.gradients)} in place")
-        alarming = any(why not in {"frozen", "no gradient"} for why in movement.still)
+        if wrote.gradients:
+            said.append(f"changed .grad of {_named(capture, wrote.gradients)} in place")
+        alarming = any(why not in {"frozen", "no gradient"} for why in wrote.still)
         yield Event(step.start if step.start >= 0 else step.at, step.site, f"{name}.step()", "; ".join(said), alarming)
 
 

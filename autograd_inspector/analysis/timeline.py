@@ -124,7 +124,7 @@ class Timeline:
         return Moments(enumerate(self._capture.steps), lambda step: step.at)
 
     def steps_of(self, optimizer: int) -> Moments[Step]:
-        """Those of one optimizer."""
+        """The steps of one optimizer."""
         return self._steps.get(optimizer) or _never()
 
     @cached_property
@@ -145,7 +145,7 @@ class Timeline:
         return Moments(enumerate(self._capture.grad_reads), lambda read: read.at)
 
     def backwards_to(self, tensor: int) -> Moments[Backward]:
-        """Those of them that are runs of ``backward()`` and did not raise."""
+        """The runs of ``backward()`` that reached a leaf and did not raise, by when they began."""
         return self._backwards_to.get(tensor) or _never()
 
     @cached_property
@@ -201,7 +201,7 @@ class Timeline:
         return _parted(loads, lambda load: (load.optimizer,), lambda load: load.at)
 
     @cached_property
-    def shared(self) -> dict[int, list[int]]:
+    def held_by_several(self) -> dict[int, list[int]]:
         """Tensors that several optimizers hold -> those."""
         return {tensor: holders for tensor, holders in self._holders.items() if len(holders) > 1}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from autograd_inspector.model.graphs import Shared
+from autograd_inspector.model.graphs import RunGraphs
 
 
 class Awaited:
@@ -13,7 +13,7 @@ class Awaited:
     An awaited node marks all that lead to it, whichever run they belong to; going down by the marks takes these off.
     """
 
-    def __init__(self, runs: Shared) -> None:
+    def __init__(self, runs: RunGraphs) -> None:
         self._runs = runs
         self._awaited: set[int] = set()
         self._leading: set[int] = set()

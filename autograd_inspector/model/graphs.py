@@ -129,7 +129,7 @@ def leaves_below(nodes: Nodes) -> KindsBelow[int]:
     return KindsBelow(nodes, lambda node: node.variable if node.variable >= 0 else None)
 
 
-class Shared:
+class RunGraphs:
     """Some runs of a capture, in order, with what each adds to the graphs of those before it.
 
     What holds of a node whichever run meets it needs a look at the new nodes of each run alone.

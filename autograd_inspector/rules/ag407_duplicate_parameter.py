@@ -101,7 +101,7 @@ def _two_optimizers(analysis: Analysis) -> Iterator[Problem]:
     """
     optimizers = analysis.capture.placement.optimizers
     shared: dict[tuple[int, int], list[int]] = {}
-    for tensor, holders in analysis.timeline.shared.items():
+    for tensor, holders in analysis.timeline.held_by_several.items():
         for pair in combinations(holders, 2):
             shared.setdefault(pair, []).append(tensor)
     for pair in sorted(shared):

@@ -122,8 +122,8 @@ def test_the_step_that_raised_is_the_last_entry():
     assert list(history.backwards)[-2:] == [1, 0]
 
 
-def test_a_learning_rate_of_zero_moves_nothing():
-    """The first step of a warm-up has gradients and moves no parameter."""
+def test_a_learning_rate_of_zero_writes_nothing():
+    """The first step of a warm-up has gradients and writes no parameter."""
 
     def program():
         net = nn.Linear(4, 1)

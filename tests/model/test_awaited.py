@@ -6,7 +6,7 @@ import pytest
 
 from autograd_inspector.model.autograd import Backward, GraphHead, Node
 from autograd_inspector.model.awaited import Awaited
-from autograd_inspector.model.graphs import Shared, below, leaves_below
+from autograd_inspector.model.graphs import RunGraphs, below, leaves_below
 
 
 def graphs(seed):
@@ -26,7 +26,7 @@ def graphs(seed):
 def test_a_run_has_those_that_lie_below_its_roots(seed):
     """Each is met by the first run that leads to it since it is looked for, and by no other."""
     drawn, nodes, runs = graphs(seed)
-    awaited, left = Awaited(Shared(nodes, runs)), set()
+    awaited, left = Awaited(RunGraphs(nodes, runs)), set()
     for place, run in enumerate(runs):
         new = drawn.sample(range(len(nodes)), drawn.randint(0, 3))
         awaited.add(new)
@@ -56,7 +56,7 @@ def test_what_one_run_went_through_the_next_does_not():
             return super().__getitem__(index)
 
     nodes = Counted([Node(0, "", 0, ()), *(Node(n, "", n, ((n - 1, 0),) if n > 1 else ()) for n in range(1, 200))])
-    runs = Shared(nodes, [Backward(n, "backward", n, n, 0, (), GraphHead((n,))) for n in range(1, 200)])
+    runs = RunGraphs(nodes, [Backward(n, "backward", n, n, 0, (), GraphHead((n,))) for n in range(1, 200)])
     awaited = Awaited(runs)
     awaited.add([0])
     Counted.read = 0

@@ -74,6 +74,6 @@ def test_optimizers_are_found_by_what_they_hold():
         changes=(Change(3, "zero_grad", "", 0, optimizer=1), Change(6, "loaded", "", 1, optimizer=1)),
     )
     timeline = Timeline(capture)
-    assert (timeline.holders([1]), timeline.holders([2]), timeline.shared) == ([0], [0, 1], {2: [0, 1]})
+    assert (timeline.holders([1]), timeline.holders([2]), timeline.held_by_several) == ([0], [0, 1], {2: [0, 1]})
     assert [step.at for step in timeline.steps_of(0).all] == [4, 8]
     assert [call.at for call in timeline.clearings_of(1).within(0, 9)] == [3]

@@ -40,7 +40,7 @@ def the(events, api) -> str:
     return said
 
 
-def test_steps_say_what_moved_and_fold():
+def test_steps_say_what_they_wrote_and_fold():
     """Equal steps are one event that is counted; parameters that stay are named with the reason."""
 
     def program():

@@ -22,7 +22,7 @@ def ignoring(analysis: Analysis) -> Iterator[Problem]:
     """Each such Function once, where what it leaves out is more than the 1 that backward starts with."""
     blind, told = analysis.capture.blind_functions, set()
     scaled: set[int] = set()
-    for run, new in analysis.shared if blind else ():
+    for run, new in analysis.run_graphs if blind else ():
         for node in _scaled(analysis.capture.nodes, new, scaled):
             op = analysis.capture.ops[node.op] if node.op >= 0 else None
             if op is None or not op.has(Trait.FUNCTION):

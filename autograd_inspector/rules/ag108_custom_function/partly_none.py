@@ -33,7 +33,7 @@ class PartlyNone:
         behind = {gap: leaves for gap in new if (leaves := self._behind(run, gap))}
         place = self._places[run.index]
         for number, gap in self._gaps.items() if behind else ():
-            if gap in behind and (run.site, gap[0]) not in self._told and analysis.shared.has(place, number):
+            if gap in behind and (run.site, gap[0]) not in self._told and analysis.run_graphs.has(place, number):
                 self._told.add((run.site, gap[0]))
                 yield _finding(analysis, run, analysis.capture.nodes[number], gap[0], behind[gap])
 
@@ -60,7 +60,7 @@ class PartlyNone:
 
     @cached_property
     def _places(self) -> dict[int, int]:
-        return {run.index: place for place, run in enumerate(self._analysis.shared.runs)}
+        return {run.index: place for place, run in enumerate(self._analysis.run_graphs.runs)}
 
 
 def _switch(analysis: Analysis, tensor: int) -> bool:

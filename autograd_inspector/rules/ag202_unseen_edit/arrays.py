@@ -29,7 +29,7 @@ class Arrays:
         told = [met for line in self._lines.values() if (met := line.met(place)) is not None]
         for use in sorted(told, key=lambda use: use.writer.order):
             seen.add(use.writer.alias.site)
-            yield _finding(self._analysis, self._analysis.shared.runs[place], use)
+            yield _finding(self._analysis, self._analysis.run_graphs.runs[place], use)
 
 
 def _finding(analysis: Analysis, run: Backward, use: Use) -> Problem:

@@ -27,10 +27,10 @@ class LookedAt:
 
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
-        self._runs = analysis.shared
+        self._runs = analysis.run_graphs
         self._saving: dict[_Key, list[_Saved]] = {}
         """Memory -> what nodes of earlier runs have saved in it, which later runs have as well."""
-        self._edited = Awaited(analysis.shared)
+        self._edited = Awaited(analysis.run_graphs)
         """Nodes whose saved memory was edited since it was looked at, until a run has them."""
         self._seen = 0
 

@@ -34,7 +34,7 @@ def packed_edits(analysis: Analysis) -> Iterator[Problem]:
     first = (
         {saver: node.index for node in reversed(capture.nodes) if (saver := _saver(analysis, node))} if again else {}
     )
-    for run in analysis.shared.runs if again else ():
+    for run in analysis.run_graphs.runs if again else ():
         for saver in sorted(below.of(run.graph.roots), key=first.__getitem__):
             twins = again.get(saver.key, [])
             for at in twins[bisect_left(twins, run.start) : bisect_left(twins, run.end)]:

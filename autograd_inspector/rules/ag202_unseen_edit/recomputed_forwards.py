@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.model.graphs import Below, Shared
+from autograd_inspector.model.graphs import Below, RunGraphs
 from autograd_inspector.model.op import Op
 
 Key = tuple[str, int, str, int]
@@ -40,7 +40,9 @@ class Forwards:
                 self._holding.setdefault(node.op, []).append(node.index)
         held = {node for nodes in self._holding.values() for node in nodes}
         self._latest = Below(analysis.capture.nodes, lambda node: node.op if node.index in held else -1, max)
-        self._runs = Shared(analysis.capture.nodes, (run for run in analysis.capture.backwards if run.end > run.start))
+        self._runs = RunGraphs(
+            analysis.capture.nodes, (run for run in analysis.capture.backwards if run.end > run.start)
+        )
         self._place: dict[int, int] = {}
         """Op -> the place of the run during which it ran, where that has such a node."""
         for place, run in enumerate(self._runs.runs if held else ()):

@@ -57,11 +57,11 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     edits = Edits(analysis)
     looked_at = LookedAt(analysis)
     arrays = Arrays(analysis)
-    for place, run in enumerate(analysis.shared.runs):
+    for place, run in enumerate(analysis.run_graphs.runs):
         new, edited = looked_at.nodes(place, seen)
         nodes = [*edited, *new]
         if edited and _tells(analysis, edits, run, nodes, seen):
-            nodes = analysis.shared.whole(place)  # In the order in which a walk meets them.
+            nodes = analysis.run_graphs.whole(place)  # In the order in which a walk meets them.
         for told, groups in zip((_unseen, _doubtful), _grouped(analysis, edits, run, nodes), strict=True):
             for site, members in groups.items():
                 if site not in seen:

@@ -31,12 +31,12 @@ class WritingLine:
         self._analysis, self._memory = analysis, memory
         self._place = analysis.capture.place(site)
         self._writers = memory.sites[site]
-        self._awaited = Awaited(analysis.shared)
+        self._awaited = Awaited(analysis.run_graphs)
         self._taken = 0
 
     def met(self, place: int) -> Use | None:
         """The first write whose memory that run uses."""
-        run = self._analysis.shared.runs[place]
+        run = self._analysis.run_graphs.runs[place]
         first = self._taken
         while self._taken < len(self._saved) and self._saved[self._taken][0].alias.op < run.start:
             self._taken += 1

@@ -9,7 +9,7 @@ from autograd_inspector.advice.none_grad_read import never_there
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.parameter_origins import forwards_without, made_here
 from autograd_inspector.model.finding import Problem, Severity
-from autograd_inspector.model.graphs import Shared
+from autograd_inspector.model.graphs import RunGraphs
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.rules.ag301_no_gradient.unrecorded import readings, unrecorded
 
@@ -115,8 +115,8 @@ def _offsets(analysis: Analysis, tensors: list[int]) -> list[int]:
     if not tensors:
         return []
     runs = [run for run in analysis.capture.backwards if run.api == "grad" and not run.error]
-    shared = Shared(analysis.capture.nodes, runs)
-    graphs = dict.fromkeys(shared.leaves(place) for place in range(len(runs)))
+    run_graphs = RunGraphs(analysis.capture.nodes, runs)
+    graphs = dict.fromkeys(run_graphs.leaves(place) for place in range(len(runs)))
     return [
         t for t in tensors if any(t in graph and not graph.isdisjoint(analysis.received_gradient) for graph in graphs)
     ]

@@ -11,7 +11,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.graphs import Shared
+from autograd_inspector.model.graphs import RunGraphs
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.torch_errors import TorchError, says
@@ -103,7 +103,7 @@ def _viewed(analysis: Analysis, made: Op | None) -> list[Op]:
 def _freer(analysis: Analysis, made: Op, run: Backward) -> Backward | None:
     """The backward that ran through what the op made, and kept nothing of it."""
     later = [r for r in analysis.capture.backwards[: run.index] if r.end > made.index and not r.error]
-    freeing = Shared(analysis.capture.nodes, (r for r in later if not r.retain_graph))
+    freeing = RunGraphs(analysis.capture.nodes, (r for r in later if not r.retain_graph))
     through = (r for r, new in freeing if any(node.op == made.index for node in new))
     return next(chain(through, later), None)
 

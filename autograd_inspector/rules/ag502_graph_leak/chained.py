@@ -18,7 +18,7 @@ _LINKS = 2
 """So many links of a chain in folded steps show that it goes on from step to step."""
 
 
-_ASIDE = Trait.BACKWARD | Trait.STEP | Trait.CUT
+_NO_LINK = Trait.BACKWARD | Trait.STEP | Trait.CUT
 
 
 class Link(Struct, frozen=True):
@@ -47,7 +47,7 @@ def _links(analysis: Analysis) -> Iterator[tuple[tuple[str, int], Link]]:
     ends = round_ends(analysis)
     for op in capture.ops if ends else ():
         number = bisect_right(ends, op.index)
-        if op.has(_ASIDE):
+        if op.has(_NO_LINK):
             continue
         for tensor in op.inputs:
             record = capture.tensors[tensor]

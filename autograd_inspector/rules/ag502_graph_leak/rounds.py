@@ -9,7 +9,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.op import Trait
 
-_ASIDE = Trait.BACKWARD | Trait.STEP
+_NOT_BY_HAND = Trait.BACKWARD | Trait.STEP
 
 
 def consuming(analysis: Analysis) -> list[Backward]:
@@ -64,5 +64,5 @@ def _updates_by_hand(analysis: Analysis, leaves: Iterable[int]) -> Iterator[int]
     known = [*leaves, *(gradient for leaf in leaves for gradient in analysis.gradients.get(leaf, ()))]
     storages = {tensors[tensor].storage for tensor in known} - {-1}
     for op in analysis.capture.ops:
-        if op.writes and not op.has(_ASIDE) and any(write.storage in storages for write in op.writes):
+        if op.writes and not op.has(_NOT_BY_HAND) and any(write.storage in storages for write in op.writes):
             yield op.index

@@ -10,7 +10,7 @@ from autograd_inspector.model.event import ParameterStep, Step
 AT_ZERO = "its group's lr is 0"
 
 
-class Movement(Struct, frozen=True):
+class StepWrites(Struct, frozen=True):
     """Told by what was seen when the step ran, by version counters: values are not read.
 
     ``unseen``: with a gradient, in a group of which the step moved no counter at all. A fused step writes like that,
@@ -24,7 +24,7 @@ class Movement(Struct, frozen=True):
     gradients: tuple[int, ...]
 
 
-def movement_of(capture: Capture, step: Step) -> Movement:
+def writes_of(capture: Capture, step: Step) -> StepWrites:
     """What became of each parameter that the step was given."""
     written: list[int] = []
     unseen: list[int] = []
@@ -35,7 +35,7 @@ def movement_of(capture: Capture, step: Step) -> Movement:
             still.setdefault(why, []).append(parameter.tensor)
         else:
             (written if parameter.group in step.counted else unseen).append(parameter.tensor)
-    return Movement(
+    return StepWrites(
         tuple(written),
         tuple(unseen),
         {why: tuple(tensors) for why, tensors in still.items()},
