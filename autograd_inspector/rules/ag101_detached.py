@@ -10,6 +10,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut, bypassed, copied_in
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.torch_names import LOADING
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -63,8 +64,7 @@ def _cutting(analysis: Analysis, cut: GradientCut) -> tuple[str, str, str]:
         return f"`{op.name}` through an alias (.data or .detach())", kept, _FUNCTIONAL
     if copied_in(analysis.capture, op, cut.through[0]):
         target = join_names((analysis.display_name(write.tensor) for write in op.writes), 3)
-        place = analysis.capture.place(op.site)
-        loading = place is not None and "load_state_dict" in place.source
+        loading = analysis.capture.regions[op.region].library == LOADING
         by = "load_state_dict()" if loading else f"`{op.name}`"
         return by, f"gives {target} the values of a computed tensor without their history", _FUNCTIONAL
     if not is_a(op.name, OpKind.DETACHES):

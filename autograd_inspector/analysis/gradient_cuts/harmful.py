@@ -119,11 +119,10 @@ def _intended(capture: Capture, cut: GradientCut) -> bool:
     first = cut.ops[0]
     if first.name in {"set_data", "grad"}:
         return first.name == "grad"
-    place = capture.place(first.site)
-    if place is not None and "deepcopy" in place.source:
+    if first.name == "__deepcopy__":
         return True
-    if all(is_a(op.name, OpKind.DETACHES) and _only_loaded(capture, op) for op in cut.ops):
-        return True  # state_dict() of one model, loaded into another.
+    if all(is_a(op.name, OpKind.DETACHES) and (_only_loaded(capture, op) or _copied(capture, op)) for op in cut.ops):
+        return True  # state_dict() of one model, loaded into another; deepcopy() of one.
     return all(op.writes and all(capture.tensors[w.tensor].kind in _STATE for w in op.writes) for op in cut.ops)
 
 
@@ -133,6 +132,15 @@ def _only_loaded(capture: Capture, op: Op) -> bool:
     return bool(readers) and all(
         reader.writes and all(capture.tensors[w.tensor].kind in _STATE for w in reader.writes) for reader in readers
     )
+
+
+def _copied(capture: Capture, op: Op) -> bool:
+    """Whether all that was done with what an op returned were copies that are the state of modules."""
+    readers = [capture.ops[at] for tensor in op.outputs for at in capture.readers.get(tensor, ()) if at > op.index]
+    if not readers or not all(is_a(reader.name, OpKind.COPIES) for reader in readers):
+        return False
+    state = {record.storage for record in capture.tensors if record.kind in _STATE}
+    return all(capture.tensors[tensor].storage in state for reader in readers for tensor in reader.outputs)
 
 
 def _behind_failure(capture: Capture, flow: DataFlow, run: Backward, meant: frozenset[int]) -> Iterator[GradientCut]:

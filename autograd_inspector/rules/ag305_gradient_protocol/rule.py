@@ -128,7 +128,7 @@ def _cleared(analysis: Analysis, step: Step, site: int, run: Backward) -> Proble
     text = (
         "step() comes before backward() in the loop, and the gradients of the round before are cleared by then"
         if late
-        else "zero_grad() runs after backward() and before step(): the gradients are cleared before they are used"
+        else "the gradients are cleared after backward() and before step() has used them"
     )
     clearing = analysis.user_frames(site, "gradients cleared here")
     stepping = analysis.user_frames(step.site, "step() finds none here")

@@ -12,6 +12,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.clearing import renewed
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
@@ -19,6 +20,8 @@ from autograd_inspector.model.op import Op, Trait
 _ADDING = OpKind.ADDS | OpKind.SUBTRACTS
 """What makes ``p - lr * g``; other formulas of a parameter and its gradient measure something (``p * g``)."""
 _ASIDE = Trait.STEP | Trait.BACKWARD | Trait.EXPORT
+_FOLLOWED = 1000
+"""What is followed no further counts as used."""
 _NONE: frozenset[int] = frozenset()
 
 
@@ -116,7 +119,7 @@ def _added_up(analysis: Analysis, made: tuple[Update, ...]) -> Iterator[Problem]
 
 
 def _dropped(analysis: Analysis, made: tuple[Update, ...]) -> list[Update]:
-    """Updates whose result nothing read, of parameters that the next round used as they were, each time."""
+    """Updates whose result was at most looked at, of parameters that the next round used as they were, each time."""
     capture = analysis.capture
     lost: dict[tuple[int, int], list[Update]] = {}
     for update in made:
@@ -126,10 +129,26 @@ def _dropped(analysis: Analysis, made: tuple[Update, ...]) -> list[Update]:
         found[0]
         for (parameter, _), found in lost.items()
         if next(analysis.timeline.runs_to(parameter).since(found[0].op.index + 1), None) is not None
-        and not any(capture.readers.get(t) for update in found for t in update.op.outputs)
+        and not _used(capture, [t for update in found for t in update.op.outputs])
         and not _written(analysis, parameter, found[0].op.index)
         and not _other_holder(analysis, found)
     ]
+
+
+def _used(capture: Capture, tensors: list[int]) -> bool:
+    """Whether what was computed of them was written somewhere, or learned from; what one prints is not."""
+    roots = {root for run in capture.backwards for root in run.roots}
+    todo, seen = [*tensors], set(tensors)
+    while todo:
+        tensor = todo.pop()
+        if tensor in roots or len(seen) > _FOLLOWED:
+            return True
+        for reader in map(capture.ops.__getitem__, capture.readers.get(tensor, ())):
+            if reader.writes or reader.call >= 0:
+                return True
+            todo += [t for t in reader.outputs if t not in seen]
+            seen.update(reader.outputs)
+    return False
 
 
 def _written(analysis: Analysis, parameter: int, since: int) -> bool:
