@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import math
 
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .programs import diagnosed, silent, trained
+from .programs import diagnosed, inspected, silent, trained
 
 X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
 Y = torch.rand(8, 1, generator=torch.Generator().manual_seed(2))
@@ -111,3 +112,44 @@ def test_gradients_set_to_zero_by_other_means():
         )  # fmt: skip
         assert "cleared" in found.message
         silent(lambda clear=clear: program(clear, late=True))
+
+
+def test_two_losses_beside_the_word_deepcopy():
+    """A detach is meant where its copy is the state of a module, not where a line says deepcopy."""
+
+    def program():
+        encoder, first, second = nn.Linear(4, 3), nn.Linear(3, 1), nn.Linear(3, 1)
+        optimizer = torch.optim.Adam([*encoder.parameters(), *first.parameters(), *second.parameters()])
+        hidden = encoder(X)
+        first(hidden.detach()).mean().backward()  # deepcopy
+        second(hidden.clone().detach()).mean().backward()
+        optimizer.step()
+
+    def momentum():
+        net = nn.Linear(4, 1)
+        teacher = copy.deepcopy(net)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            trained(optimizer, F.mse_loss(net(X), teacher(X).detach()))
+
+    told = {finding.locations[0].source for finding in inspected(program).findings if finding.rule == "AG101"}
+    assert len(told) == 2, told
+    silent(momentum)
+
+
+def test_an_update_that_is_printed():
+    """New values that are printed, and nothing else, are dropped all the same."""
+
+    def program(look):
+        weight = torch.zeros(4, 1, requires_grad=True)
+        for _ in range(3):
+            loss = F.mse_loss(X @ weight, Y)
+            loss.backward()
+            with torch.no_grad():
+                for parameter in [weight]:
+                    new = parameter - 0.1 * parameter.grad
+                    look(new)
+            weight.grad = None
+
+    for look in (lambda new: None, lambda new: print(new.mean().item()), lambda new: f"{new.abs().max():.2f}"):
+        diagnosed(lambda look=look: program(look), "AG305", "new =", "weight", severity="warning", where=program)
