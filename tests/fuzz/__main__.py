@@ -1,7 +1,8 @@
 """The long search: ``python -m tests.fuzz --count 100000`` stops at the first counterexample of each process.
 
 Half of the programs are of the grammar (``gradients``: what is said of them must be true), half of everything else that
-a program may do (``faithful``: it must run the same under the inspector).
+a program may do (``faithful``: it must run the same under the inspector). One in twenty more is a test of the rules,
+rewritten so that its programs do the same (``variants``: what is said of them must be the same).
 """
 
 from __future__ import annotations
@@ -30,11 +31,22 @@ def faithful(seed: int, count: int) -> None:
     tried_apart(range(seed, seed + count))
 
 
-FAMILIES: dict[str, Callable[[int, int], None]] = {"gradients": gradients, "faithful": faithful}
+def variants(seed: int, count: int) -> None:
+    """Check so many rewritten tests of the rules."""
+    from tests.metamorphic import running
+
+    running.search(seed, count)
+
+
+FAMILIES: dict[str, Callable[[int, int], None]] = {"gradients": gradients, "faithful": faithful, "variants": variants}
+PARTS = {"gradients": 2, "faithful": 2, "variants": 20}
+"""Of the programs asked for, each family checks this part."""
 
 
 def search(family: str, seed: int, count: int) -> int:
     """Search in this process; 1 when there is a counterexample."""
+    from tests.metamorphic.running import TRIED as REWRITTEN
+
     from .faithful.oracle import TRIED as PLAINLY
     from .tried import TRIED, described
 
@@ -48,7 +60,7 @@ def search(family: str, seed: int, count: int) -> int:
             return 1
         rate = (done + batch) / (time.perf_counter() - start)
         print(f"{family}: {done + batch:>9,} of {count:,} programs, {rate:.0f} a second", flush=True)
-    print(described(TRIED if family == "gradients" else PLAINLY), flush=True)
+    print(described({"gradients": TRIED, "faithful": PLAINLY, "variants": REWRITTEN}[family]), flush=True)
     return 0
 
 
@@ -62,10 +74,17 @@ def main() -> int:
     if options.only:
         return search(options.only, options.seed, options.count)
     jobs = max(1, (os.cpu_count() or 2) // 2)  # A share of each family.
-    share, seed = -(-options.count // (2 * jobs)), options.seed * 1000
+    seed = options.seed * 1000
     command = [sys.executable, "-m", "tests.fuzz"]
     running = [
-        subprocess.Popen([*command, f"--only={family}", f"--count={share}", f"--seed={seed + job}"])
+        subprocess.Popen(
+            [
+                *command,
+                f"--only={family}",
+                f"--count={-(-options.count // (PARTS[family] * jobs))}",
+                f"--seed={seed + job}",
+            ]
+        )
         for family in FAMILIES
         for job in range(jobs)
     ]
