@@ -6,7 +6,7 @@ from torch import nn
 
 import autograd_inspector
 
-from .counting import instructions, superlinear
+from .counting import lines, superlinear
 
 
 def kept(count):
@@ -57,14 +57,14 @@ def attributes(count):
 
 def recording(program, count):
     with autograd_inspector.inspect():
-        return instructions(lambda: program(count))
+        return lines(lambda: program(count))
 
 
 def closing(program, count):
     inspection = autograd_inspector.inspect()
     inspection.__enter__()
     program(count)
-    return instructions(lambda: inspection.__exit__(None, None, None))
+    return lines(lambda: inspection.__exit__(None, None, None))
 
 
 @pytest.mark.parametrize("program", [kept, stepped, converted, forgotten, attributes], ids=lambda each: each.__name__)
