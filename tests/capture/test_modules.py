@@ -154,7 +154,9 @@ class Converting(nn.Module):
         return converted
 
 
-@pytest.mark.parametrize("make", [lambda: nn.Linear(2, 2), lambda: nn.LSTM(2, 2), Converting], ids=["linear", "lstm", "own"])
+@pytest.mark.parametrize(
+    "make", [lambda: nn.Linear(2, 2), lambda: nn.LSTM(2, 2), Converting], ids=["linear", "lstm", "own"]
+)
 def test_a_conversion_is_told_once(make):
     """By the method that the program called, whatever the module and what is in it override."""
     model = make()

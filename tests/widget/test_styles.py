@@ -13,7 +13,7 @@ ENOUGH = 30
 
 
 def classes(text: str) -> set[str]:
-    return set(re.findall(r"\bai-[a-z]+(?:-[a-z]+)*", text))
+    return set(re.findall(r"\bagi-[a-z]+(?:-[a-z]+)*", text))
 
 
 def selectors(sheet: str) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from autograd_inspector.capture.torch_private.resolving import spelled
 from autograd_inspector.model import torch_names
 
@@ -14,6 +16,8 @@ SENDER = spelled(
     without="a tensor that torch refused to send to another process is not named",
     late=True,
 )
+DECORATING = tuple(path.replace("/", os.sep) for path in ("/torch/_compile.py", "/torch/_dynamo/eval_frame.py"))
+"""Where the frames are that torch puts around those methods of its optimizers that dynamo is kept out of."""
 COMPILED_BACKWARD = spelled(
     "torch:_functorch._aot_autograd",
     "the backward of a compiled region runs",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from types import FrameType
@@ -13,6 +12,7 @@ from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.capture.observers.optimizers.groups import entries, groups_of, parameters_of
 from autograd_inspector.capture.observers.optimizers.spread import state_of
 from autograd_inspector.capture.torch_private.modules import has_loading_hooks
+from autograd_inspector.capture.torch_private.told import DECORATING
 from autograd_inspector.model.renaming import bare
 from autograd_inspector.own_files import is_own
 
@@ -46,14 +46,10 @@ def misnamed(optimizer: Optimizer, before: Sequence[str], owners: Mapping[int, s
     ]
 
 
-_DECORATING = (f"{os.sep}torch{os.sep}_compile.py", f"{os.sep}torch{os.sep}_dynamo{os.sep}eval_frame.py")
-"""Where the frames are that ``@torch._disable_dynamo`` puts around a method of torch's optimizers."""
-
-
 def _caller(frame: FrameType | None) -> FrameType | None:
     """Who called ``load_state_dict``: the first frame past our own, the method's and what decorates it."""
     while frame is not None and (
-        is_own(frame) or frame.f_code.co_name == "load_state_dict" or frame.f_code.co_filename.endswith(_DECORATING)
+        is_own(frame) or frame.f_code.co_name == "load_state_dict" or frame.f_code.co_filename.endswith(DECORATING)
     ):
         frame = frame.f_back
     return frame
