@@ -249,3 +249,41 @@ def test_references_meant_to_follow_the_gradient():
             optimizer.step()
 
     calm(made_once, buffer, micro_batches, one_micro_batch, emptied)
+
+
+def test_gradients_collected_by_an_inner_function():
+    """The list grows in the loop that calls the function, unless the function empties it."""
+
+    def sick():
+        net, optimizer = made()
+        out, grads = net(X), []
+
+        def one(k):
+            optimizer.zero_grad(set_to_none=False)
+            F.mse_loss(out[:, k], Y[:, k]).backward(retain_graph=True)
+            grads.append([p.grad for p in net.parameters()])
+
+        for k in range(2):
+            one(k)
+        first, second = map(flat, grads)
+        optimizer.step()
+        return first @ second
+
+    def emptied():
+        net, optimizer = made()
+        out, grads = net(X), []
+
+        def one(k):
+            grads.clear()
+            optimizer.zero_grad(set_to_none=False)
+            F.mse_loss(out[:, k], Y[:, k]).backward(retain_graph=True)
+            grads.append([p.grad for p in net.parameters()])
+
+        for k in range(2):
+            one(k)
+        first = flat(grads[0])
+        optimizer.step()
+        return first.norm()
+
+    diagnosed(sick, "AG306", "grads.append", "grads", severity="warning")
+    calm(emptied)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from types import CodeType
 
 from autograd_inspector.capture.lines.cells import cell_at
 from autograd_inspector.capture.lines.sources import compiled, source_at, span_at
@@ -48,7 +49,8 @@ def _kept(stacks: Stacks, site: int) -> GradientKept | None:
             return None
         value = _gathered(read, source.parents)
         if not isinstance(source.parents[value], ast.Return):
-            return _stored(site, code.co_filename, source, value)
+            callers = [at for at in chain if at[0].co_name not in _INNER][1:]
+            return _stored(site, code.co_filename, source, value, _calls(code.co_filename, source, callers))
         while chain and chain[0][0].co_name in _INNER:
             chain.pop(0)
         chain = chain[1:]
@@ -84,35 +86,67 @@ def _called(call: ast.Call) -> str:
     return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
-def _stored(site: int, filename: str, source: Source, value: ast.AST) -> GradientKept | None:
+def _calls(filename: str, source: Source, callers: list[tuple[CodeType, int]]) -> list[ast.AST]:
+    """The calls in the same file that led to the innermost function."""
+    found: list[ast.AST] = []
+    for code, lasti in callers:
+        call = source.expression_at(span_at(compiled(code, lasti, library=False)))
+        if code.co_filename != filename or call is None:
+            break
+        found.append(call)
+    return found
+
+
+def _stored(site: int, filename: str, source: Source, value: ast.AST, calls: list[ast.AST]) -> GradientKept | None:
     statement = source.parents[value]
     match statement:
         case ast.Assign(targets=[ast.Subscript(value=ast.Name() | ast.Attribute() as container, slice=key)]):
-            return _named(site, filename, source, container, _growth(source, statement, container, key))
+            return _named(site, filename, source, container, _growth(source, statement, container, key, calls))
         case ast.Assign(targets=[ast.Name() | ast.Attribute() as target]) | ast.AnnAssign(target=target):
             return _named(site, filename, source, target)
         case ast.AugAssign(target=ast.Name() as container, op=ast.Add()) if isinstance(value, (ast.List, ast.ListComp)):
-            return _named(site, filename, source, container, _growth(source, statement, container, None))
+            return _named(site, filename, source, container, _growth(source, statement, container, None, calls))
         case ast.Call(func=ast.Attribute(value=ast.Name() as container, attr=how)) if how in _GROWING:
-            return _named(site, filename, source, container, _growth(source, statement, container, None))
+            return _named(site, filename, source, container, _growth(source, statement, container, None, calls))
     return None
 
 
-def _growth(source: Source, node: ast.AST, container: ast.expr, key: ast.expr | None) -> ast.stmt | None:
+def _growth(
+    source: Source, node: ast.AST, container: ast.expr, key: ast.expr | None, calls: list[ast.AST]
+) -> ast.stmt | None:
     """The outermost loop in which the container only grows: it is made, emptied and shortened outside of it.
 
-    Of an attribute other functions may do that.
+    Of an attribute other functions may do that. A variable of the function around is followed to where that calls.
     """
     best: ast.stmt | None = None
     name = container.id if isinstance(container, ast.Name) else ""
-    while name and not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module, ast.Lambda)):
+    outwards = iter(calls)
+    while name and not isinstance(node, (ast.ClassDef, ast.Module, ast.Lambda)):
         if isinstance(node, (ast.For, ast.While)):
             if name in source.index(Resets).within(node):
                 break
             if key is None or (isinstance(node, ast.For) and _names(node.target) & _names(key)):
                 best = node
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            reset = name in source.index(Resets).within(node)
+            call = None if reset or _binds(node, name) else next(outwards, None)
+            if call is None:
+                break
+            node = call
         node = source.parents[node]
     return best
+
+
+def _binds(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> bool:
+    """Whether the variable is the function's own."""
+    inner = list(ast.walk(function))
+    if any(isinstance(each, (ast.Nonlocal, ast.Global)) and name in each.names for each in inner):
+        return False
+    return any(
+        (isinstance(each, ast.Name) and each.id == name and not isinstance(each.ctx, ast.Load))
+        or (isinstance(each, ast.arg) and each.arg == name)
+        for each in inner
+    )
 
 
 def _names(node: ast.AST) -> set[str]:
