@@ -130,3 +130,26 @@ def test_state_of_something_else():
     (finding,) = alarms(report)
     assert finding.rule == "AG402", summary(report)
     assert not any("env.state" in place.source for place in finding.locations)
+
+
+def test_state_made_by_an_inner_function():
+    """The line of a function that a method defines is the class's, too."""
+
+    class Inner(Lion):
+        @torch.no_grad()
+        def step(self):
+            def one(p, lr):
+                state = self.state[p]
+                if not state:
+                    state["mean"] = torch.zeros(p.shape)
+                p.sub_(lr * state["mean"].mul_(0.9).add_(p.grad))
+
+            for group in self.param_groups:
+                for p in group["params"]:
+                    one(p, group["lr"])
+
+    def program():
+        net = nn.Linear(4, 2).to("meta")
+        trained(Inner(net.parameters()), net(torch.ones(3, 4, device="meta")).sum())
+
+    diagnosed(program, "AG401", 'state["mean"] = torch.zeros(p.shape)', "mean", severity="error", where=Inner.step)
