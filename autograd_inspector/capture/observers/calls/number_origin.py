@@ -14,6 +14,7 @@ from autograd_inspector.capture.lines.stacks import SKIP, classify
 
 _LATEST = 32
 _COEFFICIENTS = 24
+_MOST = 1000
 _OPERATIONS: tuple[Callable[[float, float], float], ...] = (mul, truediv, add, sub)
 
 Taken = tuple[float, int, int, int]
@@ -32,12 +33,15 @@ class NumberOrigin:
     def __init__(self) -> None:
         self._latest: deque[Taken] = deque(maxlen=_LATEST)
         self._runs = 0
+        self._unrelated: set[tuple[float, int]] = set()
+        """Numbers that were looked up in vain since the last one left, and Python's ids of the functions."""
 
     def left(self, number: float, tensor: int, op: int, site: int, runs: int) -> None:
         """A number was taken out, after so many backwards."""
         if runs != self._runs:
             self._latest.clear()
             self._runs = runs
+        self._unrelated.clear()
         self._latest.append((number, tensor, op, site))
 
     def behind(self, number: float, frame: FrameType | None, runs: int) -> list[Taken]:
@@ -48,10 +52,15 @@ class NumberOrigin:
         """
         if runs != self._runs or not self._latest:
             return []
-        others = [*islice(_at_hand(_caller(frame)), _COEFFICIENTS)]
+        frame = _caller(frame)
+        if frame is None or (number, id(frame.f_code)) in self._unrelated:
+            return []
+        others = [*islice(_at_hand(frame), _COEFFICIENTS)]
         for group in self._groups():
             if any(number in (result, -result) for result in _results([taken[0] for taken in group], others)):
                 return group
+        if len(self._unrelated) < _MOST:
+            self._unrelated.add((number, id(frame.f_code)))
         return []
 
     def tensors(self, runs: int) -> set[int]:
@@ -82,10 +91,8 @@ def _results(values: list[float], others: list[float]) -> Iterator[float]:
             yield sum([other * value for value in values])
 
 
-def _at_hand(frame: FrameType | None) -> Iterator[float]:
+def _at_hand(frame: FrameType) -> Iterator[float]:
     """The numbers that a function can compute with: its constants, its variables, the globals that it names."""
-    if frame is None:
-        return
     named = (frame.f_globals.get(name) for name in frame.f_code.co_names)
     for values in (_constants(frame.f_code), (value for _, value in locals_of(frame)), named):
         yield from (float(value) for value in values if type(value) is float or type(value) is int)

@@ -1,0 +1,50 @@
+"""What a plain number was computed from, by its value."""
+
+import sys
+
+from autograd_inspector.capture.observers.calls import number_origin
+from autograd_inspector.capture.observers.calls.number_origin import NumberOrigin, is_literal
+
+
+def test_a_constant_of_the_code_is_told_by_the_object():
+    """An equal number that was computed is none."""
+    frame = sys._getframe()
+    assert is_literal(0.375, frame)
+    assert not is_literal(float("0.375"), frame)
+
+
+def frame_with(scale):
+    """That of a function which has one number."""
+    assert scale
+    return sys._getframe()
+
+
+def test_sums_and_products_of_what_left():
+    """One number, all those of a line, or all of them, with one more number of the function."""
+    origin, frame = NumberOrigin(), frame_with(0.3)
+    left = [0.73613, 1.91372, 5.27791]
+    for op, line in enumerate((1, 1, 2)):
+        origin.left(left[op], op + 10, op, line, 0)
+
+    def ops(number):
+        return [taken[2] for taken in origin.behind(number, frame, 0)]
+
+    assert ops(0.3 * left[1]) == [1]
+    assert ops(left[0] + left[1]) == [0, 1]
+    assert ops(sum(left) / 3) == [0, 1, 2]
+    assert ops(0.123456) == []
+    assert origin.behind(0.3 * left[1], frame, 1) == [], "a backward came in between"
+
+
+def test_a_number_is_looked_up_in_vain_once(monkeypatch):
+    """Until another one leaves."""
+    origin, searched = NumberOrigin(), []
+    results = number_origin._results
+    monkeypatch.setattr(number_origin, "_results", lambda *given: searched.append(given) or results(*given))
+    origin.left(2.7, 1, 1, 1, 0)
+    for _ in range(3):
+        origin.behind(0.123456, sys._getframe(), 0)
+    once = len(searched)
+    origin.left(1.9, 2, 2, 1, 0)
+    origin.behind(0.123456, sys._getframe(), 0)
+    assert 0 < once < len(searched)
