@@ -138,7 +138,8 @@ lint: setup
 # One process a core, few enough for their memory. A file stays in one process: its tests share what is slow to make, a kernel or a server.
 SPREAD := -n auto --maxprocesses 4 --dist loadfile
 
-# The browser's tests have a run of their own: Playwright keeps an event loop open, which others may not meet.
+# The browser's tests have a run of their own, and one process: Playwright keeps an event loop open, which others may
+# not meet, and what a browser, a server and a kernel do beside each other fills two cores.
 # pytest is last, so that its closing line is.
 test: lint $(STAMPS)/browser
 	@echo "[test 1/4] vitest"
@@ -146,7 +147,7 @@ test: lint $(STAMPS)/browser
 	@echo "[test 2/4] the tutorials, each run from the top"
 	@$(OFFLINE) $(BIN)/python -m pytest --nbval-lax notebooks -p no:cacheprovider $(SPREAD)
 	@echo "[test 3/4] a real JupyterLab in a real browser"
-	@$(OFFLINE) $(BIN)/python -m pytest -m ui tests/ui $(SPREAD)
+	@$(OFFLINE) $(BIN)/python -m pytest -m ui tests/ui
 	@echo "[test 4/4] pytest"
 	@$(OFFLINE) $(BIN)/python -m pytest -m "not ui" $(SPREAD)
 
