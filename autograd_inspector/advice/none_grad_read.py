@@ -71,7 +71,7 @@ def _early(analysis: Analysis, read: GradRead) -> Reason | None:
 
 
 def _frozen(analysis: Analysis, read: GradRead) -> Reason:
-    changes = [c for c in analysis.capture.leaf_changes if c.tensor == read.tensor and c.at <= read.at]
+    changes = [c for c in analysis.capture.requires_grad_changes if c.tensor == read.tensor and c.at <= read.at]
     return (
         "it does not require grad",
         "Leave what is frozen out (`if p.grad is not None`), or call requires_grad_() on it before the forward.",
@@ -82,7 +82,7 @@ def _frozen(analysis: Analysis, read: GradRead) -> Reason:
 def _aside(analysis: Analysis, read: GradRead) -> Reason:
     capture = analysis.capture
     runs = [run for run in capture.backwards if run.api == "backward"]
-    late = [c for c in capture.leaf_changes if c.tensor == read.tensor and c.requires_grad and c.at <= read.at]
+    late = [c for c in capture.requires_grad_changes if c.tensor == read.tensor and c.requires_grad and c.at <= read.at]
     if late and any(read.tensor in op.inputs for op in capture.ops[: late[-1].at]):
         return (
             "it was used before it required grad",

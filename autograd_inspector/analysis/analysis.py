@@ -18,7 +18,7 @@ from autograd_inspector.analysis.unoptimized import Unoptimized, copies_of, unop
 from autograd_inspector.analysis.unregistered_tensors import unregistered_of
 from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.capture import Capture
-from autograd_inspector.model.event import LeafChange
+from autograd_inspector.model.event import RequiresGradChanged
 from autograd_inspector.model.graphs import KindsBelow, RunGraphs, in_order, leaves_below
 from autograd_inspector.model.location import CALLER, Location, with_role
 from autograd_inspector.model.op import Op, Write
@@ -102,15 +102,15 @@ class Analysis:
     def requires_grad_at(self, tensor: int, at: int) -> bool:
         """``requires_grad`` of a leaf when the op of that index ran."""
         wanted = self.capture.tensors[tensor].requires_grad
-        for change in reversed(self.leaf_changes_of(tensor)):
+        for change in reversed(self.requires_grad_changes_of(tensor)):
             if change.at <= at:
                 return change.requires_grad
             wanted = not change.requires_grad
         return wanted
 
-    def leaf_changes_of(self, tensor: int) -> Sequence[LeafChange]:
+    def requires_grad_changes_of(self, tensor: int) -> Sequence[RequiresGradChanged]:
         """When ``requires_grad`` of a leaf was set, in program order."""
-        return self.capture.changes_of.get(tensor, ())
+        return self.capture.requires_grad_changes_of.get(tensor, ())
 
     @cached_property
     def unoptimized(self) -> Unoptimized | None:

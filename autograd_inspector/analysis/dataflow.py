@@ -73,7 +73,7 @@ class DataFlow:
     def exports(self) -> dict[int, list[int]]:
         """Op -> the ops that had taken its plain numbers out of torch."""
         found: dict[int, list[int]] = {}
-        for back in self.capture.returns:
+        for back in self.capture.scalar_reentries:
             found.setdefault(back.op, []).append(back.export)
         return found
 

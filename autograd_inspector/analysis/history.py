@@ -1,4 +1,4 @@
-"""What happened to parameters and optimizers, in program order: steps, loads, conversions, exchanges."""
+"""What happened to parameters and optimizers, in program order: steps, loads, conversions, replacements."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.step_writes import AT_ZERO, writes_of
 from autograd_inspector.model.capture import Capture
-from autograd_inspector.model.event import Change, Exchange
+from autograd_inspector.model.event import Change, ParameterReplacement
 from autograd_inspector.model.placement_rows import OptimizerRecord
 
 _LOADED = {"optimizer_load_state_dict": "loaded state into", "optimizer_load_failed": "refused to load state into"}
@@ -32,7 +32,7 @@ class Event(Struct, frozen=True, omit_defaults=True):
 
 def history_of(capture: Capture) -> tuple[Event, ...]:
     """The events, each with what it moved, replaced or left behind."""
-    found = sorted([*_steps(capture), *_exchanges(capture), *_changes(capture)], key=lambda event: event.at)
+    found = sorted([*_steps(capture), *_replacements(capture), *_changes(capture)], key=lambda event: event.at)
     folded: dict[tuple[int, str, str], Event] = {}
     for event in found:
         key = (event.site, event.api, event.said)
@@ -63,32 +63,32 @@ def _wrote(written: int, unseen: int, held: int) -> str:
     return f"stepped {unseen:,} {of}: {quietly}" if not written else f"wrote {written:,} {of}; of {unseen:,} {quietly}"
 
 
-def _exchanges(capture: Capture) -> Iterator[Event]:
-    for exchange in capture.exchanges:
-        holders = [_holding(exchange, optimizer) for optimizer in _before(capture, exchange.at)]
+def _replacements(capture: Capture) -> Iterator[Event]:
+    for replacement in capture.replacements:
+        holders = [_holding(replacement, optimizer) for optimizer in _before(capture, replacement.at)]
         orphans = [text for text in holders if text]
         said = [
-            *_exchanged(capture, exchange),
+            *_replaced(capture, replacement),
             *orphans,
-            *(_behind(capture, exchange, optimizer) for optimizer in _before(capture, exchange.at)),
+            *(_behind(capture, replacement, optimizer) for optimizer in _before(capture, replacement.at)),
         ]
-        model = capture.models[exchange.model] if exchange.model < len(capture.models) else ""
+        model = capture.models[replacement.model] if replacement.model < len(capture.models) else ""
         text = "; ".join(filter(None, said))
-        yield Event(exchange.at, exchange.site, exchange.api or model, text, bool(orphans))
+        yield Event(replacement.at, replacement.site, replacement.api or model, text, bool(orphans))
 
 
-def _exchanged(capture: Capture, exchange: Exchange) -> Iterator[str]:
-    if exchange.replaced:
-        names = [name for name, _, _ in exchange.replaced]
-        tied = sum(len(capture.tensors[new].names) > 1 for _, _, new in exchange.replaced)
+def _replaced(capture: Capture, replacement: ParameterReplacement) -> Iterator[str]:
+    if replacement.replaced:
+        names = [name for name, _, _ in replacement.replaced]
+        tied = sum(len(capture.tensors[new].names) > 1 for _, _, new in replacement.replaced)
         yield f"replaced {_listed(names)} by {'a parameter of another name (tied)' if tied else 'new parameters'}"
-    if exchange.added:
-        yield f"added {_listed([name for name, _ in exchange.added])}"
-    if exchange.gone:
-        yield f"took away {_listed([name for name, _ in exchange.gone])}"
-    if exchange.altered:
-        kept = f"kept {_listed([name for name, *_ in exchange.altered])} as the same parameters"
-        changes = list(dict.fromkeys(_difference(before, after) for _, _, before, after in exchange.altered))
+    if replacement.added:
+        yield f"added {_listed([name for name, _ in replacement.added])}"
+    if replacement.gone:
+        yield f"took away {_listed([name for name, _ in replacement.gone])}"
+    if replacement.altered:
+        kept = f"kept {_listed([name for name, *_ in replacement.altered])} as the same parameters"
+        changes = list(dict.fromkeys(_difference(before, after) for _, _, before, after in replacement.altered))
         yield f"{kept}, now {changes[0]}" + (" (and others)" if len(changes) > 1 else "")
 
 
@@ -103,17 +103,17 @@ def _before(capture: Capture, at: int) -> list[OptimizerRecord]:
     return [optimizer for optimizer in capture.placement.optimizers if optimizer.created_at <= at]
 
 
-def _holding(exchange: Exchange, optimizer: OptimizerRecord) -> str:
+def _holding(replacement: ParameterReplacement, optimizer: OptimizerRecord) -> str:
     """Whether the optimizer still has what the model gave up."""
     held = set(optimizer.held)
-    lost = {old for _, old, _ in exchange.replaced} | {old for _, old in exchange.gone}
+    lost = {old for _, old, _ in replacement.replaced} | {old for _, old in replacement.gone}
     count = len(held & lost)
     return f"{optimizer.type} holds {count:,} of the old parameters" if count else ""
 
 
-def _behind(capture: Capture, exchange: Exchange, optimizer: OptimizerRecord) -> str:
+def _behind(capture: Capture, replacement: ParameterReplacement, optimizer: OptimizerRecord) -> str:
     """Whether state of converted parameters is as the parameters were before."""
-    altered = {tensor for _, tensor, _, _ in exchange.altered}
+    altered = {tensor for _, tensor, _, _ in replacement.altered}
     left = [
         entry.name
         for row in capture.placement.rows
@@ -126,7 +126,7 @@ def _behind(capture: Capture, exchange: Exchange, optimizer: OptimizerRecord) ->
 
 def _changes(capture: Capture) -> Iterator[Event]:
     """Loads and conversions that exchanged nothing, or nothing that was looked at before."""
-    told = {(exchange.site, exchange.at) for exchange in capture.exchanges}
+    told = {(replacement.site, replacement.at) for replacement in capture.replacements}
     for change in capture.changes:
         if change.kind in _LOADED:
             cast = f"; cast {', '.join(change.detail)}" if change.kind.endswith("state_dict") and change.detail else ""

@@ -69,7 +69,7 @@ def _makings(analysis: Analysis, tensor: int) -> list[int]:
     return (
         [c.site for c in capture.changes if c.kind == "registered" and tensor in c.tensors]
         or ([made.site] if made is not None else [])
-        or [c.site for c in capture.leaf_changes if c.tensor == tensor][-1:]
+        or [c.site for c in capture.requires_grad_changes if c.tensor == tensor][-1:]
     )
 
 
@@ -122,7 +122,7 @@ def thawed(analysis: Analysis, tensors: tuple[int, ...], optimizer: OptimizerRec
     """Where they began to require grad, after the optimizer had left them out."""
     sites = [
         c.site
-        for c in analysis.capture.leaf_changes
+        for c in analysis.capture.requires_grad_changes
         if c.tensor in tensors
         and c.requires_grad
         and c.at >= max(optimizer.created_at, 0)

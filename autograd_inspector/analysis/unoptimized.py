@@ -186,7 +186,7 @@ def copied_from(capture: Capture, op: Op, trained: Iterable[int], flow: DataFlow
 def copies_of(capture: Capture, loose: Unoptimized, flow: DataFlow) -> tuple[int, ...]:
     """Those that were copied from trained parameters: by deepcopy or load, or with the same names and class."""
     trained = {t for t in capture.optimized if any(t in run.reached for run in capture.backwards)}
-    replacing = {new for exchange in capture.exchanges for _, _, new in exchange.replaced}
+    replacing = {new for replacement in capture.replacements for _, _, new in replacement.replaced}
     if replacing.intersection(loose.parameters):
         return ()  # Made of a trained one's values to take its place.
     twins = {(_path(capture, t), capture.tensors[t].shape) for t in trained}

@@ -23,7 +23,7 @@ from autograd_inspector.capture.recording import Recording
 from autograd_inspector.capture.retention.retained_results import kept_records
 from autograd_inspector.capture.torch_private.resolving import notes as lacking
 from autograd_inspector.model.capture import Capture
-from autograd_inspector.model.event import Return
+from autograd_inspector.model.event import ScalarReentry
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.steps_history import History
 from autograd_inspector.model.tensor import TensorKind, TensorRecord
@@ -68,11 +68,11 @@ def freeze(recording: Recording, modules: Modules, history: History, *, seconds:
         grad_writes=tuple(recording.grad_writes),
         gradients_kept=gradients_kept,
         tensor_hooks=tuple(recording.tensor_hooks),
-        leaf_changes=tuple(recording.leaf_changes),
+        requires_grad_changes=tuple(recording.requires_grad_changes),
         changes=changes,
-        exchanges=tuple(recording.exchanges),
+        replacements=tuple(recording.replacements),
         alias_writes=writes,
-        returns=tuple(Return(*pair) for pair in dict.fromkeys(recording.returns)),
+        scalar_reentries=tuple(ScalarReentry(*pair) for pair in dict.fromkeys(recording.scalar_reentries)),
         given=_given(recording, tensors, ops),
         value_faults=tuple(recording.values.faults) if recording.values else (),
         bad_tensors=tuple(sorted(recording.values.bad)) if recording.values else (),
@@ -86,8 +86,8 @@ def freeze(recording: Recording, modules: Modules, history: History, *, seconds:
         function_sites=functions,
         blind_functions=tuple(sorted(blind)),
         alive=recording.alive,
-        gaps=tuple(recording.gaps),
-        kept=kept,
+        none_gradients=tuple(recording.none_gradients),
+        retained_graphs=kept,
         history=history,
         error=error,
         error_site=recording.error_site,

@@ -27,7 +27,16 @@ from autograd_inspector.capture.retention.window import Window
 from autograd_inspector.capture.undisturbed.pauses import Pause
 from autograd_inspector.capture.versions import Ledger
 from autograd_inspector.model.autograd import Backward
-from autograd_inspector.model.event import Change, Exchange, Gap, GradRead, GradWrite, LeafChange, Step, TensorHook
+from autograd_inspector.model.event import (
+    Change,
+    GradRead,
+    GradWrite,
+    NoneGradient,
+    ParameterReplacement,
+    RequiresGradChanged,
+    Step,
+    TensorHook,
+)
 from autograd_inspector.model.op import ModuleCall, Region
 from autograd_inspector.model.placement_rows import OptimizerRecord
 
@@ -60,7 +69,7 @@ class Recording:
     tensor_hooks: list[TensorHook] = field(default_factory=list)
     hooked: set[int] = field(default_factory=set)
     """The tensors that those are on."""
-    leaf_changes: list[LeafChange] = field(default_factory=list)
+    requires_grad_changes: list[RequiresGradChanged] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
     optimizers: dict[int, OptimizerRecord] = field(default_factory=dict)
     rows: dict[int, list[Any]] = field(default_factory=dict)
@@ -73,7 +82,7 @@ class Recording:
     """(module, name) of an optimizer's class -> the methods that the user wrote of it."""
     alive: tuple[int, ...] = ()
     """Tensors with a graph that a program which raised still held at the end."""
-    returns: list[tuple[int, int]] = field(default_factory=list)
+    scalar_reentries: list[tuple[int, int]] = field(default_factory=list)
     """(op, op that had taken a number out of torch which this one was given)."""
     given: dict[int, tuple[tuple[str, float], ...]] = field(default_factory=dict)
     """Op that wrote something -> the plain numbers among its arguments."""
@@ -84,9 +93,9 @@ class Recording:
     lineage: Lineage = field(default_factory=Lineage)
     cutoffs: Cutoffs = field(default_factory=Cutoffs)
     kept: RetainedResults = field(default_factory=RetainedResults)
-    gaps: dict[Gap, None] = field(default_factory=dict)
+    none_gradients: dict[NoneGradient, None] = field(default_factory=dict)
     """Each once, the last that came last: a graph that is kept goes backward again and again."""
-    exchanges: list[Exchange] = field(default_factory=list)
+    replacements: list[ParameterReplacement] = field(default_factory=list)
     named: set[int] = field(default_factory=set)
     """Tensors that have a name in some module."""
     compared: Compared = field(default_factory=Compared)
@@ -212,11 +221,11 @@ class Recording:
             self.grad_reads,
             self.grad_writes,
             self.tensor_hooks,
-            self.leaf_changes,
+            self.requires_grad_changes,
             self.changes,
-            self.exchanges,
-            self.returns,
-            self.gaps,
+            self.replacements,
+            self.scalar_reentries,
+            self.none_gradients,
         )
         return sum(window.kept for window in windows) + sum(map(len, lists))
 

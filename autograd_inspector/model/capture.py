@@ -12,14 +12,14 @@ from autograd_inspector.model.checkpoint import Checkpoint
 from autograd_inspector.model.event import (
     AliasWrite,
     Change,
-    Exchange,
-    Gap,
     GradientKept,
     GradRead,
     GradWrite,
-    Kept,
-    LeafChange,
-    Return,
+    NoneGradient,
+    ParameterReplacement,
+    RequiresGradChanged,
+    RetainedGraph,
+    ScalarReentry,
     Step,
     TensorHook,
 )
@@ -48,11 +48,11 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     grad_writes: tuple[GradWrite, ...] = ()
     gradients_kept: tuple[GradientKept, ...] = ()
     tensor_hooks: tuple[TensorHook, ...] = ()
-    leaf_changes: tuple[LeafChange, ...] = ()
+    requires_grad_changes: tuple[RequiresGradChanged, ...] = ()
     changes: tuple[Change, ...] = ()
-    exchanges: tuple[Exchange, ...] = ()
+    replacements: tuple[ParameterReplacement, ...] = ()
     alias_writes: tuple[AliasWrite, ...] = ()
-    returns: tuple[Return, ...] = ()
+    scalar_reentries: tuple[ScalarReentry, ...] = ()
     given: dict[int, dict[str, float]] = {}
     """Op that wrote through a ``.data``, or was given a zero -> its plain numbers, by place ("1") or name ("alpha").
 
@@ -76,8 +76,8 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     """Custom autograd.Functions whose backward never reads the gradient that it is given."""
     alive: tuple[int, ...] = ()
     """Tensors with a graph that the program still held at the end."""
-    gaps: tuple[Gap, ...] = ()
-    kept: tuple[Kept, ...] = ()
+    none_gradients: tuple[NoneGradient, ...] = ()
+    retained_graphs: tuple[RetainedGraph, ...] = ()
     """Results of earlier steps, when the program held most of them at once."""
     history: History = History()
     """The training steps, also those whose records were folded away."""
@@ -140,10 +140,10 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
         return found
 
     @cached_property
-    def gaps_of(self) -> dict[int, list[tuple[int, ...]]]:
+    def none_gradients_of(self) -> dict[int, list[tuple[int, ...]]]:
         """Sequence number of a custom Function's node -> what its backward returned None for, the last time last."""
         found: dict[int, list[tuple[int, ...]]] = {}
-        for gap in self.gaps:
+        for gap in self.none_gradients:
             found.setdefault(gap.seq, []).append(gap.missing)
         return found
 
@@ -153,10 +153,10 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
         return frozenset(root for run in self.backwards if run.api != "alive" for root in run.roots)
 
     @cached_property
-    def changes_of(self) -> dict[int, list[LeafChange]]:
+    def requires_grad_changes_of(self) -> dict[int, list[RequiresGradChanged]]:
         """Leaf -> when its ``requires_grad`` was set, in program order."""
-        found: dict[int, list[LeafChange]] = {}
-        for change in self.leaf_changes:
+        found: dict[int, list[RequiresGradChanged]] = {}
+        for change in self.requires_grad_changes:
             found.setdefault(change.tensor, []).append(change)
         return found
 

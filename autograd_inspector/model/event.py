@@ -71,7 +71,7 @@ class TensorHook(Struct, frozen=True, omit_defaults=True):
     again: int = 0
 
 
-class LeafChange(Struct, frozen=True, omit_defaults=True):
+class RequiresGradChanged(Struct, frozen=True, omit_defaults=True):
     """``requires_grad`` of a tensor was set; ``folded``: after the first optimizer step, in a step that is folded."""
 
     at: int
@@ -181,7 +181,7 @@ class Step(Struct, frozen=True, omit_defaults=True, dict=True):
         return self.closure and 0 <= self.start < self.at
 
 
-class Exchange(Struct, frozen=True, omit_defaults=True):
+class ParameterReplacement(Struct, frozen=True, omit_defaults=True):
     """A model no longer has the parameters that it had at the last look.
 
     ``api`` and ``site``: the last call that may have done it. ``replaced``: (name, old id, new id); ``gone``,
@@ -209,14 +209,14 @@ class AliasWrite(Struct, frozen=True, omit_defaults=True):
     how: str
 
 
-class Return(Struct, frozen=True, gc=False):
+class ScalarReentry(Struct, frozen=True, gc=False):
     """A number that op ``export`` took out of torch came back as an argument of op ``op``."""
 
     op: int
     export: int
 
 
-class Gap(Struct, frozen=True, gc=False):
+class NoneGradient(Struct, frozen=True, gc=False):
     """The backward of the custom Function with that sequence number returned None for inputs that need a gradient.
 
     ``missing`` counts those inputs alone: it points into the node's edges. Runs through the node that found the same
@@ -227,7 +227,7 @@ class Gap(Struct, frozen=True, gc=False):
     missing: tuple[int, ...]
 
 
-class Kept(Struct, frozen=True, omit_defaults=True):
+class RetainedGraph(Struct, frozen=True, omit_defaults=True):
     """A result, with its graph, of those that one statement made in several rounds and that were alive at once.
 
     ``met``: the op index where a later round first met it; ``site`` puts it away (-1 unknown).

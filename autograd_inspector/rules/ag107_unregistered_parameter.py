@@ -89,7 +89,7 @@ def _finding(analysis: Analysis, tensors: list[int]) -> Problem:
 
 def _birthplace(analysis: Analysis, tensor: int) -> tuple[Location, ...]:
     changes = [c for c in analysis.capture.changes if c.kind == "registered" and tensor in c.tensors]
-    leaves = [c for c in analysis.capture.leaf_changes if c.tensor == tensor and c.requires_grad]
+    leaves = [c for c in analysis.capture.requires_grad_changes if c.tensor == tensor and c.requires_grad]
     made = analysis.flow.birth(tensor)
     sites = [c.site for c in changes[-1:]] or [c.site for c in leaves[-1:]] or ([made.site] if made is not None else [])
     return tuple(place for site in sites for place in analysis.user_frames(site, "made here"))
@@ -98,7 +98,9 @@ def _birthplace(analysis: Analysis, tensor: int) -> tuple[Location, ...]:
 def _empty(analysis: Analysis) -> Problem:
     changes = [c for c in analysis.capture.changes if c.kind == "registered"]
     bare = [
-        c for c in analysis.capture.leaf_changes if c.requires_grad and not analysis.capture.tensors[c.tensor].names
+        c
+        for c in analysis.capture.requires_grad_changes
+        if c.requires_grad and not analysis.capture.tensors[c.tensor].names
     ]
     names = [analysis.display_name(t) for c in changes for t in c.tensors] + [
         analysis.display_name(c.tensor) for c in bare

@@ -25,10 +25,22 @@ def of_version_1(report: Any) -> Any:
             run["graph"]["roots"] = _moved(run["graph"].get("roots", []), moved[-1])
         for fault in capture.get("gradient_faults", []):
             (fault["node"],) = _moved([fault["node"]], moved[fault["backward"]])
-        return report | {"capture": capture | {"nodes": nodes}, "schema": 2}
+        named = {_RENAMED.get(name, name): value for name, value in capture.items()}
+        return report | {"capture": named | {"nodes": nodes}, "schema": 2}
     except (LookupError, TypeError, AttributeError) as error:
         raise ValueError(f"the graphs of its runs are not to be read: {error!r}") from None
 
+
+_RENAMED = MappingProxyType(
+    {
+        "leaf_changes": "requires_grad_changes",
+        "exchanges": "replacements",
+        "returns": "scalar_reentries",
+        "gaps": "none_gradients",
+        "kept": "retained_graphs",
+    }
+)
+"""Columns of a capture that have had another name."""
 
 OLDER: Mapping[int, Callable[[Any], Any]] = MappingProxyType({1: of_version_1})
 """Version -> what makes one of the present version of it."""

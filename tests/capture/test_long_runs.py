@@ -32,7 +32,18 @@ def train(steps, *, before=lambda step, net: None, loss_of=lambda net, x, step: 
 
 def sizes(capture):
     """How many records of each kind there are."""
-    names = ("ops", "tensors", "sites", "calls", "regions", "backwards", "steps", "changes", "leaf_changes", "kept")
+    names = (
+        "ops",
+        "tensors",
+        "sites",
+        "calls",
+        "regions",
+        "backwards",
+        "steps",
+        "changes",
+        "requires_grad_changes",
+        "retained_graphs",
+    )
     return {name: len(getattr(capture, name)) for name in names}
 
 

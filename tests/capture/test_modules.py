@@ -175,7 +175,7 @@ def test_an_exchange_is_told_with_the_call_that_made_it():
         second[0] = nn.Linear(2, 4)
         first(torch.ones(2))
 
-    causes = {exchange.model: exchange.api for exchange in observe(program).exchanges}
+    causes = {replacement.model: replacement.api for replacement in observe(program).replacements}
     assert causes == {0: "0 = Linear", 1: "0 = Linear"}
 
 
@@ -189,5 +189,8 @@ def test_a_model_that_changes_without_a_call_of_torch():
         net(torch.ones(2))
         net._modules["0"] = nn.Linear(2, 2)
 
-    told = [(exchange.api, bool(exchange.added), bool(exchange.replaced)) for exchange in observe(program).exchanges]
+    told = [
+        (replacement.api, bool(replacement.added), bool(replacement.replaced))
+        for replacement in observe(program).replacements
+    ]
     assert told == [("1 = Linear", True, False), ("", False, True)]

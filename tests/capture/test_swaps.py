@@ -25,7 +25,7 @@ def test_a_swapped_parameter_is_known_as_it_is_now():
     assert weight.id in second.inputs
     storages = {t.storage for op in capture.ops if op.name == "detach" for t in [capture.tensors[op.outputs[0]]]}
     assert weight.storage in storages
-    (change,) = [c for c in capture.leaf_changes if c.tensor == weight.id]
+    (change,) = [c for c in capture.requires_grad_changes if c.tensor == weight.id]
     assert not change.requires_grad
     assert old.shape != kept.shape
 

@@ -22,7 +22,7 @@ def severs(op: Op, capture: Capture, back: frozenset[int]) -> bool:
 
 def returned(capture: Capture) -> frozenset[int]:
     """Ops that took out values which may have come back: seen to, or unknown because the program raised since."""
-    found = {back.export for back in capture.returns}
+    found = {back.export for back in capture.scalar_reentries}
     last: dict[int, int] = {}
     exports = []
     for op in capture.ops:

@@ -38,7 +38,7 @@ class Flow:
         self._writer: dict[int, int] = {}
         self._inner: list[Op] = []
         self._returned = returned(capture)
-        self._changes = sorted(capture.leaf_changes, key=lambda change: change.at, reverse=True)
+        self._changes = sorted(capture.requires_grad_changes, key=lambda change: change.at, reverse=True)
 
     def run(self) -> None:
         """Read the recording from start to end."""

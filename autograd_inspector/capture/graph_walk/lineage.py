@@ -50,7 +50,7 @@ class Lineage:
         if self._seen == len(recording.ops):
             return
         self._requires.clear()
-        for change in recording.leaf_changes:
+        for change in recording.requires_grad_changes:
             self._requires.setdefault(change.tensor, []).append((change.at, change.requires_grad))
         self._whole_tape = self._whole_tape and (self._seen > 0 or not recording.ops.folded)
         stretch = list(recording.ops.items(self._seen))

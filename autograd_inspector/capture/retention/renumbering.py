@@ -15,11 +15,11 @@ from autograd_inspector.capture.retention.window import Window
 from autograd_inspector.model.autograd import Backward, GraphHead, Node, SavedTensor
 from autograd_inspector.model.event import (
     Change,
-    Exchange,
     GradRead,
     GradWrite,
-    LeafChange,
+    ParameterReplacement,
     ParameterStep,
+    RequiresGradChanged,
     Step,
     TensorHook,
 )
@@ -65,9 +65,9 @@ FIELDS: dict[type[Struct], dict[str, str]] = {
     GradRead: {"at": "position", "tensor": "tensor", "gradient": "tensor"},
     GradWrite: {"at": "position", "tensor": "tensor", "gradient": "tensor"},
     TensorHook: {"at": "position", "tensor": "tensor"},
-    LeafChange: {"at": "position", "tensor": "tensor"},
+    RequiresGradChanged: {"at": "position", "tensor": "tensor"},
     Change: {"at": "position", "tensors": "tensors", "optimizer": "optimizer"},
-    Exchange: {
+    ParameterReplacement: {
         "at": "position",
         "model": "model",
         "replaced": "named",
@@ -182,9 +182,9 @@ def settle(recording: Recording, modules: Modules, history: History) -> History:
         recording.grad_reads,
         recording.grad_writes,
         recording.tensor_hooks,
-        recording.leaf_changes,
+        recording.requires_grad_changes,
         recording.changes,
-        recording.exchanges,
+        recording.replacements,
         *(
             (recording.values.faults, recording.values.gradient_faults, recording.values.leaves)
             if recording.values
@@ -196,7 +196,9 @@ def settle(recording: Recording, modules: Modules, history: History) -> History:
     optimizer, op = numbers.of["optimizer"], numbers.of["op"]
     recording.optimizers = {optimizer[number]: numbers.record(known) for number, known in recording.optimizers.items()}
     recording.rows = {optimizer[number]: [*map(numbers.record, rows)] for number, rows in recording.rows.items()}
-    recording.returns = [(op[at], op[taken]) for at, taken in recording.returns if at in op and taken in op]
+    recording.scalar_reentries = [
+        (op[at], op[taken]) for at, taken in recording.scalar_reentries if at in op and taken in op
+    ]
     recording.given = _keyed(recording.given, op)
     recording.variables = _keyed(recording.variables, tensor)
     recording.alive = numbers.tensors(recording.alive)

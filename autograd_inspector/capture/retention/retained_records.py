@@ -77,7 +77,7 @@ class RetainedRecords:
 
     def _read(self) -> None:
         recording = self.recording
-        self.ops |= {taken for op, taken in recording.returns if op >= self.cut and taken < self.cut}
+        self.ops |= {taken for op, taken in recording.scalar_reentries if op >= self.cut and taken < self.cut}
         if recording.values is not None:
             for fault in recording.values.faults:
                 self.tensors.update(value.tensor for value in (*fault.outputs, *fault.inputs))
@@ -99,8 +99,8 @@ class RetainedRecords:
         for change in recording.changes:
             found.update(change.tensors)
             self.optimizers.add(change.optimizer)
-        for exchange in recording.exchanges:
-            named = (*exchange.replaced, *exchange.gone, *exchange.added, *exchange.altered)
+        for replacement in recording.replacements:
+            named = (*replacement.replaced, *replacement.gone, *replacement.added, *replacement.altered)
             found.update(t for name in named for t in name[1:] if isinstance(t, int))
         found.update(recording.kept.tensors())
         found.add(recording.error_tensor)

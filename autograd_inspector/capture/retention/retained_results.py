@@ -10,7 +10,7 @@ from torch import Tensor
 from autograd_inspector.capture.attributes import has_history
 from autograd_inspector.capture.lines.keepers import keeper
 from autograd_inspector.capture.retention.rounds import Rounds
-from autograd_inspector.model.event import Kept as KeptRecord
+from autograd_inspector.model.event import RetainedGraph
 
 if TYPE_CHECKING:
     from autograd_inspector.capture.recording import Recording
@@ -143,7 +143,7 @@ class RetainedResults:
         self._grown.clear()
 
 
-def kept_records(recording: Recording) -> tuple[KeptRecord, ...]:
+def kept_records(recording: Recording) -> tuple[RetainedGraph, ...]:
     """What has piled up, with the line that puts it away where the source shows one."""
     found: dict[int, int] = {}
     records = []
@@ -153,5 +153,5 @@ def kept_records(recording: Recording) -> tuple[KeptRecord, ...]:
         site = made[5] if made is not None else -1
         if site not in found:
             found[site] = keeper(recording.stacks, site) if site >= 0 else -1
-        records.append(KeptRecord(tensor, met, found[site]))
+        records.append(RetainedGraph(tensor, met, found[site]))
     return tuple(records)

@@ -25,26 +25,28 @@ def thin_changes(recording: Recording, cut: int, living: Collection[int]) -> int
         return change.kind, change.api, change.site, change.optimizer if change.optimizer in living else -1, each
 
     recording.changes[:] = _thinned(recording.changes, cut, lambda c: c.at, alike)
-    recording.exchanges[:] = _thinned(recording.exchanges, cut, lambda e: e.at, lambda e: (e.model, e.api, e.site))
+    recording.replacements[:] = _thinned(
+        recording.replacements, cut, lambda e: e.at, lambda e: (e.model, e.api, e.site)
+    )
     return before - len(recording.changes)
 
 
 def thin_events(recording: Recording, cut: int, first: int, tensors: Collection[int]) -> None:
     """Events of single tensors before an op; of a tensor that is gone nothing. ``first`` is the first step's op."""
     hooks = [hook for hook in recording.tensor_hooks if hook.at >= cut or hook.tensor in tensors]
-    changes = [change for change in recording.leaf_changes if change.at >= cut or change.tensor in tensors]
+    changes = [change for change in recording.requires_grad_changes if change.at >= cut or change.tensor in tensors]
     recording.tensor_hooks[:] = _thinned(hooks, cut, lambda h: h.at, lambda h: (h.tensor, h.site))
     recording.hooked = {hook.tensor for hook in recording.tensor_hooks}
     # The steps that tell set-up and training apart go: whether a change came before the first of them is noted here.
     changes = [replace(c, folded=True) if first < c.at < cut and not c.folded else c for c in changes]
-    recording.leaf_changes[:] = _thinned(changes, cut, lambda c: c.at, lambda c: (c.tensor, c.site))
+    recording.requires_grad_changes[:] = _thinned(changes, cut, lambda c: c.at, lambda c: (c.tensor, c.site))
     recording.steps[:] = [step for step in recording.steps if step.op >= cut]
     recording.grad_reads[:] = [read for read in recording.grad_reads if read.at >= cut]
     recording.grad_writes[:] = [write for write in recording.grad_writes if write.at >= cut]
-    recording.returns[:] = [pair for pair in recording.returns if pair[0] >= cut]
-    if recording.gaps:
+    recording.scalar_reentries[:] = [pair for pair in recording.scalar_reentries if pair[0] >= cut]
+    if recording.none_gradients:
         first = min((op[9] for _, op in recording.ops.items(cut) if op[9] >= 0), default=-1)
-        recording.gaps = {gap: None for gap in recording.gaps if gap.seq >= first}
+        recording.none_gradients = {gap: None for gap in recording.none_gradients if gap.seq >= first}
     recording.named &= set(tensors)
     recording.variables = {tensor: name for tensor, name in recording.variables.items() if tensor in tensors}
 

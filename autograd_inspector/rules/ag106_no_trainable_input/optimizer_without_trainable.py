@@ -58,7 +58,7 @@ def asked(analysis: Analysis, held: tuple[int, ...]) -> str:
 
 def why_frozen(analysis: Analysis, held: tuple[int, ...]) -> list[Location]:
     """Where they were frozen, or made without requires_grad."""
-    changes = [c for c in analysis.capture.leaf_changes if c.tensor in held and not c.requires_grad]
+    changes = [c for c in analysis.capture.requires_grad_changes if c.tensor in held and not c.requires_grad]
     frozen = [place for change in changes[-1:] for place in analysis.user_frames(change.site, "frozen here")]
     made = [op for op in map(analysis.flow.birth, held[:3]) if op is not None]
     return frozen or [

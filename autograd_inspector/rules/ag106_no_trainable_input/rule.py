@@ -129,7 +129,9 @@ def _all_frozen(analysis: Analysis, run: Backward) -> Problem:
     above = list(analysis.flow.upstream([(root, run.start) for root in run.roots]))
     inputs = dict.fromkeys(t for op, _ in above for t in op.inputs if capture.tensors[t].kind == "parameter")
     frozen = [t for t in inputs if not capture.tensors[t].requires_grad]
-    changes = [c for c in capture.leaf_changes if c.tensor in inputs and not c.requires_grad and c.at <= run.start]
+    changes = [
+        c for c in capture.requires_grad_changes if c.tensor in inputs and not c.requires_grad and c.at <= run.start
+    ]
     led = dict.fromkeys(t for op, _ in above for t in op.inputs)
     learnt = tuple(t for t in led if t in capture.optimized and not analysis.requires_grad_at(t, run.start))
     frozen = [*learnt, *(t for t in frozen if t not in learnt)]

@@ -52,7 +52,7 @@ def _scaled(nodes: Sequence[Node], new: list[Node], known: set[int]) -> list[Nod
 
 def _returned_nothing(analysis: Analysis, node: Node) -> bool:
     """Whether it said None for every input: that there is no derivative, which is another matter."""
-    return any(len(missing) >= len(node.edges) for missing in analysis.capture.gaps_of.get(node.seq, ()))
+    return any(len(missing) >= len(node.edges) for missing in analysis.capture.none_gradients_of.get(node.seq, ()))
 
 
 def _finding(analysis: Analysis, run: Backward, node: Node, name: str) -> Problem:

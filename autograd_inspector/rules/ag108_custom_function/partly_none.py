@@ -27,7 +27,7 @@ class PartlyNone:
     def findings(self, run: Backward) -> Iterator[Problem]:
         """What there is to say of one run."""
         analysis = self._analysis
-        if not analysis.capture.gaps:
+        if not analysis.capture.none_gradients:
             return
         new = [gap for gap in self._below.of(run.graph.roots) if (run.site, gap[0]) not in self._told]
         behind = {gap: leaves for gap in new if (leaves := self._behind(run, gap))}
@@ -47,8 +47,8 @@ class PartlyNone:
         """Node -> what it left out, as the nodes are numbered."""
         capture, found = self._analysis.capture, dict[int, _Gap]()
         for node in capture.nodes:
-            if node.op >= 0 and node.seq in capture.gaps_of and capture.ops[node.op].has(Trait.FUNCTION):
-                missing = capture.gaps_of[node.seq][-1]
+            if node.op >= 0 and node.seq in capture.none_gradients_of and capture.ops[node.op].has(Trait.FUNCTION):
+                missing = capture.none_gradients_of[node.seq][-1]
                 starts = [node.edges[number][0] for number in missing if number < len(node.edges)]
                 name = capture.ops[node.op].name.removesuffix(".apply")
                 found[node.index] = name, self._analysis.leaves.of(starts)

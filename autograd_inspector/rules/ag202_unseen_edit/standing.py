@@ -134,6 +134,6 @@ class Edits:
     @cached_property
     def _exports(self) -> dict[int, list[int]]:
         found: dict[int, list[int]] = {}
-        for back in self.analysis.capture.returns:
+        for back in self.analysis.capture.scalar_reentries:
             found.setdefault(back.op, []).append(back.export)
         return found

@@ -26,7 +26,9 @@ def readings(analysis: Analysis, tensors: Iterable[int]) -> tuple[Location, ...]
     """Where these were first used like that, and where they were made to require grad."""
     mine = list(tensors)
     op = next((op for tensor in mine for op in unrecorded(analysis, tensor)), None)
-    thawed = [change for change in analysis.capture.leaf_changes if change.tensor in mine and change.requires_grad]
+    thawed = [
+        change for change in analysis.capture.requires_grad_changes if change.tensor in mine and change.requires_grad
+    ]
     return (
         *(place for change in thawed[-1:] for place in analysis.user_frames(change.site, "requires grad from here on")),
         *(analysis.user_frames(op.site, "used here") if op is not None else ()),

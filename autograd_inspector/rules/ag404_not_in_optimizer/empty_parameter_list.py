@@ -21,7 +21,9 @@ def given_nothing(analysis: Analysis) -> Iterator[Problem]:
     trainable = [t for t in parameters if tensors[t].requires_grad]
     names = [analysis.display_name(t) for t in trainable or parameters]
     frozen = [
-        change for change in analysis.capture.leaf_changes if change.tensor in parameters and not change.requires_grad
+        change
+        for change in analysis.capture.requires_grad_changes
+        if change.tensor in parameters and not change.requires_grad
     ]
     if trainable:
         why = f"although {summarize_names(names)} require grad: an iterator that was used up before, or a filter that matches nothing"

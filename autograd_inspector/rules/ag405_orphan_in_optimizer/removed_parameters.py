@@ -8,7 +8,7 @@ from autograd_inspector.advice.names import summarize_names
 from autograd_inspector.advice.optimizer_snippets import remade
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.unoptimized import copied_from
-from autograd_inspector.model.event import Exchange
+from autograd_inspector.model.event import ParameterReplacement
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import Trait
@@ -29,19 +29,19 @@ def vanished(analysis: Analysis, told: Collection[int]) -> Iterator[Problem]:
             yield _finding(analysis, optimizer, gone, [t for t in held if t not in gone], loud=loud)
 
 
-def exchange_of(analysis: Analysis, tensor: int) -> Exchange | None:
+def replacement_of(analysis: Analysis, tensor: int) -> ParameterReplacement | None:
     """What took the parameter out of its model for good."""
     if tensor in analysis.capture.owners:
         return None
     lost = (
-        e for e in analysis.capture.exchanges if tensor in {*(t for _, t in e.gone), *(t for _, t, _ in e.replaced)}
+        e for e in analysis.capture.replacements if tensor in {*(t for _, t in e.gone), *(t for _, t, _ in e.replaced)}
     )
-    return max(lost, key=lambda exchange: exchange.at, default=None)
+    return max(lost, key=lambda replacement: replacement.at, default=None)
 
 
 def taken_out(analysis: Analysis, tensors: Collection[int]) -> tuple[Location, ...]:
     """The lines that took parameters out of their models."""
-    lost = [exchange_of(analysis, tensor) for tensor in tensors]
+    lost = [replacement_of(analysis, tensor) for tensor in tensors]
     sites = dict.fromkeys(e.site for e in lost if e is not None and e.site >= 0)
     return dedupe_locations(
         place for site in sites for place in analysis.user_frames(site, "taken out of the model here")
@@ -50,7 +50,7 @@ def taken_out(analysis: Analysis, tensors: Collection[int]) -> tuple[Location, .
 
 def _gone(analysis: Analysis, optimizer: OptimizerRecord, tensor: int) -> bool:
     """Whether the optimizer stepped after a model had lost the parameter, to which no backward came any more."""
-    lost = exchange_of(analysis, tensor)
+    lost = replacement_of(analysis, tensor)
     if lost is None or not any(s.optimizer == optimizer.id and s.at >= lost.at for s in analysis.capture.steps):
         return False
     given = (write for write in analysis.capture.grad_writes if write.tensor == tensor and write.gradient >= 0)
@@ -88,5 +88,5 @@ def _finding(
 
 def _left(analysis: Analysis, gone: list[int]) -> list[int]:
     """What the models that lost them have now."""
-    models = {lost.model for t in gone if (lost := exchange_of(analysis, t)) is not None}
+    models = {lost.model for t in gone if (lost := replacement_of(analysis, t)) is not None}
     return [t for t, owner in analysis.capture.owners.items() if owner in models]

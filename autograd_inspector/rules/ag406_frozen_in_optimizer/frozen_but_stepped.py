@@ -85,7 +85,7 @@ def _meant(analysis: Analysis, moved: Moved, gradient: int, since: int) -> bool:
         w.tensor == moved.tensor and w.gradient >= 0 and since <= w.at <= end for w in analysis.capture.grad_writes
     )
     written = any(True for _ in writes_into(analysis, gradient, since, end))
-    return given or written or any(change.requires_grad for change in analysis.leaf_changes_of(moved.tensor))
+    return given or written or any(change.requires_grad for change in analysis.requires_grad_changes_of(moved.tensor))
 
 
 def _drives(group: dict[str, str]) -> tuple[str, ...]:
@@ -98,7 +98,7 @@ def _finding(analysis: Analysis, found: list[Moved]) -> Problem:
     names = [analysis.display_name(moved.tensor) for moved in found]
     many = len(names) > 1
     tensors = {moved.tensor for moved in found}
-    changes = [c for c in analysis.capture.leaf_changes if c.tensor in tensors and not c.requires_grad]
+    changes = [c for c in analysis.capture.requires_grad_changes if c.tensor in tensors and not c.requires_grad]
     first = found[0]
     drives = list(dict.fromkeys(drive for moved in found for drive in moved.drives))
     applying = f"{' and '.join(drives)} {'apply' if len(drives) > 1 else 'applies'}" if drives else ""

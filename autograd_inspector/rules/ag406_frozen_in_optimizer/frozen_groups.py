@@ -26,7 +26,9 @@ def compared_only(analysis: Analysis) -> Iterator[Problem]:
 
 def _left(analysis: Analysis, tensor: int, at: int, *, thaw: bool) -> bool:
     """Whether it was not as the statement would have it, and never became so."""
-    changed = any(change.at >= at and change.requires_grad == thaw for change in analysis.leaf_changes_of(tensor))
+    changed = any(
+        change.at >= at and change.requires_grad == thaw for change in analysis.requires_grad_changes_of(tensor)
+    )
     return analysis.requires_grad_at(tensor, at) != thaw and not changed
 
 
@@ -34,7 +36,7 @@ def _finding_of(analysis: Analysis, site: int, wanted: str, tensors: list[int]) 
     names = [analysis.display_name(t) for t in tensors]
     many = len(names) > 1
     stays = "still frozen" if wanted == "True" else "not frozen"
-    changes = [change for t in tensors for change in analysis.leaf_changes_of(t) if not change.requires_grad]
+    changes = [change for t in tensors for change in analysis.requires_grad_changes_of(t) if not change.requires_grad]
     return Problem(
         "warning",
         f"{summarize_names(names)} {'are' if many else 'is'} {stays}: `.requires_grad == {wanted}` compares, and nothing takes the "
@@ -61,7 +63,7 @@ def frozen_groups(analysis: Analysis, told: Collection[str]) -> Iterator[Problem
         if not steps or not tensors or len(idle) == len(groups):
             continue
         names = [analysis.display_name(t) for t in tensors]
-        changes = [change for t in tensors for change in analysis.leaf_changes_of(t)]
+        changes = [change for t in tensors for change in analysis.requires_grad_changes_of(t)]
         yield Problem(
             "info",
             f"{summarize_names(names)} {'have' if len(names) > 1 else 'has'} a parameter group of {optimizer.type} and "
@@ -82,7 +84,7 @@ def frozen_groups(analysis: Analysis, told: Collection[str]) -> Iterator[Problem
 
 def _rests(analysis: Analysis, tensor: int, steps: list[int]) -> bool:
     """Whether it was frozen at each of those steps, was never seen to be thawed, and got no gradient."""
-    thawed = any(change.requires_grad for change in analysis.leaf_changes_of(tensor))
+    thawed = any(change.requires_grad for change in analysis.requires_grad_changes_of(tensor))
     return (
         not thawed
         and tensor not in analysis.received_gradient

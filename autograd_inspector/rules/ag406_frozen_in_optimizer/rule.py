@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.names import join_names, summarize_names
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.model.event import LeafChange
+from autograd_inspector.model.event import RequiresGradChanged
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.rules.ag406_frozen_in_optimizer.frozen_but_stepped import still_moving
@@ -51,7 +51,7 @@ def _frozen_with_its_twin(analysis: Analysis) -> Iterator[Problem]:
     """A tied parameter frozen under one of its names while the module of its other name goes on learning."""
     capture = analysis.capture
     told: set[int] = set()
-    for change in capture.leaf_changes:
+    for change in capture.requires_grad_changes:
         names = capture.tensors[change.tensor].names
         if (
             change.requires_grad
@@ -74,7 +74,7 @@ def _frozen_with_its_twin(analysis: Analysis) -> Iterator[Problem]:
             )
 
 
-def _siblings_learn(analysis: Analysis, name: str, change: LeafChange) -> bool:
+def _siblings_learn(analysis: Analysis, name: str, change: RequiresGradChanged) -> bool:
     """Whether parameters of the same outer module still require grad and are optimized."""
     outer = name.split(".", maxsplit=1)[0] + "."
     return any(
@@ -89,9 +89,9 @@ def _unfrozen_again(analysis: Analysis) -> Iterator[Problem]:
     """Frozen, and all of it thawed by one line before any step: by a loop over everything, as a rule."""
     capture = analysis.capture
     first = min((step.at for step in capture.steps), default=-1)
-    frozen: dict[int, LeafChange] = {}
+    frozen: dict[int, RequiresGradChanged] = {}
     thawed: dict[int, set[int]] = {}
-    for change in capture.leaf_changes:
+    for change in capture.requires_grad_changes:
         if change.at > first or change.folded:
             break
         if not change.requires_grad:
@@ -124,12 +124,12 @@ def _unfrozen_again(analysis: Analysis) -> Iterator[Problem]:
 
 def _toggled(analysis: Analysis, site: int, tensor: int) -> bool:
     """A GAN freezes its discriminator for the generator's step, and thaws it for its own, again and again."""
-    changes = analysis.leaf_changes_of(tensor)
+    changes = analysis.requires_grad_changes_of(tensor)
     thawed = next(n for n, change in enumerate(changes) if change.site == site and change.requires_grad)
     return any(not change.requires_grad for change in changes[thawed:])
 
 
-def _overruled(analysis: Analysis, site: int, change: LeafChange) -> bool:
+def _overruled(analysis: Analysis, site: int, change: RequiresGradChanged) -> bool:
     """A class thaws, in the method that called its base class's, what that one froze: it means to."""
     here = analysis.capture.place(site)
     calls = analysis.capture.site(change.site)

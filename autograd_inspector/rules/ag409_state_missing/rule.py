@@ -69,7 +69,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 def _refused(analysis: Analysis, change: Change) -> Iterator[Problem]:
     """The saved groups have other sizes: name what was unfrozen or added since."""
     capture = analysis.capture
-    thawed = [c for c in capture.leaf_changes if c.requires_grad and c.tensor in change.tensors and c.at <= change.at]
+    thawed = [
+        c for c in capture.requires_grad_changes if c.requires_grad and c.tensor in change.tensors and c.at <= change.at
+    ]
     added = [] if thawed else _added(analysis, change)
     new = [c.tensor for c in thawed] or [t for c in added for t in c.tensors] or list(change.tensors)
     names = [analysis.display_name(t) for t in new]

@@ -77,7 +77,7 @@ def _never_made(
     alike = all(e.shape == row.shape and e.dtype == row.dtype for row in having for e in row.state)
     thawed = [
         c
-        for c in analysis.capture.leaf_changes
+        for c in analysis.capture.requires_grad_changes
         if c.requires_grad and c.tensor in {row.tensor for row in bare} and optimizer.created_at <= c.at <= step.at
     ]
     many = len(names) > 1

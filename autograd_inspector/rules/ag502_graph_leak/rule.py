@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.spelling import assignable, called
 from autograd_inspector.analysis.analysis import Analysis, line_of
-from autograd_inspector.model.event import Kept
+from autograd_inspector.model.event import RetainedGraph
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.graphs import below
 from autograd_inspector.model.location import dedupe_locations
@@ -54,8 +54,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 def _hoards(analysis: Analysis) -> Iterator[Problem]:
     """The same line's results of several rounds that piled up, and that no later backward ran through."""
     capture = analysis.capture
-    groups: dict[tuple[str, int], list[Kept]] = {}
-    for kept in capture.kept:
+    groups: dict[tuple[str, int], list[RetainedGraph]] = {}
+    for kept in capture.retained_graphs:
         line = line_of(analysis, capture.ops[_birth(analysis, kept)].site)
         if line is not None:
             groups.setdefault(line, []).append(kept)
@@ -65,11 +65,11 @@ def _hoards(analysis: Analysis) -> Iterator[Problem]:
         yield _hoard_finding(analysis, max(found, key=lambda members: max(_birth(analysis, kept) for kept in members)))
 
 
-def _birth(analysis: Analysis, kept: Kept) -> int:
+def _birth(analysis: Analysis, kept: RetainedGraph) -> int:
     return analysis.capture.tensors[kept.tensor].birth
 
 
-def _met_again(analysis: Analysis, members: list[Kept]) -> bool:
+def _met_again(analysis: Analysis, members: list[RetainedGraph]) -> bool:
     """Whether a later round's backward ran through results of an earlier one."""
     capture = analysis.capture
     met = {_birth(analysis, kept): kept.met for kept in members}
@@ -82,7 +82,7 @@ def _met_again(analysis: Analysis, members: list[Kept]) -> bool:
     return False
 
 
-def _hoard_finding(analysis: Analysis, members: list[Kept]) -> Problem:
+def _hoard_finding(analysis: Analysis, members: list[RetainedGraph]) -> Problem:
     last = max(members, key=lambda kept: _birth(analysis, kept))
     made = analysis.capture.ops[_birth(analysis, last)]
     record = analysis.capture.tensors[last.tensor]

@@ -10,7 +10,7 @@ from autograd_inspector.capture.recording import Recording
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import around
-from autograd_inspector.model.event import Gap
+from autograd_inspector.model.event import NoneGradient
 
 
 class CustomBackward:
@@ -43,6 +43,6 @@ class CustomBackward:
         wanted = [gradient for gradient, need in zip(given, needed, strict=False) if need]
         missing = tuple(number for number, gradient in enumerate(wanted) if gradient is None)
         if missing:
-            gap = Gap(node._sequence_nr(), missing)
-            self.recording.gaps.pop(gap, None)
-            self.recording.gaps[gap] = None
+            gap = NoneGradient(node._sequence_nr(), missing)
+            self.recording.none_gradients.pop(gap, None)
+            self.recording.none_gradients[gap] = None

@@ -107,10 +107,12 @@ class Exports:
             if isinstance(value, float) and not is_literal(value, frame):
                 known = self.numbers.get(value) or self.numbers.get(-value)
                 if known is not None:
-                    recording.returns.append((index, known[1]))
+                    recording.scalar_reentries.append((index, known[1]))
                 elif recording.ops[index][0] in _ADDING:
                     runs = len(recording.backwards)
-                    recording.returns += [(index, taken[2]) for taken in self.origin.behind(value, frame, runs)]
+                    recording.scalar_reentries += [
+                        (index, taken[2]) for taken in self.origin.behind(value, frame, runs)
+                    ]
 
     def came_back(self, recording: Recording, index: int, values: Any) -> None:
         """Join the op at ``index`` to the tensors whose exported values it was given."""
@@ -123,8 +125,8 @@ class Exports:
         sources = tuple(dict.fromkeys(found))
         if not sources:
             return
-        while recording.returns and recording.returns[-1][0] == index:
-            recording.returns.pop()
+        while recording.scalar_reentries and recording.scalar_reentries[-1][0] == index:
+            recording.scalar_reentries.pop()
         name, _, _, outputs, writes, site, call, region, traits, first, last, error = op
         versions = (-1,) * len(sources)
         traits |= int(Trait.CUT)

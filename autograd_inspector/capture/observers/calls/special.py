@@ -21,7 +21,7 @@ from autograd_inspector.capture.recording import Recording
 from autograd_inspector.capture.torch_private.calls import QUESTIONS
 from autograd_inspector.capture.torch_private.modes import set_grad_enabled
 from autograd_inspector.capture.torch_private.tensors import HOOKS
-from autograd_inspector.model.event import Change, GradRead, GradWrite, LeafChange
+from autograd_inspector.model.event import Change, GradRead, GradWrite, RequiresGradChanged
 from autograd_inspector.model.op import Trait, Write
 
 if TYPE_CHECKING:
@@ -251,7 +251,9 @@ def _set_requires_grad(recorder: Recorder, args: tuple[Any, ...], _: Any) -> Non
     wanted = needs_grad(tensor)
     if wanted != entry.requires_grad or entry.tensor == len(recording.registry.facts) - 1:
         entry.requires_grad = wanted
-        recording.leaf_changes.append(LeafChange(len(recording.ops), entry.tensor, wanted, recording.stacks.here()))
+        recording.requires_grad_changes.append(
+            RequiresGradChanged(len(recording.ops), entry.tensor, wanted, recording.stacks.here())
+        )
 
 
 def _export(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

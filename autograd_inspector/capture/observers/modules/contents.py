@@ -10,7 +10,7 @@ from torch import Tensor
 from autograd_inspector.capture.attributes import device_of, dtype_of, shape_of
 from autograd_inspector.capture.graph_walk.walk import short
 from autograd_inspector.capture.recording import Recording
-from autograd_inspector.model.event import Exchange
+from autograd_inspector.model.event import ParameterReplacement
 
 Facts = tuple[Any, Any, Any]
 """(shape, dtype, device)."""
@@ -62,7 +62,7 @@ class Contents:
         if before is None or before == now:
             return
         both = [name for name in now if name in before]
-        exchange = Exchange(
+        replacement = ParameterReplacement(
             len(self.recording.ops),
             model,
             *cause,
@@ -75,7 +75,7 @@ class Contents:
                 if before[n][0] == now[n][0] and before[n] != now[n]
             ),
         )
-        self.recording.exchanges.append(exchange)
+        self.recording.replacements.append(replacement)
 
 
 def _described(facts: Facts) -> str:

@@ -35,7 +35,7 @@ def variable_names(recording: Recording, sites: tuple[Site, ...]) -> dict[int, s
         copies = op[0] == "__deepcopy__" and not of_modules.isdisjoint((*op[1], *op[3]))
         if not copies and registered.isdisjoint(op[3]):
             found |= dict(zip(op[3], _targets(user.target, len(op[3])), strict=False))
-    for change in recording.leaf_changes:
+    for change in recording.requires_grad_changes:
         user = users[change.site]
         if user is not None and user.target:
             found.setdefault(change.tensor, user.target)

@@ -34,7 +34,9 @@ def plain_attributes(recording: Recording, root: nn.Module) -> Iterator[tuple[st
 
 def note_plain_attributes(recording: Recording, found: dict[str, dict[int, None]]) -> None:
     """Note what was found, with the line that set it."""
-    effective = {recording.stacks.line_of(change.site) for change in recording.leaf_changes} if found else set()
+    effective = (
+        {recording.stacks.line_of(change.site) for change in recording.requires_grad_changes} if found else set()
+    )
     for name, tensors in found.items():
         sites = [site for line, site in _assignments(recording, name) if line not in effective]
         site = sites[0] if sites else -1
