@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.state_lines import assigned_by_program, made_by_class
-from autograd_inspector.model.event import Change
 from autograd_inspector.model.finding import Problem, Severity
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.placement_rows import OptimizerRecord, ParameterRow, StateEntry
+from autograd_inspector.model.program_events import OptimizerCreated, ParametersConverted
 
 Misplaced = tuple[ParameterRow, StateEntry]
 _OWN_STATE = ("torch.optim", "torch.distributed.optim", "schedulefree")
@@ -72,28 +72,30 @@ def refuses(optimizer: OptimizerRecord) -> bool:
     return fused or (optimizer.module.startswith(_OWN_STATE) and optimizer.type not in _GOES_ON)
 
 
-def conversion(analysis: Analysis, optimizer: OptimizerRecord, wrong: list[Misplaced]) -> Change | None:
+def conversion(analysis: Analysis, optimizer: OptimizerRecord, wrong: list[Misplaced]) -> ParametersConverted | None:
     """The last conversion of the parameters after their state was there."""
     tensors = {row.tensor for row, _ in wrong}
-    changes = analysis.capture.changes
-    made = [i for i, c in enumerate(changes) if c.kind == "optimizer_created" and c.optimizer == optimizer.id]
+    events = analysis.capture.events
+    made = [i for i, e in enumerate(events) if isinstance(e, OptimizerCreated) and e.optimizer == optimizer.id]
     found = [
-        change
-        for i, change in enumerate(changes)
-        if change.kind == "converted" and tensors & set(change.tensors) and change.at >= optimizer.created_at
-        if i > max(made, default=-1) and _had_state(analysis, optimizer, wrong, change)
+        event
+        for event in events[max(made, default=-1) + 1 :]
+        if isinstance(event, ParametersConverted) and tensors & set(event.tensors)
+        if event.at >= optimizer.created_at and _had_state(analysis, optimizer, wrong, event)
     ]
     return found[-1] if found else None
 
 
-def _had_state(analysis: Analysis, optimizer: OptimizerRecord, wrong: list[Misplaced], change: Change) -> bool:
+def _had_state(
+    analysis: Analysis, optimizer: OptimizerRecord, wrong: list[Misplaced], change: ParametersConverted
+) -> bool:
     """Whether state can have been left behind by a conversion: it was made, stepped, loaded or set before it."""
     capture = analysis.capture
     steps = [step for step in capture.steps if step.optimizer == optimizer.id]
     done = [step for step in steps if not step.error]
     if optimizer.site < 0 or optimizer.steps > len(done) or any(step.at <= change.at for step in done):
         return True
-    loads = [c for c in capture.changes if c.kind == "optimizer_load_state_dict" and c.optimizer == optimizer.id]
+    loads = analysis.timeline.loads_of(optimizer.id).all
     births = [analysis.flow.birth(entry.tensor) for _, entry in wrong if entry.tensor >= 0]
     return any(load.at <= change.at for load in loads) or any(op is not None and op.index < change.at for op in births)
 
@@ -121,9 +123,8 @@ def made_by_own_step(analysis: Analysis, optimizer: OptimizerRecord, wrong: list
 def _loaded(analysis: Analysis, optimizer: OptimizerRecord) -> list[Location]:
     return [
         place
-        for c in analysis.capture.changes
-        if c.kind == "optimizer_load_state_dict" and c.optimizer == optimizer.id
-        for place in analysis.user_frames(c.site, "state loaded here")
+        for load in analysis.timeline.loads_of(optimizer.id).all
+        for place in analysis.user_frames(load.site, "state loaded here")
     ]
 
 

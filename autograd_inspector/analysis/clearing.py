@@ -8,10 +8,11 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_memory import gradients_of, writes_into, zeroed_in_place
 from autograd_inspector.analysis.timeline import together
 from autograd_inspector.model.autograd import Backward
-from autograd_inspector.model.event import Change, Step
+from autograd_inspector.model.event import Step
+from autograd_inspector.model.program_events import ZeroGradCalled
 
 
-def clearings(analysis: Analysis, tensors: Iterable[int], start: int, end: int) -> list[Change]:
+def clearings(analysis: Analysis, tensors: Iterable[int], start: int, end: int) -> list[ZeroGradCalled]:
     """The calls of zero_grad() of optimizers that hold some of the parameters, from ``start`` to ``end``."""
     timeline = analysis.timeline
     return together(map(timeline.clearings_of, timeline.holders(tensors)), start, end)

@@ -8,10 +8,9 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.step_writes import AT_ZERO, writes_of
 from autograd_inspector.model.capture import Capture
-from autograd_inspector.model.event import Change, ParameterReplacement
+from autograd_inspector.model.event import ParameterReplacement
 from autograd_inspector.model.placement_rows import OptimizerRecord
-
-_LOADED = {"optimizer_load_state_dict": "loaded state into", "optimizer_load_failed": "refused to load state into"}
+from autograd_inspector.model.program_events import LoadRefused, ModelLoaded, ParametersConverted, StateLoaded
 
 _SHOWN = 4
 
@@ -31,7 +30,7 @@ class Event(Struct, frozen=True, omit_defaults=True):
 
 
 def history_of(capture: Capture) -> tuple[Event, ...]:
-    """The events, each with what it moved, replaced or left behind."""
+    """What happened, each with what it moved, replaced or left behind."""
     found = sorted([*_steps(capture), *_replacements(capture), *_changes(capture)], key=lambda event: event.at)
     folded: dict[tuple[int, str, str], Event] = {}
     for event in found:
@@ -127,20 +126,24 @@ def _behind(capture: Capture, replacement: ParameterReplacement, optimizer: Opti
 def _changes(capture: Capture) -> Iterator[Event]:
     """Loads and conversions that exchanged nothing, or nothing that was looked at before."""
     told = {(replacement.site, replacement.at) for replacement in capture.replacements}
-    for change in capture.changes:
-        if change.kind in _LOADED:
-            cast = f"; cast {', '.join(change.detail)}" if change.kind.endswith("state_dict") and change.detail else ""
-            count = f"{len(change.tensors):,} parameters"
-            yield Event(change.at, change.site, change.api, f"{_LOADED[change.kind]} {count}{cast}", bool(cast))
-        elif change.kind in {"loaded", "converted"} and (change.site, change.at) not in told:
-            yield Event(change.at, change.site, change.api, _kept(change))
+    for event in capture.events:
+        count = f"{len(event.tensors):,} parameters"
+        match event:
+            case StateLoaded():
+                cast = _cast(event)
+                yield Event(event.at, event.site, event.api, f"loaded state into {count}{cast}", bool(cast))
+            case LoadRefused():
+                yield Event(event.at, event.site, event.api, f"refused to load state into {count}")
+            case ModelLoaded() if (event.site, event.at) not in told:
+                said = f"replaced {count}" if event.assign else f"copied into {count}, which stay the same objects"
+                yield Event(event.at, event.site, event.api, said)
+            case ParametersConverted() if (event.site, event.at) not in told:
+                yield Event(event.at, event.site, event.api, f"converted {count}")
 
 
-def _kept(change: Change) -> str:
-    count = f"{len(change.tensors):,} parameters"
-    if change.kind == "loaded":
-        return f"replaced {count}" if change.detail else f"copied into {count}, which stay the same objects"
-    return f"converted {count}"
+def _cast(load: StateLoaded) -> str:
+    casts = [*map(str, load.casts), *(["train_mode: True -> False"] if load.left_training else [])]
+    return f"; cast {', '.join(casts)}" if casts else ""
 
 
 def _named(capture: Capture, tensors: Iterable[int]) -> str:

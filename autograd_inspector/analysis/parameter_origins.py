@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.unoptimized import Unoptimized
-from autograd_inspector.model.event import Change
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import ModuleCall
 from autograd_inspector.model.placement_rows import OptimizerRecord
+from autograd_inspector.model.program_events import ModuleAttached, OptimizerCreated, ParameterRegistered
 
 _MOST = 4
 """Of many parameters the first tell where they come from."""
@@ -17,16 +17,14 @@ _LINES = 3
 """Of a long forward the first lines that compute something."""
 
 
-def joined_late(analysis: Analysis, tensor: int, optimizer: OptimizerRecord) -> list[Change]:
+def joined_late(
+    analysis: Analysis, tensor: int, optimizer: OptimizerRecord
+) -> list[ParameterRegistered | ModuleAttached]:
     """What made the parameter a model's after the optimizer was made: its registration, or that of its module."""
-    changes = analysis.capture.changes
-    made = next((i for i, c in enumerate(changes) if c.kind == "optimizer_created" and c.optimizer == optimizer.id), 0)
-    return [c for c in changes[made:] if tensor in c.tensors and _joins(c)]
-
-
-def _joins(change: Change) -> bool:
-    # A module becomes part of others as it is built; what counts is that a model that is known already got it.
-    return change.kind == "registered" or (change.kind == "attached" and bool(change.detail))
+    events = analysis.capture.events
+    creations = (i for i, e in enumerate(events) if isinstance(e, OptimizerCreated) and e.optimizer == optimizer.id)
+    later = events[next(creations, 0) :]
+    return [e for e in later if isinstance(e, ParameterRegistered | ModuleAttached) and tensor in e.tensors]
 
 
 def born_after(analysis: Analysis, tensor: int, optimizer: OptimizerRecord) -> bool:
@@ -67,7 +65,7 @@ def _makings(analysis: Analysis, tensor: int) -> list[int]:
     """The sites that registered it; else where its memory was made, or where it became a leaf that learns."""
     capture, made = analysis.capture, analysis.flow.birth(tensor)
     return (
-        [c.site for c in capture.changes if c.kind == "registered" and tensor in c.tensors]
+        [e.site for e in capture.events_of(ParameterRegistered) if e.tensor == tensor]
         or ([made.site] if made is not None else [])
         or [c.site for c in capture.requires_grad_changes if c.tensor == tensor][-1:]
     )

@@ -13,7 +13,8 @@ from typing import Generic, TypeVar, overload
 
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
-from autograd_inspector.model.event import Change, GradRead, GradWrite, Step
+from autograd_inspector.model.event import GradRead, GradWrite, Step
+from autograd_inspector.model.program_events import StateLoaded, ZeroGradCalled
 
 T = TypeVar("T")
 
@@ -182,23 +183,22 @@ class Timeline:
     def _writes(self) -> dict[int, Moments[GradWrite]]:
         return _parted(self._capture.grad_writes, lambda write: (write.tensor,), lambda write: write.at)
 
-    def clearings_of(self, optimizer: int) -> Moments[Change]:
+    def clearings_of(self, optimizer: int) -> Moments[ZeroGradCalled]:
         """The calls of an optimizer's ``zero_grad()``."""
         return self._clearings.get(optimizer) or _never()
 
     @cached_property
-    def _clearings(self) -> dict[int, Moments[Change]]:
-        calls = [change for change in self._capture.changes if change.kind == "zero_grad" and change.optimizer >= 0]
+    def _clearings(self) -> dict[int, Moments[ZeroGradCalled]]:
+        calls = [call for call in self._capture.events_of(ZeroGradCalled) if call.optimizer >= 0]
         return _parted(calls, lambda call: (call.optimizer,), lambda call: call.at)
 
-    def loads_of(self, optimizer: int) -> Moments[Change]:
+    def loads_of(self, optimizer: int) -> Moments[StateLoaded]:
         """When state was loaded into an optimizer."""
         return self._loads.get(optimizer) or _never()
 
     @cached_property
-    def _loads(self) -> dict[int, Moments[Change]]:
-        loads = [change for change in self._capture.changes if change.kind == "optimizer_load_state_dict"]
-        return _parted(loads, lambda load: (load.optimizer,), lambda load: load.at)
+    def _loads(self) -> dict[int, Moments[StateLoaded]]:
+        return _parted(self._capture.events_of(StateLoaded), lambda load: (load.optimizer,), lambda load: load.at)
 
     @cached_property
     def held_by_several(self) -> dict[int, list[int]]:

@@ -12,9 +12,9 @@ from autograd_inspector.capture.graph_walk.walk import short
 from autograd_inspector.capture.lines.aliases import alias_writes
 from autograd_inspector.capture.lines.blind import asked_at, ignores_gradients
 from autograd_inspector.capture.lines.kept_gradients import kept_gradients
-from autograd_inspector.capture.lines.option_lines import option_changes
+from autograd_inspector.capture.lines.option_lines import options_set
 from autograd_inspector.capture.lines.sources import definition_of, resolve, unread
-from autograd_inspector.capture.lines.state_changes import state_changes
+from autograd_inspector.capture.lines.state_statements import state_statements
 from autograd_inspector.capture.observers.modules.calls import Modules
 from autograd_inspector.capture.observers.modules.naming import model_names, tensor_names, variable_names
 from autograd_inspector.capture.observers.optimizers.placing import placement_of
@@ -33,7 +33,7 @@ def freeze(recording: Recording, modules: Modules, history: History, *, seconds:
     """All records of a finished capture; ``history`` tells of the steps that are no longer in it."""
     recording.ledger.update(recording)
     writes = tuple(alias_writes(recording))
-    changes = (*recording.changes, *option_changes(recording, error), *state_changes(recording))
+    events = (*recording.events, *options_set(recording, error), *state_statements(recording))
     backwards = {name: code for name, code in recording.functions.items() if code is not None}
     functions = {name: _returning(recording, code) for name, code in backwards.items()}
     blind = {name: asked_at(code) for name, code in backwards.items() if ignores_gradients(code)}
@@ -69,7 +69,7 @@ def freeze(recording: Recording, modules: Modules, history: History, *, seconds:
         gradients_kept=gradients_kept,
         tensor_hooks=tuple(recording.tensor_hooks),
         requires_grad_changes=tuple(recording.requires_grad_changes),
-        changes=changes,
+        events=events,
         replacements=tuple(recording.replacements),
         alias_writes=writes,
         scalar_reentries=tuple(ScalarReentry(*pair) for pair in dict.fromkeys(recording.scalar_reentries)),

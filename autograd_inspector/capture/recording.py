@@ -28,7 +28,6 @@ from autograd_inspector.capture.undisturbed.pauses import Pause
 from autograd_inspector.capture.versions import Ledger
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import (
-    Change,
     GradRead,
     GradWrite,
     NoneGradient,
@@ -39,6 +38,7 @@ from autograd_inspector.model.event import (
 )
 from autograd_inspector.model.op import ModuleCall, Region
 from autograd_inspector.model.placement_rows import OptimizerRecord
+from autograd_inspector.model.program_events import Event
 
 RawOp = tuple[
     str, tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[Any, ...], int, int, int, int, int, int, str
@@ -70,7 +70,7 @@ class Recording:
     hooked: set[int] = field(default_factory=set)
     """The tensors that those are on."""
     requires_grad_changes: list[RequiresGradChanged] = field(default_factory=list)
-    changes: list[Change] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
     optimizers: dict[int, OptimizerRecord] = field(default_factory=dict)
     rows: dict[int, list[Any]] = field(default_factory=dict)
     left_out: dict[int, str] = field(default_factory=dict)
@@ -222,7 +222,7 @@ class Recording:
             self.grad_writes,
             self.tensor_hooks,
             self.requires_grad_changes,
-            self.changes,
+            self.events,
             self.replacements,
             self.scalar_reentries,
             self.none_gradients,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
@@ -11,7 +12,6 @@ from autograd_inspector.model.autograd import AutogradGraph, Backward, Node
 from autograd_inspector.model.checkpoint import Checkpoint
 from autograd_inspector.model.event import (
     AliasWrite,
-    Change,
     GradientKept,
     GradRead,
     GradWrite,
@@ -27,9 +27,12 @@ from autograd_inspector.model.graphs import graph_below
 from autograd_inspector.model.location import Location, Site, with_role
 from autograd_inspector.model.op import ModuleCall, Op, Region
 from autograd_inspector.model.placement import Placement
+from autograd_inspector.model.program_events import Event, ParameterWrapped, ProgramEvent
 from autograd_inspector.model.steps_history import History
 from autograd_inspector.model.tensor import TensorRecord
 from autograd_inspector.model.values import GradientFault, LeafValues, ValueFault
+
+E = TypeVar("E", bound=ProgramEvent)
 
 
 class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
@@ -49,7 +52,8 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     gradients_kept: tuple[GradientKept, ...] = ()
     tensor_hooks: tuple[TensorHook, ...] = ()
     requires_grad_changes: tuple[RequiresGradChanged, ...] = ()
-    changes: tuple[Change, ...] = ()
+    events: tuple[Event, ...] = ()
+    """What the program did to whole modules and whole optimizers."""
     replacements: tuple[ParameterReplacement, ...] = ()
     alias_writes: tuple[AliasWrite, ...] = ()
     scalar_reentries: tuple[ScalarReentry, ...] = ()
@@ -110,6 +114,17 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
         user = self.sites[index].user if index >= 0 else None
         return None if user is None else with_role(user, role)
 
+    def events_of(self, kind: type[E]) -> tuple[E, ...]:
+        """The events of that kind, in program order."""
+        found = self._events.get(kind)
+        if found is None:
+            found = self._events[kind] = tuple(event for event in self.events if isinstance(event, kind))
+        return found
+
+    @cached_property
+    def _events(self) -> dict[type, tuple[Any, ...]]:
+        return {}
+
     def graph_of(self, run: Backward) -> AutogradGraph:
         """The autograd graph that one run went through, by itself."""
         return graph_below(self.nodes, run.graph)
@@ -163,4 +178,4 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     @cached_property
     def wrapped(self) -> frozenset[int]:
         """Parameters that ``nn.Parameter(t)`` made of a tensor with a history."""
-        return frozenset(tensor for change in self.changes if change.kind == "wrapped" for tensor in change.tensors)
+        return frozenset(event.tensor for event in self.events_of(ParameterWrapped))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Literal
 
 from msgspec import Struct
 
@@ -79,56 +78,6 @@ class RequiresGradChanged(Struct, frozen=True, omit_defaults=True):
     requires_grad: bool
     site: int
     folded: bool = False
-
-
-ChangeKind = Literal[
-    "registered",
-    "attached",
-    "wrapped",
-    "converted",
-    "loaded",
-    "optimizer_load_state_dict",
-    "optimizer_load_failed",
-    "optimizer_created",
-    "optimizer_refused",
-    "plain_attribute",
-    "compared",
-    "module_hook",
-    "state_swapped",
-    "state_absent",
-    "zero_grad",
-    "option_set",
-    "state_line",
-]
-
-
-BY_NAME = "param_names"
-"""``Change.detail`` of a "state_swapped" that the names in the checkpoint's groups tell."""
-LEFT_TRAINING = "train_mode: True -> False"
-"""``Change.detail`` of a load that put a schedule-free optimizer back into the eval mode that it was saved in."""
-
-
-class Change(Struct, frozen=True, omit_defaults=True):
-    """A whole-module or whole-optimizer change: who did it, to what, and which tensors it concerned.
-
-    "compared": a statement compares an attribute with ``detail`` (``p.requires_grad == True``) and drops the result.
-    "option_set": the source sets an option of an optimizer that it steps; that is read off the text.
-    "state_line": the source assigns or removes optimizer state, read off the text too; ``optimizer`` is the one whose
-    class does it, -1: the program around it does. ``detail`` is "assigned" or "removed", the expression that has the
-    state, and the keys as far as they are written out.
-    "registered": a module got a parameter; "attached": it got a module that has these, and ``detail`` names its place
-    in a model that was met before. "wrapped": ``nn.Parameter(t)`` made a new leaf of a tensor with a history.
-    ``tensors`` are ids after the change; ``detail`` says how ("to", "assign=True", "exp_avg: uint8 -> float32").
-    ``optimizer`` is the id of the optimizer concerned, -1 for none.
-    """
-
-    at: int
-    kind: ChangeKind
-    api: str
-    site: int
-    tensors: tuple[int, ...] = ()
-    optimizer: int = -1
-    detail: tuple[str, ...] = ()
 
 
 class ParameterStep(Struct, frozen=True, omit_defaults=True, gc=False):

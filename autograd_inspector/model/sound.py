@@ -43,7 +43,7 @@ _POINTING: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "grad_writes.tensor",
             "tensor_hooks.tensor",
             "requires_grad_changes.tensor",
-            "changes.tensors",
+            "events.tensors",
             "value_faults.outputs.tensor",
             "value_faults.inputs.tensor",
             "gradient_faults.ranges.tensor",
@@ -84,7 +84,7 @@ _POINTING: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "gradients_kept.site",
             "tensor_hooks.site",
             "requires_grad_changes.site",
-            "changes.site",
+            "events.site",
             "replacements.site",
             "alias_writes.site",
             "retained_graphs.site",
@@ -105,7 +105,7 @@ _POINTING: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "placement.optimizers": (
         ("steps.optimizer",),
         # Of a step that was folded away the optimizer may be gone, too.
-        ("changes.optimizer", "placement.rows.optimizer", "history.stepping"),
+        ("events.optimizer", "placement.rows.optimizer", "history.stepping"),
     ),
     "calls": ((), ("ops.call",)),
     "regions": (("ops.region",), ()),

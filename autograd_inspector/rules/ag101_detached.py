@@ -10,6 +10,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut, bypassed, copied_in
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.program_events import ParameterWrapped
 from autograd_inspector.model.torch_names import LOADING
 
 
@@ -41,7 +42,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """
     for cut in caused_by(analysis, "detached"):
         what, kept, fix = _cutting(analysis, cut)
-        wrapped = [c for c in analysis.capture.changes if c.kind == "wrapped" and cut.through[0] in c.tensors]
+        wrapped = [e for e in analysis.capture.events_of(ParameterWrapped) if e.tensor == cut.through[0]]
         site = wrapped[0].site if wrapped else cut.ops[0].site
         yield cut_problem(analysis, cut, f"{what} {kept}", fix, analysis.user_frames(site, "detached here"))
 

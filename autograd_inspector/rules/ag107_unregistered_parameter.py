@@ -9,6 +9,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.empty_parameter_list import waiting
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.program_events import ParameterRegistered
 from autograd_inspector.model.torch_errors import TorchError, says
 
 
@@ -88,24 +89,24 @@ def _finding(analysis: Analysis, tensors: list[int]) -> Problem:
 
 
 def _birthplace(analysis: Analysis, tensor: int) -> tuple[Location, ...]:
-    changes = [c for c in analysis.capture.changes if c.kind == "registered" and tensor in c.tensors]
+    registered = [e for e in analysis.capture.events_of(ParameterRegistered) if e.tensor == tensor]
     leaves = [c for c in analysis.capture.requires_grad_changes if c.tensor == tensor and c.requires_grad]
     made = analysis.flow.birth(tensor)
-    sites = [c.site for c in changes[-1:]] or [c.site for c in leaves[-1:]] or ([made.site] if made is not None else [])
+    sites = (
+        [e.site for e in registered[-1:]] or [c.site for c in leaves[-1:]] or ([made.site] if made is not None else [])
+    )
     return tuple(place for site in sites for place in analysis.user_frames(site, "made here"))
 
 
 def _empty(analysis: Analysis) -> Problem:
-    changes = [c for c in analysis.capture.changes if c.kind == "registered"]
+    registered = analysis.capture.events_of(ParameterRegistered)
     bare = [
         c
         for c in analysis.capture.requires_grad_changes
         if c.requires_grad and not analysis.capture.tensors[c.tensor].names
     ]
-    names = [analysis.display_name(t) for c in changes for t in c.tensors] + [
-        analysis.display_name(c.tensor) for c in bare
-    ]
-    sites = [change.site for change in changes] + [change.site for change in bare]
+    names = [analysis.display_name(e.tensor) for e in registered] + [analysis.display_name(c.tensor) for c in bare]
+    sites = [event.site for event in registered] + [change.site for change in bare]
     return Problem(
         "error",
         "the module given to the optimizer has no parameters: what it was to learn is held in a plain list or as bare "

@@ -15,6 +15,7 @@ from autograd_inspector.model.event import GradRead
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op
+from autograd_inspector.model.program_events import ParametersRefused
 from autograd_inspector.model.torch_errors import TorchError, says
 
 _CONVERSIONS = OpKind.CONVERTS | OpKind.COPIES | OpKind.RESHAPES
@@ -148,21 +149,23 @@ def _was_leaf(analysis: Analysis, tensor: int) -> bool:
 
 def _refused(analysis: Analysis) -> Iterator[Problem]:
     """An optimizer was given something that is no leaf."""
-    for change in analysis.capture.changes:
-        if change.kind != "optimizer_refused" or not says(analysis.capture.error, TorchError.NON_LEAF_OPTIMIZED):
-            continue
-        names = [analysis.display_name(t) for t in change.tensors]
-        births = [op for op in map(analysis.flow.birth, change.tensors) if op is not None]
+    for refusal in (
+        analysis.capture.events_of(ParametersRefused)
+        if says(analysis.capture.error, TorchError.NON_LEAF_OPTIMIZED)
+        else ()
+    ):
+        names = [analysis.display_name(t) for t in refusal.tensors]
+        births = [op for op in map(analysis.flow.birth, refusal.tensors) if op is not None]
         what = f"the result of `{births[0].name}`" if births else "the result of an expression"
         yield Problem(
             "error",
-            f"{change.api} was given {summarize_names(names)}, which is not a leaf but {what}: backward stores no gradient there",
+            f"{refusal.api} was given {summarize_names(names)}, which is not a leaf but {what}: backward stores no gradient there",
             "Make the tensor with its final dtype and device, call requires_grad_() (or nn.Parameter) last, and give that "
             "to the optimizer.",
             dedupe_locations(
                 [
                     *(place for op in births[:4] for place in analysis.user_frames(op.site, "became a non-leaf here")),
-                    *analysis.user_frames(change.site, "given to the optimizer here"),
+                    *analysis.user_frames(refusal.site, "given to the optimizer here"),
                 ]
             ),
             tuple(dict.fromkeys(names)),

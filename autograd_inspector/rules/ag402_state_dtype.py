@@ -14,6 +14,7 @@ from autograd_inspector.analysis.gradient_cuts.classifier import differentiable
 from autograd_inspector.analysis.optimizer_names import TARGET, variable
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.placement_rows import OptimizerRecord, ParameterRow, StateEntry
+from autograd_inspector.model.program_events import StateCast
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -69,10 +70,10 @@ def _dtype_text(analysis: Analysis, optimizer: OptimizerRecord, wrong: list[Misp
 
 def _cast_by_loading(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Problem]:
     """``load_state_dict`` changed the dtype of state on its own, and the state still has it."""
-    for change in analysis.timeline.loads_of(optimizer.id).all:
-        casts = [cast for text in change.detail if (cast := _lowered(analysis, optimizer, text)) is not None]
-        for before, after in dict.fromkeys(cast[1:] for cast in casts):
-            kinds = [name for name, *dtypes in casts if (before, after) == tuple(dtypes)]
+    for load in analysis.timeline.loads_of(optimizer.id).all:
+        casts = [cast for cast in load.casts if _lowered(analysis, optimizer, cast)]
+        for before, after in dict.fromkeys((cast.before, cast.after) for cast in casts):
+            kinds = [cast.entry for cast in casts if (cast.before, cast.after) == (before, after)]
             rows = [
                 row
                 for row in rows_of(analysis, optimizer)
@@ -81,21 +82,19 @@ def _cast_by_loading(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator
             raised = any(step.error and step.optimizer == optimizer.id for step in analysis.capture.steps)
             yield Problem(
                 "error" if raised else "warning",
-                f"{change.api} cast {join_names((f'`{name}`' for name in kinds), 4)} of {summarize_names(r.name for r in rows)} from "
+                f"{load.api} cast {join_names((f'`{name}`' for name in kinds), 4)} of {summarize_names(r.name for r in rows)} from "
                 f"{before} to {after}: it casts all state but `step` to the parameters' dtype",
                 _uncast(analysis, optimizer, rows, kinds, before),
-                analysis.user_frames(change.site, "state loaded and cast here"),
+                analysis.user_frames(load.site, "state loaded and cast here"),
                 tuple(dict.fromkeys([*kinds, *(row.name for row in rows)])),
             )
 
 
-def _lowered(analysis: Analysis, optimizer: OptimizerRecord, text: str) -> tuple[str, str, str] | None:
-    """(entry, dtype before, dtype after) of a cast by loading that the state still shows and that loses something."""
-    name, _, dtypes = text.partition(": ")
-    before, _, after = dtypes.partition(" -> ")
-    widened = differentiable(before) and _bits(after) >= _bits(before)
-    there = any(e.name == name and e.dtype == after for row in rows_of(analysis, optimizer) for e in row.state)
-    return (name, before, after) if there and not widened else None
+def _lowered(analysis: Analysis, optimizer: OptimizerRecord, cast: StateCast) -> bool:
+    """Whether the state still shows the cast, and it loses something."""
+    widened = differentiable(cast.before) and _bits(cast.after) >= _bits(cast.before)
+    state = (entry for row in rows_of(analysis, optimizer) for entry in row.state)
+    return not widened and any((entry.name, entry.dtype) == (cast.entry, cast.after) for entry in state)
 
 
 def _uncast(

@@ -8,9 +8,9 @@ from itertools import combinations, pairwise
 from autograd_inspector.advice.names import summarize_names
 from autograd_inspector.advice.optimizer_snippets import collected
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.model.event import Change
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.program_events import ParametersRefused
 from autograd_inspector.model.torch_errors import TorchError, says
 
 
@@ -61,33 +61,29 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
 def _refused(analysis: Analysis) -> Iterator[Problem]:
     """An optimizer raised: another of its groups has the parameter already."""
-    for change in analysis.capture.changes:
-        if (
-            change.kind != "optimizer_refused"
-            or not says(analysis.capture.error, TorchError.IN_SEVERAL_GROUPS)
-            or not change.tensors
-        ):
+    for refusal in analysis.capture.events_of(ParametersRefused):
+        if not says(analysis.capture.error, TorchError.IN_SEVERAL_GROUPS) or not refusal.tensors:
             continue
-        names = [analysis.display_name(t) for t in change.tensors]
+        names = [analysis.display_name(t) for t in refusal.tensors]
         yield Problem(
             "error",
-            f"{change.api} refused duplicate parameters: {summarize_names(names)} {'are' if len(names) > 1 else 'is'} in another of its "
+            f"{refusal.api} refused duplicate parameters: {summarize_names(names)} {'are' if len(names) > 1 else 'is'} in another of its "
             "groups already",
-            _left_out_once(analysis, change),
-            analysis.user_frames(change.site, "given to the optimizer a second time here"),
+            _left_out_once(analysis, refusal),
+            analysis.user_frames(refusal.site, "given to the optimizer a second time here"),
             tuple(dict.fromkeys(names)),
         )
 
 
-def _left_out_once(analysis: Analysis, change: Change) -> str:
+def _left_out_once(analysis: Analysis, refusal: ParametersRefused) -> str:
     """What to do with parameters that a second group may not have, in the program's own names."""
-    place = analysis.capture.place(change.site)
+    place = analysis.capture.place(refusal.site)
     if place is not None and "add_param_group" in place.source:
         return (
             "The optimizer has them already: set that group's lr (`optimizer.param_groups[i]['lr'] = ...`), or leave them "
             "out when it is made and add them here."
         )
-    own, model = collected(analysis, change.tensors)
+    own, model = collected(analysis, refusal.tensors)
     general = (
         f": `own = set(map(id, {own})); rest = [p for p in {model}.parameters() if id(p) not in own]`" if own else ""
     )

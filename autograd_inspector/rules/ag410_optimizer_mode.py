@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.optimizer_names import variable
-from autograd_inspector.model.event import LEFT_TRAINING, Change, Step
+from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.placement_rows import OptimizerRecord
+from autograd_inspector.model.program_events import StateLoaded
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -79,14 +80,10 @@ def _step_in_eval_mode(analysis: Analysis, optimizer: OptimizerRecord, step: Ste
     )
 
 
-def _loaded_in_eval_mode(analysis: Analysis, optimizer: OptimizerRecord, step: Step) -> Change | None:
+def _loaded_in_eval_mode(analysis: Analysis, optimizer: OptimizerRecord, step: Step) -> StateLoaded | None:
     """The last load before a step, where it ended the train mode."""
-    loads = [
-        c
-        for c in analysis.capture.changes
-        if c.kind == "optimizer_load_state_dict" and c.optimizer == optimizer.id and c.at <= step.at
-    ]
-    return loads[-1] if loads and LEFT_TRAINING in loads[-1].detail else None
+    loads = [load for load in analysis.timeline.loads_of(optimizer.id).all if load.at <= step.at]
+    return loads[-1] if loads and loads[-1].left_training else None
 
 
 def _swaps(analysis: Analysis, optimizer: OptimizerRecord) -> list[Op]:

@@ -40,7 +40,7 @@ def sizes(capture):
         "regions",
         "backwards",
         "steps",
-        "changes",
+        "events",
         "requires_grad_changes",
         "retained_graphs",
     )

@@ -161,7 +161,7 @@ def test_a_conversion_is_told_once(make):
     """By the method that the program called, whatever the module and what is in it override."""
     model = make()
     capture = observe(lambda: model.double())  # noqa: PLW0108 - looked up in the block
-    assert [change.api for change in capture.changes] == [f"{type(model).__name__}.double()"]
+    assert [event.api for event in capture.events] == [f"{type(model).__name__}.double()"]
 
 
 def test_an_exchange_is_told_with_the_call_that_made_it():

@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 import autograd_inspector
+from autograd_inspector.model.program_events import ParameterRegistered
 from tests.capture.observe import names, observe
 
 X = torch.ones(2, 3)
@@ -410,4 +411,4 @@ def test_a_module_made_inside_a_closure():
         return task.loss()
 
     capture = observe(lambda: optimizer.step(closure))
-    assert [change.api for change in capture.changes if change.kind == "registered"] == ["Linear.weight", "Linear.bias"]
+    assert [event.api for event in capture.events_of(ParameterRegistered)] == ["Linear.weight", "Linear.bias"]

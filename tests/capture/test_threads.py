@@ -35,7 +35,7 @@ def test_a_thread_leaves_no_trace_in_the_tape():
 
     capture = observe(program)
     assert names(capture) == ["ones", "exp"]
-    assert (capture.calls, capture.steps, capture.backwards, capture.changes) == ((), (), (), ())
+    assert (capture.calls, capture.steps, capture.backwards, capture.events) == ((), (), (), ())
     assert len(capture.regions) == 1
     assert capture.notes == (OTHER_THREADS,)
 

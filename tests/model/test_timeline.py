@@ -3,9 +3,10 @@
 from autograd_inspector.analysis.timeline import Timeline, together
 from autograd_inspector.model.autograd import Backward, GraphHead
 from autograd_inspector.model.capture import Capture
-from autograd_inspector.model.event import Change, GradWrite, Step
+from autograd_inspector.model.event import GradWrite, Step
 from autograd_inspector.model.placement import Placement
 from autograd_inspector.model.placement_rows import OptimizerRecord
+from autograd_inspector.model.program_events import StateLoaded, ZeroGradCalled
 
 
 def run(index, start, end, reached=(1,), **given):
@@ -71,9 +72,10 @@ def test_optimizers_are_found_by_what_they_hold():
     capture = Capture(
         placement=Placement(optimizers=tuple(held)),
         steps=(Step(4, 0, 4, 0), Step(5, 1, 5, 0), Step(8, 0, 8, 0)),
-        changes=(Change(3, "zero_grad", "", 0, optimizer=1), Change(6, "loaded", "", 1, optimizer=1)),
+        events=(ZeroGradCalled(3, 0, 1, "SGD"), StateLoaded(6, 1, 1, "SGD", (2,))),
     )
     timeline = Timeline(capture)
     assert (timeline.holders([1]), timeline.holders([2]), timeline.held_by_several) == ([0], [0, 1], {2: [0, 1]})
     assert [step.at for step in timeline.steps_of(0).all] == [4, 8]
     assert [call.at for call in timeline.clearings_of(1).within(0, 9)] == [3]
+    assert [load.at for load in timeline.loads_of(1).within(0, 9)] == [6]

@@ -124,7 +124,7 @@ run = program(low)
 with autograd_inspector.inspect() as inspection:
     run()
 capture = inspection.report.capture
-print(low, len(capture.ops) + len(capture.changes) > 0, OUT_OF_STACK in capture.notes, capture.stopped or "goes on")
+print(low, len(capture.ops) + len(capture.events) > 0, OUT_OF_STACK in capture.notes, capture.stopped or "goes on")
 """
 
 

@@ -8,10 +8,10 @@ from types import CodeType
 
 from autograd_inspector.capture.lines.sources import compiled, source_at
 from autograd_inspector.capture.recording import Recording
-from autograd_inspector.model.event import Change
+from autograd_inspector.model.program_events import OptionSet
 
 
-def option_changes(recording: Recording, error: str) -> Iterator[Change]:
+def options_set(recording: Recording, error: str) -> Iterator[OptionSet]:
     """The lines that set an option (``group["amsgrad"] = True``), when a step raised for a key that it did not find.
 
     A group is a plain dictionary: nothing shows when the program writes to it.
@@ -25,7 +25,7 @@ def option_changes(recording: Recording, error: str) -> Iterator[Change]:
         for line, option in () if library else _assigned(code, lasti):
             if option in options:
                 site = recording.stacks.of_code(code, line)
-                yield Change(last.at, "option_set", record.type, site, (), last.optimizer, (option,))
+                yield OptionSet(last.at, site, last.optimizer, record.type, option)
 
 
 def _assigned(code: CodeType, lasti: int) -> Iterator[tuple[int, str]]:

@@ -14,7 +14,7 @@ from autograd_inspector.capture.retention.iterations import Iterations
 from autograd_inspector.capture.retention.renumbering import settle
 from autograd_inspector.capture.retention.retained_records import RetainedRecords
 from autograd_inspector.capture.retention.step_facts import StepFacts, Stretch
-from autograd_inspector.capture.retention.thinning import thin_changes, thin_events
+from autograd_inspector.capture.retention.thinning import thin_events, thin_program_events
 from autograd_inspector.capture.undisturbed.uninterrupted import uninterrupted
 from autograd_inspector.model.steps_history import History
 
@@ -152,7 +152,7 @@ class Folding:
         del self._ends[:count]
         self.folded += count
         recording.ledger.update(recording)
-        gone = thin_changes(recording, cut, {number for number, _ in self._optimizers.alive()})
+        gone = thin_program_events(recording, cut, {number for number, _ in self._optimizers.alive()})
         kept = RetainedRecords(recording, self._modules, self._regions, cut)
         thin_events(recording, cut, self._first, kept.tensors)
         recording.fold_bounds(cut, kept.ops)

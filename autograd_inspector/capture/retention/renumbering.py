@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,7 +14,6 @@ from autograd_inspector.capture.recording import RawOp, Recording
 from autograd_inspector.capture.retention.window import Window
 from autograd_inspector.model.autograd import Backward, GraphHead, Node, SavedTensor
 from autograd_inspector.model.event import (
-    Change,
     GradRead,
     GradWrite,
     ParameterReplacement,
@@ -25,6 +24,7 @@ from autograd_inspector.model.event import (
 )
 from autograd_inspector.model.op import ModuleCall, Region, Write
 from autograd_inspector.model.placement_rows import OptimizerRecord, ParameterRow, StateEntry
+from autograd_inspector.model.program_events import Event
 from autograd_inspector.model.steps_history import History, StepChange
 from autograd_inspector.model.values import GradientFault, LeafValues, Range, ValueFault
 
@@ -33,6 +33,13 @@ if TYPE_CHECKING:
 
 S = TypeVar("S", bound=Struct)
 
+_OF_EVENTS = {
+    "at": "position",
+    "tensor": "tensor",
+    "tensors": "tensors",
+    "pairs": "sets of tensors",
+    "optimizer": "optimizer",
+}
 FIELDS: dict[type[Struct], dict[str, str]] = {
     Write: {"tensor": "tensor"},
     ModuleCall: {"id": "call", "root": "model", "parent": "call", "at": "position"},
@@ -66,7 +73,6 @@ FIELDS: dict[type[Struct], dict[str, str]] = {
     GradWrite: {"at": "position", "tensor": "tensor", "gradient": "tensor"},
     TensorHook: {"at": "position", "tensor": "tensor"},
     RequiresGradChanged: {"at": "position", "tensor": "tensor"},
-    Change: {"at": "position", "tensors": "tensors", "optimizer": "optimizer"},
     ParameterReplacement: {
         "at": "position",
         "model": "model",
@@ -89,6 +95,10 @@ FIELDS: dict[type[Struct], dict[str, str]] = {
         "changes": "records",
         "reached": "tensors",
         "used": "tensors",
+    },
+    **{
+        kind: {name: what for name, what in _OF_EVENTS.items() if name in kind.__struct_fields__}
+        for kind in get_args(Event)
     },
 }
 """Of each record the fields that point somewhere, and at what. What points at something that was folded becomes -1."""
@@ -183,7 +193,7 @@ def settle(recording: Recording, modules: Modules, history: History) -> History:
         recording.grad_writes,
         recording.tensor_hooks,
         recording.requires_grad_changes,
-        recording.changes,
+        recording.events,
         recording.replacements,
         *(
             (recording.values.faults, recording.values.gradient_faults, recording.values.leaves)

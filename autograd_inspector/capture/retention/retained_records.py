@@ -96,9 +96,9 @@ class RetainedRecords:
         for write in recording.grad_writes:
             if write.at >= self.cut:
                 found.update((write.tensor, write.gradient))
-        for change in recording.changes:
-            found.update(change.tensors)
-            self.optimizers.add(change.optimizer)
+        for event in recording.events:
+            found.update(event.tensors)
+            self.optimizers.add(event.optimizer)
         for replacement in recording.replacements:
             named = (*replacement.replaced, *replacement.gone, *replacement.added, *replacement.altered)
             found.update(t for name in named for t in name[1:] if isinstance(t, int))

@@ -8,27 +8,27 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from autograd_inspector.capture.recording import Recording
-from autograd_inspector.model.event import Change
+from autograd_inspector.model.program_events import Event, RequiresGradCompared
 
 T = TypeVar("T")
 
 
-def thin_changes(recording: Recording, cut: int, living: Collection[int]) -> int:
-    """Whole-model and whole-optimizer changes before an op: a parameter may have been replaced in step 3.
+def thin_program_events(recording: Recording, cut: int, living: Collection[int]) -> int:
+    """What befell whole modules and optimizers before an op: a parameter may have been replaced in step 3.
 
-    Those of ``living`` optimizers are told apart. Returns how many changes went.
+    Those of ``living`` optimizers are told apart. Returns how many events went.
     """
-    before = len(recording.changes)
+    before = len(recording.events)
 
-    def alike(change: Change) -> Hashable:
-        each = change.tensors if change.kind == "compared" else ()  # One a tensor, by a loop as a rule.
-        return change.kind, change.api, change.site, change.optimizer if change.optimizer in living else -1, each
+    def alike(event: Event) -> Hashable:
+        each = event.tensor if isinstance(event, RequiresGradCompared) else -1  # One a tensor, by a loop as a rule.
+        return type(event), event.api, event.site, event.optimizer if event.optimizer in living else -1, each
 
-    recording.changes[:] = _thinned(recording.changes, cut, lambda c: c.at, alike)
+    recording.events[:] = _thinned(recording.events, cut, lambda event: event.at, alike)
     recording.replacements[:] = _thinned(
         recording.replacements, cut, lambda e: e.at, lambda e: (e.model, e.api, e.site)
     )
-    return before - len(recording.changes)
+    return before - len(recording.events)
 
 
 def thin_events(recording: Recording, cut: int, first: int, tensors: Collection[int]) -> None:

@@ -130,7 +130,7 @@ class Watch:
 
 
 def _did_something(capture: Any) -> bool:
-    return bool(capture.ops or capture.backwards or capture.steps or capture.changes)
+    return bool(capture.ops or capture.backwards or capture.steps or capture.events)
 
 
 def _stack() -> Any:

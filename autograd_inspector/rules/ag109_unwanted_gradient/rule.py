@@ -9,6 +9,7 @@ from autograd_inspector.advice.names import summarize_names
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.program_events import PlainAttributeSet
 from autograd_inspector.rules.ag109_unwanted_gradient.grad_overwritten import overwritten
 from autograd_inspector.rules.ag109_unwanted_gradient.summed_foreign_gradients import Mixed, entrance, mixed
 
@@ -46,8 +47,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     if not copies or analysis.copies_used:
         return
     names = [analysis.display_name(t) for t in copies]
-    plain = [c for c in analysis.capture.changes if c.kind == "plain_attribute" and set(c.tensors) & set(copies)]
-    why = f" (`.{plain[0].api} = False` on a module or a misspelt attribute freezes nothing)" if plain else ""
+    plain = [e for e in analysis.capture.events_of(PlainAttributeSet) if set(e.tensors) & set(copies)]
+    why = f" (`.{plain[0].attribute} = False` on a module or a misspelt attribute freezes nothing)" if plain else ""
     yield Problem(
         "warning",
         f"backward reaches {summarize_names(names)}, a copy that no optimizer holds: a target network or teacher that was not "
@@ -55,7 +56,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         "Call it under torch.no_grad(), detach() its output, or freeze the copy: requires_grad_(False).",
         dedupe_locations(
             [
-                *(place for change in plain[:1] for place in analysis.user_frames(change.site, "freezes nothing here")),
+                *(place for event in plain[:1] for place in analysis.user_frames(event.site, "freezes nothing here")),
                 *_places(analysis, copies),
             ]
         ),

@@ -12,6 +12,7 @@ from autograd_inspector.analysis.zero_derivative import flattened
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.program_events import ParameterRegistered
 from autograd_inspector.model.torch_names import MODULE_HOOK
 from autograd_inspector.model.values import SATURATING, Range
 from autograd_inspector.rules.ag303_zero_gradient.reasons import PRODUCTS, reason
@@ -138,7 +139,7 @@ def _set_by_hand(analysis: Analysis, op: Op) -> tuple[Location, ...]:
         for t in read
         if capture.tensors[t].kind == "parameter"
     )
-    made = {c.site for c in capture.changes if c.kind == "registered"}
+    made = {event.site for event in capture.events_of(ParameterRegistered)}
     lines = {(p.filename, p.lineno) for p in map(capture.place, made) if p is not None}
     last: list[Op] = []
     for tensor in parameters:

@@ -11,6 +11,7 @@ from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.gradient_memory import zeroed_in_place
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
+from autograd_inspector.model.program_events import ZeroGradCalled
 
 
 class Lost(Struct, frozen=True):
@@ -111,10 +112,9 @@ def _clearings(analysis: Analysis) -> dict[int, list[tuple[int, int, bool]]]:
     """Parameter -> (when, site, whether it was an optimizer's zero_grad() and not `.grad = None`) of all clearings."""
     found: dict[int, list[tuple[int, int, bool]]] = {}
     optimizers = analysis.capture.placement.optimizers
-    for change in analysis.capture.changes:
-        if change.kind == "zero_grad" and change.optimizer >= 0:
-            for tensor in set(optimizers[change.optimizer].held):
-                found.setdefault(tensor, []).append((change.at, change.site, True))
+    for call in analysis.capture.events_of(ZeroGradCalled):
+        for tensor in set(optimizers[call.optimizer].held) if call.optimizer >= 0 else ():
+            found.setdefault(tensor, []).append((call.at, call.site, True))
     for write in analysis.capture.grad_writes:
         if write.gradient < 0:
             found.setdefault(write.tensor, []).append((write.at, write.site, False))

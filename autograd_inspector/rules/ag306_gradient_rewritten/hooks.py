@@ -11,6 +11,7 @@ from autograd_inspector.model.event import TensorHook
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.program_events import ModuleHookRegistered
 from autograd_inspector.model.torch_names import MODULE_HOOK
 from autograd_inspector.model.values import LeafValues
 
@@ -109,7 +110,7 @@ def zeroed_by_module_hook(analysis: Analysis) -> Iterator[Problem]:
     """A module's backward hook was given a gradient and passed on zeros. Needs values."""
     capture = analysis.capture
     alive = {v.tensor for v in capture.leaf_values if not v.zero}
-    hooks = [c for c in capture.changes if c.kind == "module_hook"]
+    hooks = capture.events_of(ModuleHookRegistered)
     told: dict[tuple[int, str], tuple[Op, set[int]]] = {}
     for fault in capture.gradient_faults:
         node = capture.nodes[fault.node]
@@ -121,8 +122,8 @@ def zeroed_by_module_hook(analysis: Analysis) -> Iterator[Problem]:
             told.setdefault(of_module, (op, set()))[1].update(behind)
     for op, behind in told.values():
         call = capture.calls[op.call] if op.call >= 0 else None
-        mine = [c for c in hooks if call is None or c.detail[0] == call.type] or hooks
-        hook = short_name(mine[-1].detail[1]) if mine else "a backward hook"
+        mine = [hook for hook in hooks if call is None or hook.type == call.type] or hooks
+        hook = short_name(mine[-1].hook) if mine else "a backward hook"
         names = [analysis.display_name(t) for t in sorted(behind)]
         of = f" of '{call.path}' (nn.{call.type})" if call is not None and call.path else ""
         yield Problem(

@@ -16,9 +16,7 @@ from autograd_inspector.model.placement_rows import OptimizerRecord, ParameterRo
 def reshaping(analysis: Analysis, row: ParameterRow, entry: StateEntry) -> Op | None:
     """The assignment to the parameter's ``.data`` since which it has another shape than its state."""
     found = None
-    loads = [
-        c.at for c in analysis.capture.changes if c.kind == "optimizer_load_state_dict" and c.optimizer == row.optimizer
-    ]
+    loads = [load.at for load in analysis.timeline.loads_of(row.optimizer).all]
     writes = analysis.writes_to(-1, row.tensor, max(loads, default=0), len(analysis.capture.ops))
     for op in [op for op, _ in writes if assigns(op)][::-1]:
         if analysis.capture.tensors[op.inputs[0]].shape == entry.shape:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from autograd_inspector.advice.before_load.kind import kind_problems
 from autograd_inspector.advice.before_load.problems import before_loading
@@ -16,6 +16,7 @@ from autograd_inspector.analysis.state_lines import assigned_by_program
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.placement_rows import Held, OptimizerRecord, ParameterRow, StateEntry
+from autograd_inspector.model.program_events import LoadRefused, StateSwapped
 from autograd_inspector.rules.ag403_state_shape.resized import reshaping, resized
 from autograd_inspector.rules.ag403_state_shape.swapped import state_swapped
 
@@ -59,17 +60,13 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """
     yield from before_loading(analysis, kind_problems, shape_problems)
     swapped: set[int] = set()
-    for change in analysis.capture.changes:
-        if change.kind == "state_swapped":
-            swapped.add(change.optimizer)
-            yield state_swapped(analysis, change)
-        elif change.kind == "optimizer_load_failed" and not any(is_refusal(text) for text in change.detail):
-            yield _foreign(
-                analysis,
-                change.api,
-                change.detail[-1].partition(": ")[2],
-                analysis.user_frames(change.site, "loaded here"),
-            )
+    for event in analysis.capture.events:
+        if isinstance(event, StateSwapped):
+            swapped.add(event.optimizer)
+            yield state_swapped(analysis, event)
+        elif isinstance(event, LoadRefused) and not is_refusal(event.error):
+            where = analysis.user_frames(event.site, "loaded here")
+            yield _foreign(analysis, event.api, event.saved_state, where)
     for optimizer in analysis.capture.placement.optimizers:
         if optimizer.id not in swapped:
             yield from _unfit(analysis, optimizer)
@@ -84,7 +81,7 @@ def _unfit(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Problem]:
     own = _OWN_STATE.get(optimizer.type) if optimizer.module.startswith("torch.optim") else None
     foreign = {entry.name for _, entry in entries} - own if own is not None and loads else set()
     if foreign and not wrong:
-        yield _foreign(analysis, f"{optimizer.type}.load_state_dict()", ", ".join(sorted(foreign)), loads)
+        yield _foreign(analysis, f"{optimizer.type}.load_state_dict()", sorted(foreign), loads)
     if not wrong:
         return
     row, entry = wrong[0]
@@ -147,13 +144,13 @@ def _spread(held: Held) -> str:
     return "is no DTensor" if held.sharding is None else f"is {', '.join(held.sharding.placements)}"
 
 
-def _foreign(analysis: Analysis, api: str, state: str, where: tuple[Location, ...]) -> Problem:
+def _foreign(analysis: Analysis, api: str, state: Sequence[str], where: tuple[Location, ...]) -> Problem:
     raised = bool(analysis.capture.error)
     return Problem(
         "error" if raised else "warning",
-        f"{api} was given the checkpoint of another kind of optimizer: its state ({state}) is not what this one keeps, and "
+        f"{api} was given the checkpoint of another kind of optimizer: its state ({', '.join(state)}) is not what this one keeps, and "
         "its settings replaced this one's",
         "Load the checkpoint into an optimizer of the class that wrote it, or start this one with fresh state.",
         where,
-        (api, *state.split(", ")),
+        (api, *state),
     )

@@ -8,13 +8,14 @@ from autograd_inspector.advice.names import summarize_names
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.empty_parameter_list import waiting
 from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.program_events import ParametersRefused
 from autograd_inspector.model.torch_errors import TorchError, says
 
 
 def given_nothing(analysis: Analysis) -> Iterator[Problem]:
     """A generator that was used up before, or a filter that let nothing through."""
     parameters = waiting(analysis) if says(analysis.capture.error, TorchError.NO_PARAMETERS) else ()
-    refused = [change for change in analysis.capture.changes if change.kind == "optimizer_refused"]
+    refused = analysis.capture.events_of(ParametersRefused)
     if not parameters or not refused:
         return
     tensors = analysis.capture.tensors

@@ -7,21 +7,20 @@ from collections.abc import Collection, Iterator
 from autograd_inspector.advice.names import summarize_names
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.parameter_origins import made_here
-from autograd_inspector.model.event import Change
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.program_events import RequiresGradCompared
 
 
 def compared_only(analysis: Analysis) -> Iterator[Problem]:
     """`p.requires_grad == True` is a comparison whose result is dropped: frozen or not, the parameter stays what it was."""
-    statements: dict[tuple[int, str], list[Change]] = {}
-    for change in analysis.capture.changes:
-        if change.kind == "compared" and analysis.capture.steps:
-            statements.setdefault((change.site, change.detail[0]), []).append(change)
-    for (site, wanted), changes in statements.items():
-        left = [t for change in changes for t in change.tensors if _left(analysis, t, change.at, thaw=wanted == "True")]
+    statements: dict[tuple[int, bool], list[RequiresGradCompared]] = {}
+    for event in analysis.capture.events_of(RequiresGradCompared) if analysis.capture.steps else ():
+        statements.setdefault((event.site, event.wanted), []).append(event)
+    for (site, wanted), events in statements.items():
+        left = [event.tensor for event in events if _left(analysis, event.tensor, event.at, thaw=wanted)]
         if left:
-            yield _finding_of(analysis, site, wanted, left)
+            yield _finding_of(analysis, site, left, wanted=wanted)
 
 
 def _left(analysis: Analysis, tensor: int, at: int, *, thaw: bool) -> bool:
@@ -32,10 +31,10 @@ def _left(analysis: Analysis, tensor: int, at: int, *, thaw: bool) -> bool:
     return analysis.requires_grad_at(tensor, at) != thaw and not changed
 
 
-def _finding_of(analysis: Analysis, site: int, wanted: str, tensors: list[int]) -> Problem:
+def _finding_of(analysis: Analysis, site: int, tensors: list[int], *, wanted: bool) -> Problem:
     names = [analysis.display_name(t) for t in tensors]
     many = len(names) > 1
-    stays = "still frozen" if wanted == "True" else "not frozen"
+    stays = "still frozen" if wanted else "not frozen"
     changes = [change for t in tensors for change in analysis.requires_grad_changes_of(t) if not change.requires_grad]
     return Problem(
         "warning",

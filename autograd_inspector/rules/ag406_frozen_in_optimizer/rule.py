@@ -9,6 +9,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.event import RequiresGradChanged
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.program_events import PlainAttributeSet
 from autograd_inspector.rules.ag406_frozen_in_optimizer.frozen_but_stepped import still_moving
 from autograd_inspector.rules.ag406_frozen_in_optimizer.frozen_groups import compared_only, frozen_groups
 
@@ -140,17 +141,17 @@ def _overruled(analysis: Analysis, site: int, change: RequiresGradChanged) -> bo
 
 def _never_frozen(analysis: Analysis) -> Iterator[Problem]:
     """`module.requires_grad = False` sets an attribute that nobody reads, and what it was to freeze is stepped."""
-    for change in analysis.capture.changes:
-        moved = [t for t in change.tensors if t in analysis.optimized_trainable and t in analysis.received_gradient]
-        if change.kind != "plain_attribute" or not moved:
+    for event in analysis.capture.events_of(PlainAttributeSet):
+        moved = [t for t in event.tensors if t in analysis.optimized_trainable and t in analysis.received_gradient]
+        if not moved:
             continue
         names = [analysis.display_name(t) for t in moved]
         yield Problem(
             "warning",
-            f"{summarize_names(names)} {'are' if len(names) > 1 else 'is'} not frozen: `.{change.api} = False` set a plain attribute "
+            f"{summarize_names(names)} {'are' if len(names) > 1 else 'is'} not frozen: `.{event.attribute} = False` set a plain attribute "
             "that torch does not read, and step() moves "
             f"{'them' if len(names) > 1 else 'it'}",
             "Call `.requires_grad_(False)` on the module (or set `.requires_grad` of each of its parameters).",
-            analysis.user_frames(change.site, "freezes nothing here"),
-            tuple(dict.fromkeys([*names, change.api])),
+            analysis.user_frames(event.site, "freezes nothing here"),
+            tuple(dict.fromkeys([*names, event.attribute])),
         )

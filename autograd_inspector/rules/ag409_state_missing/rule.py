@@ -11,10 +11,10 @@ from autograd_inspector.advice.names import summarize_names
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.optimizer_loads import is_refusal, loads_of
 from autograd_inspector.analysis.state_lines import assigned_by_program
-from autograd_inspector.model.event import Change
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.placement_rows import OptimizerRecord
+from autograd_inspector.model.program_events import LoadRefused, OptimizerCreated, ParameterRegistered, StateAbsent
 from autograd_inspector.rules.ag409_state_missing.regrouped import other_groups, regrouped
 from autograd_inspector.rules.ag409_state_missing.tensor_keys import state_key
 
@@ -46,65 +46,60 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """
     yield from before_loading(analysis, name_problems, no_optimizer, group_problems)
     yield from state_key(analysis)
-    for change in analysis.capture.changes:
-        if change.kind == "optimizer_load_failed" and any(is_refusal(text) for text in change.detail):
-            yield from _refused(analysis, change)
-        elif change.kind == "state_absent":
-            stepped = {
-                p.tensor
-                for s in analysis.capture.steps
-                if s.optimizer == change.optimizer
-                for p in s.parameters
-                if p.gradient >= 0
-            }
-            bare = [t for t in change.tensors if t in stepped]
+    for event in analysis.capture.events:
+        if isinstance(event, LoadRefused) and is_refusal(event.error):
+            yield from _refused(analysis, event)
+        elif isinstance(event, StateAbsent):
+            steps = analysis.timeline.steps_of(event.optimizer).all
+            stepped = {p.tensor for s in steps for p in s.parameters if p.gradient >= 0}
+            bare = [t for t in event.tensors if t in stepped]
             if bare:
                 yield _missing(
                     analysis,
-                    analysis.capture.placement.optimizers[change.optimizer],
+                    analysis.capture.placement.optimizers[event.optimizer],
                     [analysis.display_name(t) for t in bare],
                 )
 
 
-def _refused(analysis: Analysis, change: Change) -> Iterator[Problem]:
+def _refused(analysis: Analysis, load: LoadRefused) -> Iterator[Problem]:
     """The saved groups have other sizes: name what was unfrozen or added since."""
     capture = analysis.capture
     thawed = [
-        c for c in capture.requires_grad_changes if c.requires_grad and c.tensor in change.tensors and c.at <= change.at
+        c for c in capture.requires_grad_changes if c.requires_grad and c.tensor in load.tensors and c.at <= load.at
     ]
-    added = [] if thawed else _added(analysis, change)
-    new = [c.tensor for c in thawed] or [t for c in added for t in c.tensors] or list(change.tensors)
+    added = [] if thawed else _added(analysis, load)
+    new = [c.tensor for c in thawed] or [c.tensor for c in added] or list(load.tensors)
     names = [analysis.display_name(t) for t in new]
-    sizes = " and ".join(text for text in change.detail if "groups" in text)
+    sizes = f"saved groups: {list(load.saved_groups)} and own groups: {list(load.own_groups)}"
     what = "began to require grad since" if thawed else "came to the model since"
     what = (
         f"; {summarize_names(names)} {what}" if thawed or added else f"; the optimizer holds {summarize_names(names)}"
     )
-    optimizer = capture.placement.optimizers[change.optimizer]
-    if not thawed and not added and regrouped(change):
-        yield other_groups(analysis, change, optimizer, names)
+    optimizer = capture.placement.optimizers[load.optimizer]
+    if not thawed and not added and regrouped(load):
+        yield other_groups(analysis, load, optimizer, names)
         return
     yield Problem(
         "error",
-        f"{change.api} refused the checkpoint: its groups hold other numbers of parameters ({sizes}){what}",
+        f"{load.api} refused the checkpoint: its groups hold other numbers of parameters ({sizes}){what}",
         "Build the optimizer with the parameters that it had when the checkpoint was written, load, and then call "
         "add_param_group({'params': [...]}) for the new ones.",
         dedupe_locations(
             [
                 *(place for c in thawed[-2:] for place in analysis.user_frames(c.site, "unfrozen here")),
                 *(place for c in added[-2:] for place in analysis.user_frames(c.site, "added here")),
-                *analysis.user_frames(change.site, "loaded here"),
+                *analysis.user_frames(load.site, "loaded here"),
             ]
         ),
         tuple(dict.fromkeys(names)),
     )
 
 
-def _added(analysis: Analysis, change: Change) -> list[Change]:
+def _added(analysis: Analysis, load: LoadRefused) -> list[ParameterRegistered]:
     """What the model got after an optimizer had already been made, that of the checkpoint presumably."""
-    before = analysis.capture.changes[: analysis.capture.changes.index(change)]
-    first = next((i for i, c in enumerate(before) if c.kind == "optimizer_created"), len(before))
-    return [c for c in before[first:] if c.kind == "registered" and set(c.tensors) & set(change.tensors)]
+    before = analysis.capture.events[: analysis.capture.events.index(load)]
+    first = next((i for i, event in enumerate(before) if isinstance(event, OptimizerCreated)), len(before))
+    return [e for e in before[first:] if isinstance(e, ParameterRegistered) and e.tensor in load.tensors]
 
 
 def _missing(analysis: Analysis, optimizer: OptimizerRecord, names: list[str]) -> Problem:

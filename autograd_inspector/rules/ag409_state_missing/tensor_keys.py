@@ -12,6 +12,7 @@ from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.placement_rows import OptimizerRecord, ParameterRow
+from autograd_inspector.model.program_events import OptionSet, StateStatement
 
 _KEY = re.compile(r"KeyError: '(\w+)'$")
 _OPTIONS = {"max_exp_avg_sq": "amsgrad", "momentum_buffer": "momentum", "grad_avg": "centered"}
@@ -36,8 +37,8 @@ def state_key(analysis: Analysis) -> Iterator[Problem]:
     if not _is_state(analysis, optimizer, key, every):
         return
     option = _OPTIONS.get(key, "")
-    lines = [c for c in capture.changes if c.kind == "option_set" and c.detail[0] == (option or c.detail[0])]
-    option = option or (lines[0].detail[0] if lines else "")
+    lines = [e for e in capture.events_of(OptionSet) if e.option == (option or e.option)]
+    option = option or (lines[0].option if lines else "")
     why = f": {option} was switched on after the state had been made without it" if option and lines else ""
     given = f"Pass {option} to {optimizer.type}() when it is made" if option else "Set its options when it is made"
     yield Problem(
@@ -46,7 +47,7 @@ def state_key(analysis: Analysis) -> Iterator[Problem]:
         f"{given}; or start these parameters with fresh state: `optimizer.state.pop(parameter)`.",
         dedupe_locations(
             [
-                *(place for c in lines for place in analysis.user_frames(c.site, "option set here")),
+                *(place for line in lines for place in analysis.user_frames(line.site, "option set here")),
                 *assigned_by_program(analysis, optimizer, [key]),
                 *analysis.user_frames(step.site, "step() raised here"),
                 *analysis.user_frames(optimizer.site, "optimizer made here"),
@@ -58,9 +59,9 @@ def state_key(analysis: Analysis) -> Iterator[Problem]:
 
 def _is_state(analysis: Analysis, optimizer: OptimizerRecord, key: str, rows: list[ParameterRow]) -> bool:
     """Whether state has such a key: the user's own class may have looked for it in its groups, or anywhere."""
-    own = [c for c in analysis.capture.changes if c.kind == "state_line" and c.optimizer == optimizer.id]
+    own = [s for s in analysis.capture.events_of(StateStatement) if s.optimizer == optimizer.id]
     known = any(entry.name == key for row in rows for entry in row.state)
-    return not own or known or any(key in c.detail[2:] for c in own)
+    return not own or known or any(key in s.keys for s in own)
 
 
 def _never_made(

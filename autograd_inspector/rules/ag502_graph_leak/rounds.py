@@ -8,6 +8,7 @@ from itertools import pairwise
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.op import Trait
+from autograd_inspector.model.program_events import ZeroGradCalled
 
 _NOT_BY_HAND = Trait.BACKWARD | Trait.STEP
 
@@ -54,7 +55,7 @@ def _alone(analysis: Analysis, run: Backward) -> bool:
 
 def _clearings(analysis: Analysis) -> Iterator[int]:
     capture = analysis.capture
-    yield from (change.at for change in capture.changes if change.kind == "zero_grad")
+    yield from (call.at for call in capture.events_of(ZeroGradCalled))
     yield from (write.at for write in capture.grad_writes if write.gradient < 0)
 
 

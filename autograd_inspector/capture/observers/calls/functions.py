@@ -18,7 +18,7 @@ from autograd_inspector.capture.recording import Recording
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import around
-from autograd_inspector.model.event import Change
+from autograd_inspector.model.program_events import ParameterWrapped
 
 
 class Unseen:
@@ -44,9 +44,7 @@ class Unseen:
             return
         recording = self.recording
         site = recording.stacks.here(0)
-        recording.changes.append(
-            Change(len(recording.ops), "wrapped", "nn.Parameter", site, (recording.id_of(result),))
-        )
+        recording.events.append(ParameterWrapped(len(recording.ops), site, recording.id_of(result)))
 
     def _arrived(self, result: Any, array: Any) -> None:
         recording = self.recording

@@ -21,8 +21,9 @@ from autograd_inspector.capture.recording import Recording
 from autograd_inspector.capture.torch_private.calls import QUESTIONS
 from autograd_inspector.capture.torch_private.modes import set_grad_enabled
 from autograd_inspector.capture.torch_private.tensors import HOOKS
-from autograd_inspector.model.event import Change, GradRead, GradWrite, RequiresGradChanged
+from autograd_inspector.model.event import GradRead, GradWrite, RequiresGradChanged
 from autograd_inspector.model.op import Trait, Write
+from autograd_inspector.model.program_events import RequiresGradCompared
 
 if TYPE_CHECKING:
     from autograd_inspector.capture.observers.calls.ops import Recorder
@@ -239,10 +240,7 @@ def _read_requires_grad(recorder: Recorder, args: tuple[Any, ...], _: Any) -> No
     if frame is not None and wanted is not None and is_leaf(args[0]):
         tensor = recording.id_of(args[0])
         if recording.compared.first(frame, tensor):
-            site, text = recording.stacks.here(), (str(wanted),)
-            recording.changes.append(
-                Change(len(recording.ops), "compared", "requires_grad", site, (tensor,), detail=text)
-            )
+            recording.events.append(RequiresGradCompared(len(recording.ops), recording.stacks.here(), tensor, wanted))
 
 
 def _set_requires_grad(recorder: Recorder, args: tuple[Any, ...], _: Any) -> None:

@@ -16,11 +16,20 @@ from autograd_inspector.capture.torch_private.modules import CONVERSION
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import around, observed
-from autograd_inspector.model.event import Change, ChangeKind
+from autograd_inspector.model.program_events import (
+    Event,
+    ModelLoaded,
+    ModuleAttached,
+    ModuleHookRegistered,
+    ParameterRegistered,
+    ParametersConverted,
+)
 
 if TYPE_CHECKING:
     from autograd_inspector.capture.observers.modules.calls import Modules
 
+Made = Callable[[int, int, tuple[int, ...]], Event]
+"""(op index, site, tensors) -> what happened."""
 _LOOKS = 50
 """Conversions and loads after which models are looked at once more right away; after later ones with the next call."""
 _TORCHS = nn.Module.apply.__code__.co_filename
@@ -28,7 +37,7 @@ _TORCHS = nn.Module.apply.__code__.co_filename
 
 
 class Conversions:
-    """Notes each as a change, and has the models looked at again."""
+    """Notes each as an event, and has the models looked at again."""
 
     def __init__(self, recording: Recording, guard: Guard, modules: Modules) -> None:
         self.recording = recording
@@ -48,7 +57,10 @@ class Conversions:
 
     def _registered(self, module: nn.Module, name: str, parameter: Any) -> None:
         if isinstance(parameter, Tensor) and self.recording.here() and self.recording.active():
-            self._guard.run(self._note, "registered", f"{type(module).__name__}.{name}", (parameter,), ())
+            kind = type(module).__name__
+            self._guard.run(
+                self._note, (parameter,), lambda at, site, ids: ParameterRegistered(at, site, kind, name, *ids)
+            )
             self._guard.run(self._attach, module, name, parameter)
 
     def _attached(self, parent: nn.Module, name: str, module: nn.Module | None) -> None:
@@ -69,45 +81,46 @@ class Conversions:
         self._modules.contents.caused(roots, f"{place} = {kind}", self.recording.stacks.here(0))
         inside = tuple(parameters_of(part)) if isinstance(part, nn.Module) else ()
         if inside:
-            self._note("attached", f"{type(parent).__name__}.{name}", inside, (place,))
+            owner = type(parent).__name__
+            self._note(inside, lambda at, site, ids: ModuleAttached(at, site, owner, name, place, ids))
 
     def _hooked(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], _before: Any) -> None:
         hook = args[1] if len(args) > 1 else kwargs.get("hook")
         recording = self.recording
-        detail = (type(module).__name__, str(getattr(hook, "__qualname__", type(hook).__name__)))
-        api = "Module.register_full_backward_hook()"
-        recording.changes.append(
-            Change(len(recording.ops), "module_hook", api, recording.stacks.here(0), detail=detail)
+        name = str(getattr(hook, "__qualname__", type(hook).__name__))
+        recording.events.append(
+            ModuleHookRegistered(len(recording.ops), recording.stacks.here(0), type(module).__name__, name)
         )
 
     def _converted(self, module: nn.Module, by: str) -> None:
-        self._exchanged("converted", f"{type(module).__name__}.{by}()", module)
+        kind = type(module).__name__
+        self._exchanged(module, lambda at, site, ids: ParametersConverted(at, site, kind, by, ids))
 
     def _loaded(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], _before: Any) -> None:
         assign = bool(kwargs.get("assign", args[2:3] == (True,)))
-        detail = ("assign=True",) if assign else ()
-        self._exchanged("loaded", f"{type(module).__name__}.load_state_dict()", module, detail)
+        kind = type(module).__name__
+        how = " assign=True" if assign else ""
+        self._exchanged(module, lambda at, site, ids: ModelLoaded(at, site, kind, ids, assign), how)
 
-    def _exchanged(self, kind: ChangeKind, api: str, module: nn.Module, detail: tuple[str, ...] = ()) -> None:
-        ids, site = self._note(kind, api, tuple(parameters_of(module)), detail)
-        roots = self._modules.touched(module, ids)
-        self._modules.contents.caused(roots, " ".join((api, *detail)), site)
+    def _exchanged(self, module: nn.Module, made: Made, how: str = "") -> None:
+        event = self._note(tuple(parameters_of(module)), made)
+        roots = self._modules.touched(module, event.tensors)
+        self._modules.contents.caused(roots, event.api + how, event.site)
         self._looks += 1
         if self._looks <= _LOOKS:
             self._modules.look_again()
 
-    def _note(
-        self, kind: ChangeKind, api: str, tensors: tuple[Tensor, ...], detail: tuple[str, ...]
-    ) -> tuple[tuple[int, ...], int]:
-        """Note a change; returns the numbers of the tensors, and where it was."""
+    def _note(self, tensors: tuple[Tensor, ...], made: Made) -> Event:
+        """Record what ``made`` makes of the op index, the site and the ids of the tensors."""
         recording = self.recording
         ids = tuple(recording.id_of(tensor) for tensor in tensors)
         for number, tensor in zip(ids, tensors, strict=True):
             recording.registry.parameters.add(number)
             recording.registry.refresh(number, tensor)
         site = recording.stacks.here(0)
-        recording.changes.append(Change(len(recording.ops), kind, api, site, ids, detail=detail))
-        return ids, site
+        event = made(len(recording.ops), site, ids)
+        recording.events.append(event)
+        return event
 
 
 class _ConversionProbe:

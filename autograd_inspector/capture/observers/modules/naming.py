@@ -10,6 +10,7 @@ from autograd_inspector.capture.observers.modules.calls import Modules
 from autograd_inspector.capture.recording import Recording
 from autograd_inspector.model.location import Site
 from autograd_inspector.model.op import ModuleCall
+from autograd_inspector.model.program_events import ParameterRegistered
 
 
 def variable_names(recording: Recording, sites: tuple[Site, ...]) -> dict[int, str]:
@@ -21,7 +22,7 @@ def variable_names(recording: Recording, sites: tuple[Site, ...]) -> dict[int, s
     found: dict[int, str] = {}
     ops = list(recording.ops)
     users = [site.user for site in sites]
-    registered = {t for change in recording.changes if change.kind == "registered" for t in change.tensors}
+    registered = {event.tensor for event in recording.events if isinstance(event, ParameterRegistered)}
     of_modules = recording.registry.parameters | recording.registry.buffers | registered
     for index, op in enumerate(ops):
         user = users[op[5]]

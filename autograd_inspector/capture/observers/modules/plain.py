@@ -13,7 +13,7 @@ from autograd_inspector.capture.module_tree import modules_of, parameters_of
 from autograd_inspector.capture.recording import Recording
 from autograd_inspector.capture.torch_private.modules import own_parameters
 from autograd_inspector.capture.torch_private.resolving import read_own
-from autograd_inspector.model.event import Change
+from autograd_inspector.model.program_events import PlainAttributeSet
 from autograd_inspector.source.switched_off import SwitchedOff
 
 _MISSPELT = ("require_grad", "requires_grads", "require_grads", "required_grad", "requires_gradient")
@@ -40,7 +40,7 @@ def note_plain_attributes(recording: Recording, found: dict[str, dict[int, None]
     for name, tensors in found.items():
         sites = [site for line, site in _assignments(recording, name) if line not in effective]
         site = sites[0] if sites else -1
-        recording.changes.append(Change(len(recording.ops), "plain_attribute", name, site, tuple(tensors)))
+        recording.events.append(PlainAttributeSet(len(recording.ops), site, name, tuple(tensors)))
 
 
 def _assignments(recording: Recording, name: str) -> Iterator[tuple[tuple[str, int], int]]:

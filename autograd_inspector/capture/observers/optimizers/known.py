@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from autograd_inspector.capture.attributes import is_leaf
-from autograd_inspector.capture.lines.state_changes import codes_of
+from autograd_inspector.capture.lines.state_statements import codes_of
 from autograd_inspector.capture.observers.optimizers.groups import entries, groups_of, parameters_of, table
 from autograd_inspector.capture.observers.optimizers.loading import Loads
 from autograd_inspector.capture.observers.optimizers.placement import Rows, settings_of
@@ -22,8 +22,8 @@ from autograd_inspector.capture.recording import Recording
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import observed
-from autograd_inspector.model.event import Change
 from autograd_inspector.model.placement_rows import OptimizerRecord
+from autograd_inspector.model.program_events import OptimizerCreated, ParametersRefused, ZeroGradCalled
 
 
 class Optimizers:
@@ -39,7 +39,8 @@ class Optimizers:
         """Python's ids of the parameters of each group at the last look; the optimizer keeps those alive."""
         self._marks: dict[int, int] = {}
         """What the state was at the last look, to notice what the program exchanges by hand."""
-        self._changes = 0
+        self._events = 0
+        """How many had been told at the last step."""
         self._steps = Steps(recording, guard, self)
         self._loads = Loads(recording, self)
         self.adopt: Callable[[list[Tensor]], None] = lambda parameters: None
@@ -114,15 +115,9 @@ class Optimizers:
         recording.optimizers[number] = replace(
             recording.optimizers[number], site=recording.stacks.here(0), created_at=len(recording.ops)
         )
-        recording.changes.append(
-            Change(
-                len(recording.ops),
-                "optimizer_created",
-                type(optimizer).__name__,
-                recording.stacks.here(0),
-                tuple(t for group in recording.optimizers[number].parameters for t in group),
-                number,
-            )
+        held = recording.optimizers[number].held
+        recording.events.append(
+            OptimizerCreated(len(recording.ops), recording.stacks.here(0), number, type(optimizer).__name__, held)
         )
 
     def _grown(self, optimizer: Optimizer, args: Any, kwargs: Any, handled: BaseException | None) -> None:
@@ -141,34 +136,31 @@ class Optimizers:
         self.adopt(wrong)
         recording = self.recording
         ids = tuple(recording.id_of(p) for p in wrong)
-        recording.changes.append(
-            Change(len(recording.ops), "optimizer_refused", type(optimizer).__name__, recording.stacks.here(0), ids)
+        recording.events.append(
+            ParametersRefused(len(recording.ops), recording.stacks.here(0), type(optimizer).__name__, ids)
         )
 
     def _refused_all(self, optimizer: Optimizer) -> None:
         """The constructor raised, and not for a group: it was given nothing, or settings that it does not take."""
         recording = self.recording
-        if (
-            recording.changes
-            and recording.changes[-1].kind == "optimizer_refused"
-            and recording.changes[-1].at == len(recording.ops)
-        ):
+        last = recording.events[-1] if recording.events else None
+        if isinstance(last, ParametersRefused) and last.at == len(recording.ops):
             return
         self.look_around()
-        recording.changes.append(
-            Change(len(recording.ops), "optimizer_refused", type(optimizer).__name__, recording.stacks.here(0))
+        recording.events.append(
+            ParametersRefused(len(recording.ops), recording.stacks.here(0), type(optimizer).__name__)
         )
 
     def _zeroed(self, optimizer: Optimizer, _args: Any, _kwargs: Any, _before: Any) -> None:
         if self.recording.active():
             number = self.id_of(optimizer)
             recording = self.recording
-            api = f"{type(optimizer).__name__}.zero_grad()"
-            recording.changes.append(Change(len(recording.ops), "zero_grad", api, recording.stacks.here(0), (), number))
+            kind = type(optimizer).__name__
+            recording.events.append(ZeroGradCalled(len(recording.ops), recording.stacks.here(0), number, kind))
 
-    def fold(self, told: Collection[int], changes: int) -> None:
-        """Forget the optimizers that are gone and that no record tells of; so many of the old changes are gone."""
-        self._changes = max(self._changes - changes, 0)
+    def fold(self, told: Collection[int], events: int) -> None:
+        """Forget the optimizers that are gone and that no record tells of; so many of the old events are gone."""
+        self._events = max(self._events - events, 0)
         gone = [key for key, (ref, number) in self._known.items() if ref() is None and number not in told]
         for key in gone:
             _, number = self._known.pop(key)
@@ -186,9 +178,9 @@ class Optimizers:
     def changed_since(self, optimizer: Optimizer, number: int) -> None:
         """Before a step: read the groups, and the placement where anything may have moved since the last look."""
         self._refresh(optimizer, number)
-        recent = self.recording.changes[self._changes :]
-        self._changes += len(recent)
-        if any(change.kind != "zero_grad" for change in recent):
+        recent = self.recording.events[self._events :]
+        self._events += len(recent)
+        if not all(isinstance(event, ZeroGradCalled) for event in recent):
             self._dirty.update(known for _, known in self._known.values())
         if number in self._dirty or self._marks.get(number) != _mark(optimizer):
             self.snapshot(optimizer, number)

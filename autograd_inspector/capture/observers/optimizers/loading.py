@@ -16,7 +16,7 @@ from autograd_inspector.capture.observers.optimizers.param_names import misnamed
 from autograd_inspector.capture.observers.optimizers.spread import elsewhere, state_of
 from autograd_inspector.capture.recording import Recording
 from autograd_inspector.messages import message_of
-from autograd_inspector.model.event import BY_NAME, LEFT_TRAINING, Change, ChangeKind
+from autograd_inspector.model.program_events import LoadRefused, StateAbsent, StateCast, StateLoaded, StateSwapped
 
 if TYPE_CHECKING:
     from autograd_inspector.capture.observers.optimizers.known import Optimizers
@@ -45,7 +45,7 @@ class _Load:
 
 
 class Loads:
-    """Notes each load as a change of the optimizer."""
+    """Notes what each load did to the optimizer."""
 
     def __init__(self, recording: Recording, optimizers: Optimizers) -> None:
         self.recording = recording
@@ -79,37 +79,33 @@ class Loads:
         recording = self.recording
         raised = sys.exc_info()[1]
         if load is not None and raised is not None and raised is not load.handled:
-            own = [len(group["params"]) for group in groups_of(optimizer)]
-            sizes = (f"saved groups: {list(map(len, load.positions))}", f"own groups: {own}")
-            detail = (f"error: {message_of(raised)}", *sizes, f"saved state: {', '.join(load.dtypes)}")
-            api = f"{type(optimizer).__name__}.load_state_dict()"
             number = self._optimizers.id_of(optimizer)
-            ids = tuple(t for group in recording.optimizers[number].parameters for t in group)
-            recording.changes.append(
-                Change(len(recording.ops), "optimizer_load_failed", api, recording.stacks.here(0), ids, number, detail)
+            recording.events.append(
+                LoadRefused(
+                    len(recording.ops),
+                    recording.stacks.here(0),
+                    number,
+                    type(optimizer).__name__,
+                    recording.optimizers[number].held,
+                    error=message_of(raised),
+                    saved_groups=tuple(map(len, load.positions)),
+                    own_groups=tuple([len(group["params"]) for group in groups_of(optimizer)]),
+                    saved_state=tuple(load.dtypes),
+                )
             )
             return
         number = self._optimizers.id_of(optimizer)
         self._optimizers.changed(optimizer, number)
         after = _dtypes(state_of(optimizer))
-        cast = tuple(
-            f"{name}: {dtype} -> {after[name]}"
+        casts = tuple(
+            StateCast(name, dtype, after[name])
             for name, dtype in (load.dtypes if load is not None else {}).items()
             if name in after and after[name] != dtype and name != "step"
         )
-        if load is not None and load.training and not _training(optimizer):
-            cast = (*cast, LEFT_TRAINING)
-        ids = tuple(t for group in recording.optimizers[number].parameters for t in group)
-        recording.changes.append(
-            Change(
-                len(recording.ops),
-                "optimizer_load_state_dict",
-                f"{type(optimizer).__name__}.load_state_dict()",
-                recording.stacks.here(0),
-                ids,
-                number,
-                cast,
-            )
+        ids, kind = recording.optimizers[number].held, type(optimizer).__name__
+        left = load is not None and load.training and not _training(optimizer)
+        recording.events.append(
+            StateLoaded(len(recording.ops), recording.stacks.here(0), number, kind, ids, casts, left_training=left)
         )
         self._optimizers.snapshot(optimizer, number)
         if load is not None:
@@ -129,17 +125,13 @@ class Loads:
         flat = parameters_of(optimizer)
         state, others = state_of(optimizer), elsewhere(optimizer)
         absent = [p for p in flat if needs_grad(p) and not state.get(p) and id(p) not in others]
-        noted: tuple[tuple[ChangeKind, tuple[int, ...]], ...] = (
-            ("state_swapped", tuple(t for pair in swapped or by_name for t in pair)),
-            ("state_absent", tuple(map(recording.id_of, absent)) if len(absent) < len(flat) - len(others) else ()),
-        )
-        for kind, tensors in noted:
-            if tensors:
-                api = f"{type(optimizer).__name__}.load_state_dict()"
-                detail = (BY_NAME,) if by_name and kind == "state_swapped" else ()
-                recording.changes.append(
-                    Change(len(recording.ops), kind, api, recording.stacks.here(0), tensors, number, detail)
-                )
+        kind, pairs = type(optimizer).__name__, tuple(swapped or by_name)
+        if pairs:
+            site = recording.stacks.here(0)
+            recording.events.append(StateSwapped(len(recording.ops), site, number, kind, pairs, by_name=bool(by_name)))
+        if absent and len(absent) < len(flat) - len(others):
+            bare = tuple(map(recording.id_of, absent))
+            recording.events.append(StateAbsent(len(recording.ops), recording.stacks.here(0), number, kind, bare))
 
 
 def _training(optimizer: Optimizer) -> bool:

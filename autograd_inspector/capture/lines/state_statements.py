@@ -15,7 +15,7 @@ from autograd_inspector.capture.lines.sources import source_at
 from autograd_inspector.capture.lines.stacks import USER, classify
 from autograd_inspector.capture.lines.state_lines import Function, StateLine, state_lines
 from autograd_inspector.capture.recording import Recording
-from autograd_inspector.model.event import Change
+from autograd_inspector.model.program_events import StateAssigned, StateRemoved
 from autograd_inspector.source.index import Source
 
 _STATE = re.compile(r"\.state\b")
@@ -37,7 +37,7 @@ def _with_inner(code: CodeType) -> Iterator[CodeType]:
             yield from _with_inner(constant)
 
 
-def state_changes(recording: Recording) -> Iterator[Change]:
+def state_statements(recording: Recording) -> Iterator[StateAssigned | StateRemoved]:
     """The lines of the classes of the capture's optimizers, then those of the functions that it saw run."""
     if not recording.optimizers:
         return
@@ -48,17 +48,18 @@ def state_changes(recording: Recording) -> Iterator[Change]:
         own.update(map(id, codes))
         for code, found in _lines(codes, mentioning):
             if found.receiver == _SELF:
-                yield _change(recording, code, found, record.type, record.id)
+                yield _statement(recording, code, found, record.id)
     # By their ids: code compares by its contents alone, whichever file it is in.
     seen = {id(code): code for chain in recording.stacks.chains for code, _, library in chain if not library}
     for code, found in list(_lines([code for number, code in seen.items() if number not in own], mentioning)):
         if found.receiver != _SELF:
-            yield _change(recording, code, found, found.receiver, -1)
+            yield _statement(recording, code, found, -1)
 
 
-def _change(recording: Recording, code: CodeType, found: StateLine, api: str, optimizer: int) -> Change:
+def _statement(recording: Recording, code: CodeType, found: StateLine, optimizer: int) -> StateAssigned | StateRemoved:
+    kind = StateRemoved if found.what == "removed" else StateAssigned
     site = recording.stacks.of_code(code, found.line)
-    return Change(len(recording.ops), "state_line", api, site, (), optimizer, (found.what, found.receiver, *found.keys))
+    return kind(len(recording.ops), site, found.receiver, tuple(found.keys), optimizer)
 
 
 def _lines(codes: Iterable[CodeType], mentioning: dict[str, bool]) -> Iterator[tuple[CodeType, StateLine]]:

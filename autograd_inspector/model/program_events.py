@@ -1,0 +1,314 @@
+"""What the program did to whole modules and whole optimizers: one record a kind, in program order in a capture."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class ProgramEvent(Struct, frozen=True, omit_defaults=True, tag_field="kind", tag=True):
+    """What all of them have: ``at`` is the op index then; ``type`` names the class of the module or the optimizer.
+
+    ``tensors`` are ids after the event.
+    """
+
+    at: int
+    site: int
+
+    @property
+    def api(self) -> str:
+        """What the program called or assigned."""
+        raise NotImplementedError
+
+    @property
+    def tensors(self) -> tuple[int, ...]:
+        """The tensors concerned."""
+        return ()
+
+    @property
+    def optimizer(self) -> int:
+        """The optimizer concerned, -1 for none."""
+        return -1
+
+
+# --- modules ---------------------------------------------------------------------------------------------------------
+
+
+class ParameterRegistered(ProgramEvent, frozen=True):
+    """A module got a parameter, as its attribute ``name``."""
+
+    type: str
+    name: str
+    tensor: int
+
+    @property
+    def api(self) -> str:
+        """The attribute."""
+        return f"{self.type}.{self.name}"
+
+    @property
+    def tensors(self) -> tuple[int, ...]:
+        """The parameter."""
+        return (self.tensor,)
+
+
+class ModuleAttached(ProgramEvent, frozen=True):
+    """A module got another one that has these parameters; ``path`` is its place in a model that was met before."""
+
+    type: str
+    name: str
+    path: str
+    tensors: tuple[int, ...]
+
+    @property
+    def api(self) -> str:
+        """The attribute."""
+        return f"{self.type}.{self.name}"
+
+
+class ParameterWrapped(ProgramEvent, frozen=True):
+    """``nn.Parameter(t)`` made a new leaf of a tensor with a history."""
+
+    tensor: int
+
+    @property
+    def api(self) -> str:
+        """The class."""
+        return "nn.Parameter"
+
+    @property
+    def tensors(self) -> tuple[int, ...]:
+        """The new leaf."""
+        return (self.tensor,)
+
+
+class ParametersConverted(ProgramEvent, frozen=True):
+    """``method`` of a module moved or cast its parameters: ``to``, ``half``, ``cuda``."""
+
+    type: str
+    method: str
+    tensors: tuple[int, ...]
+
+    @property
+    def api(self) -> str:
+        """The call."""
+        return f"{self.type}.{self.method}()"
+
+
+class ModelLoaded(ProgramEvent, frozen=True):
+    """``load_state_dict`` of a module; with ``assign`` the parameters are others than before."""
+
+    type: str
+    tensors: tuple[int, ...]
+    assign: bool = False
+
+    @property
+    def api(self) -> str:
+        """The call."""
+        return f"{self.type}.load_state_dict()"
+
+
+class PlainAttributeSet(ProgramEvent, frozen=True):
+    """Something was set to False that looks as if it froze these parameters, and that torch does not read."""
+
+    attribute: str
+    tensors: tuple[int, ...]
+
+    @property
+    def api(self) -> str:
+        """The attribute."""
+        return self.attribute
+
+
+class RequiresGradCompared(ProgramEvent, frozen=True):
+    """A statement compares ``requires_grad`` with what it wanted (``p.requires_grad == True``) and drops the result."""
+
+    tensor: int
+    wanted: bool
+
+    @property
+    def api(self) -> str:
+        """The attribute."""
+        return "requires_grad"
+
+    @property
+    def tensors(self) -> tuple[int, ...]:
+        """The tensor."""
+        return (self.tensor,)
+
+
+class ModuleHookRegistered(ProgramEvent, frozen=True):
+    """A module got a full backward hook, of that name."""
+
+    type: str
+    hook: str
+
+    @property
+    def api(self) -> str:
+        """The call."""
+        return "Module.register_full_backward_hook()"
+
+
+# --- optimizers ------------------------------------------------------------------------------------------------------
+
+
+class OptimizerCreated(ProgramEvent, frozen=True):
+    """An optimizer was made, of these parameters."""
+
+    optimizer: int
+    type: str
+    tensors: tuple[int, ...]
+
+    @property
+    def api(self) -> str:
+        """The class."""
+        return self.type
+
+
+class ParametersRefused(ProgramEvent, frozen=True):
+    """An optimizer did not take a group, for these parameters; () where it got none, or refused its settings."""
+
+    type: str
+    tensors: tuple[int, ...] = ()
+
+    @property
+    def api(self) -> str:
+        """The class."""
+        return self.type
+
+
+class _Load(ProgramEvent, frozen=True):
+    optimizer: int
+    type: str
+
+    @property
+    def api(self) -> str:
+        """The call."""
+        return f"{self.type}.load_state_dict()"
+
+
+class StateCast(Struct, frozen=True, gc=False):
+    """A load made state of that name another dtype."""
+
+    entry: str
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        return f"{self.entry}: {self.before} -> {self.after}"
+
+
+class StateLoaded(_Load, frozen=True):
+    """``load_state_dict`` of an optimizer that holds these parameters.
+
+    ``left_training``: it put a schedule-free optimizer back into the eval mode that it was saved in.
+    """
+
+    tensors: tuple[int, ...]
+    casts: tuple[StateCast, ...] = ()
+    left_training: bool = False
+
+
+class LoadRefused(_Load, frozen=True):
+    """``load_state_dict`` raised ``error``.
+
+    ``saved_groups`` and ``own_groups`` count the parameters of each group; ``saved_state`` names the entries.
+    """
+
+    tensors: tuple[int, ...]
+    error: str
+    saved_groups: tuple[int, ...] = ()
+    own_groups: tuple[int, ...] = ()
+    saved_state: tuple[str, ...] = ()
+
+
+class StateSwapped(_Load, frozen=True):
+    """A load gave parameters the state of others: ``pairs`` of (who got it, whose it was).
+
+    ``by_name``: the names in the checkpoint's groups tell; else the state was still the living one of that parameter.
+    """
+
+    pairs: tuple[tuple[int, int], ...]
+    by_name: bool = False
+
+    @property
+    def tensors(self) -> tuple[int, ...]:
+        """Both of each pair."""
+        return tuple(tensor for pair in self.pairs for tensor in pair)
+
+
+class StateAbsent(_Load, frozen=True):
+    """After a load these parameters have no state, while others have."""
+
+    tensors: tuple[int, ...]
+
+
+class ZeroGradCalled(ProgramEvent, frozen=True):
+    """``zero_grad()`` of an optimizer."""
+
+    optimizer: int
+    type: str
+
+    @property
+    def api(self) -> str:
+        """The call."""
+        return f"{self.type}.zero_grad()"
+
+
+class OptionSet(ProgramEvent, frozen=True):
+    """The source sets an option of an optimizer that it steps; read off the text."""
+
+    optimizer: int
+    type: str
+    option: str
+
+    @property
+    def api(self) -> str:
+        """The option."""
+        return self.option
+
+
+class StateStatement(ProgramEvent, frozen=True):
+    """The source writes to optimizer state, read off the text.
+
+    ``optimizer`` is the one whose class does it, -1: the program around it does. ``receiver`` is the expression that
+    has the state, ``keys`` are there as far as they are written out.
+    """
+
+    receiver: str
+    keys: tuple[str, ...] = ()
+    optimizer: int = -1
+
+    @property
+    def api(self) -> str:
+        """What has the state."""
+        return self.receiver
+
+
+class StateAssigned(StateStatement, frozen=True):
+    """It assigns an entry."""
+
+
+class StateRemoved(StateStatement, frozen=True):
+    """It removes an entry."""
+
+
+Event = (
+    ParameterRegistered
+    | ModuleAttached
+    | ParameterWrapped
+    | ParametersConverted
+    | ModelLoaded
+    | PlainAttributeSet
+    | RequiresGradCompared
+    | ModuleHookRegistered
+    | OptimizerCreated
+    | ParametersRefused
+    | StateLoaded
+    | LoadRefused
+    | StateSwapped
+    | StateAbsent
+    | ZeroGradCalled
+    | OptionSet
+    | StateAssigned
+    | StateRemoved
+)

@@ -1,0 +1,198 @@
+"""What a program does to whole modules and optimizers is recorded as facts: one record a kind."""
+
+import pytest
+import torch
+from torch import nn
+
+import autograd_inspector
+from autograd_inspector import Report
+from autograd_inspector.model.program_events import (
+    LoadRefused,
+    ModelLoaded,
+    ModuleAttached,
+    ModuleHookRegistered,
+    OptimizerCreated,
+    ParameterRegistered,
+    ParametersConverted,
+    ParametersRefused,
+    ParameterWrapped,
+    ProgramEvent,
+    RequiresGradCompared,
+    StateAbsent,
+    StateAssigned,
+    StateCast,
+    StateLoaded,
+    StateRemoved,
+    StateSwapped,
+    ZeroGradCalled,
+)
+
+from .observe import observe
+
+
+def seen(program, kind):
+    """The only event of a kind that a program causes."""
+    (event,) = observe(program).events_of(kind)
+    return event
+
+
+def stepped(net, kind=torch.optim.Adam, **settings):
+    optimizer = kind(net.parameters(), **settings)
+    net(torch.ones(1, 2)).sum().backward()
+    optimizer.step()
+    return optimizer
+
+
+def test_modules_made_converted_and_loaded():
+    """Registration, a part that is attached, a conversion by its method, a load that copies or assigns."""
+    net = nn.Sequential(nn.Linear(2, 2))
+
+    def program():
+        net(torch.ones(1, 2))
+        net.head = nn.Linear(2, 1, bias=False)
+        net.double()
+        net.load_state_dict(net.state_dict())
+        net.load_state_dict(net.state_dict(), assign=True)
+
+    capture = observe(program)
+    registered = capture.events_of(ParameterRegistered)[0]
+    assert (registered.type, registered.name, registered.api) == ("Linear", "weight", "Linear.weight")
+    (attached,) = capture.events_of(ModuleAttached)
+    assert (attached.type, attached.name, attached.tensors) == ("Sequential", "head", (registered.tensor,))
+    assert attached.path.endswith("head")
+    (converted,) = capture.events_of(ParametersConverted)
+    assert (converted.type, converted.method, converted.api) == ("Sequential", "double", "Sequential.double()")
+    assert registered.tensor in converted.tensors
+    assert [load.assign for load in capture.events_of(ModelLoaded)] == [False, True]
+
+
+def test_leaves_compared_and_wrapped():
+    """A comparison that was meant to set, and a Parameter that is made of a computed tensor."""
+    weight = nn.Parameter(torch.ones(2))
+
+    def program():
+        weight.requires_grad == False  # noqa: B015, E712
+        return nn.Parameter(weight * 2)
+
+    capture = observe(program)
+    (compared,) = capture.events_of(RequiresGradCompared)
+    assert compared.wanted is False
+    (wrapped,) = capture.events_of(ParameterWrapped)
+    assert wrapped.tensors == (wrapped.tensor,)
+    assert wrapped.tensor != compared.tensor
+
+
+def test_a_backward_hook_of_a_module():
+    """Of which class of module, and the hook's name."""
+
+    def watching(module, given, passed):
+        return None
+
+    hook = seen(lambda: nn.Linear(2, 1).register_full_backward_hook(watching), ModuleHookRegistered)
+    assert hook.type == "Linear"
+    assert hook.hook.endswith("watching")
+
+
+def test_optimizers_made_cleared_and_refused():
+    """Which, of which class, with which parameters."""
+    net = nn.Linear(2, 1)
+
+    def program():
+        torch.optim.SGD(net.parameters(), lr=0.1).zero_grad()
+        with pytest.raises(ValueError, match="more than one parameter group"):
+            torch.optim.Adam([{"params": [net.weight]}, {"params": [net.weight]}])
+
+    capture = observe(program)
+    created = capture.events_of(OptimizerCreated)[0]
+    assert (created.type, len(created.tensors)) == ("SGD", 2)
+    (cleared,) = capture.events_of(ZeroGradCalled)
+    assert (cleared.optimizer, cleared.api) == (created.optimizer, "SGD.zero_grad()")
+    (refused,) = capture.events_of(ParametersRefused)
+    assert (refused.type, refused.tensors) == ("Adam", created.tensors[:1])
+
+
+def test_a_load_that_casts_state():
+    """Which entries, from which dtype to which."""
+    saved = stepped(nn.Linear(2, 1)).state_dict()
+    half = torch.optim.Adam(nn.Linear(2, 1).to(torch.bfloat16).parameters())
+    load = seen(lambda: half.load_state_dict(saved), StateLoaded)
+    assert load.casts == (
+        StateCast("exp_avg", "float32", "bfloat16"),
+        StateCast("exp_avg_sq", "float32", "bfloat16"),
+    )
+    assert not load.left_training
+
+
+def test_a_load_that_is_refused():
+    """Torch's own words, and the sizes of the groups on both sides as numbers."""
+    saved = stepped(nn.Linear(2, 1)).state_dict()
+    other = torch.optim.Adam([{"params": nn.Linear(2, 1).parameters()}, {"params": [nn.Parameter(torch.ones(1))]}])
+
+    def program():
+        with pytest.raises(ValueError, match="different number of parameter groups"):
+            other.load_state_dict(saved)
+
+    refused = seen(program, LoadRefused)
+    assert refused.error == "loaded state dict has a different number of parameter groups"
+    assert (refused.saved_groups, refused.own_groups) == ((2,), (2, 1))
+    assert set(refused.saved_state) == {"step", "exp_avg", "exp_avg_sq"}
+
+
+def test_state_that_went_to_another_parameter():
+    """Pairs of who got it and whose it was."""
+    one, other = nn.Parameter(torch.ones(2)), nn.Parameter(torch.ones(2))
+    optimizer = torch.optim.Adam([one, other])
+
+    def program():
+        (one.sum() + other.sum()).backward()
+        optimizer.step()
+        torch.optim.Adam([other, one]).load_state_dict(optimizer.state_dict())
+
+    capture = observe(program)
+    (swapped,) = capture.events_of(StateSwapped)
+    (created,) = capture.events_of(OptimizerCreated)
+    new, old = created.tensors
+    assert (swapped.pairs, swapped.by_name) == (((new, old), (old, new)), False)
+
+
+def test_parameters_without_state_after_a_load():
+    """Those for which the checkpoint had none."""
+    net = nn.Linear(2, 1)
+    saved = stepped(net).state_dict()
+    del saved["state"][1]
+    absent = seen(lambda: torch.optim.Adam(net.parameters()).load_state_dict(saved), StateAbsent)
+    assert len(absent.tensors) == 1
+
+
+def test_statements_about_state():
+    """They are read off the source: the expression that has the state, and the keys."""
+    net = nn.Linear(2, 1)
+    optimizer = stepped(net)
+
+    def program():
+        optimizer.state[net.weight]["exp_avg"] = torch.zeros(1, 2)
+        optimizer.state.pop(net.bias)
+        optimizer.step()
+
+    capture = observe(program)
+    (assigned,) = capture.events_of(StateAssigned)
+    assert (assigned.receiver, assigned.keys, assigned.optimizer) == ("optimizer", ("exp_avg",), -1)
+    assert [removed.receiver for removed in capture.events_of(StateRemoved)] == ["optimizer"]
+
+
+def test_they_come_back_from_a_file():
+    """In their order, each of its kind."""
+    net = nn.Linear(2, 1)
+    optimizer = stepped(net)
+
+    def program():
+        net.double()
+        optimizer.zero_grad()
+        optimizer.load_state_dict(optimizer.state_dict())
+
+    with autograd_inspector.inspect() as inspection:
+        program()
+    report = inspection.report
+    kinds = [type(event) for event in report.capture.events_of(ProgramEvent)]
+    assert kinds == [ParametersConverted, ZeroGradCalled, StateLoaded]
+    assert Report.from_json(report.to_json()).capture.events == report.capture.events
