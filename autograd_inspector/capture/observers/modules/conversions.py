@@ -97,7 +97,7 @@ class Conversions:
         self._exchanged(module, lambda at, site, ids: ParametersConverted(at, site, kind, by, ids))
 
     def _loaded(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], _before: Any) -> None:
-        assign = bool(kwargs.get("assign", args[2:3] == (True,)))
+        assign = bool(kwargs.get("assign", args[3:4] == (True,)))
         kind = type(module).__name__
         how = " assign=True" if assign else ""
         self._exchanged(module, lambda at, site, ids: ModelLoaded(at, site, kind, ids, assign), how)
