@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from autograd_inspector import Report
 from autograd_inspector.api.report import SCHEMA, ReportFormatError
+from autograd_inspector.model.program_events import (
+    LoadRefused,
+    ParameterRegistered,
+    ParametersConverted,
+    StateAssigned,
+    StateCast,
+    StateLoaded,
+    StateSwapped,
+)
 from autograd_inspector.model.sound import fault_in
 from autograd_inspector.views.html import report as page
 from autograd_inspector.views.picture.render import GraphvizMissingError
@@ -91,3 +101,81 @@ def test_damage_of_any_kind(undrawn):
         if found is not None:
             shown_everywhere(found)
     assert outcomes == {True, False}
+
+
+HERE = Path(__file__).parent
+SHOWN = json.loads((HERE / "schema_1_shown.json").read_text("utf-8"))
+"""What version 1 itself made of the reports beside it."""
+
+
+UNSEEN = "no version counter moved (a fused step, or one through .data)"
+RESTING = "1.weight, 1.bias at lr 0, which changes nothing"
+
+
+def older(name):
+    """A report of version 1, read."""
+    return Report.from_json((HERE / f"schema_1_{name}.json").read_text("utf-8"))
+
+
+def history(report):
+    """What its text says of parameters and state."""
+    lines = report.to_text(width=200).splitlines()
+    return lines[lines.index("what happened to parameters and state") + 1 :]
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_the_graph_is_the_one_that_version_1_drew(name):
+    """As many nodes and edges, and the same findings; also where the walk of the graph was cut off."""
+    report, shown = older(name), SHOWN[name]
+    assert (len(report.graph.nodes), len(report.graph.edges)) == (shown["nodes"], shown["edges"])
+    assert [finding.rule for finding in report.findings] == shown["findings"]
+    assert fault_in(report.capture) == ""
+
+
+def test_loads_and_conversions_are_told_as_before():
+    """Each kind of event has become a record of its own: the sentences stay what they were."""
+    assert history(older("events")) == [line.replace("moved", "wrote") for line in SHOWN["events"]["history"]]
+
+
+def test_events_have_their_facts():
+    """What version 1 wrote as text: sizes of groups, casts, pairs, keys."""
+    capture = older("events").capture
+    (refused,) = capture.events_of(LoadRefused)
+    assert (refused.saved_groups, refused.own_groups) == ((4,), (2,))
+    assert (
+        refused.error == "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+    )
+    assert set(refused.saved_state) == {"step", "exp_avg", "exp_avg_sq"}
+    assert StateCast("exp_avg", "float32", "bfloat16") in capture.events_of(StateLoaded)[1].casts
+    assert len(capture.events_of(StateSwapped)[0].pairs) == 4
+    assert [line.keys for line in capture.events_of(StateAssigned)] == [("exp_avg",)]
+    registered = [event.api for event in capture.events_of(ParameterRegistered)]
+    assert registered == ["Linear.weight", "Linear.bias", "Linear.weight", "Linear.bias"]
+    assert [event.api for event in capture.events_of(ParametersConverted)] == ["Linear.to()", "Sequential.double()"]
+
+
+def test_steps_know_the_groups_again():
+    """Frozen, at lr 0, or fused: version 1 told these from what the report still has."""
+    new = history(older("steps"))
+    assert [line.partition("wrote ")[2] for line in new] == [
+        f"3 of 8 parameters; of 2 {UNSEEN}; not 0.weight: frozen; {RESTING}",
+        f"2 of 8 parameters; of 2 {UNSEEN}; not 0.weight, 2.bias: frozen; {RESTING}",
+    ]
+    for line, before in zip(new, SHOWN["steps"]["history"], strict=True):
+        told = re.search(r"moved (\d) of 8 parameters; not (.*): frozen; not (.*): its group's lr is 0", before)
+        assert f"not {told[2]}: frozen; {told[3]} at lr 0" in line
+        assert int(told[1]) == sum(map(int, re.findall(r"(?:wrote|; of) (\d)", line)))
+
+
+def test_a_graph_that_was_cut_off_says_so():
+    """Of what lies below the ends of such a walk version 1 kept nothing."""
+    capture = older("deep").capture
+    (run,) = capture.backwards
+    assert run.graph.truncated
+    assert run.graph.blind
+    ends = [node for node in capture.nodes if node.blind]
+    assert ends
+    assert all(not node.edges and node.variable < 0 for node in ends)
+    weight = next(tensor.id for tensor in capture.tensors if tensor.id not in run.reached)
+    assert capture.unsettled([weight]) == {weight}
+    assert not any(run.graph.blind for run in older("steps").capture.backwards)

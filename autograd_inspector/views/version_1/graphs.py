@@ -16,14 +16,21 @@ def of_graphs(capture: Any) -> dict[str, Any]:
         graph = run["graph"]
         own = graph.get("nodes", [])
         moved.append(range(len(nodes), len(nodes) + len(own)))
-        nodes += starmap(_moved_node(moved[-1]), enumerate(own))
+        cut = bool(graph.get("truncated"))
+        found = list(starmap(_moved_node(moved[-1]), enumerate(own)))
+        nodes += [node | {"blind": True} if cut and _is_end(node) else node for node in found]
         head = {key: value for key, value in graph.items() if key != "nodes"}
-        runs.append(run | {"graph": head | {"roots": _moved(graph.get("roots", []), moved[-1])}})
+        runs.append(run | {"graph": head | {"roots": _moved(graph.get("roots", []), moved[-1]), "blind": cut}})
     faults = [
         fault | {"node": _moved([fault["node"]], moved[fault["backward"]])[0]}
         for fault in capture.get("gradient_faults", [])
     ]
     return {"nodes": nodes, "backwards": runs, "gradient_faults": faults}
+
+
+def _is_end(node: Any) -> bool:
+    """Whether a walk that was cut off went no further there: only what accumulates a gradient ends by itself."""
+    return not node["edges"] and node.get("variable", -1) < 0
 
 
 def _moved_node(places: range) -> Callable[[int, Any], Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from autograd_inspector.views.version_1.events import of_changes
 from autograd_inspector.views.version_1.graphs import of_graphs
+from autograd_inspector.views.version_1.steps import of_steps
 
 _RENAMED = MappingProxyType(
     {
@@ -33,4 +34,8 @@ def of_version_1(report: Any) -> Any:
         events = of_changes(old)
     except _UNREADABLE as error:
         raise ValueError(f"what happened to its modules and optimizers is not to be read: {error!r}") from None
-    return report | {"capture": kept | graphs | events, "schema": 2}
+    try:
+        steps = of_steps(old)
+    except _UNREADABLE as error:
+        raise ValueError(f"its optimizer steps are not to be read: {error!r}") from None
+    return report | {"capture": kept | graphs | events | steps, "schema": 2}
