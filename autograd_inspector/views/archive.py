@@ -71,9 +71,9 @@ def decode(
     except _UNREADABLE as error:
         raise ReportFormatError(f"not an autograd_inspector report: {_said(error)}") from None
     if found != schema and found not in older:
-        raise ReportFormatError(
-            f"this report has schema version {_said(found)}; this autograd_inspector reads version {schema}"
-        )
+        first = min((*older, schema))
+        reads = f"versions {first} to {schema}" if first < schema else f"version {schema}"
+        raise ReportFormatError(f"this report has schema version {_said(found)}; this autograd_inspector reads {reads}")
     try:
         # Not strict: "inf" is a number.
         if found == schema:

@@ -8,6 +8,9 @@ from torch import nn
 
 import autograd_inspector
 from autograd_inspector.analysis.history import history_of
+from autograd_inspector.analysis.report_data import ReportData
+from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.steps_history import History, Runs
 from autograd_inspector.views.summaries.steps import steps_of
 
 X = torch.ones(2, 4)
@@ -122,7 +125,7 @@ def test_steps_that_move_no_version_counter(optimizer_of):
     }
     assert list(report.history.written()) == [-1, -1, -1]
     figures = {row.label: row.said for row in steps_of(report).rows}
-    assert figures["parameters written"] == "not seen: no version counter moved"
+    assert figures["parameters written"] == "not seen: of some parameters no version counter moved"
 
 
 def test_some_parameters_of_a_group_that_are_left_out():
@@ -145,9 +148,23 @@ def test_fused_group_beside_another():
     def optimizer_of(net):
         return torch.optim.SGD([{"params": [net.weight]}, {"params": [net.bias], "fused": True}], lr=0.1)
 
-    assert set(rows(inspected(optimizer_of))) == {
+    report = inspected(optimizer_of)
+    assert set(rows(report)) == {
         "wrote 1 of 2 parameters; of 1 no version counter moved (a fused step, or one through .data)"
     }
+    said = {row.label: row.said for row in steps_of(report).rows}
+    assert said["parameters written"] == "not seen: of some parameters no version counter moved"
+    assert said["parameters with a gradient"] == "2 of 2"
+
+
+def test_a_row_of_which_nothing_is_known():
+    """Only what version counters would tell is not seen for want of one."""
+    unknown = Runs.of([(0, 3, -1)])
+    columns = ("ops", "nodes", "saved_bytes", "backwards", "parameters", "without", "still", "stepped", "graph")
+    report = ReportData(Capture(history=History(steps=3, **dict.fromkeys(columns, unknown))))
+    said = {row.label: row.said for row in steps_of(report).rows}
+    assert said.pop("parameters written") == "not seen: of some parameters no version counter moved"
+    assert set(said.values()) == {"not known"}
 
 
 def test_no_row_says_moved():

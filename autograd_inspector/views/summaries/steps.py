@@ -15,6 +15,8 @@ from autograd_inspector.views.display_text import counted, op_name, size
 FEWEST = 3
 """Of fewer steps there is nothing to compare."""
 _NAMES = 4
+_UNSEEN = "not seen: of some parameters no version counter moved"
+"""The step of a group that moves none may have written or not, and so may the whole of it."""
 
 
 class Row(Struct, frozen=True):
@@ -93,15 +95,21 @@ def _rows(history: History) -> Iterator[Row]:
     yield _row("autograd nodes", history.nodes)
     yield _row("saved for backward", history.saved_bytes, size)
     yield _row("parameters with a gradient", history.gradients(), history=history)
-    yield _row("parameters written", history.written(), history=history)
+    yield _row("parameters written", history.written(), history=history, unknown=_UNSEEN)
     yield _row("backward runs", history.backwards)
     yield _row("torch calls", history.ops)
 
 
-def _row(label: str, given: Runs, how: Callable[[int], str] | None = None, history: History | None = None) -> Row:
-    """``how`` says a value; with a ``history`` it is a part of the parameters."""
+def _row(
+    label: str,
+    given: Runs,
+    how: Callable[[int], str] | None = None,
+    history: History | None = None,
+    unknown: str = "not known",
+) -> Row:
+    """``how`` says a value; with a ``history`` it is a part of the parameters. ``unknown``: of no step it is known."""
     if given.values and max(given.values) < 0:
-        return Row(label, "not seen: no version counter moved")
+        return Row(label, unknown)
     values = Runs.of(_filled(given))
     low, high = min(values.values, default=0), max(values.values, default=0)
     said = [how(value) if how is not None else f"{value:,}" for value in dict.fromkeys((low, high))]
