@@ -19,6 +19,16 @@ from autograd_inspector.capture.observers.modules.calls import Modules
 from autograd_inspector.capture.observers.modules.naming import model_names, tensor_names, variable_names
 from autograd_inspector.capture.observers.optimizers.placing import placement_of
 from autograd_inspector.capture.observers.optimizers.spread import rank_here
+from autograd_inspector.capture.raw_records import (
+    OP_ERROR,
+    OP_FIRST,
+    OP_INPUTS,
+    OP_LAST,
+    OP_OUTPUTS,
+    OP_SITE,
+    OP_TRAITS,
+    OP_WRITES,
+)
 from autograd_inspector.capture.recording import Recording
 from autograd_inspector.capture.retention.retained_results import kept_records
 from autograd_inspector.capture.torch_private.resolving import notes as lacking
@@ -50,7 +60,12 @@ def freeze(recording: Recording, modules: Modules, history: History, *, seconds:
     calls = tuple(recording.calls)
     models = model_names(modules, calls, sites)
     names = tensor_names(modules, models)
-    ops = tuple([Op(i, *raw[:4], *raw[5:11], raw[4], raw[11]) for i, raw in recording.ops.items()])
+    ops = tuple(
+        [
+            Op(i, *raw[:OP_WRITES], *raw[OP_SITE:OP_ERROR], raw[OP_WRITES], raw[OP_ERROR])
+            for i, raw in recording.ops.items()
+        ]
+    )
     variables = variable_names(recording, sites)
     tensors = _tensors(recording, names, variables)
     rank, world_size = rank_here(before=recording.rank)
@@ -124,7 +139,13 @@ def _tensors(
     recording: Recording, names: dict[int, tuple[str, ...]], variables: dict[int, str]
 ) -> tuple[TensorRecord, ...]:
     registry, ledger = recording.registry, recording.ledger
-    functions = {t: i for i, op in recording.ops.items() if op[8] & FUNCTION for t in op[3] if t not in op[1]}
+    functions = {
+        t: i
+        for i, op in recording.ops.items()
+        if op[OP_TRAITS] & FUNCTION
+        for t in op[OP_OUTPUTS]
+        if t not in op[OP_INPUTS]
+    }
     found = []
     shapes: dict[Any, tuple[int, ...]] = {}  # Equal ones are kept once.
     for number, fact in registry.facts.items():
@@ -134,7 +155,7 @@ def _tensors(
         if birth >= len(recording.ops):
             birth = -1  # An interrupt struck before the op was recorded.
         if not leaf and birth >= 0:
-            leaf = recording.ops[birth][9] == recording.ops[birth][10]
+            leaf = recording.ops[birth][OP_FIRST] == recording.ops[birth][OP_LAST]
         numel = 1
         for size in shape:
             numel *= max(size, 0)  # One that is only a symbol says nothing of the bytes.

@@ -21,6 +21,7 @@ from autograd_inspector.capture.observers.calls.exports import Exports
 from autograd_inspector.capture.observers.calls.mode_stack import is_on
 from autograd_inspector.capture.observers.calls.refused import refused
 from autograd_inspector.capture.observers.calls.values import Values
+from autograd_inspector.capture.raw_records import OP_FIRST, OP_LAST, RawOp
 from autograd_inspector.capture.registry import Registry
 from autograd_inspector.capture.retention.retained_results import RetainedResults
 from autograd_inspector.capture.retention.window import Window
@@ -39,12 +40,6 @@ from autograd_inspector.model.event import (
 from autograd_inspector.model.op import ModuleCall, Region
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import Event
-
-RawOp = tuple[
-    str, tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[Any, ...], int, int, int, int, int, int, str
-]
-"""(name, inputs, versions, outputs, writes, site, call, region, traits, first_seq, last_seq, error)"""
-
 
 OTHER_THREADS = "Torch ran in other threads too: what was called there was not observed."
 
@@ -251,9 +246,9 @@ class Recording:
         firsts, lasts, indices = self._bounds
         end = len(self.ops)
         for index, op in self.ops.items(self._bounded):
-            if op[10] > op[9] and (not lasts or op[9] >= lasts[-1]):
-                firsts += (op[9],)  # By +=, so that the three stay equally long where an interrupt strikes.
-                lasts += (op[10],)
+            if op[OP_LAST] > op[OP_FIRST] and (not lasts or op[OP_FIRST] >= lasts[-1]):
+                firsts += (op[OP_FIRST],)  # By +=, so that the three stay equally long where an interrupt strikes.
+                lasts += (op[OP_LAST],)
                 indices += (index,)
             self._bounded = index + 1
         self._bounded = end

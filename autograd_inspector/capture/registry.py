@@ -20,6 +20,7 @@ from autograd_inspector.capture.attributes import (
     shape_of,
     storage_of,
 )
+from autograd_inspector.capture.raw_records import FACT_BIRTH, FACT_FIRST_USE, Fact
 from autograd_inspector.capture.retention.window import Window
 from autograd_inspector.capture.torch_private.tensors import free_weak_ref, resurrect, storage_expired
 
@@ -41,14 +42,6 @@ class Entry(weakref.ref[Tensor]):
     # A weak reference compares what it refers to: tensors, which would compute.
     __eq__ = object.__eq__
     __hash__ = object.__hash__
-
-
-Fact = tuple[Any, Any, Any, bool, int, Any, bool, int, int, int]
-"""(shape, dtype, device, is_leaf, offset, stride, inference, storage, birth, first_use).
-
-``is_leaf`` False of an op's output: its op knows better, whether it made a node.
-``stride`` None: it covers its storage densely from the start, as whatever has just allocated it does.
-"""
 
 
 class Registry:
@@ -123,7 +116,7 @@ class Registry:
             *placed(tensor),
             entry.untracked,
         )
-        self.facts[number] = (*layout, storage, *self.facts[number][8:])
+        self.facts[number] = (*layout, storage, *self.facts[number][FACT_BIRTH:])
 
     def storage_of(self, tensor: Tensor) -> int:
         """The number of the memory behind a tensor, -1 when it has none (sparse, functorch wrappers)."""
@@ -165,7 +158,9 @@ class Registry:
 
     def settle(self, tensors: Mapping[int, int], ops: Mapping[int, int], position: Callable[[int], int]) -> None:
         """Number the tensors that are left anew, given old -> new of tensors, of ops, and of what lies between ops."""
-        facts = [(*fact[:8], ops.get(fact[8], -1), position(fact[9])) for fact in self.facts]
+        facts = [
+            (*fact[:FACT_BIRTH], ops.get(fact[FACT_BIRTH], -1), position(fact[FACT_FIRST_USE])) for fact in self.facts
+        ]
         entries = list(self.entries)
         for entry in entries:
             entry.tensor = tensors[entry.tensor]

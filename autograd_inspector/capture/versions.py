@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
+from autograd_inspector.capture.raw_records import OP_INPUTS, OP_OUTPUTS, OP_TRAITS, OP_VERSIONS, OP_WRITES
 from autograd_inspector.model.op import Trait
 
 if TYPE_CHECKING:
@@ -33,14 +34,14 @@ class Ledger:
         entries = recording.registry.entries
         end = len(recording.ops)
         for index, op in recording.ops.items(self._seen):
-            if op[8] & ALIAS:
-                for output in op[3]:
+            if op[OP_TRAITS] & ALIAS:
+                for output in op[OP_OUTPUTS]:
                     self._aliases[output] = -2 - output
             elif self._aliases:
-                self._inherit(op[1], op[3], recording)
-            for tensor, version in zip(op[1], op[2], strict=False):
+                self._inherit(op[OP_INPUTS], op[OP_OUTPUTS], recording)
+            for tensor, version in zip(op[OP_INPUTS], op[OP_VERSIONS], strict=False):
                 self._first.setdefault(self.counter_of(tensor, entries[tensor].storage), version)
-            for write in op[4]:
+            for write in op[OP_WRITES]:
                 if write.after != write.before:
                     times, versions = self._moves.setdefault(self.counter_of(write.tensor, write.storage), ([], []))
                     times += (index,)  # By +=, so that both stay equally long where an interrupt strikes.

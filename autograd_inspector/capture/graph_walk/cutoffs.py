@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from autograd_inspector.capture.graph_walk.walk_budget import MAX_TOTAL
+from autograd_inspector.capture.raw_records import OP_NAME, OP_SITE
 from autograd_inspector.model.autograd import GraphHead
 from autograd_inspector.model.graphs import below
 from autograd_inspector.model.location import Site
@@ -54,8 +55,8 @@ class Cutoffs:
             walked,
             len(nodes) - walked,
             max(ends.values()),
-            "" if op is None else op[0],
-            -1 if op is None else op[5],
+            "" if op is None else op[OP_NAME],
+            -1 if op is None else op[OP_SITE],
             head.blind,
             recording.recorded.exhausted,
         )

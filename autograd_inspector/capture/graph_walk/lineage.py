@@ -10,10 +10,22 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from autograd_inspector.capture.attributes import is_leaf
+from autograd_inspector.capture.raw_records import (
+    FACT_BIRTH,
+    FACT_LEAF,
+    OP_FIRST,
+    OP_INPUTS,
+    OP_LAST,
+    OP_NAME,
+    OP_OUTPUTS,
+    OP_TRAITS,
+    OP_WRITES,
+    RawOp,
+)
 from autograd_inspector.model.op import Trait
 
 if TYPE_CHECKING:
-    from autograd_inspector.capture.recording import RawOp, Recording
+    from autograd_inspector.capture.recording import Recording
 
 UNKNOWN = -1
 _CUT, _ALIAS, _FUNCTION = int(Trait.CUT), int(Trait.ALIAS), int(Trait.FUNCTION)
@@ -58,7 +70,7 @@ class Lineage:
             self._share(recording, index, op)
         self._foresee(stretch)
         for index, op in stretch:
-            if op[8] & _CUT:
+            if op[OP_TRAITS] & _CUT:
                 self._cut(op)
             elif _recorded(op):
                 self._take(recording, index, op)
@@ -66,42 +78,42 @@ class Lineage:
 
     def _foresee(self, stretch: Iterable[tuple[int, RawOp]]) -> None:
         """What becomes of tensors within a stretch: whether they require grad is known as of its end alone."""
-        self._detached = {t for _, op in stretch if op[8] & _CUT for t in op[3] if t in op[1]}
-        written = {tensor for _, op in stretch if op[4] and _recorded(op) for tensor in self._rewritten(op)}
+        self._detached = {t for _, op in stretch if op[OP_TRAITS] & _CUT for t in op[OP_OUTPUTS] if t in op[OP_INPUTS]}
+        written = {tensor for _, op in stretch if op[OP_WRITES] and _recorded(op) for tensor in self._rewritten(op)}
         self._written_later = written | {self._root(tensor) for tensor in written}
 
     def _share(self, recording: Recording, index: int, op: RawOp) -> None:
         entries, facts = recording.registry.entries, recording.registry.facts
-        for output in op[3]:
+        for output in op[OP_OUTPUTS]:
             entry, fact = entries.get(output), facts.get(output)
-            if entry is None or fact is None or fact[8] != index or entry.storage < 0:
+            if entry is None or fact is None or fact[FACT_BIRTH] != index or entry.storage < 0:
                 continue
-            for source in op[1]:
+            for source in op[OP_INPUTS]:
                 given = entries.get(source)
                 if given is not None and given.storage == entry.storage and source != output:
-                    apart = op[8] & (_CUT | _ALIAS) or op[0] in _APART
+                    apart = op[OP_TRAITS] & (_CUT | _ALIAS) or op[OP_NAME] in _APART
                     self._whole[output] = -2 - output if apart else self._whole.get(source, source)
                     break
 
     def _cut(self, op: RawOp) -> None:
         """``detach_()``: the same tensor, without the history that it had."""
-        for tensor in op[3]:
-            if tensor in op[1]:
+        for tensor in op[OP_OUTPUTS]:
+            if tensor in op[OP_INPUTS]:
                 self._origin.pop(tensor, None)
                 self._whole[tensor] = -2 - tensor
                 self._written.pop(-2 - tensor, None)
 
     def _take(self, recording: Recording, index: int, op: RawOp) -> None:
-        rewritten = self._rewritten(op) if op[4] else ()
+        rewritten = self._rewritten(op) if op[OP_WRITES] else ()
         # What is written through a view continues the history of the whole.
-        read = [self._continued(tensor) if tensor in rewritten else tensor for tensor in op[1]]
+        read = [self._continued(tensor) if tensor in rewritten else tensor for tensor in op[OP_INPUTS]]
         below = [found for tensor in read if (found := self._behind(recording, tensor, index)) is not None]
-        if not below and op[10] == op[9]:
+        if not below and op[OP_LAST] == op[OP_FIRST]:
             return
         self.below[index] = tuple(below)
         entries = recording.registry.entries
-        function = op[8] & _FUNCTION
-        for output in op[3]:
+        function = op[OP_TRAITS] & _FUNCTION
+        for output in op[OP_OUTPUTS]:
             entry = entries.get(output)
             if entry is not None and (entry.requires_grad or function or output in self._detached):
                 self._origin[output] = index
@@ -113,8 +125,8 @@ class Lineage:
 
         An operand that shares memory with one of them (`w.detach().add_(w)`) keeps its own.
         """
-        moved = [write.tensor for write in op[4] if write.before != write.after]
-        targets = {self._root(tensor) for tensor in moved if tensor in op[3] or tensor == op[1][0]}
+        moved = [write.tensor for write in op[OP_WRITES] if write.before != write.after]
+        targets = {self._root(tensor) for tensor in moved if tensor in op[OP_OUTPUTS] or tensor == op[OP_INPUTS][0]}
         return [tensor for tensor in moved if not targets or self._root(tensor) in targets]
 
     def _root(self, tensor: int) -> int:
@@ -136,8 +148,9 @@ class Lineage:
             return UNKNOWN
         if not self._required(tensor, now, later=entry.requires_grad):
             return None
-        unrecorded = fact[8] >= 0 and (self._whole_tape or fact[8] in recording.ops)  # Its op made no node for it.
-        if fact[3] or unrecorded:
+        # Its op made no node for it.
+        unrecorded = fact[FACT_BIRTH] >= 0 and (self._whole_tape or fact[FACT_BIRTH] in recording.ops)
+        if fact[FACT_LEAF] or unrecorded:
             return -2 - tensor
         live = entry()
         return -2 - tensor if live is not None and is_leaf(live) else UNKNOWN
@@ -165,4 +178,4 @@ class Lineage:
 
 def _recorded(op: RawOp) -> bool:
     """Whether autograd recorded it. Another thread may have numbered the nodes: a hook's, or those of autograd.grad."""
-    return not op[8] & _CUT and (op[10] > op[9] or op[9] < 0 or op[0] == "grad")
+    return not op[OP_TRAITS] & _CUT and (op[OP_LAST] > op[OP_FIRST] or op[OP_FIRST] < 0 or op[OP_NAME] == "grad")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from msgspec.structs import replace
 
 from autograd_inspector.capture.graph_walk.walk_budget import MAX_TOTAL
+from autograd_inspector.capture.raw_records import OP_WRITES
 from autograd_inspector.capture.retention.window import Window
 from autograd_inspector.model.autograd import LEAF_SEQUENCE, GraphHead, Node
 from autograd_inspector.model.graphs import leaves_below
@@ -91,7 +92,7 @@ class Recorded:
         """What was written since the last look may have been saved."""
         touched: set[int] = set()
         for _, op in recording.ops.items(self._seen):
-            for write in op[4]:
+            for write in op[OP_WRITES]:
                 if write.before != write.after:
                     touched |= self._saving.pop(write.storage, set())
         self._seen = len(recording.ops)

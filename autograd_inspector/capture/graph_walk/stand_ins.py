@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from autograd_inspector.capture.graph_walk.lineage import UNKNOWN
 from autograd_inspector.capture.graph_walk.recorded_nodes import Met, Recorded
+from autograd_inspector.capture.raw_records import OP_FIRST, OP_NAME, OP_TRAITS
 from autograd_inspector.capture.recording import Recording
 from autograd_inspector.model.autograd import LEAF_SEQUENCE, Node, Witness
 from autograd_inspector.model.op import Trait
@@ -80,7 +81,7 @@ class StandIns:
 
     def _op(self, number: int, op: int) -> Node:
         record = self._recording.ops[op]
-        name, first = record[0], record[9]
-        if record[8] & _FUNCTION:
+        name, first = record[OP_NAME], record[OP_FIRST]
+        if record[OP_TRAITS] & _FUNCTION:
             return Node(number, f"{name.removesuffix('.apply')}Backward", first, (), op, -1, op, told_by="op")
         return Node(number, name, first, (), op, -1, op, told_by="op")

@@ -19,6 +19,7 @@ from autograd_inspector.capture.graph_walk.stand_ins import StandIns
 from autograd_inspector.capture.graph_walk.verdicts import freed, unused, verify
 from autograd_inspector.capture.graph_walk.walk_budget import MAX_DEPTH, MAX_WIDTH
 from autograd_inspector.capture.observers.calls.ctx import ctx_tensors
+from autograd_inspector.capture.raw_records import OP_INPUTS
 from autograd_inspector.capture.recording import Recording
 from autograd_inspector.capture.torch_private.graph import RAW, RAW_OF_FUNCTIONS, SAVED_READABLE
 from autograd_inspector.messages import message_of
@@ -112,7 +113,7 @@ class Walk:
     def _too_wide(self, sequence: int) -> bool:
         """Opening a node meets all its inputs at once; they may be one chain, as the steps of a loop are."""
         op = -1 if sequence == LEAF_SEQUENCE else self._op_at(sequence)[0]
-        return op >= 0 and len(self.recording.ops[op][1]) > MAX_WIDTH
+        return op >= 0 and len(self.recording.ops[op][OP_INPUTS]) > MAX_WIDTH
 
     def _see(
         self, node: Any, depth: int, numbers: dict[Any, int], depths: dict[int, int], heap: list[tuple[int, int, Any]]

@@ -6,6 +6,7 @@ import ast
 from types import CodeType
 
 from autograd_inspector.capture.lines.sources import compiled, source_at
+from autograd_inspector.capture.raw_records import OP_NAME, OP_SITE, OP_TRAITS
 from autograd_inspector.capture.recording import Recording
 from autograd_inspector.model.event import AliasWrite
 from autograd_inspector.model.op import Trait
@@ -17,13 +18,15 @@ def alias_writes(recording: Recording) -> list[AliasWrite]:
     found = []
     known: dict[tuple[int, bool], list[tuple[int, str]]] = {}
     for index, op in recording.ops.items():
-        shares = op[0] == "from_numpy" or (op[8] & int(Trait.EXPORT) and op[0] in {"numpy", "__array__"})
-        if shares and op[5] < len(recording.stacks.chains):
-            place = op[5], op[0] == "from_numpy"
+        shares = op[OP_NAME] == "from_numpy" or (
+            op[OP_TRAITS] & int(Trait.EXPORT) and op[OP_NAME] in {"numpy", "__array__"}
+        )
+        if shares and op[OP_SITE] < len(recording.stacks.chains):
+            place = op[OP_SITE], op[OP_NAME] == "from_numpy"
             if place not in known:
-                user = next((entry for entry in recording.stacks.chains[op[5]] if not entry[2]), None)
+                user = next((entry for entry in recording.stacks.chains[op[OP_SITE]] if not entry[2]), None)
                 lines = [] if user is None else _writes(user[0], user[1], inward=place[1])
-                known[place] = [(recording.stacks.of_line(op[5], line), how) for line, how in lines]
+                known[place] = [(recording.stacks.of_line(op[OP_SITE], line), how) for line, how in lines]
             found += [AliasWrite(index, site, how) for site, how in known[place]]
     return found
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from autograd_inspector.capture.raw_records import OP_FIRST, OP_INPUTS, OP_LAST
 from autograd_inspector.capture.recording import Recording
 from autograd_inspector.capture.retention.iterations import Iterations
 from autograd_inspector.capture.retention.renumbering import settle
@@ -148,7 +149,9 @@ class Folding:
                 t for run in stretch.backwards if run.api == "backward" and not run.error
                 for t in run.reached if t not in run.empty or t in run.taken
             )  # fmt: skip
-            self._used.update(t for op in stretch.ops if op[10] > op[9] for t in op[1] if t in registry.parameters)
+            self._used.update(
+                t for op in stretch.ops if op[OP_LAST] > op[OP_FIRST] for t in op[OP_INPUTS] if t in registry.parameters
+            )
         del self._ends[:count]
         self.folded += count
         recording.ledger.update(recording)

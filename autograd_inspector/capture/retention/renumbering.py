@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograd_inspector.capture.recording import RawOp, Recording
+from autograd_inspector.capture.raw_records import RawOp
+from autograd_inspector.capture.recording import Recording
 from autograd_inspector.capture.retention.window import Window
 from autograd_inspector.model.autograd import Backward, GraphHead, Node, SavedTensor
 from autograd_inspector.model.event import (

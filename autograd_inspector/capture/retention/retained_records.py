@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from autograd_inspector.capture.recording import RawOp, Recording
+from autograd_inspector.capture.raw_records import (
+    FACT_BIRTH,
+    OP_CALL,
+    OP_INPUTS,
+    OP_NAME,
+    OP_OUTPUTS,
+    OP_REGION,
+    OP_SITE,
+    OP_TRAITS,
+    OP_WRITES,
+    RawOp,
+)
+from autograd_inspector.capture.recording import Recording
 from autograd_inspector.model.graphs import below
 from autograd_inspector.model.op import Trait
 
@@ -51,7 +63,7 @@ class RetainedRecords:
         self._memory()
         self._makers()
         self.calls = self._calls(modules.open_calls())
-        self.regions = {0, recording.region, *regions.held(), *(op[7] for op in self._kept_ops())}
+        self.regions = {0, recording.region, *regions.held(), *(op[OP_REGION] for op in self._kept_ops())}
         self.tensors.discard(-1)
 
     def _kept_ops(self) -> Iterator[RawOp]:
@@ -60,7 +72,7 @@ class RetainedRecords:
 
     def _take(self, ops: Iterable[RawOp]) -> None:
         for op in ops:
-            self.tensors.update(op[1], op[3], (write.tensor for write in op[4]))
+            self.tensors.update(op[OP_INPUTS], op[OP_OUTPUTS], (write.tensor for write in op[OP_WRITES]))
 
     def _graphs(self) -> None:
         """The ops that made the nodes of the graphs that stay, with all that they read."""
@@ -130,15 +142,15 @@ class RetainedRecords:
         for index, op in self.recording.ops.items():
             if index >= self.cut:
                 break
-            if op[8] & STEP:
+            if op[OP_TRAITS] & STEP:
                 continue
-            for write in op[4]:
+            for write in op[OP_WRITES]:
                 if write.storage in stored:
-                    last[op[0], op[5], write.storage] = index
-            for output in op[3]:
+                    last[op[OP_NAME], op[OP_SITE], write.storage] = index
+            for output in op[OP_OUTPUTS]:
                 entry = entries.get(output)
                 if entry is not None and entry.storage in stored:
-                    last[op[0], op[5], entry.storage] = index
+                    last[op[OP_NAME], op[OP_SITE], entry.storage] = index
         chosen = sorted(set(last.values()))[-_MAKERS:]
         self.ops.update(chosen)
         self._take(self.recording.ops[index] for index in chosen)
@@ -149,7 +161,11 @@ class RetainedRecords:
         most = len(self.ops) + _MAKERS
         front = set(self.tensors)
         for _ in range(_FAR):
-            births = {fact[8] for fact in map(facts.get, front) if fact is not None and 0 <= fact[8] < self.cut}
+            births = {
+                fact[FACT_BIRTH]
+                for fact in map(facts.get, front)
+                if fact is not None and 0 <= fact[FACT_BIRTH] < self.cut
+            }
             room = most - len(self.ops)
             made = [birth for birth in sorted(births - self.ops, reverse=True) if birth in recording.ops][:room]
             if not made:
@@ -162,7 +178,7 @@ class RetainedRecords:
     def _calls(self, opened: Iterable[int]) -> set[int]:
         """Module calls in which ops that stay ran, and those around them."""
         calls, found = self.recording.calls, set[int]()
-        todo = {self.recording.call, *opened, *(op[6] for op in self._kept_ops())}
+        todo = {self.recording.call, *opened, *(op[OP_CALL] for op in self._kept_ops())}
         todo |= {number for number, call in calls.items() if call.at >= self.cut}
         while todo:
             number = todo.pop()

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from autograd_inspector.capture.attributes import has_history
 from autograd_inspector.capture.lines.keepers import keeper
+from autograd_inspector.capture.raw_records import FACT_BIRTH, OP_SITE
 from autograd_inspector.capture.retention.rounds import Rounds
 from autograd_inspector.model.event import RetainedGraph
 
@@ -108,9 +109,9 @@ class RetainedResults:
         registry = recording.registry
         for number, entry in registry.entries.items(self._start):
             if entry.requires_grad and entry() is not None:
-                made = recording.ops.get(registry.facts[number][8])
+                made = recording.ops.get(registry.facts[number][FACT_BIRTH])
                 if made is not None:
-                    yield number, _Result(made[5], -1)
+                    yield number, _Result(made[OP_SITE], -1)
 
     def _compare(self, sites: Mapping[int, dict[int, int]], now: int) -> None:
         for site in [site for site, pile in self._piles.items() if not pile.meet(sites.get(site, {}), now)]:
@@ -148,9 +149,9 @@ def kept_records(recording: Recording) -> tuple[RetainedGraph, ...]:
     found: dict[int, int] = {}
     records = []
     for tensor, met in recording.kept.piled:
-        birth = recording.registry.facts[tensor][8]
+        birth = recording.registry.facts[tensor][FACT_BIRTH]
         made = recording.ops.get(birth) if birth >= 0 else None  # None also where an interrupt cut the op short.
-        site = made[5] if made is not None else -1
+        site = made[OP_SITE] if made is not None else -1
         if site not in found:
             found[site] = keeper(recording.stacks, site) if site >= 0 else -1
         records.append(RetainedGraph(tensor, met, found[site]))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from torch import Tensor
 
 from autograd_inspector.capture.attributes import gradient_of
+from autograd_inspector.capture.raw_records import OP_WRITES
 
 if TYPE_CHECKING:
     from autograd_inspector.capture.recording import Recording
@@ -63,7 +64,7 @@ class Rounds:
 
     def _written(self, recording: Recording, since: int, leaves: Mapping[int, Tensor]) -> bool:
         """Whether a recorded op wrote the memory of a leaf that had a gradient, or that gradient's."""
-        written = {write.storage for _, op in recording.ops.items(since) for write in op[4]} - {-1}
+        written = {write.storage for _, op in recording.ops.items(since) for write in op[OP_WRITES]} - {-1}
         known = [leaf for number, leaf in leaves.items() if number in self._given] if written else []
         held = [*known, *(gradient for gradient in map(gradient_of, known) if gradient is not None)]
         return any(recording.registry.storage_of(tensor) in written for tensor in held)

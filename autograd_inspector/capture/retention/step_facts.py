@@ -6,7 +6,8 @@ from collections.abc import Hashable, Iterator
 from itertools import islice
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from autograd_inspector.capture.recording import RawOp, Recording
+from autograd_inspector.capture.raw_records import OP_FIRST, OP_LAST, OP_NAME, OP_SITE, RawOp
+from autograd_inspector.capture.recording import Recording
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.graphs import below
@@ -124,8 +125,8 @@ class StepFacts:
         """Which graph it was, by the lines that it was built at; what ran for the first time is noted."""
         first: dict[Line, int] = {}
         for op in ops:
-            if op[10] > op[9]:  # It made autograd nodes.
-                first.setdefault((op[0], self._line(op[5])), op[5])
+            if op[OP_LAST] > op[OP_FIRST]:  # It made autograd nodes.
+                first.setdefault((op[OP_NAME], self._line(op[OP_SITE])), op[OP_SITE])
         new = [(line, site) for line, site in first.items() if line not in self._ran]
         if new:
             self._ran.update(islice((line for line, _ in new), max(_LINES - len(self._ran), 0)))

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
+from autograd_inspector.capture.raw_records import OP_FIRST
 from autograd_inspector.capture.recording import Recording
 from autograd_inspector.model.program_events import Event, RequiresGradCompared
 
@@ -45,7 +46,7 @@ def thin_events(recording: Recording, cut: int, first: int, tensors: Collection[
     recording.grad_writes[:] = [write for write in recording.grad_writes if write.at >= cut]
     recording.scalar_reentries[:] = [pair for pair in recording.scalar_reentries if pair[0] >= cut]
     if recording.none_gradients:
-        first = min((op[9] for _, op in recording.ops.items(cut) if op[9] >= 0), default=-1)
+        first = min((op[OP_FIRST] for _, op in recording.ops.items(cut) if op[OP_FIRST] >= 0), default=-1)
         recording.none_gradients = {gap: None for gap in recording.none_gradients if gap.seq >= first}
     recording.named &= set(tensors)
     recording.variables = {tensor: name for tensor, name in recording.variables.items() if tensor in tensors}

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from autograd_inspector.capture.attributes import has_history
 from autograd_inspector.capture.lines.local_names import held_tensors
+from autograd_inspector.capture.raw_records import FACT_BIRTH
 from autograd_inspector.capture.recording import Recording
 from autograd_inspector.model.autograd import AutogradGraph, Node
 
@@ -55,7 +56,7 @@ def name_involved(recording: Recording, graph: AutogradGraph) -> None:
     for name, tensor in held_tensors(recording.stacks.stop):
         if _concerned(recording, tensor, modified):
             entry = registry.enter(tensor, -1, len(recording.ops))
-            if registry.facts[entry.tensor][8] < 0 and not recording.variables.get(entry.tensor):
+            if registry.facts[entry.tensor][FACT_BIRTH] < 0 and not recording.variables.get(entry.tensor):
                 recording.variables[entry.tensor] = name
 
 

@@ -21,6 +21,7 @@ from autograd_inspector.capture.observers.backward.node_hooks import NodeHooks
 from autograd_inspector.capture.observers.calls.hooks import older_hooks
 from autograd_inspector.capture.observers.calls.mode_stack import is_on, put_back, put_on, take_off
 from autograd_inspector.capture.observers.calls.ops import Recorder
+from autograd_inspector.capture.raw_records import OP_INPUTS, OP_OUTPUTS
 from autograd_inspector.capture.recording import Recording
 from autograd_inspector.capture.torch_private.graph import ENGINE, sequence_number
 from autograd_inspector.capture.undisturbed.guard import Guard
@@ -181,7 +182,7 @@ class Engine:
 
     def _tensors_of(self, op: int) -> Iterator[tuple[int, Tensor]]:
         record = self.recording.ops[op]
-        return self.recording.registry.alive(dict.fromkeys((*record[1], *record[3])))
+        return self.recording.registry.alive(dict.fromkeys((*record[OP_INPUTS], *record[OP_OUTPUTS])))
 
     def _failed(self, number: int, outputs: Any, inputs: list[Tensor], error: BaseException) -> None:
         """Look at the saved tensors again: recomputation inside backward may have modified them."""
@@ -273,7 +274,7 @@ def walk_alive(recording: Recording) -> None:
     """Graphs that the program still holds but never gave to backward: record them once, from their last tensors."""
     if recording.backwards:
         return
-    used = {tensor for op in recording.ops for tensor in op[1] if op[3]}
+    used = {tensor for op in recording.ops for tensor in op[OP_INPUTS] if op[OP_OUTPUTS]}
     ends = [
         tensor
         for number, tensor in recording.registry.alive()

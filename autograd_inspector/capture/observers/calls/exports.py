@@ -14,6 +14,15 @@ from torch import Tensor
 
 from autograd_inspector.capture.attributes import dtype_of, shape_of, version_of
 from autograd_inspector.capture.observers.calls.number_origin import NumberOrigin, is_literal
+from autograd_inspector.capture.raw_records import (
+    FACT_BIRTH,
+    OP_FIRST,
+    OP_INPUTS,
+    OP_NAME,
+    OP_OUTPUTS,
+    OP_SITE,
+    OP_TRAITS,
+)
 from autograd_inspector.model.op import Trait
 
 if TYPE_CHECKING:
@@ -49,7 +58,7 @@ class Exports:
         traits = int(Trait.EXPORT) | (int(Trait.CUT) if entry.requires_grad else 0)
         index = recording.append(name, (entry.tensor,), traits=traits, site=recording.stacks.here(3))
         traced = _traced(recording, entry.tensor)
-        site, runs = recording.ops[index][5], len(recording.backwards)
+        site, runs = recording.ops[index][OP_SITE], len(recording.backwards)
         if not isinstance(result, float):
             self._recent.append((_functions(recording, site), entry.tensor, runs, traced))
         else:
@@ -82,15 +91,22 @@ class Exports:
     def unpickled(self, recording: Recording, tensor: Tensor) -> None:
         """A tensor was rebuilt from a pickle: of what was pickled last among those of its kind, as far as is known."""
         entry = recording.registry.known(tensor)
-        index = -1 if entry is None else recording.registry.facts[entry.tensor][8]
+        index = -1 if entry is None else recording.registry.facts[entry.tensor][FACT_BIRTH]
         op = recording.ops.get(index)
-        if entry is None or op is None or op[0] != "empty":
+        if entry is None or op is None or op[OP_NAME] != "empty":
             return
         recording.registry.refresh(entry.tensor, tensor)  # It was made empty, and then given its memory.
         source = self._pickled.get((shape_of(tensor), dtype_of(tensor)), -1)
         known = () if source < 0 else (source,)
         cut = int(Trait.CUT) if known and recording.registry.entries[source].requires_grad else 0
-        recording.ops[index] = ("unpickle", known, (-1,) * len(known), *op[3:8], op[8] | cut, *op[9:])
+        recording.ops[index] = (
+            "unpickle",
+            known,
+            (-1,) * len(known),
+            *op[OP_OUTPUTS:OP_TRAITS],
+            op[OP_TRAITS] | cut,
+            *op[OP_FIRST:],
+        )
 
     def _remember(self, number: float, tensor: int, index: int) -> None:
         if len(self.numbers) + len(self._common) > _KEPT:
@@ -108,7 +124,7 @@ class Exports:
                 known = self.numbers.get(value) or self.numbers.get(-value)
                 if known is not None:
                     recording.scalar_reentries.append((index, known[1]))
-                elif recording.ops[index][0] in _ADDING:
+                elif recording.ops[index][OP_NAME] in _ADDING:
                     runs = len(recording.backwards)
                     recording.scalar_reentries += [
                         (index, taken[2]) for taken in self.origin.behind(value, frame, runs)
@@ -119,9 +135,9 @@ class Exports:
         if index >= len(recording.ops):
             return
         op = recording.ops[index]
-        if op[1]:
+        if op[OP_INPUTS]:
             return
-        found = self._sources(recording, values) or self._nearby(recording, op[5], values)
+        found = self._sources(recording, values) or self._nearby(recording, op[OP_SITE], values)
         sources = tuple(dict.fromkeys(found))
         if not sources:
             return
@@ -200,11 +216,11 @@ def _traced(recording: Recording, tensor: int) -> bool:
     for _ in range(_DETACHED):
         if registry.entries[tensor].requires_grad:
             return True
-        birth = registry.facts[tensor][8]
+        birth = registry.facts[tensor][FACT_BIRTH]
         made = recording.ops.get(birth)
-        if made is None or not made[1]:
+        if made is None or not made[OP_INPUTS]:
             return False
-        tensor = made[1][0]
+        tensor = made[OP_INPUTS][0]
     return False
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from autograd_inspector.capture.observers.modules.calls import Modules
+from autograd_inspector.capture.raw_records import OP_CALL, OP_INPUTS, OP_NAME, OP_OUTPUTS, OP_SITE
 from autograd_inspector.capture.recording import Recording
 from autograd_inspector.model.location import Site
 from autograd_inspector.model.op import ModuleCall
@@ -25,17 +26,17 @@ def variable_names(recording: Recording, sites: tuple[Site, ...]) -> dict[int, s
     registered = {event.tensor for event in recording.events if isinstance(event, ParameterRegistered)}
     of_modules = recording.registry.parameters | recording.registry.buffers | registered
     for index, op in enumerate(ops):
-        user = users[op[5]]
-        if not op[3] or user is None or not user.target:
+        user = users[op[OP_SITE]]
+        if not op[OP_OUTPUTS] or user is None or not user.target:
             continue
         following = ops[index + 1] if index + 1 < len(ops) else None
-        repeated = following is not None and (following[0], following[6]) == (op[0], op[6])
-        if following is not None and users[following[5]] == user and not repeated:
+        repeated = following is not None and (following[OP_NAME], following[OP_CALL]) == (op[OP_NAME], op[OP_CALL])
+        if following is not None and users[following[OP_SITE]] == user and not repeated:
             continue
         # The statement may make or copy a whole module: `net = nn.Linear(4, 2)`, `ema = copy.deepcopy(net)`.
-        copies = op[0] == "__deepcopy__" and not of_modules.isdisjoint((*op[1], *op[3]))
-        if not copies and registered.isdisjoint(op[3]):
-            found |= dict(zip(op[3], _targets(user.target, len(op[3])), strict=False))
+        copies = op[OP_NAME] == "__deepcopy__" and not of_modules.isdisjoint((*op[OP_INPUTS], *op[OP_OUTPUTS]))
+        if not copies and registered.isdisjoint(op[OP_OUTPUTS]):
+            found |= dict(zip(op[OP_OUTPUTS], _targets(user.target, len(op[OP_OUTPUTS])), strict=False))
     for change in recording.requires_grad_changes:
         user = users[change.site]
         if user is not None and user.target:
