@@ -33,7 +33,7 @@ def entries(analysis: Analysis, optimizer: OptimizerRecord, *, device: bool) -> 
     known = device or optimizer.module.startswith(_OWN_STATE)
     for row in rows:
         settings = optimizer.groups[row.group] if 0 <= row.group < len(optimizer.groups) else {}
-        on_device = "True" in {settings.get("fused"), settings.get("capturable")}
+        on_device = settings.get("fused") is True or settings.get("capturable") is True
         for entry in row.state:
             if entry.holder:
                 belongs = False  # Where it has to be is for the object to know.
@@ -68,7 +68,7 @@ def misplaced(
 
 def refuses(optimizer: OptimizerRecord) -> bool:
     """Whether its next step raises when its state is of another dtype than the parameters."""
-    fused = any(group.get("fused") == "True" for group in optimizer.groups)
+    fused = any(group.get("fused") is True for group in optimizer.groups)
     return fused or (optimizer.module.startswith(_OWN_STATE) and optimizer.type not in _GOES_ON)
 
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.optimizer_names import TARGET, variable
 from autograd_inspector.model.placement_rows import OptimizerRecord, ParameterRow
+from autograd_inspector.model.settings import is_off, setting_text
 
 _SETTINGS = ("lr", "momentum", "betas", "weight_decay", "nesterov", "amsgrad")
 """Settings of a group that torch's constructors take under the same name; what is off needs no saying."""
 _LISTED = 4
 """More parameters than these are not listed one by one."""
-_OFF = {"False", "0", "0.0", "None"}
 HOMES = {"torch.optim": "torch.optim.", "schedulefree": "schedulefree."}
 
 
@@ -51,8 +51,8 @@ def remade(analysis: Analysis, optimizer: OptimizerRecord, parameters: Iterable[
         return ""
     group = optimizer.groups[0]
     # A scheduler has moved the rate since: a new one would start from here and move it again.
-    group = group | {"lr": group.get("initial_lr", group.get("lr", "None"))}
-    given = [f"{key}={group[key]}" for key in _SETTINGS if group.get(key, "False") not in _OFF]
+    group = group | {"lr": group.get("initial_lr", group.get("lr"))}
+    given = [f"{key}={setting_text(group[key])}" for key in _SETTINGS if not is_off(group.get(key))]
     return f"{variable(analysis, optimizer)} = {home}{optimizer.type}({', '.join([f'{model}.parameters()', *given])})"
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from autograd_inspector.model.placement import Placement
 from autograd_inspector.model.placement_rows import HERE, Held, ParameterRow
 from autograd_inspector.model.ranks import Difference, RankedPlacement, RankedRow, Share
+from autograd_inspector.model.settings import setting_text
 from autograd_inspector.model.totals import Total
 
 Key = tuple[str, bool, str]
@@ -166,4 +167,5 @@ def _states(slot: Slot) -> dict[int, dict[str, str]]:
 def _settings(placement: Placement, row: ParameterRow) -> dict[str, str]:
     """The hyper-parameters of the row's group."""
     groups = next((record.groups for record in placement.optimizers if record.id == row.optimizer), ())
-    return groups[row.group] if 0 <= row.group < len(groups) else {}
+    own = groups[row.group] if 0 <= row.group < len(groups) else {}
+    return {name: setting_text(value) for name, value in own.items()}

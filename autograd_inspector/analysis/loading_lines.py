@@ -8,6 +8,7 @@ import re
 from autograd_inspector.analysis.resume import Resume
 from autograd_inspector.model.checkpoint import Checkpoint
 from autograd_inspector.model.renaming import Renaming
+from autograd_inspector.model.settings import Settings, is_off, setting_text
 
 _WIDTH = 96
 
@@ -100,10 +101,10 @@ def recreated(resume: Resume) -> str:
     return f"optimizer = {home}{optimizer.type}(model.parameters(){settings(group)})"
 
 
-def settings(group: dict[str, str]) -> str:
+def settings(group: Settings) -> str:
     """``, lr=0.001, betas=(0.9, 0.999)``: what a constructor takes, without what is off."""
-    kept = {key: value for key, value in group.items() if key in _GIVEN and value not in {"None", "False", "0", "0.0"}}
-    return "".join(f", {key}={value}" for key, value in kept.items())
+    kept = {key: value for key, value in group.items() if key in _GIVEN and not is_off(value)}
+    return "".join(f", {key}={setting_text(value)}" for key, value in kept.items())
 
 
 _GIVEN = (

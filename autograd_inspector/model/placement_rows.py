@@ -6,6 +6,8 @@ import re
 
 from msgspec import Struct
 
+from autograd_inspector.model.settings import Settings
+
 HERE = -2
 """``ParameterRow.stepped_by`` of a parameter that this rank steps (-1: another rank does, which is not said)."""
 
@@ -91,7 +93,7 @@ class ParameterRow(Held, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class OptimizerRecord(Struct, frozen=True, omit_defaults=True):
-    """An optimizer seen in the capture; ``groups`` are its hyper-parameters, one dict a group, as text.
+    """An optimizer seen in the capture; ``groups`` are its hyper-parameters, one dict a group, as values.
 
     ``site`` is where it was made (-1: before the capture), ``created_at`` the op index then.
     """
@@ -99,7 +101,7 @@ class OptimizerRecord(Struct, frozen=True, omit_defaults=True):
     id: int
     type: str
     module: str
-    groups: tuple[dict[str, str], ...] = ()
+    groups: tuple[Settings, ...] = ()
     parameters: tuple[tuple[int, ...], ...] = ()
     site: int = -1
     created_at: int = -1

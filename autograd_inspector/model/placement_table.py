@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from autograd_inspector.model.placement_rows import Held, OptimizerRecord, ParameterRow
+from autograd_inspector.model.settings import setting_text
 
 _HELD = ("shape", "dtype", "device", "bytes", "placements", "mesh", "local_shape", "local_bytes")
 
@@ -39,7 +40,7 @@ class Columns:
         }
         for kind in self._kinds:
             record |= _held(f"state.{kind}.", entries.get(kind))
-        record |= {f"group.{name}": group.get(name) for name in self._settings}
+        record |= {f"group.{name}": setting_text(group[name]) if name in group else None for name in self._settings}
         record["bytes.total"] = _own(row)
         return record
 

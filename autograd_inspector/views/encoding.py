@@ -13,6 +13,7 @@ from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.graph import GraphNode
 from autograd_inspector.model.location import Location
+from autograd_inspector.model.settings import setting_text
 from autograd_inspector.model.totals import Total
 from autograd_inspector.views import wire
 from autograd_inspector.views.notebook.gc_pause import collector_paused
@@ -108,7 +109,9 @@ class _Encoder:
     def _optimizers(self) -> Iterator[wire.Optimizer]:
         for optimizer in self.report.placement.optimizers:
             place = self.capture.place(optimizer.site)
-            groups = tuple({legible(k): legible(v, 80) for k, v in group.items()} for group in optimizer.groups)
+            groups = tuple(
+                {legible(k): legible(setting_text(v), 80) for k, v in group.items()} for group in optimizer.groups
+            )
             where = "" if place is None else legible(place.place)
             yield wire.Optimizer(legible(optimizer.type), groups, optimizer.steps, where)
 

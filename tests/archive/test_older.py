@@ -179,3 +179,11 @@ def test_a_graph_that_was_cut_off_says_so():
     weight = next(tensor.id for tensor in capture.tensors if tensor.id not in run.reached)
     assert capture.unsettled([weight]) == {weight}
     assert not any(run.graph.blind for run in older("steps").capture.backwards)
+
+
+def test_settings_are_values_again():
+    """Version 1 wrote them as text."""
+    first, second, *_, fused = older("steps").placement.optimizers[0].groups
+    assert (first["lr"], second["lr"], first["nesterov"], first["foreach"]) == (0.1, 0.0, False, None)
+    assert fused["fused"] is True
+    assert older("events").placement.optimizers[0].groups[0]["betas"] == (0.9, 0.999)

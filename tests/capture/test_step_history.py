@@ -176,7 +176,7 @@ COUNTS = {
     "version", "versions", "before", "after", "storage", "offset", "extent", "nbytes", "allocated", "version_before",
     "version_after", "gradient_before", "gradient_after", "seq", "hooks", "saved_version", "current_version", "nth",
     "group", "stepped_by", "steps", "folded", "untold", "more", "nan", "inf", "shape", "traits",
-    "first_seq", "last_seq", "again",
+    "first_seq", "last_seq", "again", "saved_groups", "own_groups",
 }  # fmt: skip
 """Fields whose numbers are no references at all."""
 

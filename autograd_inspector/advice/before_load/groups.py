@@ -14,6 +14,7 @@ from autograd_inspector.advice.names import join_names, summarize_names
 from autograd_inspector.analysis.resume import Resume
 from autograd_inspector.model.checkpoint import SavedParameter
 from autograd_inspector.model.finding import Problem, Severity
+from autograd_inspector.model.settings import SettingText, setting_text
 
 
 def group_problems(resume: Resume) -> Iterator[Problem]:
@@ -130,11 +131,12 @@ def _replaced(resume: Resume) -> Iterator[Problem]:
     said, lines = [], []
     several = len(resume.saved.groups) > 1
     for number, (own, group) in enumerate(zip(resume.optimizer.groups, resume.saved.groups, strict=True)):
-        for name, value in own.items():
+        for name, kept in own.items():
+            value = setting_text(kept)
             theirs = group.settings.get(name, value)
             if theirs != value and not theirs.startswith("<") and not (name == "capturable" and uncapturable(resume)):
                 said.append(f"{f'group {number} ' if several else ''}{name} {value} becomes {theirs}")
-                shown = value if _literal(value) else repr(value)
+                shown = repr(value) if isinstance(kept, str | SettingText) else value
                 lines.append(f'optimizer.param_groups[{number}]["{name}"] = {shown}')
     if said:
         names = dict.fromkeys(text.partition('["')[2].partition('"')[0] for text in lines)
@@ -144,10 +146,6 @@ def _replaced(resume: Resume) -> Iterator[Problem]:
             fix("to keep your own, set them again after the load", *saved(resume), LOAD, *lines),
             tuple(names),
         )
-
-
-def _literal(text: str) -> bool:
-    return text in {"True", "False", "None"} or text[:1] in "0123456789-(."
 
 
 def _problem(severity: Severity, message: str, text: str, subjects: tuple[str, ...]) -> Problem:

@@ -37,6 +37,7 @@ from autograd_inspector.model.checkpoint import (
     SlotKind,
     Target,
 )
+from autograd_inspector.model.settings import setting_text
 
 Path = tuple[str | int, ...]
 
@@ -86,7 +87,8 @@ def saved_optimizer(path: Path, state: Mapping[str, Any], locations: Locations) 
 def _settings(group: dict[str, Any]) -> dict[str, str]:
     """The settings as text; of those whose value is not for reading (a tensor, a long list) the type in angles."""
     whole = {str(name): f"<{type(value).__name__}>" for name, value in group.items() if name not in _NO_SETTINGS}
-    return whole | settings_of({name: value for name, value in group.items() if name not in _NO_SETTINGS})
+    plain = settings_of({name: value for name, value in group.items() if name not in _NO_SETTINGS})
+    return whole | {name: setting_text(value) for name, value in plain.items()}
 
 
 _NO_SETTINGS = ("params", "param_names")

@@ -13,10 +13,10 @@ from autograd_inspector.model.event import ParameterStep, Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op
+from autograd_inspector.model.settings import Settings, is_off
 
 _KNOWN = "torch.optim"
 """Where optimizers come from of which it is known what a gradient of zeros does."""
-_OFF = {"", "0", "0.0", "None", "False"}
 
 
 class Moved(Struct, frozen=True):
@@ -88,10 +88,10 @@ def _meant(analysis: Analysis, moved: Moved, gradient: int, since: int) -> bool:
     return given or written or any(change.requires_grad for change in analysis.requires_grad_changes_of(moved.tensor))
 
 
-def _drives(group: dict[str, str]) -> tuple[str, ...]:
+def _drives(group: Settings) -> tuple[str, ...]:
     """What moves a parameter whose gradient is zero."""
-    momentum = group.get("momentum", "") not in _OFF or "betas" in group
-    return ("momentum",) * momentum + ("weight decay",) * (group.get("weight_decay", "") not in _OFF)
+    momentum = not is_off(group.get("momentum")) or "betas" in group
+    return ("momentum",) * momentum + ("weight decay",) * (not is_off(group.get("weight_decay")))
 
 
 def _finding(analysis: Analysis, found: list[Moved]) -> Problem:

@@ -7,6 +7,7 @@ from typing import Any
 
 from autograd_inspector.views.version_1.events import of_changes
 from autograd_inspector.views.version_1.graphs import of_graphs
+from autograd_inspector.views.version_1.settings import of_settings
 from autograd_inspector.views.version_1.steps import of_steps
 
 _RENAMED = MappingProxyType(
@@ -31,11 +32,7 @@ def of_version_1(report: Any) -> Any:
     except _UNREADABLE as error:
         raise ValueError(f"the graphs of its runs are not to be read: {error!r}") from None
     try:
-        events = of_changes(old)
+        beside = of_changes(old) | of_steps(old) | of_settings(old)
     except _UNREADABLE as error:
-        raise ValueError(f"what happened to its modules and optimizers is not to be read: {error!r}") from None
-    try:
-        steps = of_steps(old)
-    except _UNREADABLE as error:
-        raise ValueError(f"its optimizer steps are not to be read: {error!r}") from None
-    return report | {"capture": kept | graphs | events | steps, "schema": 2}
+        raise ValueError(f"its optimizers, or what happened to them, are not to be read: {error!r}") from None
+    return report | {"capture": kept | graphs | beside, "schema": 2}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -31,10 +32,13 @@ from autograd_inspector.capture.observers.optimizers.state_contents import (
 )
 from autograd_inspector.capture.recording import Recording
 from autograd_inspector.model.placement_rows import Gradient, ParameterRow, StateEntry
+from autograd_inspector.model.settings import PlainSetting, Settings, SettingText
 
 _SHOWN_TYPES = (bool, int, float, str, type(None))
 _SHORT_TUPLE = 4
 _WRAPPERS = 3
+_LARGEST = 2**63 - 1
+_WRITTEN = 10_000
 _TOLD = 6
 
 
@@ -128,11 +132,29 @@ def held(recording: Recording, tensor: Tensor) -> tuple[Any, ...]:
     )
 
 
-def settings_of(group: dict[str, Any]) -> dict[str, str]:
-    """The hyper-parameters of a parameter group, as text."""
+def settings_of(group: dict[str, Any]) -> Settings:
+    """The hyper-parameters of a parameter group; not those that are no plain values, as tensors are."""
     return {
-        str(name): str(value)
+        str(name): tuple(map(_plain, value)) if isinstance(value, tuple) else _plain(value)
         for name, value in group.items()
         if name != "params"
         and (isinstance(value, _SHOWN_TYPES) or (isinstance(value, tuple) and len(value) <= _SHORT_TUPLE))
     }
+
+
+def _plain(value: Any) -> PlainSetting:
+    """The value itself where a report can hold it as it is, else what it reads like."""
+    kind = type(value)
+    if value is None or kind is bool or kind is str:
+        return value  # type: ignore[no-any-return]
+    if kind is int:
+        return value if abs(value) <= _LARGEST else SettingText(_digits(value))
+    if isinstance(value, float):
+        number = float.__float__(value)
+        return number if math.isfinite(number) else SettingText(str(number))
+    return SettingText(str(value)) if isinstance(value, _SHOWN_TYPES) else SettingText(f"<{type(value).__name__}>")
+
+
+def _digits(number: int) -> str:
+    """Python refuses to write integers of some thousand digits."""
+    return str(number) if number.bit_length() < _WRITTEN else f"an integer of {number.bit_length()} bits"
