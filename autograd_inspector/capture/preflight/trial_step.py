@@ -45,7 +45,10 @@ def try_step(
             found = _second_look(model, optimizer, twin, loss_fn, found)
         return capture, found, told
     finally:
-        originals.take_back()
+        try:
+            originals.take_back()
+        finally:
+            originals.take_back()  # An interrupt may have struck before the first instruction of the other.
 
 
 def _observed(twin: ModelCopy, loss_fn: LossFn, session: Session) -> tuple[Capture, str]:
