@@ -158,8 +158,9 @@ def last_step(capture, ops):
         )
         for op in capture.ops[-ops:]
     ]
-    backward, step = capture.backwards[-1], capture.steps[-1]
-    return told, backward.error, backward.nested_in, backward.end > backward.start, step.error, len(step.parameters)
+    backward = [(run.error, run.nested_in, run.end > run.start) for run in capture.backwards[-1:]]
+    step = [(step.error, len(step.parameters)) for step in capture.steps[-1:]]
+    return told, backward, step
 
 
 def test_an_interrupt_that_the_block_catches(program):
@@ -180,6 +181,7 @@ def test_an_interrupt_that_the_block_catches(program):
     plain = caught(lambda: found.extend(instants_of(program.step))).capture
     ops = len(plain.ops) // 2
     before, expected = state_of_torch(), last_step(plain, ops)
+    assert all(expected)
     for instant in spread(found, CAUGHT):
         report = caught(program.step, instant)
         capture = report.capture
