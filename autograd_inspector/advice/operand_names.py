@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from autograd_inspector.advice.namespaces import is_value
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
@@ -23,27 +24,23 @@ def _differ(frame: Location, *, first: bool) -> bool:
     match tree:
         case ast.BinOp(left=left, right=right):
             given = [left, right]
-        case ast.Call(func=ast.Attribute(value=owner), args=args) if not _is_module(owner):
+        case ast.Call(func=ast.Attribute(value=owner), args=args) if is_value(frame, owner):
             given = [owner, *args]
         case ast.Call(args=args):
             given = list(args)
         case _:
             return not first
-    names = [_references(part) for part in given]
+    names = [_references(frame, part) for part in given]
     return all(not (a & b) for i, a in enumerate(names) for b in names[i + 1 :]) and (len(names) > 1 or not first)
 
 
-def _is_module(node: ast.expr) -> bool:
-    return ast.unparse(node) in {"torch", "F", "nn.functional", "torch.nn.functional", "torch.linalg"}
-
-
-def _references(node: ast.AST) -> set[str]:
+def _references(place: Location, node: ast.AST) -> set[str]:
     """The variables that an expression reads, as they are written out: `self.old`, `p.grad`."""
     match node:
-        case ast.Call(func=ast.Attribute(value=owner), args=args):
-            return set().union(*(_references(part) for part in [owner, *args]))
+        case ast.Call(func=ast.Attribute(value=owner), args=args) if is_value(place, owner):
+            return set().union(*(_references(place, part) for part in [owner, *args]))
         case ast.Call(args=args):
-            return set().union(*(_references(part) for part in args))
+            return set().union(*(_references(place, part) for part in args))
         case ast.Name() | ast.Attribute() | ast.Subscript():
             return {ast.unparse(node)}
-    return set().union(*(_references(part) for part in ast.iter_child_nodes(node)))
+    return set().union(*(_references(place, part) for part in ast.iter_child_nodes(node)))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 
+from autograd_inspector.advice.namespaces import is_value
 from autograd_inspector.advice.spelling import is_path
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
-
-_NAMESPACES = frozenset({"torch", "nn", "F", "functional", "special", "linalg"})
 
 
 def operand(analysis: Analysis, op: Op, tensor: int) -> str:
@@ -21,23 +21,18 @@ def operand(analysis: Analysis, op: Op, tensor: int) -> str:
         node = ast.parse(place.expression, mode="eval").body
     except (SyntaxError, ValueError):
         return ""
-    given = _given(node)
+    given = _given(place, node)
     if len(given) != len(op.inputs):
         return ""
     found = ast.get_source_segment(place.expression, given[op.inputs.index(tensor)]) or ""
     return found if is_path(found) else ""
 
 
-def _given(node: ast.expr) -> list[ast.expr]:
+def _given(place: Location, node: ast.expr) -> list[ast.expr]:
     """The operands that may be tensors, in the order in which a call of torch takes them."""
     if isinstance(node, ast.BinOp):
         return [part for part in (node.left, node.right) if not isinstance(part, ast.Constant)]
     if isinstance(node, ast.Call):
-        own = [node.func.value] if isinstance(node.func, ast.Attribute) and not _namespace(node.func.value) else []
+        own = [node.func.value] if isinstance(node.func, ast.Attribute) and is_value(place, node.func.value) else []
         return [*own, *(part for part in node.args if not isinstance(part, ast.Constant))]
     return []
-
-
-def _namespace(node: ast.expr) -> bool:
-    last = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
-    return last in _NAMESPACES

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from autograd_inspector.advice.namespaces import is_value
 from autograd_inspector.advice.spelling import called, shape_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.event import GradRead
@@ -20,7 +21,7 @@ def receiver(place: Location | None, op: str) -> str:
         return ""
     if isinstance(statement, ast.AugAssign):
         return ast.unparse(statement.target)
-    found = _modified(statement.value, op) if isinstance(statement, ast.Expr) else None
+    found = _modified(place, statement.value, op) if isinstance(statement, ast.Expr) else None
     # What a call returned has no name of its own.
     return "" if found is None or any(isinstance(node, ast.Call) for node in ast.walk(found)) else ast.unparse(found)
 
@@ -46,7 +47,7 @@ def read_name(analysis: Analysis, read: GradRead) -> str:
     return said or called(analysis, read.tensor)
 
 
-def _modified(node: ast.expr, op: str) -> ast.expr | None:
+def _modified(place: Location, node: ast.expr, op: str) -> ast.expr | None:
     if isinstance(node, ast.Subscript):
         return node.value if op == "__setitem__" else None
     if not isinstance(node, ast.Call):
@@ -55,15 +56,7 @@ def _modified(node: ast.expr, op: str) -> ast.expr | None:
         if keyword.arg == "out":
             return keyword.value
     called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-    if isinstance(node.func, ast.Attribute) and called == op and _is_value(node.func.value):
+    if isinstance(node.func, ast.Attribute) and called == op and is_value(place, node.func.value):
         return node.func.value
     inplace = any(k.arg == "inplace" for k in node.keywords)
     return node.args[0] if node.args and (called == op or inplace) else None
-
-
-def _is_value(node: ast.expr) -> bool:
-    """Not a module of functions: ``torch.relu_(x)``, ``nn.init.zeros_(x)``, ``F.relu_(x)``."""
-    root = node
-    while isinstance(root, ast.Attribute):
-        root = root.value
-    return not (isinstance(root, ast.Name) and root.id in {"torch", "nn", "F", "init", "functional"})

@@ -14,7 +14,9 @@ class Location(Struct, frozen=True, omit_defaults=True):
     ``lineno`` and ``end_lineno`` count from 1, ``column`` and ``end_column`` from 0 (UTF-8 bytes, as
     :meth:`code.co_positions` gives them; -1 where unknown). ``cell`` is the execution count of the notebook cell
     ("In [3]"), None in a file. ``target`` is the variable that the statement assigns, "" where it assigns none.
-    ``library`` tells installed packages from the user's own files.
+    ``assigned`` is the variable that the statement assigns what it makes of the expression, ``namespaces`` the modules
+    and classes whose functions the expression calls, ``block_end`` the last line of the ``with`` statement that enters
+    what the expression returns. ``library`` tells installed packages from the user's own files.
     """
 
     filename: str
@@ -29,6 +31,9 @@ class Location(Struct, frozen=True, omit_defaults=True):
     target: str = ""
     expression: str = ""
     library: bool = False
+    assigned: str = ""
+    namespaces: tuple[str, ...] = ()
+    block_end: int = 0
 
     @property
     def place(self) -> str:
@@ -39,9 +44,13 @@ class Location(Struct, frozen=True, omit_defaults=True):
 
 
 class Site(Struct, frozen=True, omit_defaults=True):
-    """The call chain of one event: innermost frame outside torch first, then the user's own frames, outwards."""
+    """The call chain of one event: innermost frame outside torch first, then the user's own frames, outwards.
+
+    ``through`` is the function of torch's that the innermost frame called, where that is written in Python.
+    """
 
     frames: tuple[Location, ...] = ()
+    through: str = ""
 
     @property
     def user(self) -> Location | None:

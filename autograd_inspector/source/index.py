@@ -13,6 +13,9 @@ Span = tuple[int, int, int, int]
 """Line, last line, column, column behind the end."""
 
 
+_NO_PARTS = (ast.Name, ast.Constant, ast.JoinedStr, ast.FormattedValue)
+
+
 class Index(Protocol):
     """What a reader makes of a file once, for all its questions."""
 
@@ -118,16 +121,16 @@ class Source:
         return found
 
     @cached_property
-    def _reads(self) -> dict[Span, ast.expr]:
+    def _expressions(self) -> dict[Span, ast.expr]:
         found: dict[Span, ast.expr] = {}
         for node in self.nodes:
-            if isinstance(node, (ast.Attribute, ast.Call)):
+            if isinstance(node, ast.expr) and not isinstance(node, _NO_PARTS):
                 found.setdefault(span_of(node), node)
         return found
 
     def expression_at(self, span: Span) -> ast.expr | None:
-        """The attribute or call that stands exactly there."""
-        return self._reads.get(span)
+        """The expression, of more than a name, that stands exactly there."""
+        return self._expressions.get(span)
 
 
 def span_of(node: ast.expr) -> Span:

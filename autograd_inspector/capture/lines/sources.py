@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import ast
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import CodeType
 
 from msgspec.structs import replace
 
 from autograd_inspector.capture.lines.cells import cell_at, is_timed, lines_of, typed_line
+from autograd_inspector.capture.lines.namespaces import namespaces
 from autograd_inspector.capture.lines.stacks import Stacks
 from autograd_inspector.model.location import Location, Site
 from autograd_inspector.source.index import Function, Source, Span
 from autograd_inspector.source.parsed import is_too_long
 from autograd_inspector.source.shelf import source_of
+from autograd_inspector.source.statements import Statements
 from autograd_inspector.source.targets import target_at
 
 Position = tuple[int | None, int | None, int | None, int | None]
 _ROOM = 4096
+_MOST_LINES = 20
 _POSITIONS: dict[int, tuple[CodeType, list[Position]]] = {}
 """id -> the code itself, so that its id stays its own, and the places of its instructions."""
 
@@ -30,15 +34,20 @@ def resolve(stacks: Stacks) -> tuple[Site, ...]:
         key = id(code), lasti, library
         found = known.get(key)
         if found is None:
-            found = known[key] = locate(code, lasti, library=library)
+            found = known[key] = locate(code, lasti, stacks.names.of(code), library=library)
         return found
 
-    return tuple([Site(tuple([once(*frame) for frame in chain])) for chain in stacks.chains])
+    return tuple(
+        [
+            Site(tuple([once(*frame) for frame in chain]), stacks.through.get(site, ""))
+            for site, chain in enumerate(stacks.chains)
+        ]
+    )
 
 
-def locate(code: CodeType, lasti: int, *, library: bool) -> Location:
-    """One frame as a location, in the lines of the editor's gutter."""
-    found = compiled(code, lasti, library=library)
+def locate(code: CodeType, lasti: int, names: Mapping[str, str] | None = None, *, library: bool) -> Location:
+    """One frame as a location, in the lines of the editor's gutter; ``names``: the modules among its global names."""
+    found = _explained(compiled(code, lasti, library=library), names)
     cell = cell_at(found.filename)
     if cell is None:
         # A reader looks for the line of `%time` in the cell, not for the code that it compiles.
@@ -48,6 +57,7 @@ def locate(code: CodeType, lasti: int, *, library: bool) -> Location:
         cell=cell.label,
         lineno=cell.gutter(found.lineno),
         end_lineno=cell.gutter(found.end_lineno),
+        block_end=cell.gutter(found.block_end) if found.block_end else 0,
         source=typed_line(cell, found.lineno) or found.source,
     )
 
@@ -76,6 +86,32 @@ def compiled(code: CodeType, lasti: int, *, library: bool) -> Location:
         expression=expression,
         library=library,
     )
+
+
+def _explained(place: Location, names: Mapping[str, str] | None) -> Location:
+    """A location of the user's own code with what the index of its file tells of the expression there."""
+    source = None if place.library or place.column < 0 else source_at(place.filename)
+    if source is None:
+        return place
+    span = span_at(place)
+    node, statements = source.expression_at(span), source.index(Statements)
+    return replace(
+        place,
+        expression=place.expression or _written_out(node),
+        assigned=statements.assigned(span),
+        namespaces=() if node is None else namespaces(source, node, names),
+        block_end=statements.block_end(span),
+    )
+
+
+def _written_out(node: ast.expr | None) -> str:
+    """An expression over several lines, on one; "" where that would be a page."""
+    if node is None or (node.end_lineno or 0) - node.lineno > _MOST_LINES:
+        return ""
+    try:
+        return ast.unparse(node)
+    except RecursionError:
+        return ""
 
 
 def _span(code: CodeType, lasti: int) -> Span:

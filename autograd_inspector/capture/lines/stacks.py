@@ -11,6 +11,7 @@ from types import CodeType, FrameType, TracebackType
 import torch
 
 from autograd_inspector.capture.lines.forwarding import forwarding, is_handler
+from autograd_inspector.capture.lines.frame_facts import GlobalNames
 from autograd_inspector.own_files import is_own_file
 
 SKIP, LIBRARY, USER = 0, 1, 2
@@ -44,6 +45,9 @@ class Stacks:
         self.stop = stop
         self.keys: dict[tuple[int, ...], int] = {}
         self.chains: list[list[tuple[CodeType, int, bool]]] = []
+        self.through: dict[int, str] = {}
+        """Site -> the function of torch's by which its innermost frame got there: ``Module.state_dict``."""
+        self.names = GlobalNames()
         self._kinds: dict[str, int] = {}
         self._calls: dict[int, dict[int, tuple[int, ...]]] = {}
         self._caller: CodeType | None = None
@@ -113,19 +117,27 @@ class Stacks:
         """
         chain: list[tuple[CodeType, int, bool]] = []
         handlers: dict[int, int] = {}
-        frame = start
+        frame, through = start, ""
         while frame is not None and 2 * len(chain) < len(key):
             at = 2 * len(chain)
             if (id(frame.f_code), frame.f_lasti) == (key[at], key[at + 1]):
+                library = self._kinds[frame.f_code.co_filename] == LIBRARY
                 if is_handler(frame):
                     handlers[id(frame)] = len(chain)
-                chain.append((frame.f_code, frame.f_lasti, self._kinds[frame.f_code.co_filename] == LIBRARY))
+                if not library:
+                    self.names.meet(frame)
+                chain.append((frame.f_code, frame.f_lasti, library))
+            elif not chain and frame.f_code.co_filename.startswith(_TORCH):
+                through = frame.f_code.co_qualname
             frame = frame.f_back
         if handlers:
             self._kept += [code for code, _, _ in chain]
             passed = {handlers.get(handler) for handler in forwarding()}
             chain = [entry for at, entry in enumerate(chain) if at not in passed] or chain
-        return self._known(key, chain)
+        site = self._known(key, chain)
+        if through:
+            self.through[site] = through
+        return site
 
     def of_code(self, code: CodeType, lineno: int | None = None) -> int:
         """The id of a one-frame stack at a function's definition (its decorator's line), or at one of its lines."""
@@ -186,5 +198,7 @@ class Stacks:
         self.stop = None
         self.keys.clear()
         self.chains.clear()
+        self.through.clear()
+        self.names.clear()
         self._kept.clear()
         self._calls.clear()

@@ -1,0 +1,12 @@
+"""Whether an expression calls a function of a module or a class, or a method of a value."""
+
+from __future__ import annotations
+
+import ast
+
+from autograd_inspector.model.location import Location
+
+
+def is_value(place: Location, owner: ast.expr) -> bool:
+    """Whether what a call is looked up in is a value, and none of the modules and classes that the place names."""
+    return ast.unparse(owner) not in place.namespaces

@@ -1,0 +1,48 @@
+"""The statement around an expression: what it assigns, and which block it opens."""
+
+from __future__ import annotations
+
+import ast
+
+from autograd_inspector.source.index import Source, Span
+
+
+class Statements:
+    """Those of a file by the lines of their own: of a loop or a ``with`` those of its head."""
+
+    def __init__(self, source: Source) -> None:
+        self._by_line: dict[int, list[ast.stmt]] = {}
+        for node in source.nodes:
+            if isinstance(node, ast.stmt):
+                for line in range(node.lineno, _last_of_head(node) + 1):
+                    self._by_line.setdefault(line, []).append(node)
+
+    def around(self, span: Span) -> ast.stmt | None:
+        """The innermost statement whose own lines hold the expression that stands there."""
+        begin, end = (span[0], span[2]), (span[1], span[3])
+        # Breadth first: what comes later lies further in.
+        for node in reversed(self._by_line.get(span[0], ())):
+            if (node.lineno, node.col_offset) <= begin and end <= (node.end_lineno or 0, node.end_col_offset or 0):
+                return node
+        return None
+
+    def assigned(self, span: Span) -> str:
+        """The variable that the statement around an expression assigns, "" where it assigns none, or several."""
+        match self.around(span):
+            case ast.Assign(targets=[target]) | ast.AnnAssign(target=target) | ast.AugAssign(target=target):
+                return ast.unparse(target) if isinstance(target, (ast.Name, ast.Attribute)) else ""
+        return ""
+
+    def block_end(self, span: Span) -> int:
+        """The last line of the ``with`` statement whose head holds the expression; 0: it is no part of one's head."""
+        node = self.around(span)
+        return (node.end_lineno or 0) if isinstance(node, (ast.With, ast.AsyncWith)) else 0
+
+
+def _last_of_head(node: ast.stmt) -> int:
+    """A match statement, and one that has its block on its own line, have all of their lines."""
+    body = getattr(node, "body", None)
+    if not isinstance(body, list) or not body:
+        return node.end_lineno or node.lineno
+    first: ast.stmt = body[0]
+    return max(node.lineno, first.lineno - 1)
