@@ -47,13 +47,13 @@ def _switch(analysis: Analysis, cut: GradientCut, region: Region) -> tuple[str, 
         fix = "Call torch.set_grad_enabled(True) first, and switch it off with `with torch.no_grad():` only."
         return f"{mode} when the capture began", fix, ()
     if region.decorated:
-        return _decorated(analysis, region, api, analysis.capture.site(cut.ops[0].site))
+        return _decorated(analysis, region, api, cut.ops[0])
     first = analysis.user_frames(
         region.site, "inference mode entered here" if inference else "grad mode switched off here"
     )
     fix = f"Move the computation out of the `{api}` block."
     place = analysis.capture.place(region.site)
-    block = place is not None and place.source.lstrip().startswith(_BLOCK)
+    block = place is not None and place.block_end > 0
     if region.api.startswith("torch.set_grad_enabled"):
         api = "torch.set_grad_enabled(False)"
         fix = (
@@ -73,22 +73,17 @@ def _switch(analysis: Analysis, cut: GradientCut, region: Region) -> tuple[str, 
     return f"{api} of `{function}` was {'' if around else 'still '}in force", fix, first
 
 
-_BLOCK = ("with ", "async with ")
-
-
 def _holds(block: Location, frames: tuple[Location, ...]) -> bool:
-    """Whether a ``with`` of that line may have one of the frames in its block, by what is known of the source."""
-    if not block.source.lstrip().startswith(_BLOCK):
-        return False
-    inside = [f for f in frames if (f.filename, f.function) == (block.filename, block.function)]
-    # The expression after `with ` begins five columns into the statement, what stands in its block no earlier.
-    begins = block.column - len("with ")
-    return any(f.lineno > block.lineno and (block.column < 0 or not 0 <= f.column <= begins) for f in inside)
+    """Whether the block that a location opens has one of the frames in it."""
+    return any(
+        (f.filename, f.function) == (block.filename, block.function)
+        and (block.lineno, block.column) < (f.lineno, f.column)
+        and f.lineno <= block.block_end
+        for f in frames
+    )
 
 
-def _decorated(
-    analysis: Analysis, region: Region, api: str, frames: tuple[Location, ...]
-) -> tuple[str, str, tuple[Location, ...]]:
+def _decorated(analysis: Analysis, region: Region, api: str, op: Op) -> tuple[str, str, tuple[Location, ...]]:
     function = short_name(region.decorated)
     called = analysis.user_frames(region.site, "called here")
     definition = analysis.capture.site(region.definition)
@@ -97,16 +92,22 @@ def _decorated(
     if all(frame.library for frame in definition):
         fix = f"`{function}` is for inference: call the model itself where gradient has to flow."
         return f"`{function}` runs under {api}", fix, called
-    if not all(frame.source.startswith("@") for frame in definition[:1]):
-        known = not definition[0].source.startswith(("def ", "async def "))
-        where = analysis.user_frames(region.definition, "wrapped here" if known else "defined here")
+    if region.wrapped:
+        where = analysis.user_frames(region.definition, f"{region.wrapped} here")
         fix = f"Call `{function}` itself, unwrapped, where gradient has to flow."
         return f"`{function}` was wrapped in {api}", fix, (*where, *called)
     fix = f"Take the decorator off `{function}`, or do not call it where gradient has to flow."
-    if any("closure(" in frame.source and frame.function == region.decorated for frame in frames):
+    if _in_closure_of(analysis, op, region.decorated):
         fix = f"Let `{function}` call its closure under `with torch.enable_grad():`, as the steps of torch.optim do."
     return (
         f"`{function}` is decorated with {api}",
         fix,
         (*analysis.user_frames(region.definition, "decorator"), *called),
     )
+
+
+def _in_closure_of(analysis: Analysis, op: Op, function: str) -> bool:
+    """Whether a step ran the op in the closure that it was given, called by that function."""
+    callers = analysis.capture.site(op.site)[1:]
+    steps = (step for step in analysis.capture.steps if step.closure and step.start <= op.index <= step.at)
+    return any(frame.function == function for frame in callers) and any(steps)

@@ -59,8 +59,7 @@ def scaled_by(analysis: Analysis, run: Backward) -> Op | None:
         made = analysis.flow.birth(root)
         if made is None or made.name != "mul" or len(made.inputs) < 2:
             continue
-        place = capture.place(made.site)
-        if made.inputs[-1] in analysis.scales or (place is not None and ".scale(" in place.expression):
+        if made.inputs[-1] in analysis.scales or capture.sites[made.site].through == "GradScaler.scale":
             return made
     return None
 

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import io
-import re
-import tokenize
-from contextlib import suppress
-from functools import lru_cache
-
+from autograd_inspector.analysis.callers import reads
 from autograd_inspector.analysis.gradient_cuts.python_scalars import assigned
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import GradRead
 from autograd_inspector.model.location import Location
 
 _NONE = "NoneType"
-_LEFT_OUT = {tokenize.COMMENT, tokenize.STRING}
 
 
 def last_read(capture: Capture) -> GradRead | None:
@@ -52,18 +46,4 @@ def _uses(raised: Location, reading: Location) -> bool:
     if reading.lineno <= raised.lineno <= reading.end_lineno:
         return True
     name = assigned(reading)
-    return name != "" and re.search(rf"(?<![\w.]){re.escape(name)}\b", _code(_expression(raised))) is not None
-
-
-def _expression(place: Location) -> str:
-    return place.expression or place.source
-
-
-@lru_cache(maxsize=64)
-def _code(text: str) -> str:
-    """Without comments and strings; tokens that a line leaves open end it."""
-    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    found: list[str] = []
-    with suppress(tokenize.TokenError, SyntaxError):
-        found.extend(token.string for token in tokens if token.type not in _LEFT_OUT)
-    return re.sub(r" ?\. ?", ".", " ".join(found))
+    return name != "" and reads(raised, name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 
 from autograd_inspector.model.capture import Capture
@@ -13,7 +12,7 @@ def unregistered_of(capture: Capture, reached: frozenset[int]) -> frozenset[int]
     """Leaves that are read inside a module call, get a gradient, and have no name in any module that ran there.
 
     A module of its own, called from another's forward, counts when the caller does not contain it. A bare tensor
-    counts when it serves more than one step and is no input: the call does not name it (``net(t)``), and nobody asks
+    counts when it serves more than one step and is no input: the call is not given it (``net(t)``), and nobody asks
     for its gradient.
     """
     held = capture.optimized
@@ -35,9 +34,7 @@ def unregistered_of(capture: Capture, reached: frozenset[int]) -> frozenset[int]
         record = capture.tensors[tensor]
         if capture.owners.get(tensor, -1) in foreign or (
             not record.names
-            and (
-                record.kind == "parameter" or (len(windows) > 1 and tensor not in read and not _passed(capture, tensor))
-            )
+            and (record.kind == "parameter" or (len(windows) > 1 and tensor not in read and not record.given))
         ):
             found.add(tensor)
     for tensor in reached - held - read - set(inside):  # Computed with in __init__, say: `nn.Parameter(t).to(...)`.
@@ -45,14 +42,6 @@ def unregistered_of(capture: Capture, reached: frozenset[int]) -> frozenset[int]
         if record.kind == "parameter" and not record.names and _read_in_calls(capture, tensor):
             found.add(tensor)
     return frozenset(found)
-
-
-def _passed(capture: Capture, tensor: int) -> bool:
-    """Whether a line that calls a module names the bare tensor's variable: it is an input that requires grad."""
-    variable = capture.tensors[tensor].variable
-    sites = {call.site for call in capture.calls if call.parent < 0 and call.site >= 0} if variable else set()
-    named = re.compile(rf"(?<![\w.]){re.escape(variable)}(?!\w)")
-    return any(place is not None and named.search(place.source) for place in map(capture.place, sites))
 
 
 def _read_in_calls(capture: Capture, tensor: int) -> bool:

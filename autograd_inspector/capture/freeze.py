@@ -187,6 +187,7 @@ def _tensors(
                 variables.get(number, ""),
                 inference,
                 ledger.counter_of(number, storage),
+                number in registry.given,
             )
         )
     return tuple(found)

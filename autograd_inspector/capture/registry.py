@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from torch import Tensor
@@ -23,6 +24,10 @@ from autograd_inspector.capture.attributes import (
 from autograd_inspector.capture.raw_records import FACT_BIRTH, FACT_FIRST_USE, Fact
 from autograd_inspector.capture.retention.window import Window
 from autograd_inspector.capture.torch_private.tensors import free_weak_ref, resurrect, storage_expired
+
+_CONTAINERS = (list, tuple, dict)
+_LONGEST = 1000
+"""Of a container that is longer only the first entries are looked at."""
 
 
 class Entry(weakref.ref[Tensor]):
@@ -58,6 +63,8 @@ class Registry:
         self.facts: Window[Fact] = Window()
         self.parameters: set[int] = set()
         self.buffers: set[int] = set()
+        self.given: set[int] = set()
+        """What requires grad and was an argument of a model's call."""
         self._storages: dict[int, int] = {}
         self._numbered = 0
         self._same: dict[Any, Any] = {}
@@ -74,6 +81,18 @@ class Registry:
         if entry is not None and entry() is tensor:
             return entry
         return self.add(tensor, birth, now)
+
+    def given_to_model(self, values: Iterable[Any], deepest: int = 3) -> None:
+        """A model is called with those arguments: note what of them, and of the containers among them, is known."""
+        for value in values:
+            kind = type(value)
+            if issubclass(kind, Tensor):
+                entry = self.known(value)
+                if entry is not None and entry.requires_grad:
+                    self.given.add(entry.tensor)
+            elif deepest and kind in _CONTAINERS:
+                entries = value.values() if kind is dict else value
+                self.given_to_model(islice(entries, _LONGEST), deepest - 1)
 
     def add(self, tensor: Tensor, birth: int, now: int) -> Entry:
         """A new entry for an object that was never met."""
@@ -151,6 +170,7 @@ class Registry:
         self.facts.fold(len(self.facts), keep)
         self.parameters &= keep
         self.buffers &= keep
+        self.given &= keep
         self._same.clear()
         for address in [address for address in self._storages if storage_expired(address)]:
             del self._storages[address]  # Before: an interrupt must not have it freed twice.
@@ -168,6 +188,7 @@ class Registry:
         self.entries.settle(entries)
         self.parameters = {tensors[number] for number in self.parameters}
         self.buffers = {tensors[number] for number in self.buffers}
+        self.given = {tensors[number] for number in self.given}
 
     def storages_of(self, tensors: Iterable[int]) -> frozenset[int]:
         """The memory of those of the tensors that are known."""

@@ -80,7 +80,8 @@ class Region(Struct, frozen=True, omit_defaults=True):
     """A stretch of the program under one grad mode.
 
     ``api`` is what switched it ("torch.no_grad()", "torch.set_grad_enabled(False)", "custom Function", "" for the
-    state at entry). ``decorated`` is the function that a decorator wraps, ``definition`` the site of its decorator.
+    state at entry). ``decorated`` is the function that a decorator wraps, ``definition`` the site of its decorator;
+    of one that got the mode otherwise ``wrapped`` tells what is at that site: where it was wrapped, or defined.
     ``library`` is the torch module that switched on its own account, as checkpointing does.
     """
 
@@ -92,6 +93,7 @@ class Region(Struct, frozen=True, omit_defaults=True):
     definition: int = -1
     library: str = ""
     at: int = 0
+    wrapped: Literal["", "wrapped", "defined"] = ""
 
     @property
     def at_entry(self) -> bool:

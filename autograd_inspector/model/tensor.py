@@ -16,6 +16,7 @@ class TensorRecord(Struct, frozen=True, omit_defaults=True, gc=False):
     (-1: it existed before, or came from code that no torch call shows). ``storage`` identifies the memory that views
     and aliases share (-1: none); ``offset`` and ``extent`` bound the bytes it covers there. ``first_use`` is the index
     of the first op that met it. ``counter`` names the version counter, which a ``.data`` alias has for itself.
+    ``given``: it requires grad, and a model's call was given it as an argument.
     """
 
     id: int
@@ -35,6 +36,7 @@ class TensorRecord(Struct, frozen=True, omit_defaults=True, gc=False):
     variable: str = ""
     inference: bool = False
     counter: int = -1
+    given: bool = False
 
     @property
     def name(self) -> str:

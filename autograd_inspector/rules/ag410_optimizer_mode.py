@@ -137,6 +137,4 @@ def _looks(analysis: Analysis, op: Op) -> str:
     if op.call >= 0:
         outside = analysis.capture.regions[op.region].kind != "enabled"
         return "evaluated" if outside and not analysis.capture.calls[op.call].training else ""
-    place = analysis.capture.place(op.site)
-    taken = place is not None and place.expression.rstrip().endswith(".state_dict()")
-    return "saved" if taken and op.name == "detach" else ""
+    return "saved" if analysis.capture.sites[op.site].through == "Module.state_dict" and op.name == "detach" else ""

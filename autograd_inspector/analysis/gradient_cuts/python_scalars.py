@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from autograd_inspector.analysis.callers import called_on
 from autograd_inspector.analysis.dataflow import DataFlow
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut, learning
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
@@ -17,8 +18,6 @@ from autograd_inspector.model.op import Op, Trait
 
 NOT_A_TENSOR = "object has no attribute 'backward'"
 _NUMBER = re.compile(rf"'(?:float|int|numpy\.\w+)' {NOT_A_TENSOR}")
-_RECEIVER = re.compile(r"([A-Za-z_][\w.]*)\.backward\b")
-_ASSIGNED = re.compile(r"\s*([A-Za-z_][\w.]*)\s*(?::[^=]*)?[-+*/]?=(?!=)")
 
 
 def called_on_number(capture: Capture, flow: DataFlow) -> Iterator[GradientCut]:
@@ -27,10 +26,9 @@ def called_on_number(capture: Capture, flow: DataFlow) -> Iterator[GradientCut]:
         return
     end = len(capture.ops)
     since = max((run.end for run in capture.backwards), default=0)
-    place = capture.place(capture.error_site)
-    receiver = _RECEIVER.search(place.source) if place is not None else None
+    receiver = called_on(capture.place(capture.error_site), "backward")
     exports = [op for op in capture.ops[since:] if op.has(Trait.EXPORT) and _alive(capture, flow, op)]
-    named = [op for op in exports if receiver is not None and _name_at(capture, op) == receiver[1]]
+    named = [op for op in exports if receiver and _name_at(capture, op) == receiver]
     last = [op for op in exports if op.site == exports[-1].site]
     found = named or last
     above = flow.upstream([(tensor, op.index) for op in found for tensor in op.inputs])
@@ -85,6 +83,5 @@ def _name_at(capture: Capture, op: Op) -> str:
 
 
 def assigned(place: Location) -> str:
-    """The variable that the line assigns, "" where it assigns none."""
-    found = _ASSIGNED.match(place.source)
-    return place.target or (found[1] if found is not None else "")
+    """The variable that the statement assigns, "" where it assigns none."""
+    return place.target or place.assigned

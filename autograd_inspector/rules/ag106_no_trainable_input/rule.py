@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from autograd_inspector.advice.names import join_names, summarize_names
@@ -10,6 +9,7 @@ from autograd_inspector.advice.receivers import read_name
 from autograd_inspector.advice.saved_tensors import CHECKPOINT
 from autograd_inspector.advice.spelling import called, method_on
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.callers import called_on
 from autograd_inspector.analysis.failed_reads import last_read
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut, differentiable
 from autograd_inspector.model.autograd import Backward
@@ -64,9 +64,6 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from _idle_checkpoints(analysis)
     yield from _never_computed(analysis)
     yield from idle_optimizers(analysis)
-
-
-_CALLED = re.compile(r"([\w.]+)\.backward\(")
 
 
 def _is_checkpoint(analysis: Analysis, cut: GradientCut) -> bool:
@@ -176,9 +173,9 @@ def _all_frozen(analysis: Analysis, run: Backward) -> Problem:
 
 def _root(analysis: Analysis, run: Backward, root: int) -> str:
     """The name of what backward was called on; of one that has none what the call reads: ``out.loss``."""
-    record, place = analysis.capture.tensors[root], analysis.capture.place(run.site)
-    found = _CALLED.search(place.source) if place is not None and len(run.roots) == 1 else None
-    return called(analysis, root) if record.names or record.variable or found is None else found[1]
+    record = analysis.capture.tensors[root]
+    found = called_on(analysis.capture.place(run.site), "backward") if len(run.roots) == 1 else ""
+    return called(analysis, root) if record.names or record.variable or not found else found
 
 
 def _given_to(analysis: Analysis, tensors: tuple[int, ...]) -> list[Location]:

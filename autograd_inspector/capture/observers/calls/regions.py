@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from autograd_inspector.capture.lines.stacks import SKIP, classify
-from autograd_inspector.capture.lines.wrapping import switched_at
+from autograd_inspector.capture.lines.wrapping import Wrapped, switched_at
 from autograd_inspector.capture.observers.calls.outer_regions import OuterRegions
 from autograd_inspector.capture.recording import Recording
 from autograd_inspector.model.op import Region, RegionKind, Trait
@@ -40,7 +40,7 @@ class Regions:
         self.mode = (torch.is_grad_enabled(), torch.is_inference_mode_enabled())
         self._outer = OuterRegions()
         self._switched: dict[tuple[tuple[bool, bool], str], int] = {}
-        self._definitions: dict[int, int] = {}
+        self._definitions: dict[int, tuple[int, Wrapped]] = {}
         recording.regions.append(Region(0, _kind(*self.mode)))
 
     def held(self) -> list[int]:
@@ -129,6 +129,7 @@ class Regions:
     ) -> None:
         recording = self.recording
         decorated = _decorated(frame)
+        definition, wrapped = self._definition(decorated) if decorated is not None else (-1, "")
         site = site if site >= 0 else recording.stacks.here(2)
         number = len(recording.regions)
         recording.regions.append(
@@ -138,14 +139,15 @@ class Regions:
                 api=api,
                 site=site,
                 decorated=decorated.co_qualname if decorated is not None else "",
-                definition=self._definition(decorated) if decorated is not None else -1,
+                definition=definition,
                 library=library or ("" if _is_users(decorated) else _library(frame)),
                 at=len(recording.ops),
+                wrapped=wrapped,
             )
         )
         self.mode, recording.region = mode, number
 
-    def _definition(self, code: CodeType) -> int:
+    def _definition(self, code: CodeType) -> tuple[int, Wrapped]:
         """Where the function under the switch got it, looked up once."""
         known = self._definitions.get(id(code))  # Its site keeps the code object, so that the id stays its own.
         if known is None:

@@ -63,13 +63,15 @@ class Modules:
         """How many calls are open."""
         return len(self._stack)
 
-    def enter(self, module: nn.Module) -> None:
+    def enter(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """A call of that module begins."""
         if self.recording.active():
-            self._guard.run(self._push, module)
+            self._guard.run(self._push, module, args, kwargs)
 
-    def _push(self, module: nn.Module) -> None:
+    def _push(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         recording = self.recording
+        if not self._stack:
+            recording.registry.given_to_model((*args, *kwargs.values()))
         if self._stale and not self._stack:
             self.look_again()
         root, path = self.place_of(module)

@@ -46,7 +46,7 @@ class ModuleCalls:
             return
         entered = _OpenCall(self._modules.depth)
         seen += (entered,)
-        self._modules.enter(module)
+        self._modules.enter(module, args, kwargs)
         entered.whole = self._fast_paths.call(module, args, kwargs)
         if entered.whole is not None:
             entered.whole.begin()
