@@ -107,27 +107,62 @@ def test_no_rule_imports_another():
     assert strangers == set()
 
 
-def modules_that_import_each_other(known):
-    """Groups of modules of which each can be reached from each other one by imports, wherever they stand."""
-    names = {".".join((NAME, *path.relative_to(PACKAGE).with_suffix("").parts)): path for path in known}
-    names = {name.removesuffix(".__init__"): path for name, path in names.items()}
+def names_of(paths):
+    """Module name -> file."""
+    named = {".".join((NAME, *path.relative_to(PACKAGE).with_suffix("").parts)): path for path in paths}
+    return {name.removesuffix(".__init__"): path for name, path in named.items()}
+
+
+def leads_of(paths):
+    """Module -> the modules that it imports."""
+    names = names_of(paths)
     leads = {name: {other for other in imports_of(path) if other in names} - {name} for name, path in names.items()}
     # A package is imported with each of its modules: only what names it and nothing in it asks for its own code.
-    leads = {
+    return {
         name: {other for other in found if not any(inner.startswith(f"{other}.") for inner in found)}
         for name, found in leads.items()
     }
+
+
+def circles(leads):
+    """Groups of which each can be reached from each other one."""
     reached = {}
     for name in leads:
         seen, todo = set(), [name]
         while todo:
-            for other in leads[todo.pop()] - seen:
+            for other in leads.get(todo.pop(), set()) - seen:
                 seen.add(other)
                 todo.append(other)
         reached[name] = seen
-    return {frozenset(other for other in reached[name] if name in reached[other]) for name in leads} - {frozenset()}
+    return {frozenset(other for other in reached[name] if name in reached.get(other, ())) for name in leads} - {
+        frozenset()
+    }
+
+
+def rooms_of(leads, depth):
+    """The same, of the folders that many levels deep, and of the modules that lie no deeper."""
+    rooms = {}
+    for name, found in leads.items():
+        room = ".".join(name.split(".")[: depth + 1])
+        rooms.setdefault(room, set()).update(".".join(other.split(".")[: depth + 1]) for other in found)
+    return {room: found - {room, NAME} for room, found in rooms.items() if room != NAME}
 
 
 def test_no_modules_import_each_other():
     """No circle anywhere, imports inside functions and for type checkers alone included."""
-    assert modules_that_import_each_other([path for path in MODULES if "capture" not in path.parts]) == set()
+    assert circles(leads_of(MODULES)) == set()
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_no_rooms_import_each_other(depth):
+    """At any depth: the data passes a room once."""
+    assert circles(rooms_of(leads_of(MODULES), depth)) == set()
+
+
+def test_circles_are_found():
+    """Of two, of three, and of rooms whose modules are in none."""
+    assert circles({"a": {"b"}, "b": {"a"}, "c": {"a"}}) == {frozenset("ab")}
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}}) == {frozenset("abc")}
+    apart = {f"{NAME}.x.one": {f"{NAME}.y.one"}, f"{NAME}.y.two": {f"{NAME}.x.two"}, f"{NAME}.y.one": set()}
+    assert circles(apart) == set()
+    assert circles(rooms_of(apart, 1)) == {frozenset({f"{NAME}.x", f"{NAME}.y"})}

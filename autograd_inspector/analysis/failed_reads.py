@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from autograd_inspector.analysis.callers import reads
-from autograd_inspector.analysis.gradient_cuts.python_scalars import assigned
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import GradRead
 from autograd_inspector.model.location import Location
@@ -45,5 +44,5 @@ def _uses(raised: Location, reading: Location) -> bool:
         return False
     if reading.lineno <= raised.lineno <= reading.end_lineno:
         return True
-    name = assigned(reading)
+    name = reading.target
     return name != "" and reads(raised, name)

@@ -9,12 +9,12 @@ from typing import ParamSpec
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from autograd_inspector.capture.attributes import needs_grad, node_of
-from autograd_inspector.capture.freeze import freeze
+from autograd_inspector.capture.freezing.freeze import freeze
 from autograd_inspector.capture.observers.backward.runs import walk_roots
 from autograd_inspector.capture.observers.modules.calls import Modules
 from autograd_inspector.capture.observers.optimizers.known import Optimizers
-from autograd_inspector.capture.recording import Recording, new_tape
+from autograd_inspector.capture.recording.recording import Recording, new_recording
+from autograd_inspector.capture.tensors.attributes import needs_grad, node_of
 from autograd_inspector.capture.torch_private.modes import DisableTorchFunction
 from autograd_inspector.capture.torch_private.resolving import UnsupportedTorch, check
 from autograd_inspector.capture.undisturbed.guard import Guard
@@ -73,7 +73,7 @@ def capture_model(model: nn.Module) -> Capture:
 
 
 def _empty(*models: nn.Module) -> tuple[Recording, Modules]:
-    recording = new_tape(None, values=False)
+    recording = new_recording(None, values=False)
     modules = Modules(recording, Guard(recording, _raise))
     for model in models:
         modules.scan(model)

@@ -16,8 +16,7 @@ from msgspec.structs import replace
 from torch import nn
 from torch.optim import Optimizer
 
-from autograd_inspector.capture.attributes import has_history
-from autograd_inspector.capture.freeze import freeze
+from autograd_inspector.capture.freezing.freeze import freeze
 from autograd_inspector.capture.lines.frames import running
 from autograd_inspector.capture.lines.tracebacks import without_own_frames
 from autograd_inspector.capture.observers.backward.runs import Engine, walk_alive
@@ -25,24 +24,25 @@ from autograd_inspector.capture.observers.calls.compiled import Compiled
 from autograd_inspector.capture.observers.calls.custom_backward import CustomBackward
 from autograd_inspector.capture.observers.calls.fast_paths import FastPaths
 from autograd_inspector.capture.observers.calls.functions import Unseen
-from autograd_inspector.capture.observers.calls.mode_stack import is_on, put_back, put_back_now, take_off_closed
+from autograd_inspector.capture.observers.calls.installed import Observers
 from autograd_inspector.capture.observers.calls.ops import Recorder
 from autograd_inspector.capture.observers.calls.regions import Regions
 from autograd_inspector.capture.observers.calls.seen_modes import SeenModes
 from autograd_inspector.capture.observers.calls.swaps import Swaps
-from autograd_inspector.capture.observers.installed import Observers
 from autograd_inspector.capture.observers.modules.calls import Modules
 from autograd_inspector.capture.observers.modules.entering import ModuleCalls
 from autograd_inspector.capture.observers.modules.plain import note_plain_attributes
 from autograd_inspector.capture.observers.optimizers.known import Optimizers
-from autograd_inspector.capture.recording import new_tape
+from autograd_inspector.capture.recording.recording import new_recording
 from autograd_inspector.capture.retention.folding import Folding
-from autograd_inspector.capture.torch_private.modes import DisableTorchFunction
+from autograd_inspector.capture.tensors.attributes import has_history
+from autograd_inspector.capture.torch_private.modes import DisableTorchFunction, is_on
 from autograd_inspector.capture.torch_private.resolving import UnsupportedTorch, check
 from autograd_inspector.capture.undisturbed.anomaly import AnomalyStacks
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.holding import Held
 from autograd_inspector.capture.undisturbed.installing import Installation
+from autograd_inspector.capture.undisturbed.mode_stack import put_back, put_back_now, take_off_closed
 from autograd_inspector.capture.undisturbed.recursion import OUT_OF_STACK, RecursionLimit
 from autograd_inspector.capture.undisturbed.warnings.own import InspectorWarning
 from autograd_inspector.capture.undisturbed.warnings.showing import Warned
@@ -85,7 +85,7 @@ class Session:
         self.yields = yields
         self._ended: Capture | None = None
         """What was seen until the program's own capture began."""
-        self.recording = new_tape(stop, values=values)
+        self.recording = new_recording(stop, values=values)
         self.guard = Guard(self.recording, self.fail)
         self.modules = Modules(self.recording, self.guard)
         self.optimizers = Optimizers(self.recording, self.guard)

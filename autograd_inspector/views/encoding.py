@@ -16,7 +16,7 @@ from autograd_inspector.model.location import Location
 from autograd_inspector.model.settings import setting_text
 from autograd_inspector.model.totals import Total
 from autograd_inspector.views import wire
-from autograd_inspector.views.notebook.gc_pause import collector_paused
+from autograd_inspector.views.gc_pause import collector_paused
 from autograd_inspector.views.summaries.steps import extremes, steps_of
 from autograd_inspector.views.summary import headline, unjudged
 from autograd_inspector.views.tables.columns import Columns, legible

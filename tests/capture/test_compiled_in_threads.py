@@ -10,7 +10,7 @@ from torch import nn
 
 import autograd_inspector
 from autograd_inspector.capture.observers.calls.compiled import ELSEWHERE
-from autograd_inspector.capture.observers.calls.mode_stack import function_modes
+from autograd_inspector.capture.torch_private.modes import function_modes
 from tests.capture.observe import names
 
 

@@ -2,8 +2,8 @@
 
 import sys
 
-from autograd_inspector.capture.observers.calls import number_origin
-from autograd_inspector.capture.observers.calls.number_origin import NumberOrigin, is_literal
+from autograd_inspector.capture.recording import number_origin
+from autograd_inspector.capture.recording.number_origin import NumberOrigin, is_literal
 
 
 def test_a_constant_of_the_code_is_told_by_the_object():

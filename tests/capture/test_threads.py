@@ -5,7 +5,7 @@ import threading
 import torch
 from torch import nn
 
-from autograd_inspector.capture.recording import OTHER_THREADS
+from autograd_inspector.capture.recording.recording import OTHER_THREADS
 from tests.capture.observe import names, observe
 
 

@@ -10,7 +10,7 @@ from torch.masked import masked_tensor
 from torch.testing._internal.two_tensor import TwoTensor
 
 import autograd_inspector
-from autograd_inspector.capture.observers.calls.values import Values
+from autograd_inspector.capture.recording.values import Values
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore:.*(nested tensors|Sparse|quantized|quantize_per|MaskedTensor|maskedtensor).*"

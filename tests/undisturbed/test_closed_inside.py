@@ -7,8 +7,8 @@ import torch
 from torch import nn
 
 import autograd_inspector
-from autograd_inspector.capture.observers.calls.mode_stack import function_modes
 from autograd_inspector.capture.session import Session, current
+from autograd_inspector.capture.torch_private.modes import function_modes
 from tests.undisturbed.test_restored import state_of_torch
 
 pytestmark = pytest.mark.undisturbed

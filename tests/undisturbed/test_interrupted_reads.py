@@ -8,11 +8,11 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import autograd_inspector
-from autograd_inspector.capture.attributes import device_of, nbytes_of, placed, shape_of, version_of
 from autograd_inspector.capture.graph_walk.verdicts import verify
 from autograd_inspector.capture.observers.backward.node_hooks import NodeHooks
-from autograd_inspector.capture.observers.calls.reading import any_nonzero, norm, range_of, sound
-from autograd_inspector.capture.recording import new_tape
+from autograd_inspector.capture.recording.recording import new_recording
+from autograd_inspector.capture.tensors.attributes import device_of, nbytes_of, placed, shape_of, version_of
+from autograd_inspector.capture.tensors.reading import any_nonzero, norm, range_of, sound
 from autograd_inspector.capture.torch_private import dispatch
 from autograd_inspector.capture.undisturbed.guard import Guard
 from tests.undisturbed.interrupting import Interrupted, Interrupts, instants_of
@@ -129,7 +129,7 @@ def test_a_read_does_not_take_an_interrupt_for_a_failure(kind, monkeypatch):
 def test_the_hooks_on_nodes_are_gone():
     """Wherever putting or removing them is interrupted; what torch was about to put does nothing."""
     looked = []
-    guard = Guard(new_tape(None, values=True), pytest.fail)
+    guard = Guard(new_recording(None, values=True), pytest.fail)
 
     def watched(hooks, node):
         hooks.put(node, lambda *_: looked.append(1))

@@ -7,11 +7,13 @@ import torch
 from torch import nn
 
 import autograd_inspector
-from autograd_inspector.capture import freeze, registry, session
+from autograd_inspector.capture import session
+from autograd_inspector.capture.freezing import freeze
 from autograd_inspector.capture.observers.backward import runs as gradients
 from autograd_inspector.capture.observers.modules import calls as modules
 from autograd_inspector.capture.observers.optimizers import known as optimizers
 from autograd_inspector.capture.observers.optimizers import steps
+from autograd_inspector.capture.recording import registry
 from autograd_inspector.capture.undisturbed.warnings.own import InspectorWarning
 
 pytestmark = pytest.mark.undisturbed

@@ -157,7 +157,7 @@ def test_a_recursion_without_end_costs_no_more_than_its_last_calls():
 
 def test_an_observer_out_of_stack_is_told_of_and_stops_nothing(monkeypatch):
     """What was about to be recorded is lost, and the report says so."""
-    from autograd_inspector.capture.registry import Registry
+    from autograd_inspector.capture.recording.registry import Registry
 
     original = Registry.add
 

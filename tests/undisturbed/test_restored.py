@@ -16,7 +16,7 @@ from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
 import autograd_inspector
-from autograd_inspector.capture import registry
+from autograd_inspector.capture.recording import registry
 from autograd_inspector.capture.undisturbed.warnings.own import InspectorWarning
 
 pytestmark = pytest.mark.undisturbed

@@ -16,7 +16,7 @@ from torch.nn import functional as F
 
 import autograd_inspector
 from autograd_inspector.capture.observers.modules.calls import Modules
-from autograd_inspector.capture.registry import Registry
+from autograd_inspector.capture.recording.registry import Registry
 from autograd_inspector.capture.undisturbed.warnings import front_filter as front
 from autograd_inspector.capture.undisturbed.warnings import showing as shown
 from autograd_inspector.capture.undisturbed.warnings.own import InspectorWarning

@@ -10,13 +10,13 @@ from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 from torch.optim import Optimizer
 
-from autograd_inspector.capture.attributes import nbytes_of, shape_of
 from autograd_inspector.capture.checkpoint_files.files import Locations
 from autograd_inspector.capture.checkpoint_files.layout import plain_key
 from autograd_inspector.capture.graph_walk.walk import short
 from autograd_inspector.capture.module_tree import every_path
 from autograd_inspector.capture.observers.optimizers.placement import settings_of
 from autograd_inspector.capture.observers.optimizers.state_contents import StateContents
+from autograd_inspector.capture.tensors.attributes import nbytes_of, shape_of
 from autograd_inspector.capture.torch_private.modules import (
     left_out,
     loader_of,

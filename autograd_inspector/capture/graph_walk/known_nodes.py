@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from torch import Tensor
 
-from autograd_inspector.capture.graph_walk.recorded_nodes import Recorded, alike
+from autograd_inspector.capture.recording.recorded_nodes import Recorded, alike
 from autograd_inspector.model.autograd import LEAF_SEQUENCE, Node
-
-if TYPE_CHECKING:
-    from autograd_inspector.capture.graph_walk.walk import Walk
 
 _LOOKED_AT = 8
 """So many nodes that save nothing are looked at, to find one that tells two graphs apart."""
@@ -24,8 +22,8 @@ class Known:
     nodes below it: loops in two threads may make nodes of the same numbers.
     """
 
-    def __init__(self, walk: Walk, recorded: Recorded) -> None:
-        self._walk = walk
+    def __init__(self, recorded: Recorded, told: Callable[[int, Any], Node], id_of: Callable[[Tensor], int]) -> None:
+        self._told, self._id_of = told, id_of
         self._recorded = recorded
         self._taken: set[int] = set()
         self._left = 0
@@ -42,7 +40,7 @@ class Known:
 
     def _same(self, node: Any, record: Node) -> bool:
         self._left -= 1
-        if record.told_by == "op" or not alike(self._walk.told(-1, node), record, opened=False):
+        if record.told_by == "op" or not alike(self._told(-1, node), record, opened=False):
             return False
         return record.told_by == "edge" or self._leads_on(node, record)
 
@@ -66,4 +64,4 @@ class Known:
         if sequence != LEAF_SEQUENCE:
             return True
         leaf = getattr(node, "variable", None)
-        return isinstance(leaf, Tensor) and self._walk.recording.id_of(leaf) == record.variable
+        return isinstance(leaf, Tensor) and self._id_of(leaf) == record.variable

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from autograd_inspector.capture.graph_walk.lineage import UNKNOWN
-from autograd_inspector.capture.graph_walk.recorded_nodes import Met, Recorded
-from autograd_inspector.capture.raw_records import OP_FIRST, OP_NAME, OP_TRAITS
-from autograd_inspector.capture.recording import Recording
+from autograd_inspector.capture.recording.lineage import UNKNOWN
+from autograd_inspector.capture.recording.raw_records import OP_FIRST, OP_NAME, OP_TRAITS
+from autograd_inspector.capture.recording.recorded_nodes import Met, Recorded
+from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.model.autograd import LEAF_SEQUENCE, Node, Witness
 from autograd_inspector.model.op import Trait
 

@@ -12,15 +12,15 @@ from msgspec.structs import replace
 from torch import Tensor
 from torch.autograd.function import BackwardCFunction
 
-from autograd_inspector.capture.attributes import device_of, dtype_of, shape_of, span_of, version_of
+from autograd_inspector.capture.graph_walk.ctx import ctx_tensors
 from autograd_inspector.capture.graph_walk.known_nodes import Known
-from autograd_inspector.capture.graph_walk.recorded_nodes import Met, Recorded, Walked
 from autograd_inspector.capture.graph_walk.stand_ins import StandIns
 from autograd_inspector.capture.graph_walk.verdicts import freed, unused, verify
-from autograd_inspector.capture.graph_walk.walk_budget import MAX_DEPTH, MAX_WIDTH
-from autograd_inspector.capture.observers.calls.ctx import ctx_tensors
-from autograd_inspector.capture.raw_records import OP_INPUTS
-from autograd_inspector.capture.recording import Recording
+from autograd_inspector.capture.recording.raw_records import OP_INPUTS
+from autograd_inspector.capture.recording.recorded_nodes import Met, Recorded, Walked
+from autograd_inspector.capture.recording.recording import Recording
+from autograd_inspector.capture.recording.walk_budget import MAX_DEPTH, MAX_WIDTH
+from autograd_inspector.capture.tensors.attributes import device_of, dtype_of, shape_of, span_of, version_of
 from autograd_inspector.capture.torch_private.graph import RAW, RAW_OF_FUNCTIONS, SAVED_READABLE
 from autograd_inspector.messages import message_of
 from autograd_inspector.model.autograd import (
@@ -66,7 +66,8 @@ class Walk:
         self.stopped = [node for node in walked.met if isinstance(node, int)]
         self.live = [(numbers[place], node) for place, node in self.live]
         if self._ends:
-            self.recording.cutoffs.add(self.recording, head, {numbers[end]: depth for end, depth in self._ends.items()})
+            ends = {numbers[end]: depth for end, depth in self._ends.items()}
+            self.recording.cutoffs.add(self.recording, self.recording.recorded, head, ends)
         return head
 
     def _walk(self, roots: Iterable[Any], recorded: Recorded | None) -> Walked:
@@ -77,7 +78,9 @@ class Walk:
         starts = [self._see(root, 0, numbers, depths, heap) for root in roots]
         met: dict[int, Met] = {}
         in_turn = True
-        known = Known(self, recorded) if recorded is not None and not self.keep else None
+        known = None
+        if recorded is not None and not self.keep:
+            known = Known(recorded, self.told, self.recording.id_of)
         while heap:
             _, number, node = heapq.heappop(heap)
             depth = depths[number]

@@ -6,10 +6,10 @@ from types import FrameType
 
 import torch.overrides
 
-from autograd_inspector.capture.observers.calls.ops import Recorder
 from autograd_inspector.own_files import is_own, runs_a_program
 
-_RECORDER = Recorder.__torch_function__.__code__
+_RECORDER = "__torch_function__"
+"""Of ours only the recorder's torch-function mode has it."""
 _DISPATCHER = torch.overrides.handle_torch_function.__code__
 _NEAR = 5
 """So many frames outside the dispatcher the call of the same torch function is found at the latest."""
@@ -26,7 +26,7 @@ def program_frames(frames: list[FrameType]) -> list[FrameType]:
             kept.append(frame)
         elif runs_a_program(frame):
             break
-        elif frame.f_code is _RECORDER:
+        elif frame.f_code.co_name == _RECORDER:
             skipped = _detour(frame, frames[place + 1 :])
     return kept
 

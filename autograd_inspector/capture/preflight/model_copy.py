@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from torch.nn.modules import module as hooks
 from torch.optim import Optimizer
 
-from autograd_inspector.capture.attributes import is_leaf
 from autograd_inspector.capture.module_tree import modules_of, named_modules, parameters_of
+from autograd_inspector.capture.tensors.attributes import is_leaf
 from autograd_inspector.capture.undisturbed.installing import Installation
 
 

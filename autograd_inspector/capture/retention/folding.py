@@ -7,10 +7,11 @@ never folded.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from autograd_inspector.capture.raw_records import OP_FIRST, OP_INPUTS, OP_LAST
-from autograd_inspector.capture.recording import Recording
+from autograd_inspector.capture.observers.calls.regions import Regions
+from autograd_inspector.capture.observers.modules.calls import Modules
+from autograd_inspector.capture.observers.optimizers.known import Optimizers
+from autograd_inspector.capture.recording.raw_records import OP_FIRST, OP_INPUTS, OP_LAST
+from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.retention.iterations import Iterations
 from autograd_inspector.capture.retention.renumbering import settle
 from autograd_inspector.capture.retention.retained_records import RetainedRecords
@@ -18,11 +19,6 @@ from autograd_inspector.capture.retention.step_facts import StepFacts, Stretch
 from autograd_inspector.capture.retention.thinning import thin_events, thin_program_events
 from autograd_inspector.capture.undisturbed.uninterrupted import uninterrupted
 from autograd_inspector.model.steps_history import History
-
-if TYPE_CHECKING:
-    from autograd_inspector.capture.observers.calls.regions import Regions
-    from autograd_inspector.capture.observers.modules.calls import Modules
-    from autograd_inspector.capture.observers.optimizers.known import Optimizers
 
 WHOLE = 16
 """A capture of no more complete steps than these, and the one under way, is kept as it is."""

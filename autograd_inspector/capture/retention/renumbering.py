@@ -5,14 +5,15 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autograd_inspector.capture.raw_records import RawOp
-from autograd_inspector.capture.recording import Recording
-from autograd_inspector.capture.retention.window import Window
+from autograd_inspector.capture.observers.modules.calls import Modules
+from autograd_inspector.capture.recording.raw_records import RawOp
+from autograd_inspector.capture.recording.recording import Recording
+from autograd_inspector.capture.recording.window import Window
 from autograd_inspector.model.autograd import Backward, GraphHead, Node, SavedTensor
 from autograd_inspector.model.event import (
     GradRead,
@@ -28,9 +29,6 @@ from autograd_inspector.model.placement_rows import OptimizerRecord, ParameterRo
 from autograd_inspector.model.program_events import Event
 from autograd_inspector.model.steps_history import History, StepChange
 from autograd_inspector.model.values import GradientFault, LeafValues, Range, ValueFault
-
-if TYPE_CHECKING:
-    from autograd_inspector.capture.observers.modules.calls import Modules
 
 S = TypeVar("S", bound=Struct)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
-from autograd_inspector.capture.raw_records import (
+from autograd_inspector.capture.observers.calls.regions import Regions
+from autograd_inspector.capture.observers.modules.calls import Modules
+from autograd_inspector.capture.recording.raw_records import (
     FACT_BIRTH,
     OP_CALL,
     OP_INPUTS,
@@ -17,13 +18,9 @@ from autograd_inspector.capture.raw_records import (
     OP_WRITES,
     RawOp,
 )
-from autograd_inspector.capture.recording import Recording
+from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.model.graphs import below
 from autograd_inspector.model.op import Trait
-
-if TYPE_CHECKING:
-    from autograd_inspector.capture.observers.calls.regions import Regions
-    from autograd_inspector.capture.observers.modules.calls import Modules
 
 STEP = int(Trait.STEP)
 _FAR = 4

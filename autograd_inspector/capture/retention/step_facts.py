@@ -6,8 +6,8 @@ from collections.abc import Hashable, Iterator
 from itertools import islice
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from autograd_inspector.capture.raw_records import OP_FIRST, OP_LAST, OP_NAME, OP_SITE, RawOp
-from autograd_inspector.capture.recording import Recording
+from autograd_inspector.capture.recording.raw_records import OP_FIRST, OP_LAST, OP_NAME, OP_SITE, RawOp
+from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.graphs import below

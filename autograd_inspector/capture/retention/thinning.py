@@ -7,8 +7,8 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from autograd_inspector.capture.raw_records import OP_FIRST
-from autograd_inspector.capture.recording import Recording
+from autograd_inspector.capture.recording.raw_records import OP_FIRST
+from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.model.program_events import Event, RequiresGradCompared
 
 T = TypeVar("T")

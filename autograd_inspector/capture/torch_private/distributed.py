@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
+
+from torch import Tensor
 
 from autograd_inspector.capture.torch_private.resolving import MISSING, attribute, looked_up
 
@@ -37,3 +40,15 @@ def store_of(group: Any) -> Any:
         return group.get_group_store()
     except (AttributeError, RuntimeError):
         return None
+
+
+def local_of(tensor: Tensor) -> Tensor | None:
+    """The part of a DTensor that this rank holds, None for any other tensor. Nothing is gathered.
+
+    ``to_local()`` would record a node and wait for pending communication, so the attribute behind it is read.
+    """
+    module = sys.modules.get("torch.distributed.tensor")
+    if module is None or not issubclass(type(tensor), module.DTensor):
+        return None
+    local: Tensor | None = local_tensor(tensor)
+    return local

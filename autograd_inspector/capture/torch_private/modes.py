@@ -39,6 +39,17 @@ mode_at = private(
     instead=_or_listed("torch.overrides:_get_function_stack_at", lambda place: _told()[place]),
 )
 
+
+def function_modes() -> list[Any]:
+    """The modes of this thread, ours among them, the innermost last."""
+    return [mode_at(place) for place in range(mode_depth())]
+
+
+def is_on(mode: object) -> bool:
+    """Whether a mode is on this thread's stack."""
+    return any(each is mode for each in function_modes())
+
+
 _SEEN = "the program does not find the recorder among its own modes"
 _FOUND = "a program that lists its modes finds the recorder among them"
 SEEN_DEPTH = Place("torch.overrides:_len_torch_function_stack", _SEEN, without=_FOUND)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from autograd_inspector.analysis.report_data import ReportData
-from autograd_inspector.views.html.markup import Markup, element, together
+from autograd_inspector.views.markup import Markup, element, together
 from autograd_inspector.views.summaries.checkpoint import Part, contents_of
 
 _ROWS = 400

@@ -7,7 +7,7 @@ import base64
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.views.assets import asset
 from autograd_inspector.views.encoding import encoded
-from autograd_inspector.views.html.markup import Markup, element, together
+from autograd_inspector.views.markup import Markup, element, together
 from autograd_inspector.views.summary import headline
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:"

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from autograd_inspector.model.ranks import RankedFinding, RankedPlacement, ranks_text
 from autograd_inspector.views.display_text import shown
-from autograd_inspector.views.html.markup import Markup, element
 from autograd_inspector.views.html.report import finding_section, page_of
+from autograd_inspector.views.markup import Markup, element
 from autograd_inspector.views.summaries.ranks import differences, headline, ranked_table, sums
 
 _ROWS = 400

@@ -10,8 +10,8 @@ from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
 from autograd_inspector.views.display_text import counted, shown, size
 from autograd_inspector.views.html.checkpoint import checkpoint_section
-from autograd_inspector.views.html.markup import Markup, element, together
 from autograd_inspector.views.html.steps import steps_section
+from autograd_inspector.views.markup import Markup, element, together
 from autograd_inspector.views.picture.dot import to_dot
 from autograd_inspector.views.picture.render import DrawingError, GraphvizMissingError, svg_of
 from autograd_inspector.views.summaries.sums import sums_of

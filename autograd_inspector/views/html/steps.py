@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.views.display_text import counted
-from autograd_inspector.views.html.markup import Markup, element
+from autograd_inspector.views.markup import Markup, element
 from autograd_inspector.views.summaries.steps import Row, extremes, steps_of
 
 _WIDTH, _HEIGHT, _MARGIN = 480, 36, 2

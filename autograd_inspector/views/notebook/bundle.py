@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from autograd_inspector.analysis.report_data import ReportData
-from autograd_inspector.views.notebook.gc_pause import collector_paused
+from autograd_inspector.views.gc_pause import collector_paused
 from autograd_inspector.views.notebook.saved import CAPTURE, saved
 from autograd_inspector.views.picture.dot import to_dot
 from autograd_inspector.views.picture.render import DrawingError, GraphvizMissingError, svg_of

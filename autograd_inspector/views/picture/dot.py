@@ -6,7 +6,7 @@ from graphviz import Digraph
 
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.views.display_text import shown
-from autograd_inspector.views.html.markup import LINE_BREAK, Markup, element, escaped, together
+from autograd_inspector.views.markup import LINE_BREAK, Markup, element, escaped, together
 from autograd_inspector.views.options import at_least, one_of
 from autograd_inspector.views.picture import palette
 from autograd_inspector.views.picture.boxes import Box, Link, picture

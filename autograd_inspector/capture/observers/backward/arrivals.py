@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from torch import Tensor
 
-from autograd_inspector.capture.attributes import gradient_of, is_leaf, needs_grad, version_of
+from autograd_inspector.capture.tensors.attributes import gradient_of, is_leaf, needs_grad, version_of
 
 _Seen = tuple[weakref.ref[Tensor] | None, int]
 """(the gradient, its version); nothing is kept alive."""

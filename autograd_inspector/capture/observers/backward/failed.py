@@ -5,10 +5,10 @@ from __future__ import annotations
 from msgspec.structs import replace
 from torch import Tensor
 
-from autograd_inspector.capture.attributes import has_history
 from autograd_inspector.capture.lines.local_names import held_tensors
-from autograd_inspector.capture.raw_records import FACT_BIRTH
-from autograd_inspector.capture.recording import Recording
+from autograd_inspector.capture.recording.raw_records import FACT_BIRTH
+from autograd_inspector.capture.recording.recording import Recording
+from autograd_inspector.capture.tensors.attributes import has_history
 from autograd_inspector.model.autograd import AutogradGraph, Node
 
 

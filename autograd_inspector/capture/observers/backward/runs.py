@@ -9,8 +9,6 @@ from typing import Any
 from msgspec.structs import replace
 from torch import Tensor
 
-from autograd_inspector.capture.attributes import gradient_of, is_leaf, needs_grad, node_of, retains_grad
-from autograd_inspector.capture.graph_walk.recorded_nodes import Walked
 from autograd_inspector.capture.graph_walk.walk import Walk
 from autograd_inspector.capture.lines.local_names import held_modules
 from autograd_inspector.capture.module_tree import parameters_of
@@ -19,13 +17,16 @@ from autograd_inspector.capture.observers.backward.failed import marked, merged,
 from autograd_inspector.capture.observers.backward.failing_node import Failure, failing_node
 from autograd_inspector.capture.observers.backward.node_hooks import NodeHooks
 from autograd_inspector.capture.observers.calls.hooks import older_hooks
-from autograd_inspector.capture.observers.calls.mode_stack import is_on, put_back, put_on, take_off
 from autograd_inspector.capture.observers.calls.ops import Recorder
-from autograd_inspector.capture.raw_records import OP_INPUTS, OP_OUTPUTS
-from autograd_inspector.capture.recording import Recording
+from autograd_inspector.capture.recording.raw_records import OP_INPUTS, OP_OUTPUTS
+from autograd_inspector.capture.recording.recorded_nodes import Walked
+from autograd_inspector.capture.recording.recording import Recording
+from autograd_inspector.capture.tensors.attributes import gradient_of, is_leaf, needs_grad, node_of, retains_grad
 from autograd_inspector.capture.torch_private.graph import ENGINE, sequence_number
+from autograd_inspector.capture.torch_private.modes import is_on
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
+from autograd_inspector.capture.undisturbed.mode_stack import put_back, put_on, take_off
 from autograd_inspector.capture.undisturbed.patches import around
 from autograd_inspector.capture.undisturbed.recursion import FOR_ENGINE, RecursionLimit
 from autograd_inspector.messages import text_of

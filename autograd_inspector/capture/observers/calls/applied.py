@@ -11,7 +11,7 @@ from torch.autograd import Function
 from autograd_inspector.capture.observers.calls.bracket import Before, look, record
 from autograd_inspector.capture.observers.calls.ops import gather
 from autograd_inspector.capture.observers.calls.regions import Place, Regions
-from autograd_inspector.capture.recording import Recording
+from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.messages import text_of
 from autograd_inspector.model.op import Trait

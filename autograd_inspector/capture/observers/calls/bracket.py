@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from autograd_inspector.capture.attributes import needs_grad, version_of
 from autograd_inspector.capture.observers.calls.ops import gather
-from autograd_inspector.capture.recording import Recording
-from autograd_inspector.capture.registry import Entry
+from autograd_inspector.capture.recording.recording import Recording
+from autograd_inspector.capture.recording.registry import Entry
+from autograd_inspector.capture.tensors.attributes import needs_grad, version_of
 from autograd_inspector.capture.torch_private.graph import sequence_number
 from autograd_inspector.model.op import Trait, Write
 

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import torch.distributed as dist
 from torch import Tensor
 
-from autograd_inspector.capture.attributes import version_of
 from autograd_inspector.capture.observers.calls.ops import gather
-from autograd_inspector.capture.recording import Recording
+from autograd_inspector.capture.recording.pauses import Pause
+from autograd_inspector.capture.recording.recording import Recording
+from autograd_inspector.capture.tensors.attributes import version_of
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import around
-from autograd_inspector.capture.undisturbed.pauses import Pause
 from autograd_inspector.model.op import Trait, Write
 
 _NAMES = (

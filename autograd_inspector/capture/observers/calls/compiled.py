@@ -12,8 +12,8 @@ from typing import Any, Protocol
 import torch
 
 from autograd_inspector.capture.lines.frames import outwards
+from autograd_inspector.capture.observers.calls.installed import Observers
 from autograd_inspector.capture.observers.calls.opaque import Opaque
-from autograd_inspector.capture.observers.installed import Observers
 from autograd_inspector.capture.torch_private.compiled import (
     COMPILED_CALL,
     COMPILED_MODULE,

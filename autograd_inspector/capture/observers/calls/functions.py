@@ -10,11 +10,11 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.nn import Parameter
 
-from autograd_inspector.capture.attributes import is_leaf, needs_grad
 from autograd_inspector.capture.observers.calls.applied import ApplyProbe
 from autograd_inspector.capture.observers.calls.collectives import Collectives
 from autograd_inspector.capture.observers.calls.regions import Regions
-from autograd_inspector.capture.recording import Recording
+from autograd_inspector.capture.recording.recording import Recording
+from autograd_inspector.capture.tensors.attributes import is_leaf, needs_grad
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import around

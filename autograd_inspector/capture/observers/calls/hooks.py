@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from types import FunctionType, MethodType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from torch import Tensor
 
 from autograd_inspector.capture.lines.stacks import USER, classify
-from autograd_inspector.capture.recording import Recording
+from autograd_inspector.capture.observers.calls.calling import Calling
+from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.torch_private.tensors import gradient_hooks, post_accumulate_hooks
 from autograd_inspector.model.event import TensorHook
 
-if TYPE_CHECKING:
-    from autograd_inspector.capture.observers.calls.ops import Recorder
 
-
-def registered(recorder: Recorder, args: tuple[Any, ...], _: Any) -> None:
+def registered(recorder: Calling, args: tuple[Any, ...], _: Any) -> None:
     """``tensor.register_hook(hook)``."""
     _registered(recorder.recording, args, post=False)
 
 
-def registered_post(recorder: Recorder, args: tuple[Any, ...], _: Any) -> None:
+def registered_post(recorder: Calling, args: tuple[Any, ...], _: Any) -> None:
     """``tensor.register_post_accumulate_grad_hook(hook)``."""
     _registered(recorder.recording, args, post=True)
 

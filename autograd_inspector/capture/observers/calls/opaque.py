@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from torch import Tensor, nn
 
 from autograd_inspector.capture.module_tree import buffers_of, parameters_of
 from autograd_inspector.capture.observers.calls.bracket import Before, look, record
-from autograd_inspector.capture.observers.calls.mode_stack import is_on, put_back, put_on, take_off
+from autograd_inspector.capture.observers.calls.installed import Observers
 from autograd_inspector.capture.observers.calls.ops import Recorder, gather
+from autograd_inspector.capture.torch_private.modes import is_on
+from autograd_inspector.capture.undisturbed.mode_stack import put_back, put_on, take_off
 from autograd_inspector.messages import text_of
-
-if TYPE_CHECKING:
-    from autograd_inspector.capture.observers.installed import Observers
 
 
 class Opaque:

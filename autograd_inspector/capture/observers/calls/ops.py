@@ -17,14 +17,13 @@ import torch
 from torch import Tensor
 from torch.nn import Parameter
 
-from autograd_inspector.capture.attributes import needs_grad, version_of
 from autograd_inspector.capture.lines.stacks import SKIP, classify
-from autograd_inspector.capture.observers.calls.mode_stack import HiddenMode
 from autograd_inspector.capture.observers.calls.regions import Regions, is_undoing
 from autograd_inspector.capture.observers.calls.special import PASS, SPECIAL, is_torchs, name_of
-from autograd_inspector.capture.recording import Recording
-from autograd_inspector.capture.registry import Entry
-from autograd_inspector.capture.retention.window import Window
+from autograd_inspector.capture.recording.recording import Recording
+from autograd_inspector.capture.recording.registry import Entry
+from autograd_inspector.capture.recording.window import Window
+from autograd_inspector.capture.tensors.attributes import needs_grad, version_of
 from autograd_inspector.capture.torch_private.graph import sequence_number
 from autograd_inspector.capture.torch_private.modes import (
     DisableTorchFunction,
@@ -40,6 +39,7 @@ from autograd_inspector.capture.torch_private.modes import (
 from autograd_inspector.capture.torch_private.tensors import base_of
 from autograd_inspector.capture.torch_private.told import COMPILED_BACKWARD
 from autograd_inspector.capture.undisturbed.guard import Guard
+from autograd_inspector.capture.undisturbed.mode_stack import HiddenMode
 from autograd_inspector.messages import text_of
 from autograd_inspector.model.op import Trait, Write
 from autograd_inspector.model.torch_errors import TorchError, says

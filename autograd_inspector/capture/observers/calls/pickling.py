@@ -7,29 +7,27 @@ that they are not saved, and its rebuilder sets them (torch/_tensor.py, torch/_u
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from torch import Tensor
 
 from autograd_inspector.capture.lines.stacks import SKIP, classify
-from autograd_inspector.capture.recording import Recording
+from autograd_inspector.capture.observers.calls.calling import Calling
+from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.torch_private.told import REBUILDER, REDUCER
-
-if TYPE_CHECKING:
-    from autograd_inspector.capture.observers.calls.ops import Recorder
 
 _NEAR = 6
 """So many frames up torch's own function is found at the latest, the recorder's among them."""
 
 
-def read_hooks(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def read_hooks(recorder: Calling, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``tensor._backward_hooks`` was read."""
     result = recorder.call(func, args, kwargs)
     recorder.guard.run(_read, recorder.recording, args[0])
     return result
 
 
-def set_hooks(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def set_hooks(recorder: Calling, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``tensor._backward_hooks`` was set."""
     result = recorder.call(func, args, kwargs)
     recorder.guard.run(_set, recorder.recording, args[0])

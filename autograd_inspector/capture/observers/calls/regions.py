@@ -13,7 +13,7 @@ import torch
 from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.capture.lines.wrapping import Wrapped, switched_at
 from autograd_inspector.capture.observers.calls.outer_regions import OuterRegions
-from autograd_inspector.capture.recording import Recording
+from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.model.op import Region, RegionKind, Trait
 from autograd_inspector.own_files import is_own
 

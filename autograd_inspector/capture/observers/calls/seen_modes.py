@@ -9,16 +9,17 @@ from typing import Any
 
 from torch.overrides import TorchFunctionMode
 
-from autograd_inspector.capture.observers.calls.mode_stack import HiddenMode, arrange, function_modes, put_on, take_off
 from autograd_inspector.capture.torch_private.modes import (
     DEVICE_ENTERED,
     DEVICE_LEFT,
     SEEN_AT,
     SEEN_DEPTH,
+    function_modes,
     mode_at,
     mode_depth,
 )
 from autograd_inspector.capture.undisturbed.installing import Installation
+from autograd_inspector.capture.undisturbed.mode_stack import HiddenMode, arrange, put_on, take_off
 
 
 class SeenModes:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from types import BuiltinFunctionType, MethodDescriptorType, MethodWrapperType, WrapperDescriptorType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import Parameter
 from torch.nn import functional as F
 
-from autograd_inspector.capture.attributes import is_leaf, needs_grad, retains_grad, shape_of, version_of
 from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.capture.observers.calls import hooks, pickling
+from autograd_inspector.capture.observers.calls.calling import Calling
 from autograd_inspector.capture.observers.calls.clipping import limit_of
 from autograd_inspector.capture.observers.calls.regions import outside
-from autograd_inspector.capture.recording import Recording
+from autograd_inspector.capture.recording.recording import Recording
+from autograd_inspector.capture.tensors.attributes import is_leaf, needs_grad, retains_grad, shape_of, version_of
 from autograd_inspector.capture.torch_private.calls import QUESTIONS
 from autograd_inspector.capture.torch_private.modes import set_grad_enabled
 from autograd_inspector.capture.torch_private.tensors import HOOKS
@@ -25,10 +26,7 @@ from autograd_inspector.model.event import GradRead, GradWrite, RequiresGradChan
 from autograd_inspector.model.op import Trait, Write
 from autograd_inspector.model.program_events import RequiresGradCompared
 
-if TYPE_CHECKING:
-    from autograd_inspector.capture.observers.calls.ops import Recorder
-
-Handler = Callable[["Recorder", Any, tuple[Any, ...], dict[str, Any]], Any]
+Handler = Callable[[Calling, Any, tuple[Any, ...], dict[str, Any]], Any]
 
 _TENSOR_ATTRIBUTES = {"data", "grad", "requires_grad", "T", "mT", "H", "mH", "real", "imag", HOOKS}
 _SET_ATTRIBUTES = {"data", "grad", "requires_grad", HOOKS}
@@ -134,7 +132,7 @@ def name_of(func: Any) -> str:
     return name
 
 
-def _normalise(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _normalise(recorder: Calling, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A norm in training mode updates its running statistics without moving their counters (torch 2.13)."""
 
     def silent() -> list[Write]:
@@ -169,7 +167,7 @@ _STATISTICS: dict[Any, tuple[tuple[str, ...], bool]] = {
 def _after(step: Callable[..., None]) -> Handler:
     """A handler that makes the call and then lets ``step(recorder, args, result)`` note what it was."""
 
-    def handler(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def handler(recorder: Calling, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         result = recorder.call(func, args, kwargs)
         recorder.guard.run(step, recorder, args, result)
         return result
@@ -177,7 +175,7 @@ def _after(step: Callable[..., None]) -> Handler:
     return handler
 
 
-def _read_grad(recorder: Recorder, args: tuple[Any, ...], result: Any) -> None:
+def _read_grad(recorder: Calling, args: tuple[Any, ...], result: Any) -> None:
     recording, tensor = recorder.recording, args[0]
     caller = outside(sys._getframe(1))
     if caller is not None and caller.f_code.co_name == "zero_grad" and classify(caller.f_code.co_filename) == SKIP:
@@ -192,7 +190,7 @@ def _read_grad(recorder: Recorder, args: tuple[Any, ...], result: Any) -> None:
     recording.grad_reads.append(GradRead(len(recording.ops), number, gradient, site, leaf, retains, limit))
 
 
-def _write_grad(recorder: Recorder, args: tuple[Any, ...], _: Any) -> None:
+def _write_grad(recorder: Calling, args: tuple[Any, ...], _: Any) -> None:
     recording = recorder.recording
     gradient = recording.id_of(args[1]) if isinstance(args[1], Tensor) else -1
     recording.grad_writes.append(
@@ -200,11 +198,11 @@ def _write_grad(recorder: Recorder, args: tuple[Any, ...], _: Any) -> None:
     )
 
 
-def _read_data(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _read_data(recorder: Calling, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return recorder.record(func, args, kwargs, "data", int(Trait.ALIAS))
 
 
-def _write_data(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _write_data(recorder: Calling, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     shape = recorder.guard.run(_shape_before, recorder.recording, args[0])
     result = recorder.call(func, args, kwargs)
     recorder.guard.run(_data_written, recorder.recording, args[0], args[1], shape)
@@ -234,7 +232,7 @@ def _data_written(recording: Recording, tensor: Tensor, source: Tensor, shape: A
     )
 
 
-def _read_requires_grad(recorder: Recorder, args: tuple[Any, ...], _: Any) -> None:
+def _read_requires_grad(recorder: Calling, args: tuple[Any, ...], _: Any) -> None:
     recording, frame = recorder.recording, outside(sys._getframe(1))
     wanted = None if frame is None else recording.compared.wanted(frame)
     if frame is not None and wanted is not None and is_leaf(args[0]):
@@ -243,7 +241,7 @@ def _read_requires_grad(recorder: Recorder, args: tuple[Any, ...], _: Any) -> No
             recording.events.append(RequiresGradCompared(len(recording.ops), recording.stacks.here(), tensor, wanted))
 
 
-def _set_requires_grad(recorder: Recorder, args: tuple[Any, ...], _: Any) -> None:
+def _set_requires_grad(recorder: Calling, args: tuple[Any, ...], _: Any) -> None:
     recording, tensor = recorder.recording, args[0]
     entry = recording.registry.enter(tensor, -1, len(recording.ops))
     wanted = needs_grad(tensor)
@@ -254,17 +252,17 @@ def _set_requires_grad(recorder: Recorder, args: tuple[Any, ...], _: Any) -> Non
         )
 
 
-def _export(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _export(recorder: Calling, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     result = recorder.call(func, args, kwargs)
     recorder.guard.run(recorder.recording.exports.left, recorder.recording, name_of(func), args[0], result)
     return result
 
 
-def _shown(recorder: Recorder, _args: tuple[Any, ...], text: Any) -> None:
+def _shown(recorder: Calling, _args: tuple[Any, ...], text: Any) -> None:
     recorder.recording.exports.shown(recorder.recording, str(text))
 
 
-def _from_python(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _from_python(recorder: Calling, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     recording = recorder.recording
     before = len(recording.ops)
     result = recorder.record(func, args, kwargs, name_of(func))
@@ -272,7 +270,7 @@ def _from_python(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: d
     return result
 
 
-def _shape_only(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _shape_only(recorder: Calling, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``zeros_like(x)`` takes x's shape, dtype and device, none of its values: x is no input."""
     result = recorder.call(func, args, kwargs)
     recorder.guard.run(_made, recorder.recording, name_of(func), result)
@@ -284,7 +282,7 @@ def _made(recording: Recording, name: str, result: Tensor) -> None:
     recording.append(name, outputs=(entry.tensor,), site=recording.stacks.here())
 
 
-def _first_only(recorder: Recorder, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _first_only(recorder: Calling, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``x.type_as(y)`` takes y's dtype, none of its values: only x is an input, and a copy is made of x alone."""
     rest, named = args[1:], kwargs
 

@@ -12,8 +12,8 @@ import torch.utils
 from torch import Tensor
 from torch.nn import Parameter
 
-from autograd_inspector.capture.recording import Recording
-from autograd_inspector.capture.registry import Entry
+from autograd_inspector.capture.recording.recording import Recording
+from autograd_inspector.capture.recording.registry import Entry
 from autograd_inspector.capture.torch_private.calls import SWAP
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation

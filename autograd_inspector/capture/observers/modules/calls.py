@@ -20,7 +20,7 @@ from autograd_inspector.capture.observers.modules.conversions import Conversions
 from autograd_inspector.capture.observers.modules.frames import outermost, variable_of
 from autograd_inspector.capture.observers.modules.known import KnownModules, Place, Root
 from autograd_inspector.capture.observers.modules.plain import plain_attributes
-from autograd_inspector.capture.recording import Recording
+from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.torch_private.resolving import read_own
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from torch import Tensor, nn
 from torch.nn.modules import module as hooks
 
 from autograd_inspector.capture.module_tree import joined, parameters_of
-from autograd_inspector.capture.recording import Recording
+from autograd_inspector.capture.observers.modules.contents import Contents
+from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.torch_private.modules import CONVERSION
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
@@ -25,9 +26,6 @@ from autograd_inspector.model.program_events import (
     ParametersConverted,
 )
 
-if TYPE_CHECKING:
-    from autograd_inspector.capture.observers.modules.calls import Modules
-
 Made = Callable[[int, int, tuple[int, ...]], Event]
 """(op index, site, tensors) -> what happened."""
 _LOOKS = 50
@@ -36,10 +34,27 @@ _TORCHS = nn.Module.apply.__code__.co_filename
 """The file of the method for conversions, as code objects name it."""
 
 
+class Models(Protocol):
+    """The models that are known, as far as a conversion needs them."""
+
+    @property
+    def contents(self) -> Contents:
+        """What was in them at the last look."""
+
+    def path_of(self, module: nn.Module) -> str | None:
+        """The qualified name of a module that was met before, None for any other."""
+
+    def touched(self, module: nn.Module, tensors: Iterable[int] = ()) -> set[int]:
+        """Something may be exchanged in that module, or in what has one of those tensors: the roots concerned."""
+
+    def look_again(self) -> None:
+        """Read the names of those roots again in which something may have been exchanged."""
+
+
 class Conversions:
     """Notes each as an event, and has the models looked at again."""
 
-    def __init__(self, recording: Recording, guard: Guard, modules: Modules) -> None:
+    def __init__(self, recording: Recording, guard: Guard, modules: Models) -> None:
         self.recording = recording
         self._guard = guard
         self._modules = modules

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from autograd_inspector.capture.observers.modules.calls import Modules
-from autograd_inspector.capture.raw_records import OP_CALL, OP_INPUTS, OP_NAME, OP_OUTPUTS, OP_SITE
-from autograd_inspector.capture.recording import Recording
+from autograd_inspector.capture.recording.raw_records import OP_CALL, OP_INPUTS, OP_NAME, OP_OUTPUTS, OP_SITE
+from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.model.location import Site
 from autograd_inspector.model.op import ModuleCall
 from autograd_inspector.model.program_events import ParameterRegistered

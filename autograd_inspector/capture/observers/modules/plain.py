@@ -10,7 +10,7 @@ from torch import nn
 
 from autograd_inspector.capture.lines.sources import source_at
 from autograd_inspector.capture.module_tree import modules_of, parameters_of
-from autograd_inspector.capture.recording import Recording
+from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.torch_private.modules import own_parameters
 from autograd_inspector.capture.torch_private.resolving import read_own
 from autograd_inspector.model.program_events import PlainAttributeSet

@@ -11,14 +11,14 @@ from msgspec.structs import replace
 from torch import Tensor
 from torch.optim import Optimizer
 
-from autograd_inspector.capture.attributes import is_leaf
-from autograd_inspector.capture.lines.state_statements import codes_of
 from autograd_inspector.capture.observers.optimizers.groups import entries, groups_of, parameters_of, table
 from autograd_inspector.capture.observers.optimizers.loading import Loads
+from autograd_inspector.capture.observers.optimizers.own_methods import codes_of
 from autograd_inspector.capture.observers.optimizers.placement import Rows, settings_of
 from autograd_inspector.capture.observers.optimizers.spread import is_share, state_of
 from autograd_inspector.capture.observers.optimizers.steps import Steps
-from autograd_inspector.capture.recording import Recording
+from autograd_inspector.capture.recording.recording import Recording
+from autograd_inspector.capture.tensors.attributes import is_leaf
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import observed

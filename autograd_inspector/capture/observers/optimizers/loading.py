@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from torch import Tensor
 from torch.optim import Optimizer
 
-from autograd_inspector.capture.attributes import dtype_of, needs_grad
 from autograd_inspector.capture.graph_walk.walk import short
 from autograd_inspector.capture.observers.optimizers.groups import entries, groups_of, parameters_of, table
+from autograd_inspector.capture.observers.optimizers.knowing import KnownOptimizers
 from autograd_inspector.capture.observers.optimizers.param_names import misnamed, names_of
 from autograd_inspector.capture.observers.optimizers.spread import elsewhere, state_of
-from autograd_inspector.capture.recording import Recording
+from autograd_inspector.capture.recording.recording import Recording
+from autograd_inspector.capture.tensors.attributes import dtype_of, needs_grad
 from autograd_inspector.messages import message_of
 from autograd_inspector.model.program_events import LoadRefused, StateAbsent, StateCast, StateLoaded, StateSwapped
-
-if TYPE_CHECKING:
-    from autograd_inspector.capture.observers.optimizers.known import Optimizers
-
 
 _KEYS = {int, str}
 """What a state_dict calls parameters by. Of another key the hash may be the program's code, or there may be none."""
@@ -47,7 +44,7 @@ class _Load:
 class Loads:
     """Notes what each load did to the optimizer."""
 
-    def __init__(self, recording: Recording, optimizers: Optimizers) -> None:
+    def __init__(self, recording: Recording, optimizers: KnownOptimizers) -> None:
         self.recording = recording
         self._optimizers = optimizers
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, Protocol
 
 from torch import Tensor
 
-from autograd_inspector.capture.attributes import gradient_of, is_leaf, is_meta, needs_grad, version_of
-from autograd_inspector.capture.registry import Registry
-from autograd_inspector.capture.undisturbed.pauses import Pause
+from autograd_inspector.capture.recording.pauses import Pause
+from autograd_inspector.capture.recording.registry import Registry
+from autograd_inspector.capture.tensors.attributes import gradient_of, is_leaf, is_meta, needs_grad, version_of
 
 
 class Watcher(Protocol):

@@ -10,7 +10,17 @@ from msgspec.structs import replace
 from torch import Tensor
 from torch.optim import Optimizer
 
-from autograd_inspector.capture.attributes import (
+from autograd_inspector.capture.graph_walk.walk import short
+from autograd_inspector.capture.observers.optimizers.groups import groups_of
+from autograd_inspector.capture.observers.optimizers.spread import elsewhere, sharding_of, state_of
+from autograd_inspector.capture.observers.optimizers.state_contents import (
+    Allowance,
+    Found,
+    StateContents,
+    under_no_parameter,
+)
+from autograd_inspector.capture.recording.recording import Recording
+from autograd_inspector.capture.tensors.attributes import (
     device_of,
     dtype_of,
     gradient_of,
@@ -21,16 +31,7 @@ from autograd_inspector.capture.attributes import (
     storage_of,
     version_of,
 )
-from autograd_inspector.capture.graph_walk.walk import short
-from autograd_inspector.capture.observers.optimizers.groups import groups_of
-from autograd_inspector.capture.observers.optimizers.spread import elsewhere, local_of, sharding_of, state_of
-from autograd_inspector.capture.observers.optimizers.state_contents import (
-    Allowance,
-    Found,
-    StateContents,
-    under_no_parameter,
-)
-from autograd_inspector.capture.recording import Recording
+from autograd_inspector.capture.torch_private.distributed import local_of
 from autograd_inspector.model.placement_rows import Gradient, ParameterRow, StateEntry
 from autograd_inspector.model.settings import PlainSetting, Settings, SettingText
 

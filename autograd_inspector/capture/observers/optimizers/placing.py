@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from autograd_inspector.capture.observers.optimizers.placement import row_of
-from autograd_inspector.capture.recording import Recording
+from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.model.placement import Placement
 from autograd_inspector.model.placement_rows import ParameterRow
 from autograd_inspector.model.steps_history import History

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Mapping
 from types import FrameType
 from typing import Any
 
-from torch import Tensor
 from torch.optim import Optimizer
 
 from autograd_inspector.capture.observers.optimizers.groups import parameters_of
-from autograd_inspector.capture.torch_private.distributed import ZERO, local_tensor, ranks_of
+from autograd_inspector.capture.torch_private.distributed import ZERO, ranks_of
 from autograd_inspector.interrupts import is_interrupt
 from autograd_inspector.model.placement_rows import Sharding
 
@@ -22,18 +21,6 @@ def rank_here(before: tuple[int, int] = (-1, 0)) -> tuple[int, int]:
     if distributed is None or not distributed.is_available() or not distributed.is_initialized():
         return before
     return distributed.get_rank(), distributed.get_world_size()
-
-
-def local_of(tensor: Tensor) -> Tensor | None:
-    """The part of a DTensor that this rank holds, None for any other tensor. Nothing is gathered.
-
-    ``to_local()`` would record a node and wait for pending communication, so the attribute behind it is read.
-    """
-    module = sys.modules.get("torch.distributed.tensor")
-    if module is None or not issubclass(type(tensor), module.DTensor):
-        return None
-    local: Tensor | None = local_tensor(tensor)
-    return local
 
 
 def sharding_of(tensor: Any, shape: Iterable[int], nbytes: int) -> Sharding:

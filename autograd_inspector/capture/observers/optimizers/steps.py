@@ -5,26 +5,24 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 from torch.optim import Optimizer
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
-from autograd_inspector.capture.attributes import version_of
 from autograd_inspector.capture.observers.optimizers.closures import codes_of
 from autograd_inspector.capture.observers.optimizers.groups import groups_of
+from autograd_inspector.capture.observers.optimizers.knowing import KnownOptimizers
 from autograd_inspector.capture.observers.optimizers.open_step import OpenStep
 from autograd_inspector.capture.observers.optimizers.spread import rank_here, state_of
-from autograd_inspector.capture.recording import Recording
+from autograd_inspector.capture.recording.recording import Recording
+from autograd_inspector.capture.tensors.attributes import version_of
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.messages import UNKNOWN
 from autograd_inspector.model.event import ParameterStep, Step
 from autograd_inspector.model.op import Trait, Write
-
-if TYPE_CHECKING:
-    from autograd_inspector.capture.observers.optimizers.known import Optimizers
 
 STEP = int(Trait.STEP)
 
@@ -32,7 +30,7 @@ STEP = int(Trait.STEP)
 class Steps:
     """Observes every step; recording pauses inside it, but for the program's own closure."""
 
-    def __init__(self, recording: Recording, guard: Guard, optimizers: Optimizers) -> None:
+    def __init__(self, recording: Recording, guard: Guard, optimizers: KnownOptimizers) -> None:
         self.recording = recording
         self._guard = guard
         self._optimizers = optimizers

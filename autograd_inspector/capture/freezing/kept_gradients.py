@@ -12,7 +12,7 @@ from types import CodeType
 from autograd_inspector.capture.lines.cells import cell_at
 from autograd_inspector.capture.lines.sources import compiled, source_at, span_at
 from autograd_inspector.capture.lines.stacks import Stacks
-from autograd_inspector.capture.recording import Recording
+from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.model.event import GradientKept, Lines
 from autograd_inspector.source.index import Source
 from autograd_inspector.source.mentions import Mentions

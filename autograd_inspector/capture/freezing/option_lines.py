@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from types import CodeType
 
 from autograd_inspector.capture.lines.sources import compiled, source_at
-from autograd_inspector.capture.recording import Recording
+from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.model.program_events import OptionSet
 
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 import sys
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING
 
-from autograd_inspector.capture.raw_records import OP_INPUTS, OP_OUTPUTS, OP_TRAITS, OP_VERSIONS, OP_WRITES
+from autograd_inspector.capture.recording.raw_records import OP_INPUTS, OP_OUTPUTS, OP_TRAITS, OP_VERSIONS, OP_WRITES
+from autograd_inspector.capture.recording.records import Records
 from autograd_inspector.model.op import Trait
-
-if TYPE_CHECKING:
-    from autograd_inspector.capture.recording import Recording
 
 ALIAS = int(Trait.ALIAS)
 
@@ -29,7 +26,7 @@ class Ledger:
         """The counter of a tensor: its storage's own, unless it comes from a ``.data``."""
         return self._aliases.get(tensor, storage)
 
-    def update(self, recording: Recording) -> None:
+    def update(self, recording: Records) -> None:
         """Take in the ops since the last call."""
         entries = recording.registry.entries
         end = len(recording.ops)
@@ -49,7 +46,7 @@ class Ledger:
             self._seen = index + 1
         self._seen = end
 
-    def _inherit(self, inputs: tuple[int, ...], outputs: tuple[int, ...], recording: Recording) -> None:
+    def _inherit(self, inputs: tuple[int, ...], outputs: tuple[int, ...], recording: Records) -> None:
         entries = recording.registry.entries
         for source in inputs:
             counter = self._aliases.get(source)

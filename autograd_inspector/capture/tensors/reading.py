@@ -14,12 +14,12 @@ import torch
 from torch import Tensor
 from torch.nn import Parameter
 
-from autograd_inspector.capture.attributes import is_on_cuda
-from autograd_inspector.capture.observers.optimizers.spread import local_of
+from autograd_inspector.capture.tensors.attributes import is_on_cuda
+from autograd_inspector.capture.tensors.rooms import dispatch_of, room_of
 from autograd_inspector.capture.torch_private.dispatch import how_stored, straight_to_kernels
+from autograd_inspector.capture.torch_private.distributed import local_of
 from autograd_inspector.capture.torch_private.modes import is_tracing
 from autograd_inspector.capture.torch_private.tensors import parts_of_masked, sparse_values, values_of_jagged
-from autograd_inspector.capture.undisturbed.rooms import dispatch_of, room_of
 from autograd_inspector.interrupts import is_interrupt
 from autograd_inspector.model.values import Range
 

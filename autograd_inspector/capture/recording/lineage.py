@@ -7,10 +7,8 @@ input that required grad, and its result requires grad.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from typing import TYPE_CHECKING
 
-from autograd_inspector.capture.attributes import is_leaf
-from autograd_inspector.capture.raw_records import (
+from autograd_inspector.capture.recording.raw_records import (
     FACT_BIRTH,
     FACT_LEAF,
     OP_FIRST,
@@ -22,10 +20,9 @@ from autograd_inspector.capture.raw_records import (
     OP_WRITES,
     RawOp,
 )
+from autograd_inspector.capture.recording.records import Records
+from autograd_inspector.capture.tensors.attributes import is_leaf
 from autograd_inspector.model.op import Trait
-
-if TYPE_CHECKING:
-    from autograd_inspector.capture.recording import Recording
 
 UNKNOWN = -1
 _CUT, _ALIAS, _FUNCTION = int(Trait.CUT), int(Trait.ALIAS), int(Trait.FUNCTION)
@@ -57,7 +54,7 @@ class Lineage:
         self._whole_tape = True
         """No op had been folded away before it was taken in."""
 
-    def update(self, recording: Recording) -> None:
+    def update(self, recording: Records) -> None:
         """Take in the ops since the last call."""
         if self._seen == len(recording.ops):
             return
@@ -82,7 +79,7 @@ class Lineage:
         written = {tensor for _, op in stretch if op[OP_WRITES] and _recorded(op) for tensor in self._rewritten(op)}
         self._written_later = written | {self._root(tensor) for tensor in written}
 
-    def _share(self, recording: Recording, index: int, op: RawOp) -> None:
+    def _share(self, recording: Records, index: int, op: RawOp) -> None:
         entries, facts = recording.registry.entries, recording.registry.facts
         for output in op[OP_OUTPUTS]:
             entry, fact = entries.get(output), facts.get(output)
@@ -103,7 +100,7 @@ class Lineage:
                 self._whole[tensor] = -2 - tensor
                 self._written.pop(-2 - tensor, None)
 
-    def _take(self, recording: Recording, index: int, op: RawOp) -> None:
+    def _take(self, recording: Records, index: int, op: RawOp) -> None:
         rewritten = self._rewritten(op) if op[OP_WRITES] else ()
         # What is written through a view continues the history of the whole.
         read = [self._continued(tensor) if tensor in rewritten else tensor for tensor in op[OP_INPUTS]]
@@ -136,7 +133,7 @@ class Lineage:
         whole = self._root(tensor)
         return whole if whole >= 0 else tensor
 
-    def _behind(self, recording: Recording, tensor: int, now: int) -> int | None:
+    def _behind(self, recording: Records, tensor: int, now: int) -> int | None:
         """What gave a tensor the history that it has when that op reads it; None: it has none."""
         found = max(self._origin.get(tensor, UNKNOWN), self._written.get(self._root(tensor), UNKNOWN))
         if found != UNKNOWN:

@@ -6,8 +6,8 @@ import ast
 from types import CodeType
 
 from autograd_inspector.capture.lines.sources import compiled, source_at
-from autograd_inspector.capture.raw_records import OP_NAME, OP_SITE, OP_TRAITS
-from autograd_inspector.capture.recording import Recording
+from autograd_inspector.capture.recording.raw_records import OP_NAME, OP_SITE, OP_TRAITS
+from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.model.event import AliasWrite
 from autograd_inspector.model.op import Trait
 from autograd_inspector.source.array_writes import ArrayWrites

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from torch import Tensor
 
-from autograd_inspector.capture.attributes import dtype_of, version_of
-from autograd_inspector.capture.observers.calls.reading import (
+from autograd_inspector.capture.recording.registry import Entry
+from autograd_inspector.capture.tensors.attributes import dtype_of, version_of
+from autograd_inspector.capture.tensors.reading import (
     any_nonzero,
     has_nan,
     is_continuous,
@@ -18,13 +19,17 @@ from autograd_inspector.capture.observers.calls.reading import (
     sound,
     whole,
 )
+from autograd_inspector.model.autograd import Node
+from autograd_inspector.model.graphs import Nodes
 from autograd_inspector.model.values import SATURATING, GradientFault, LeafValues, Range, ValueFault
 
-if TYPE_CHECKING:
-    from autograd_inspector.capture.observers.backward.node_hooks import NodeHooks
-    from autograd_inspector.capture.registry import Entry
-    from autograd_inspector.model.autograd import Node
-    from autograd_inspector.model.graphs import Nodes
+
+class Hooks(Protocol):
+    """The inspector's hooks on the nodes of one run."""
+
+    def put(self, node: Any, look: Callable[[Any, Any], None], /) -> None:
+        """Have ``look`` see what a node passed on, and what it was given."""
+
 
 Edge = tuple[int, int]
 """A node, and which of the gradients that it is given."""
@@ -99,7 +104,7 @@ class Values:
         self._extreme = dict([*self._extreme.items()][-_KEPT:])
 
     def watch(
-        self, run: int, records: Nodes, nodes: Iterable[tuple[int, Any]], tensors_of: TensorsOf, hooks: NodeHooks
+        self, run: int, records: Nodes, nodes: Iterable[tuple[int, Any]], tensors_of: TensorsOf, hooks: Hooks
     ) -> None:
         """Put hooks on the nodes of a graph, given their records, which look at what passes through them.
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from torch import Tensor
 
-from autograd_inspector.capture.attributes import has_history
 from autograd_inspector.capture.lines.keepers import keeper
-from autograd_inspector.capture.raw_records import FACT_BIRTH, OP_SITE
-from autograd_inspector.capture.retention.rounds import Rounds
+from autograd_inspector.capture.recording.raw_records import FACT_BIRTH, OP_SITE
+from autograd_inspector.capture.recording.records import Records
+from autograd_inspector.capture.recording.rounds import Rounds
+from autograd_inspector.capture.tensors.attributes import has_history
 from autograd_inspector.model.event import RetainedGraph
-
-if TYPE_CHECKING:
-    from autograd_inspector.capture.recording import Recording
-
 
 _HELD = 512
 """So many results are followed, the latest: the graphs of a program that keeps more are not searched in every round."""
@@ -82,7 +79,7 @@ class RetainedResults:
         piles = (*self._grown.values(), *(pile.lasting for pile in self._piles.values()))
         return {*self._held, *(tensor for tensor, _ in self.piled)}.union(*piles)
 
-    def look(self, recording: Recording, leaves: Mapping[int, Tensor]) -> None:
+    def look(self, recording: Records, leaves: Mapping[int, Tensor]) -> None:
         """A backward begins that is to reach those leaves."""
         if not self.rounds.begun(recording, leaves):
             return
@@ -104,7 +101,7 @@ class RetainedResults:
             self._relieve(now)
         self.rounds.forget(min([now, *self._held, *(min(pile.lasting) for pile in self._piles.values())]))
 
-    def _fresh(self, recording: Recording) -> Iterator[tuple[int, _Result]]:
+    def _fresh(self, recording: Records) -> Iterator[tuple[int, _Result]]:
         """What was made since the last look."""
         registry = recording.registry
         for number, entry in registry.entries.items(self._start):
@@ -135,7 +132,7 @@ class RetainedResults:
         rest = [(number, result) for number, result in self._held.items() if result.site not in known]
         self._held = dict(rest[-_HELD:])
 
-    def finish(self, recording: Recording) -> None:
+    def finish(self, recording: Records) -> None:
         """The program is done."""
         for site in list(self._piles):
             self._close(site, len(recording.registry.entries))
@@ -143,16 +140,15 @@ class RetainedResults:
         self._held.clear()
         self._grown.clear()
 
-
-def kept_records(recording: Recording) -> tuple[RetainedGraph, ...]:
-    """What has piled up, with the line that puts it away where the source shows one."""
-    found: dict[int, int] = {}
-    records = []
-    for tensor, met in recording.kept.piled:
-        birth = recording.registry.facts[tensor][FACT_BIRTH]
-        made = recording.ops.get(birth) if birth >= 0 else None  # None also where an interrupt cut the op short.
-        site = made[OP_SITE] if made is not None else -1
-        if site not in found:
-            found[site] = keeper(recording.stacks, site) if site >= 0 else -1
-        records.append(RetainedGraph(tensor, met, found[site]))
-    return tuple(records)
+    def records(self, recording: Records) -> tuple[RetainedGraph, ...]:
+        """What has piled up, with the line that puts it away where the source shows one."""
+        found: dict[int, int] = {}
+        records = []
+        for tensor, met in self.piled:
+            birth = recording.registry.facts[tensor][FACT_BIRTH]
+            made = recording.ops.get(birth) if birth >= 0 else None  # None also where an interrupt cut the op short.
+            site = made[OP_SITE] if made is not None else -1
+            if site not in found:
+                found[site] = keeper(recording.stacks, site) if site >= 0 else -1
+            records.append(RetainedGraph(tensor, met, found[site]))
+        return tuple(records)

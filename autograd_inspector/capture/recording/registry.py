@@ -10,7 +10,9 @@ from typing import Any
 from torch import Tensor
 from torch.nn import Parameter
 
-from autograd_inspector.capture.attributes import (
+from autograd_inspector.capture.recording.raw_records import FACT_BIRTH, FACT_FIRST_USE, Fact
+from autograd_inspector.capture.recording.window import Window
+from autograd_inspector.capture.tensors.attributes import (
     address_of,
     device_of,
     dtype_of,
@@ -21,8 +23,6 @@ from autograd_inspector.capture.attributes import (
     shape_of,
     storage_of,
 )
-from autograd_inspector.capture.raw_records import FACT_BIRTH, FACT_FIRST_USE, Fact
-from autograd_inspector.capture.retention.window import Window
 from autograd_inspector.capture.torch_private.tensors import free_weak_ref, resurrect, storage_expired
 
 _CONTAINERS = (list, tuple, dict)

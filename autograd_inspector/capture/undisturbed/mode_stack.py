@@ -21,7 +21,7 @@ from torch.overrides import TorchFunctionMode
 
 from autograd_inspector.capture.lines.forwarding import locals_of
 from autograd_inspector.capture.lines.frames import outwards
-from autograd_inspector.capture.torch_private.modes import is_default_device, mode_at, mode_depth, pop_mode, push_mode
+from autograd_inspector.capture.torch_private.modes import function_modes, is_default_device, pop_mode, push_mode
 
 
 class HiddenMode(TorchFunctionMode):
@@ -29,16 +29,6 @@ class HiddenMode(TorchFunctionMode):
 
     closed = False
     """It records nothing any more."""
-
-
-def function_modes() -> list[Any]:
-    """The modes of this thread, ours among them, the innermost last."""
-    return [mode_at(place) for place in range(mode_depth())]
-
-
-def is_on(mode: object) -> bool:
-    """Whether a mode is on this thread's stack."""
-    return any(each is mode for each in function_modes())
 
 
 def put_on(mode: TorchFunctionMode) -> None:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from torch import Tensor
 
-from autograd_inspector.capture.attributes import gradient_of
-from autograd_inspector.capture.raw_records import OP_WRITES
-
-if TYPE_CHECKING:
-    from autograd_inspector.capture.recording import Recording
+from autograd_inspector.capture.recording.raw_records import OP_WRITES
+from autograd_inspector.capture.recording.records import Records
+from autograd_inspector.capture.tensors.attributes import gradient_of
 
 _BY_HAND = -1
 """Stands for whoever updates the parameters of a program without optimizers."""
@@ -34,21 +31,21 @@ class Rounds:
         self._before = (0, 0, 0)
         """How many backwards, ops and tensors there were when the backward before began."""
 
-    def stepped(self, optimizer: int, recording: Recording) -> None:
+    def stepped(self, optimizer: int, recording: Records) -> None:
         """An optimizer has made a step."""
         self._steps.pop(_BY_HAND, None)
         self._given.clear()
         self._steps.setdefault(optimizer, []).append(len(recording.registry.entries))
         self._fresh = True
 
-    def begun(self, recording: Recording, leaves: Mapping[int, Tensor]) -> bool:
+    def begun(self, recording: Records, leaves: Mapping[int, Tensor]) -> bool:
         """A backward begins, which is to reach those leaves; whether it is the first one since somebody stepped."""
         if not self._steps.keys() - {_BY_HAND}:
             self._by_hand(recording, leaves)
         fresh, self._fresh = self._fresh, False
         return fresh
 
-    def _by_hand(self, recording: Recording, leaves: Mapping[int, Tensor]) -> None:
+    def _by_hand(self, recording: Records, leaves: Mapping[int, Tensor]) -> None:
         """Without optimizers a round begins where gradients no longer add up, or a leaf was written since they did."""
         backwards, ops, tensors = self._before
         for _, run in recording.backwards.items(backwards):
@@ -62,7 +59,7 @@ class Rounds:
             self._given = set(leaves)
         self._before = len(recording.backwards), len(recording.ops), len(recording.registry.entries)
 
-    def _written(self, recording: Recording, since: int, leaves: Mapping[int, Tensor]) -> bool:
+    def _written(self, recording: Records, since: int, leaves: Mapping[int, Tensor]) -> bool:
         """Whether a recorded op wrote the memory of a leaf that had a gradient, or that gradient's."""
         written = {write.storage for _, op in recording.ops.items(since) for write in op[OP_WRITES]} - {-1}
         known = [leaf for number, leaf in leaves.items() if number in self._given] if written else []

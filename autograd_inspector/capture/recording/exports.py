@@ -8,13 +8,12 @@ import weakref
 from collections import deque
 from collections.abc import Iterable
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from torch import Tensor
 
-from autograd_inspector.capture.attributes import dtype_of, shape_of, version_of
-from autograd_inspector.capture.observers.calls.number_origin import NumberOrigin, is_literal
-from autograd_inspector.capture.raw_records import (
+from autograd_inspector.capture.recording.number_origin import NumberOrigin, is_literal
+from autograd_inspector.capture.recording.raw_records import (
     FACT_BIRTH,
     OP_FIRST,
     OP_INPUTS,
@@ -23,10 +22,9 @@ from autograd_inspector.capture.raw_records import (
     OP_SITE,
     OP_TRAITS,
 )
+from autograd_inspector.capture.recording.records import Records
+from autograd_inspector.capture.tensors.attributes import dtype_of, shape_of, version_of
 from autograd_inspector.model.op import Trait
-
-if TYPE_CHECKING:
-    from autograd_inspector.capture.recording import Recording
 
 _NAN = re.compile(r"\bnan\b")
 _ADDING = frozenset({"add", "add_", "radd", "sub", "sub_", "rsub"})
@@ -52,7 +50,7 @@ class Exports:
         """(shape, dtype) -> the tensor of that kind that was pickled last."""
         self._recent: deque[tuple[list[CodeType], int, int, bool]] = deque(maxlen=_RECENT)
 
-    def left(self, recording: Recording, name: str, tensor: Tensor, result: Any) -> int:
+    def left(self, recording: Records, name: str, tensor: Tensor, result: Any) -> int:
         """A tensor's value became a Python or NumPy value; returns the index of the op that says so."""
         entry = recording.registry.enter(tensor, -1, len(recording.ops))
         traits = int(Trait.EXPORT) | (int(Trait.CUT) if entry.requires_grad else 0)
@@ -75,12 +73,12 @@ class Exports:
         return index
 
     @staticmethod
-    def shown(recording: Recording, text: str) -> None:
+    def shown(recording: Records, text: str) -> None:
         """A tensor was printed. Inf is common in what one prints (masks), and tells nothing."""
         if not recording.nonfinite[1] and _NAN.search(text):
             recording.nonfinite = (recording.stacks.here(), "nan")
 
-    def pickled(self, recording: Recording, tensor: Tensor) -> None:
+    def pickled(self, recording: Records, tensor: Tensor) -> None:
         """A tensor is being pickled: its values go, and its history stays."""
         number = recording.id_of(tensor)
         recording.append("__reduce_ex__", (number,), site=recording.stacks.here(), versions=(version_of(tensor),))
@@ -88,7 +86,7 @@ class Exports:
             self._pickled.clear()
         self._pickled[shape_of(tensor), dtype_of(tensor)] = number
 
-    def unpickled(self, recording: Recording, tensor: Tensor) -> None:
+    def unpickled(self, recording: Records, tensor: Tensor) -> None:
         """A tensor was rebuilt from a pickle: of what was pickled last among those of its kind, as far as is known."""
         entry = recording.registry.known(tensor)
         index = -1 if entry is None else recording.registry.facts[entry.tensor][FACT_BIRTH]
@@ -117,7 +115,7 @@ class Exports:
         elif not math.isnan(number):
             self.numbers[number] = (tensor, index)
 
-    def used(self, recording: Recording, index: int, values: Iterable[Any], frame: FrameType | None) -> None:
+    def used(self, recording: Records, index: int, values: Iterable[Any], frame: FrameType | None) -> None:
         """Note of the op at ``index`` which of its plain numbers had been taken out of torch, or computed from such."""
         for value in values:
             if isinstance(value, float) and not is_literal(value, frame):
@@ -130,7 +128,7 @@ class Exports:
                         (index, taken[2]) for taken in self.origin.behind(value, frame, runs)
                     ]
 
-    def came_back(self, recording: Recording, index: int, values: Any) -> None:
+    def came_back(self, recording: Records, index: int, values: Any) -> None:
         """Join the op at ``index`` to the tensors whose exported values it was given."""
         if index >= len(recording.ops):
             return
@@ -177,7 +175,7 @@ class Exports:
         self._recent.clear()
         self._recent.extend(recent)
 
-    def _nearby(self, recording: Recording, site: int, values: Any) -> list[int]:
+    def _nearby(self, recording: Records, site: int, values: Any) -> list[int]:
         """An array was computed with in between: those that left torch in the same function since the last backward."""
         if not any(_is_array(value) for value in _leaves(values)):
             return []
@@ -188,7 +186,7 @@ class Exports:
             if function and function[0] in functions and run == runs and traced
         ]
 
-    def _sources(self, recording: Recording, values: Any) -> list[int]:
+    def _sources(self, recording: Records, values: Any) -> list[int]:
         found: list[int] = []
         for number in _numbers(values):
             if is_literal(number, None):
@@ -210,7 +208,7 @@ class Exports:
         return found
 
 
-def _traced(recording: Recording, tensor: int) -> bool:
+def _traced(recording: Records, tensor: int) -> bool:
     """Whether a tensor, or what it was detached from on the way out (`x.detach().cpu()`), requires grad."""
     registry = recording.registry
     for _ in range(_DETACHED):
@@ -224,7 +222,7 @@ def _traced(recording: Recording, tensor: int) -> bool:
     return False
 
 
-def _functions(recording: Recording, site: int) -> list[CodeType]:
+def _functions(recording: Records, site: int) -> list[CodeType]:
     """The user's functions that a site lies in, innermost first (a comprehension is a function of its own)."""
     return [code for code, _, library in recording.stacks.chains[site] if not library]
 

@@ -7,18 +7,16 @@ it or the program modifies it. Until then a later walk may stop at the node: all
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
-from autograd_inspector.capture.graph_walk.walk_budget import MAX_TOTAL
-from autograd_inspector.capture.raw_records import OP_WRITES
-from autograd_inspector.capture.retention.window import Window
+from autograd_inspector.capture.recording.raw_records import OP_WRITES
+from autograd_inspector.capture.recording.records import Records
+from autograd_inspector.capture.recording.walk_budget import MAX_TOTAL
+from autograd_inspector.capture.recording.window import Window
 from autograd_inspector.model.autograd import LEAF_SEQUENCE, GraphHead, Node
 from autograd_inspector.model.graphs import leaves_below
-
-if TYPE_CHECKING:
-    from autograd_inspector.capture.recording import Recording
 
 Met = Node | int
 """What a walk met: a node whose edges are places in the walk, or the number of one that is recorded."""
@@ -88,7 +86,7 @@ class Recorded:
         """The node of a leaf."""
         return next(iter(self._leaf.get(variable, ())), None)
 
-    def look(self, recording: Recording) -> None:
+    def look(self, recording: Records) -> None:
         """What was written since the last look may have been saved."""
         touched: set[int] = set()
         for _, op in recording.ops.items(self._seen):

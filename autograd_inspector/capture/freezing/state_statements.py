@@ -5,36 +5,20 @@ State is a plain dictionary: nothing shows when somebody writes to it.
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Iterable, Iterator
-from types import CodeType, FunctionType
+from types import CodeType
 
 from autograd_inspector.capture.lines.cells import lines_of
 from autograd_inspector.capture.lines.sources import source_at
-from autograd_inspector.capture.lines.stacks import USER, classify
 from autograd_inspector.capture.lines.state_lines import Function, StateLine, state_lines
-from autograd_inspector.capture.recording import Recording
+from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.model.program_events import StateAssigned, StateRemoved
 from autograd_inspector.source.index import Source
 
 _STATE = re.compile(r"\.state\b")
 _SELF = "self"
 _MODULE = "<module>"
-
-
-def codes_of(kind: type) -> tuple[CodeType, ...]:
-    """The methods that the user wrote of an optimizer's class, each with the functions that it defines."""
-    methods = (inspect.unwrap(m) for base in kind.__mro__ for m in vars(base).values() if isinstance(m, FunctionType))
-    own = (m.__code__ for m in methods if classify(m.__code__.co_filename) == USER)
-    return tuple(code for method in own for code in _with_inner(method))
-
-
-def _with_inner(code: CodeType) -> Iterator[CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _with_inner(constant)
 
 
 def state_statements(recording: Recording) -> Iterator[StateAssigned | StateRemoved]:

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn import Parameter
 
+from autograd_inspector.capture.tensors.rooms import room_of
 from autograd_inspector.capture.torch_private.dispatch import straight_to_kernels
 from autograd_inspector.capture.torch_private.modes import DisableTorchFunction
 from autograd_inspector.capture.torch_private.tensors import (
@@ -25,7 +26,6 @@ from autograd_inspector.capture.torch_private.tensors import (
     values_of_jagged,
     version_counter,
 )
-from autograd_inspector.capture.undisturbed.rooms import room_of
 from autograd_inspector.interrupts import is_interrupt
 
 T = TypeVar("T")

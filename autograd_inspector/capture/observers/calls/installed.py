@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from operator import call
 
-from autograd_inspector.capture.observers.calls.mode_stack import put_on, take_off
 from autograd_inspector.capture.observers.calls.ops import Recorder
 from autograd_inspector.capture.undisturbed.installing import Installation, Observer
+from autograd_inspector.capture.undisturbed.mode_stack import put_on, take_off
 
 
 class Observers:

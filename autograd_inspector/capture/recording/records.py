@@ -1,32 +1,19 @@
-"""The mutable side of a capture: what observers append to, and the state that they share."""
+"""What was observed so far, in the order of the program: what observers append to, and what derives from it reads."""
 
 from __future__ import annotations
 
-import sys
-import threading
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from types import CodeType, FrameType
+from types import CodeType
 from typing import Any
 
 from torch import Tensor
 
-from autograd_inspector.capture.graph_walk.cutoffs import Cutoffs
-from autograd_inspector.capture.graph_walk.lineage import Lineage
-from autograd_inspector.capture.graph_walk.recorded_nodes import Recorded
-from autograd_inspector.capture.lines.compared import Compared
 from autograd_inspector.capture.lines.local_names import names_of
 from autograd_inspector.capture.lines.stacks import Stacks
-from autograd_inspector.capture.observers.calls.exports import Exports
-from autograd_inspector.capture.observers.calls.mode_stack import is_on
-from autograd_inspector.capture.observers.calls.refused import refused
-from autograd_inspector.capture.observers.calls.values import Values
-from autograd_inspector.capture.raw_records import OP_FIRST, OP_LAST, RawOp
-from autograd_inspector.capture.registry import Registry
-from autograd_inspector.capture.retention.retained_results import RetainedResults
-from autograd_inspector.capture.retention.window import Window
-from autograd_inspector.capture.undisturbed.pauses import Pause
-from autograd_inspector.capture.versions import Ledger
+from autograd_inspector.capture.recording.raw_records import OP_FIRST, OP_LAST, RawOp
+from autograd_inspector.capture.recording.registry import Registry
+from autograd_inspector.capture.recording.window import Window
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import (
     GradRead,
@@ -41,17 +28,13 @@ from autograd_inspector.model.op import ModuleCall, Region
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import Event
 
-OTHER_THREADS = "Torch ran in other threads too: what was called there was not observed."
-
 
 @dataclass
-class Recording:
-    """Everything observed so far. Appended to in program order; frozen into a Capture at the end."""
+class Records:
+    """Appended to as the program runs; frozen into a Capture at the end."""
 
     registry: Registry
     stacks: Stacks
-    values: Values | None = None
-    """Reads values, where the user opted in."""
     ops: Window[RawOp] = field(default_factory=Window)
     calls: Window[ModuleCall] = field(default_factory=Window)
     regions: Window[Region] = field(default_factory=Window)
@@ -81,37 +64,20 @@ class Recording:
     """(op, op that had taken a number out of torch which this one was given)."""
     given: dict[int, tuple[tuple[str, float], ...]] = field(default_factory=dict)
     """Op that wrote something -> the plain numbers among its arguments."""
-    exports: Exports = field(default_factory=Exports)
-    ledger: Ledger = field(default_factory=Ledger)
-    recorded: Recorded = field(default_factory=Recorded)
-    """The nodes of the graphs that the backwards went through."""
-    lineage: Lineage = field(default_factory=Lineage)
-    cutoffs: Cutoffs = field(default_factory=Cutoffs)
-    kept: RetainedResults = field(default_factory=RetainedResults)
     none_gradients: dict[NoneGradient, None] = field(default_factory=dict)
     """Each once, the last that came last: a graph that is kept goes backward again and again."""
     replacements: list[ParameterReplacement] = field(default_factory=list)
     named: set[int] = field(default_factory=set)
     """Tensors that have a name in some module."""
-    compared: Compared = field(default_factory=Compared)
     variables: dict[int, str] = field(default_factory=dict)
     """Leaf -> the variable that held it when an optimizer or a backward met it, "" when none did."""
-    recording: bool = True
-    """False while a call runs in which nothing is recorded: then ``active()`` tells whether its closure runs."""
     traits: int = 0
     """Traits that every op gets now: BACKWARD inside the engine, INNER inside a custom Function's forward."""
-    inside_opaque: bool = False
-    """A call runs that is one op, whatever it does inside."""
     call: int = -1
     """The innermost module call."""
     region: int = 0
-    thread: int = field(default_factory=threading.get_ident)
     rank: tuple[int, int] = (-1, 0)
     """Of this process in the default process group at the last step, and how many ranks it had."""
-    _bounds: tuple[list[int], list[int], list[int]] = field(default_factory=lambda: ([], [], []))
-    _bounded: int = 0
-    pauses: list[Pause] = field(default_factory=list)
-    """The calls that run and in which nothing is recorded: optimizer steps, collectives. The innermost last."""
     error_site: int = -1
     """Where the exception that ended the capture was raised."""
     error_tensor: int = -1
@@ -124,12 +90,8 @@ class Recording:
     """An observer met the end of Python's stack, and let go of what it was about to record."""
     struck: bool = False
     """An interrupt struck an observer, which let go of what it was about to record."""
-    mode: object = None
-    """The torch-function mode of this capture: the threads that have it on their stack are observed."""
-    on_step: Callable[[int, int], None] | None = None
-    """Told each completed optimizer step: the optimizer, and the op that stands for the step."""
-    adopt: Callable[[Iterable[Tensor]], None] = lambda _: None
-    """Names parameters by the models that the running frames hold."""
+    _bounds: tuple[list[int], list[int], list[int]] = field(default_factory=lambda: ([], [], []))
+    _bounded: int = 0
 
     def id_of(self, tensor: Tensor) -> int:
         """The id of a tensor, met now if never before."""
@@ -141,100 +103,6 @@ class Recording:
         sought = {live: number for live, number in found.items() if number not in self.variables}
         if sought:
             self.variables |= dict.fromkeys(sought.values(), "") | names_of(sought, self.stacks.stop)
-
-    def active(self) -> bool:
-        """Whether to record now. A call that an exception left is noticed here: its frame is gone from the stack."""
-        pauses = self.pauses
-        if self.recording or self.closed or not pauses:
-            return self.recording
-        while pauses:
-            pause = pauses[-1]
-            inside = pause.asks(sys._getframe(1))
-            if inside is not None:
-                if inside != pause.inside:
-                    pause.inside = inside
-                    pause.crossed()
-                return inside and not self.closed
-            self._lose()
-        return self.recording
-
-    def here(self) -> bool:
-        """Whether the capture is open and this thread is part of it. Hooks and patched methods are process-wide.
-
-        An engine thread of a backward that the capture's own thread called carries the mode, so it is part of it.
-        """
-        if self.closed:
-            return False
-        if threading.get_ident() == self.thread:
-            return True
-        if is_on(self.mode):
-            return True
-        self.note(OTHER_THREADS)
-        return False
-
-    def pause(self, pause: Pause) -> None:
-        """Record nothing for as long as that call runs, but what its own closure does."""
-        pauses = self.pauses
-        pauses += (pause,)  # No call lies between the two, which an interrupt could strike.
-        self.recording = False
-
-    def go_on(self, frame: FrameType) -> Pause | None:
-        """The call in that frame is over; None where it was no pause."""
-        if not any(pause.frame is frame for pause in self.pauses):
-            return None
-        while self.pauses[-1].frame is not frame:
-            self._lose()
-        return self._unpause()
-
-    def lose_pauses(self) -> None:
-        """No call that has not come back will."""
-        while self.pauses:
-            self._lose()
-
-    def _lose(self) -> None:
-        self._unpause().lost()
-
-    def _unpause(self) -> Pause:
-        pause, only = self.pauses[-1], len(self.pauses) == 1
-        del self.pauses[-1]
-        self.recording = only and not self.closed
-        return pause
-
-    def ended_by(self, error: BaseException, text: str) -> None:
-        """The capture ends with an exception: one that left a running step says where in the step it was raised."""
-        self.error_site = self.stacks.of_exception(error.__traceback__)
-        sent = refused(error.__traceback__)
-        self.error_tensor = -1 if sent is None else self.id_of(sent)
-        for pause in self.pauses:
-            pause.raised = (self.stacks.of_traceback(error.__traceback__, pause.frame), text)
-
-    def kept_records(self) -> int:
-        """How many records it holds now; older ones may have been folded away."""
-        windows = (self.ops, self.calls, self.regions, self.backwards, self.recorded.nodes, self.registry.entries)
-        lists: tuple[Collection[Any], ...] = (
-            self.steps,
-            self.grad_reads,
-            self.grad_writes,
-            self.tensor_hooks,
-            self.requires_grad_changes,
-            self.events,
-            self.replacements,
-            self.scalar_reentries,
-            self.none_gradients,
-        )
-        return sum(window.kept for window in windows) + sum(map(len, lists))
-
-    def forget(self) -> None:
-        """The capture is frozen: let go of everything live, and of what the records now hold."""
-        self.closed, self.recording = True, False
-        self.pauses.clear()
-        self.stacks.close()
-        self.registry.close()
-        self.ops.clear()
-        self.ledger, self.recorded, self.lineage, self.compared = Ledger(), Recorded(), Lineage(), Compared()
-        self._bounds, self._bounded = ([], [], []), 0
-        self.on_step = self.mode = None
-        self.adopt = lambda _: None
 
     def note(self, text: str) -> None:
         """Say something about the capture itself, once."""
@@ -291,8 +159,3 @@ class Recording:
             )
         )
         return len(self.ops) - 1
-
-
-def new_tape(stop: FrameType | None, *, values: bool) -> Recording:
-    """An empty recording whose stacks end at ``stop``."""
-    return Recording(Registry(), Stacks(stop), Values() if values else None)

@@ -8,18 +8,18 @@ from typing import Any
 
 import torch
 
+from autograd_inspector.capture.freezing.aliases import alias_writes
+from autograd_inspector.capture.freezing.kept_gradients import kept_gradients
+from autograd_inspector.capture.freezing.option_lines import options_set
+from autograd_inspector.capture.freezing.state_statements import state_statements
 from autograd_inspector.capture.graph_walk.walk import short
-from autograd_inspector.capture.lines.aliases import alias_writes
 from autograd_inspector.capture.lines.blind import asked_at, ignores_gradients
-from autograd_inspector.capture.lines.kept_gradients import kept_gradients
-from autograd_inspector.capture.lines.option_lines import options_set
 from autograd_inspector.capture.lines.sources import definition_of, resolve, unread
-from autograd_inspector.capture.lines.state_statements import state_statements
 from autograd_inspector.capture.observers.modules.calls import Modules
 from autograd_inspector.capture.observers.modules.naming import model_names, tensor_names, variable_names
 from autograd_inspector.capture.observers.optimizers.placing import placement_of
 from autograd_inspector.capture.observers.optimizers.spread import rank_here
-from autograd_inspector.capture.raw_records import (
+from autograd_inspector.capture.recording.raw_records import (
     OP_ERROR,
     OP_FIRST,
     OP_INPUTS,
@@ -29,8 +29,7 @@ from autograd_inspector.capture.raw_records import (
     OP_TRAITS,
     OP_WRITES,
 )
-from autograd_inspector.capture.recording import Recording
-from autograd_inspector.capture.retention.retained_results import kept_records
+from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.torch_private.resolving import notes as lacking
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import ScalarReentry
@@ -52,7 +51,7 @@ def freeze(recording: Recording, modules: Modules, history: History, *, seconds:
     }
     for note in filter(None, recording.left_out.values()):
         recording.note(note)
-    kept = kept_records(recording)
+    kept = recording.kept.records(recording)
     gradients_kept = tuple(kept_gradients(recording))
     sites = resolve(recording.stacks)
     for text in (*unread(recording.stacks), *lacking()):

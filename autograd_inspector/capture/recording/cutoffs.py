@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from autograd_inspector.capture.graph_walk.walk_budget import MAX_TOTAL
-from autograd_inspector.capture.raw_records import OP_NAME, OP_SITE
+from autograd_inspector.capture.recording.raw_records import OP_NAME, OP_SITE
+from autograd_inspector.capture.recording.recorded_nodes import Recorded
+from autograd_inspector.capture.recording.records import Records
+from autograd_inspector.capture.recording.walk_budget import MAX_TOTAL
 from autograd_inspector.model.autograd import GraphHead
 from autograd_inspector.model.graphs import below
 from autograd_inspector.model.location import Site
-
-if TYPE_CHECKING:
-    from autograd_inspector.capture.recording import Recording
 
 
 class Cutoff(Struct, frozen=True):
@@ -36,19 +34,19 @@ class Cutoffs:
         self._largest: Cutoff | None = None
         self._recorded = 0
 
-    def add(self, recording: Recording, head: GraphHead, ends: Mapping[int, int]) -> None:
+    def add(self, recording: Records, recorded: Recorded, head: GraphHead, ends: Mapping[int, int]) -> None:
         """The walk of a graph opened all but ``ends`` (node -> how deep it lies).
 
         A graph that grows is counted again when it may have twice as many nodes.
         """
-        recorded = len(recording.recorded.nodes)
-        if self._largest is not None and recorded < 2 * self._recorded:
+        count = len(recorded.nodes)
+        if self._largest is not None and count < 2 * self._recorded:
             return
-        nodes = [recording.recorded.nodes[number] for number in below(recording.recorded.nodes, head.roots)]
+        nodes = [recorded.nodes[number] for number in below(recorded.nodes, head.roots)]
         if self._largest is not None and self._largest.walked + self._largest.others >= len(nodes):
             return
-        self._recorded = recorded
-        made = [node.op for node in map(recording.recorded.nodes.__getitem__, ends) if node.op >= 0]
+        self._recorded = count
+        made = [node.op for node in map(recorded.nodes.__getitem__, ends) if node.op >= 0]
         op = recording.ops[max(made)] if made else None
         walked = sum(node.met for node in nodes)
         self._largest = Cutoff(
@@ -58,7 +56,7 @@ class Cutoffs:
             "" if op is None else op[OP_NAME],
             -1 if op is None else op[OP_SITE],
             head.blind,
-            recording.recorded.exhausted,
+            recorded.exhausted,
         )
 
     def note(self, sites: Sequence[Site]) -> str:

@@ -1,0 +1,1 @@
+"""What is observed as it grows, and what is derived of it while the program runs."""

@@ -1,0 +1,157 @@
+"""The mutable side of a capture: what observers append to, and the state that they share."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+from torch import Tensor
+
+from autograd_inspector.capture.lines.compared import Compared
+from autograd_inspector.capture.lines.refused import refused
+from autograd_inspector.capture.lines.stacks import Stacks
+from autograd_inspector.capture.recording.cutoffs import Cutoffs
+from autograd_inspector.capture.recording.exports import Exports
+from autograd_inspector.capture.recording.lineage import Lineage
+from autograd_inspector.capture.recording.pauses import Pause
+from autograd_inspector.capture.recording.recorded_nodes import Recorded
+from autograd_inspector.capture.recording.records import Records
+from autograd_inspector.capture.recording.registry import Registry
+from autograd_inspector.capture.recording.retained_results import RetainedResults
+from autograd_inspector.capture.recording.values import Values
+from autograd_inspector.capture.recording.versions import Ledger
+from autograd_inspector.capture.torch_private.modes import is_on
+
+OTHER_THREADS = "Torch ran in other threads too: what was called there was not observed."
+
+
+@dataclass
+class Recording(Records):
+    """The records, what is derived from them while the program runs, and whether to record now."""
+
+    values: Values | None = None
+    """Reads values, where the user opted in."""
+    exports: Exports = field(default_factory=Exports)
+    ledger: Ledger = field(default_factory=Ledger)
+    recorded: Recorded = field(default_factory=Recorded)
+    """The nodes of the graphs that the backwards went through."""
+    lineage: Lineage = field(default_factory=Lineage)
+    cutoffs: Cutoffs = field(default_factory=Cutoffs)
+    kept: RetainedResults = field(default_factory=RetainedResults)
+    compared: Compared = field(default_factory=Compared)
+    recording: bool = True
+    """False while a call runs in which nothing is recorded: then ``active()`` tells whether its closure runs."""
+    inside_opaque: bool = False
+    """A call runs that is one op, whatever it does inside."""
+    thread: int = field(default_factory=threading.get_ident)
+    pauses: list[Pause] = field(default_factory=list)
+    """The calls that run and in which nothing is recorded: optimizer steps, collectives. The innermost last."""
+    mode: object = None
+    """The torch-function mode of this capture: the threads that have it on their stack are observed."""
+    on_step: Callable[[int, int], None] | None = None
+    """Told each completed optimizer step: the optimizer, and the op that stands for the step."""
+    adopt: Callable[[Iterable[Tensor]], None] = lambda _: None
+    """Names parameters by the models that the running frames hold."""
+
+    def active(self) -> bool:
+        """Whether to record now. A call that an exception left is noticed here: its frame is gone from the stack."""
+        pauses = self.pauses
+        if self.recording or self.closed or not pauses:
+            return self.recording
+        while pauses:
+            pause = pauses[-1]
+            inside = pause.asks(sys._getframe(1))
+            if inside is not None:
+                if inside != pause.inside:
+                    pause.inside = inside
+                    pause.crossed()
+                return inside and not self.closed
+            self._lose()
+        return self.recording
+
+    def here(self) -> bool:
+        """Whether the capture is open and this thread is part of it. Hooks and patched methods are process-wide.
+
+        An engine thread of a backward that the capture's own thread called carries the mode, so it is part of it.
+        """
+        if self.closed:
+            return False
+        if threading.get_ident() == self.thread:
+            return True
+        if is_on(self.mode):
+            return True
+        self.note(OTHER_THREADS)
+        return False
+
+    def pause(self, pause: Pause) -> None:
+        """Record nothing for as long as that call runs, but what its own closure does."""
+        pauses = self.pauses
+        pauses += (pause,)  # No call lies between the two, which an interrupt could strike.
+        self.recording = False
+
+    def go_on(self, frame: FrameType) -> Pause | None:
+        """The call in that frame is over; None where it was no pause."""
+        if not any(pause.frame is frame for pause in self.pauses):
+            return None
+        while self.pauses[-1].frame is not frame:
+            self._lose()
+        return self._unpause()
+
+    def lose_pauses(self) -> None:
+        """No call that has not come back will."""
+        while self.pauses:
+            self._lose()
+
+    def _lose(self) -> None:
+        self._unpause().lost()
+
+    def _unpause(self) -> Pause:
+        pause, only = self.pauses[-1], len(self.pauses) == 1
+        del self.pauses[-1]
+        self.recording = only and not self.closed
+        return pause
+
+    def ended_by(self, error: BaseException, text: str) -> None:
+        """The capture ends with an exception: one that left a running step says where in the step it was raised."""
+        self.error_site = self.stacks.of_exception(error.__traceback__)
+        sent = refused(error.__traceback__)
+        self.error_tensor = -1 if sent is None else self.id_of(sent)
+        for pause in self.pauses:
+            pause.raised = (self.stacks.of_traceback(error.__traceback__, pause.frame), text)
+
+    def kept_records(self) -> int:
+        """How many records it holds now; older ones may have been folded away."""
+        windows = (self.ops, self.calls, self.regions, self.backwards, self.recorded.nodes, self.registry.entries)
+        lists: tuple[Collection[Any], ...] = (
+            self.steps,
+            self.grad_reads,
+            self.grad_writes,
+            self.tensor_hooks,
+            self.requires_grad_changes,
+            self.events,
+            self.replacements,
+            self.scalar_reentries,
+            self.none_gradients,
+        )
+        return sum(window.kept for window in windows) + sum(map(len, lists))
+
+    def forget(self) -> None:
+        """The capture is frozen: let go of everything live, and of what the records now hold."""
+        self.closed, self.recording = True, False
+        self.pauses.clear()
+        self.stacks.close()
+        self.registry.close()
+        self.ops.clear()
+        self.ledger, self.recorded, self.lineage, self.compared = Ledger(), Recorded(), Lineage(), Compared()
+        self._bounds, self._bounded = ([], [], []), 0
+        self.on_step = self.mode = None
+        self.adopt = lambda _: None
+
+
+def new_recording(stop: FrameType | None, *, values: bool) -> Recording:
+    """An empty recording whose stacks end at ``stop``."""
+    return Recording(Registry(), Stacks(stop), values=Values() if values else None)
