@@ -36,7 +36,11 @@ def tried_apart(seeds: Sequence[int]) -> None:
             return
         died = left[len(done)]
         if not _dies_plainly(died):
-            raise Difference(f"seed {died}: the process dies or hangs under the inspector, and not without")
+            signalled = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+            raise Difference(
+                f"seed {died}, after {len(done)} programs in its process: it dies or hangs under the inspector (signal "
+                f"{signalled}), and not without"
+            )
         TRIED["that kill the process by themselves"] += 1
         left = left[len(done) + 1 :]
 
