@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.state_lines import assigned_by_program, made_by_class
+from autograd_inspector.analysis.state_lines import assigned_by_program, is_assigned, made_by_class
 from autograd_inspector.model.finding import Problem, Severity
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.placement_rows import OptimizerRecord, ParameterRow, StateEntry
-from autograd_inspector.model.program_events import OptimizerCreated, ParametersConverted
+from autograd_inspector.model.program_events import OptimizerCreated, ParametersConverted, StateAssigned
 
 Misplaced = tuple[ParameterRow, StateEntry]
 _OWN_STATE = ("torch.optim", "torch.distributed.optim", "schedulefree")
@@ -115,7 +115,7 @@ def made_by_own_step(analysis: Analysis, optimizer: OptimizerRecord, wrong: list
         return ()
     lines = made_by_class(analysis, optimizer, {entry.name for _, entry in wrong})
     if placed is None:
-        return () if assigned_by_program(analysis, optimizer, [entry.name]) else lines
+        return () if is_assigned(analysis, optimizer, [entry.name]) else lines
     at = analysis.user_frames(placed.site, "")
     return lines if at and any((at[0].filename, at[0].lineno) == (p.filename, p.lineno) for p in lines) else ()
 
@@ -138,9 +138,14 @@ def _culprit(analysis: Analysis, optimizer: OptimizerRecord, wrong: list[Misplac
     made = analysis.flow.birth(wrong[0][1].tensor) if wrong[0][1].tensor >= 0 else None
     placed = analysis.user_frames(made.site, "state placed here") if made is not None else ()
     own = made_by_own_step(analysis, optimizer, wrong)
-    assigned = assigned_by_program(analysis, optimizer, {entry.name for _, entry in wrong}) if not own else ()
-    assigned = tuple(place for place in assigned if "assigned" in place.role)
-    if assigned and not any((p.filename, p.lineno) == (q.filename, q.lineno) for p in placed for q in assigned):
+    keys = {entry.name for _, entry in wrong}
+    assigned = assigned_by_program(analysis, optimizer, keys, kind=StateAssigned) if not own else ()
+    seen = is_assigned(analysis, optimizer, keys)
+    if (
+        assigned
+        and seen
+        and not any((p.filename, p.lineno) == (q.filename, q.lineno) for p in placed for q in assigned)
+    ):
         # What it was made of is another matter: what torch.load returned did no harm until it became state.
         placed = tuple(replace(p, role="its values were made here" if i == 0 else p.role) for i, p in enumerate(placed))
         placed = (*assigned, *placed)

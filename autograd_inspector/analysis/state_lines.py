@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.optimizer_names import variable
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import StateAssigned, StateRemoved, StateStatement
@@ -23,13 +22,20 @@ def made_by_class(analysis: Analysis, optimizer: OptimizerRecord, keys: Collecti
 
 
 def assigned_by_program(
-    analysis: Analysis, optimizer: OptimizerRecord, keys: Collection[str] = ()
+    analysis: Analysis,
+    optimizer: OptimizerRecord,
+    keys: Collection[str] = (),
+    *,
+    kind: type[StateStatement] = StateStatement,
 ) -> tuple[Location, ...]:
-    """Where the program around an optimizer writes to its state; ``keys``: to these, or to all of a parameter's."""
+    """Where the program around an optimizer writes to its state; ``keys``: to these, or to all of a parameter's.
+
+    Where it was not seen what has the state, it may be the optimizer's.
+    """
     found = [
         (statement, place)
-        for statement in analysis.capture.events_of(StateStatement)
-        if statement.optimizer < 0 and _is_of(analysis, optimizer, statement.receiver)
+        for statement in analysis.capture.events_of(kind)
+        if statement.optimizer < 0 and statement.held in {optimizer.id, -1}
         if not keys or not statement.keys or set(statement.keys) & set(keys)
         for place in analysis.user_frames(statement.site, _role(statement))
     ]
@@ -37,23 +43,17 @@ def assigned_by_program(
     return dedupe_locations(place for _, place in found[:_MOST])
 
 
+def is_assigned(analysis: Analysis, optimizer: OptimizerRecord, keys: Collection[str] = ()) -> bool:
+    """Whether the program around an optimizer, and not its class, was seen to have its state where that is assigned."""
+    assigned = (s for s in analysis.capture.events_of(StateAssigned) if s.optimizer < 0 and s.held == optimizer.id)
+    return any(not keys or not s.keys or set(s.keys) & set(keys) for s in assigned)
+
+
 def _role(statement: StateStatement) -> str:
-    return "state is removed here" if isinstance(statement, StateRemoved) else "state is assigned here"
+    done = "removed" if isinstance(statement, StateRemoved) else "assigned"
+    return f"state {'is' if statement.held >= 0 else 'may be'} {done} here"
 
 
-def _urgency(statement: StateStatement) -> int:
-    """What names its keys tells most, what removes state least."""
-    return 2 if isinstance(statement, StateRemoved) else 0 if statement.keys else 1
-
-
-def _is_of(analysis: Analysis, optimizer: OptimizerRecord, receiver: str) -> bool:
-    """Whether an expression may be that optimizer: many things have a ``state``."""
-    last = _last(receiver)
-    if last == _last(variable(analysis, optimizer)):
-        return True
-    others = {_last(variable(analysis, other)) for other in analysis.capture.placement.optimizers}
-    return last not in others and "opt" in last.lower()
-
-
-def _last(expression: str) -> str:
-    return expression.rpartition(".")[2]
+def _urgency(statement: StateStatement) -> tuple[bool, int]:
+    """What was seen comes first; what names its keys tells most, what removes state least."""
+    return statement.held < 0, 2 if isinstance(statement, StateRemoved) else 0 if statement.keys else 1

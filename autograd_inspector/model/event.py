@@ -71,13 +71,17 @@ class TensorHook(Struct, frozen=True, omit_defaults=True):
 
 
 class RequiresGradChanged(Struct, frozen=True, omit_defaults=True):
-    """``requires_grad`` of a tensor was set; ``folded``: after the first optimizer step, in a step that is folded."""
+    """``requires_grad`` of a tensor was set; ``folded``: after the first optimizer step, in a step that is folded.
+
+    ``extended_by``: the methods of subclasses that had called, of the same object, the base class's method that did it.
+    """
 
     at: int
     tensor: int
     requires_grad: bool
     site: int
     folded: bool = False
+    extended_by: tuple[str, ...] = ()
 
 
 class ParameterStep(Struct, frozen=True, omit_defaults=True, gc=False):

@@ -165,10 +165,14 @@ class OptimizerCreated(ProgramEvent, frozen=True):
 
 
 class ParametersRefused(ProgramEvent, frozen=True):
-    """An optimizer did not take a group, for these parameters; () where it got none, or refused its settings."""
+    """An optimizer did not take a group, for these parameters; () where it got none, or refused its settings.
+
+    ``added``: it was there already, and the group was to be added to it.
+    """
 
     type: str
     tensors: tuple[int, ...] = ()
+    added: bool = False
 
     @property
     def api(self) -> str:
@@ -271,12 +275,14 @@ class StateStatement(ProgramEvent, frozen=True):
     """The source writes to optimizer state, read off the text.
 
     ``optimizer`` is the one whose class does it, -1: the program around it does. ``receiver`` is the expression that
-    has the state, ``keys`` are there as far as they are written out.
+    has the state, ``held`` the optimizer that it was when the function ran (-1: not seen), ``keys`` are there as far
+    as they are written out.
     """
 
     receiver: str
     keys: tuple[str, ...] = ()
     optimizer: int = -1
+    held: int = -1
 
     @property
     def api(self) -> str:

@@ -77,8 +77,7 @@ def _refused(analysis: Analysis) -> Iterator[Problem]:
 
 def _left_out_once(analysis: Analysis, refusal: ParametersRefused) -> str:
     """What to do with parameters that a second group may not have, in the program's own names."""
-    place = analysis.capture.place(refusal.site)
-    if place is not None and "add_param_group" in place.source:
+    if refusal.added:
         return (
             "The optimizer has them already: set that group's lr (`optimizer.param_groups[i]['lr'] = ...`), or leave them "
             "out when it is made and add them here."

@@ -189,3 +189,122 @@ def test_a_closure_under_another_name():
 
     finding = diagnosed(program, "AG102", "# the fault", "net.weight", severity="error", where=Stepped)
     assert "`with torch.enable_grad():`" in finding.fix
+
+
+def restored(solver, parameters, state):
+    for p in parameters:
+        torch.zeros(1)
+        solver.state[p]["momentum_buffer"] = state(p)
+
+
+class Options:
+    """Has a state, too, and the name of an optimizer in the program below."""
+
+    def __init__(self):
+        self.state = {}
+
+
+class Held:
+    """Keeps its optimizer where nobody looks for it."""
+
+    def __init__(self, optimizer):
+        self.inner = [optimizer]
+
+
+def test_state_of_an_optimizer_under_another_name():
+    """Whose state an expression is was seen where it ran; what was not seen is said as a possibility."""
+
+    def program(state):
+        net = nn.Linear(4, 2)
+        made = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9, foreach=False)
+        opts = Options()
+        opts.state["momentum_buffer"] = torch.ones(2)
+        restored(made, net.parameters(), state)
+        trained(made, net(X).sum())
+
+    def unseen(state):
+        net = nn.Linear(4, 2)
+        kept = Held(torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9, foreach=False))
+        for p in net.parameters():
+            torch.zeros(1)
+            kept.inner[0].state[p]["momentum_buffer"] = state(p)
+        trained(kept.inner[0], net(X).sum())
+
+    def halved(p):
+        return torch.zeros_like(p, dtype=torch.float16)
+
+    def roles(state):
+        (finding,) = inspected(state).findings
+        assert finding.rule == "AG402"
+        return {place.source: place.role for place in finding.locations}
+
+    seen = roles(lambda: program(halved))
+    assert seen['solver.state[p]["momentum_buffer"] = state(p)'] == "state is assigned here"
+    assert not any("opts.state" in source for source in seen)
+    possible = roles(lambda: unseen(halved))
+    assert possible['kept.inner[0].state[p]["momentum_buffer"] = state(p)'] == "state may be assigned here"
+    calm(lambda: program(torch.zeros_like), lambda: unseen(torch.zeros_like))
+
+
+class Frozen(nn.Module):
+    """Freezes its head by default."""
+
+    def __init__(self):
+        super().__init__()
+        self.body, self.head = nn.Linear(4, 4), nn.Linear(4, 1)
+        self.head.requires_grad_(False)
+
+    def forward(self, x):
+        return self.head(self.body(x))
+
+
+class Thawed(Frozen):
+    """Thaws what its base class froze, whose constructor it calls by the class's name."""
+
+    def __init__(self):
+        Frozen.__init__(self)
+        self.head.requires_grad_(True)
+
+
+class Wrapped(nn.Module):
+    """Thaws what another object froze when that was made."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = Frozen()  # as super() of another class
+        for p in self.parameters():
+            p.requires_grad_(True)  # too much
+
+    def forward(self, x):
+        return self.inner(x)
+
+
+def test_a_base_class_that_is_called_by_its_name():
+    """A class thaws what its base class froze in the same object, however it called that; a comment calls nothing."""
+
+    def program(kind):
+        net = kind()
+        optimizer = torch.optim.SGD([p for p in net.parameters() if p.requires_grad], lr=0.1)
+        trained(optimizer, F.mse_loss(net(X), Y))
+
+    calm(lambda: program(Thawed))
+    diagnosed(lambda: program(Wrapped), "AG406", "# too much", "head.weight", severity="warning", where=Wrapped)
+
+
+def test_a_group_added_under_another_name():
+    """A group that an optimizer gets later is known by the optimizer, which is there already."""
+
+    def program():
+        net = nn.Linear(4, 2)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        grow = optimizer.add_param_group
+        grow({"params": [net.weight]})
+
+    def made():
+        net = nn.Linear(4, 2)
+        # not add_param_group
+        torch.optim.SGD([{"params": net.parameters()}, {"params": [net.weight]}], lr=0.1)  # add_param_group
+
+    later = diagnosed(program, "AG407", "grow({", "weight", severity="error")
+    assert "The optimizer has them already" in later.fix
+    assert "has them already" not in diagnosed(made, "AG407", "torch.optim.SGD([", "weight", severity="error").fix

@@ -36,14 +36,17 @@ def state_statements(recording: Recording) -> Iterator[StateAssigned | StateRemo
     # By their ids: code compares by its contents alone, whichever file it is in.
     seen = {id(code): code for chain in recording.stacks.chains for code, _, library in chain if not library}
     for code, found in list(_lines([code for number, code in seen.items() if number not in own], mentioning)):
-        if found.receiver != _SELF:
-            yield _statement(recording, code, found, -1)
+        owners = recording.state_owners.of(code, found.receiver) if found.receiver != _SELF else []
+        for held in [-1] if owners is None else owners:
+            yield _statement(recording, code, found, held=held)
 
 
-def _statement(recording: Recording, code: CodeType, found: StateLine, optimizer: int) -> StateAssigned | StateRemoved:
+def _statement(
+    recording: Recording, code: CodeType, found: StateLine, optimizer: int = -1, held: int = -1
+) -> StateAssigned | StateRemoved:
     kind = StateRemoved if found.what == "removed" else StateAssigned
     site = recording.stacks.of_code(code, found.line)
-    return kind(len(recording.ops), site, found.receiver, tuple(found.keys), optimizer)
+    return kind(len(recording.ops), site, found.receiver, tuple(found.keys), optimizer, held)
 
 
 def _lines(codes: Iterable[CodeType], mentioning: dict[str, bool]) -> Iterator[tuple[CodeType, StateLine]]:

@@ -92,7 +92,7 @@ def held_modules(stop: FrameType | None, chosen: Chosen | None = None) -> Iterat
 
 def _complete(module: nn.Module) -> bool:
     """Whether ``nn.Module.__init__`` has run: before that a module has no children to ask for."""
-    return MADE in _attributes(module)
+    return MADE in attributes_of(module)
 
 
 def _within(name: str, value: Any, kind: type[T], chosen: Chosen | None = None) -> Iterator[tuple[str, T]]:
@@ -101,7 +101,7 @@ def _within(name: str, value: Any, kind: type[T], chosen: Chosen | None = None) 
         return ((f"{name}[{place!r}]", entry) for place, entry in _entries(value, kind, chosen))
     if _is(value, (type, ModuleType, FunctionType)):
         return iter(())
-    return ((f"{name}.{place}", entry) for place, entry in _entries(_attributes(value), kind, chosen))
+    return ((f"{name}.{place}", entry) for place, entry in _entries(attributes_of(value), kind, chosen))
 
 
 def _is(value: Any, kind: type | tuple[type, ...]) -> bool:
@@ -109,7 +109,7 @@ def _is(value: Any, kind: type | tuple[type, ...]) -> bool:
     return issubclass(type(value), kind)
 
 
-def _attributes(value: Any) -> dict[Any, Any]:
+def attributes_of(value: Any) -> dict[Any, Any]:
     """An object's own attributes, without running any code of its class."""
     try:
         own = object.__getattribute__(value, "__dict__")

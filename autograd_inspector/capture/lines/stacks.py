@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import sysconfig
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
@@ -48,6 +49,8 @@ class Stacks:
         self.through: dict[int, str] = {}
         """Site -> the function of torch's by which its innermost frame got there: ``Module.state_dict``."""
         self.names = GlobalNames()
+        self.watch: Callable[[FrameType], None] = lambda frame: None
+        """Told each frame of the user's that a new stack goes through."""
         self._kinds: dict[str, int] = {}
         self._calls: dict[int, dict[int, tuple[int, ...]]] = {}
         self._caller: CodeType | None = None
@@ -126,6 +129,7 @@ class Stacks:
                     handlers[id(frame)] = len(chain)
                 if not library:
                     self.names.meet(frame)
+                    self.watch(frame)
                 chain.append((frame.f_code, frame.f_lasti, library))
             elif not chain and frame.f_code.co_filename.startswith(_TORCH):
                 through = frame.f_code.co_qualname
@@ -200,5 +204,6 @@ class Stacks:
         self.chains.clear()
         self.through.clear()
         self.names.clear()
+        self.watch = lambda frame: None
         self._kept.clear()
         self._calls.clear()

@@ -12,8 +12,10 @@ from typing import Any
 from torch import Tensor
 
 from autograd_inspector.capture.lines.compared import Compared
+from autograd_inspector.capture.lines.inheritance import Extensions
 from autograd_inspector.capture.lines.refused import refused
 from autograd_inspector.capture.lines.stacks import Stacks
+from autograd_inspector.capture.lines.state_owners import StateOwners
 from autograd_inspector.capture.recording.cutoffs import Cutoffs
 from autograd_inspector.capture.recording.exports import Exports
 from autograd_inspector.capture.recording.lineage import Lineage
@@ -25,6 +27,7 @@ from autograd_inspector.capture.recording.retained_results import RetainedResult
 from autograd_inspector.capture.recording.values import Values
 from autograd_inspector.capture.recording.versions import Ledger
 from autograd_inspector.capture.torch_private.modes import is_on
+from autograd_inspector.model.event import RequiresGradChanged
 
 OTHER_THREADS = "Torch ran in other threads too: what was called there was not observed."
 
@@ -43,6 +46,8 @@ class Recording(Records):
     cutoffs: Cutoffs = field(default_factory=Cutoffs)
     kept: RetainedResults = field(default_factory=RetainedResults)
     compared: Compared = field(default_factory=Compared)
+    extensions: Extensions = field(default_factory=Extensions)
+    state_owners: StateOwners = field(default_factory=StateOwners)
     recording: bool = True
     """False while a call runs in which nothing is recorded: then ``active()`` tells whether its closure runs."""
     inside_opaque: bool = False
@@ -56,6 +61,14 @@ class Recording(Records):
     """Told each completed optimizer step: the optimizer, and the op that stands for the step."""
     adopt: Callable[[Iterable[Tensor]], None] = lambda _: None
     """Names parameters by the models that the running frames hold."""
+
+    def grad_mode_changed(self, tensor: int, *, requires_grad: bool) -> None:
+        """``requires_grad`` of a tensor is another one now."""
+        site = self.stacks.here(1)
+        extended_by = self.extensions.of(site, sys._getframe(1), self.stacks.stop)
+        self.requires_grad_changes.append(
+            RequiresGradChanged(len(self.ops), tensor, requires_grad, site, extended_by=extended_by)
+        )
 
     def active(self) -> bool:
         """Whether to record now. A call that an exception left is noticed here: its frame is gone from the stack."""
@@ -144,6 +157,7 @@ class Recording(Records):
         self.closed, self.recording = True, False
         self.pauses.clear()
         self.stacks.close()
+        self.state_owners.clear()
         self.registry.close()
         self.ops.clear()
         self.ledger, self.recorded, self.lineage, self.compared = Ledger(), Recorded(), Lineage(), Compared()

@@ -12,7 +12,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.optimizer_loads import is_refusal, loads_of
 from autograd_inspector.analysis.optimizer_names import variable
 from autograd_inspector.analysis.state_kinds import ELEMENTWISE
-from autograd_inspector.analysis.state_lines import assigned_by_program
+from autograd_inspector.analysis.state_lines import assigned_by_program, is_assigned
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.placement_rows import Held, OptimizerRecord, ParameterRow, StateEntry
@@ -96,7 +96,7 @@ def _unfit(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Problem]:
         return
     raised = any(step.error and step.optimizer == optimizer.id for step in analysis.capture.steps)
     assigned = assigned_by_program(analysis, optimizer)
-    written = any("assigned" in place.role for place in assigned)
+    written = is_assigned(analysis, optimizer)
     yield Problem(
         "error" if raised else "warning",
         f"{optimizer.type}: {kinds} of {summarize_names(names)} {'has' if len(wrong) == 1 else 'have'} another shape than the "

@@ -133,10 +133,7 @@ def _toggled(analysis: Analysis, site: int, tensor: int) -> bool:
 def _overruled(analysis: Analysis, site: int, change: RequiresGradChanged) -> bool:
     """A class thaws, in the method that called its base class's, what that one froze: it means to."""
     here = analysis.capture.place(site)
-    calls = analysis.capture.site(change.site)
-    return here is not None and any(
-        "super(" in call.source and (call.filename, call.function) == (here.filename, here.function) for call in calls
-    )
+    return here is not None and here.function in change.extended_by
 
 
 def _never_frozen(analysis: Analysis) -> Iterator[Problem]:

@@ -22,7 +22,7 @@ from autograd_inspector.capture.tensors.attributes import is_leaf, needs_grad, r
 from autograd_inspector.capture.torch_private.calls import QUESTIONS
 from autograd_inspector.capture.torch_private.modes import set_grad_enabled
 from autograd_inspector.capture.torch_private.tensors import HOOKS
-from autograd_inspector.model.event import GradRead, GradWrite, RequiresGradChanged
+from autograd_inspector.model.event import GradRead, GradWrite
 from autograd_inspector.model.op import Trait, Write
 from autograd_inspector.model.program_events import RequiresGradCompared
 
@@ -247,9 +247,7 @@ def _set_requires_grad(recorder: Calling, args: tuple[Any, ...], _: Any) -> None
     wanted = needs_grad(tensor)
     if wanted != entry.requires_grad or entry.tensor == len(recording.registry.facts) - 1:
         entry.requires_grad = wanted
-        recording.requires_grad_changes.append(
-            RequiresGradChanged(len(recording.ops), entry.tensor, wanted, recording.stacks.here())
-        )
+        recording.grad_mode_changed(entry.tensor, requires_grad=wanted)
 
 
 def _export(recorder: Calling, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -18,7 +18,6 @@ from autograd_inspector.capture.torch_private.calls import SWAP
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import around
-from autograd_inspector.model.event import RequiresGradChanged
 
 
 class _WithoutOurs:
@@ -83,6 +82,4 @@ class Swaps:
             if type(tensor) is Parameter:
                 registry.parameters.add(entry.tensor)
             if entry.requires_grad != required:
-                recording.requires_grad_changes.append(
-                    RequiresGradChanged(len(recording.ops), entry.tensor, entry.requires_grad, recording.stacks.here())
-                )
+                recording.grad_mode_changed(entry.tensor, requires_grad=entry.requires_grad)

@@ -35,6 +35,8 @@ class Optimizers:
         self._known: dict[int, tuple[weakref.ref[Optimizer], int]] = {}
         self._met = 0
         self._dirty: set[int] = set()
+        self._making: set[int] = set()
+        """Those whose constructor runs, by Python's ids."""
         self._lives: dict[int, tuple[tuple[int, ...], ...]] = {}
         """Python's ids of the parameters of each group at the last look; the optimizer keeps those alive."""
         self._marks: dict[int, int] = {}
@@ -50,9 +52,10 @@ class Optimizers:
 
     def install(self, into: Installation) -> None:
         """The step hooks and the observers of construction and loading."""
+        self.recording.stacks.watch = self.recording.state_owners.meet
         self._steps.install(into)
         for name, before, after in (
-            ("__init__", None, self._created),
+            ("__init__", self._begun, self._created),
             ("add_param_group", _handled, self._grown),
             ("load_state_dict", self._loads.begin, self._loads.end),
             ("zero_grad", None, self._zeroed),
@@ -72,6 +75,7 @@ class Optimizers:
         kind = type(optimizer)
         self.recording.optimizers[number] = OptimizerRecord(number, kind.__name__, kind.__module__)
         self.recording.steppers.setdefault((kind.__module__, kind.__name__), codes_of(kind))
+        self.recording.state_owners.met(optimizer, number)
         made, address = (weakref.ref(optimizer), number), id(optimizer)
         self._known[address], self._met = made, number + 1  # Now that there is a record of that number.
         self._dirty.add(number)
@@ -104,7 +108,11 @@ class Optimizers:
             record, parameters=parameters, groups=tuple(map(settings_of, groups))
         )
 
+    def _begun(self, optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
+        self._making.add(id(optimizer))
+
     def _created(self, optimizer: Optimizer, _args: Any, _kwargs: Any, _before: Any) -> None:
+        self._making.discard(id(optimizer))
         if not groups_of(optimizer):
             self._refused_all(optimizer)
             return
@@ -136,8 +144,9 @@ class Optimizers:
         self.adopt(wrong)
         recording = self.recording
         ids = tuple(recording.id_of(p) for p in wrong)
+        added = id(optimizer) not in self._making
         recording.events.append(
-            ParametersRefused(len(recording.ops), recording.stacks.here(0), type(optimizer).__name__, ids)
+            ParametersRefused(len(recording.ops), recording.stacks.here(0), type(optimizer).__name__, ids, added)
         )
 
     def _refused_all(self, optimizer: Optimizer) -> None:

@@ -1,0 +1,57 @@
+"""Methods that run on one object: which of them extend a base class's, which they have called."""
+
+from __future__ import annotations
+
+import inspect
+from types import CodeType, FrameType, FunctionType
+from typing import Any
+
+from autograd_inspector.capture.lines.forwarding import locals_of
+from autograd_inspector.capture.lines.stacks import MAX_WALK, SKIP, classify
+
+
+class Extensions:
+    """Looks once at each site."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[str, ...]] = {}
+
+    def of(self, site: int, frame: FrameType | None, stop: FrameType | None) -> tuple[str, ...]:
+        """The methods on the stack that a subclass has, and that called a base class's method of the same object."""
+        found = self._known.get(site)
+        if found is None:
+            found = self._known[site] = _extending(frame, stop)
+        return found
+
+
+def _extending(frame: FrameType | None, stop: FrameType | None) -> tuple[str, ...]:
+    found, inner, base = [], None, -1
+    for _ in range(MAX_WALK):
+        if frame is None:
+            break
+        if classify(frame.f_code.co_filename) != SKIP:
+            own = _receiver(frame)
+            place = -1 if own is None else _place(type(own), frame.f_code)
+            if own is not None and own is inner and 0 <= place < base:
+                found.append(frame.f_code.co_qualname)
+            inner, base = own, place
+        if frame is stop:
+            break
+        frame = frame.f_back
+    return tuple(found)
+
+
+def _receiver(frame: FrameType) -> Any:
+    """What a function was given as its first argument; None where it takes none."""
+    code = frame.f_code
+    name = code.co_varnames[0] if code.co_argcount else ""
+    return next((value for variable, value in locals_of(frame) if variable == name), None) if name else None
+
+
+def _place(kind: type, code: CodeType) -> int:
+    """Where in a class's order of resolution the method stands that has the code; -1 where it is none of that class."""
+    for place, base in enumerate(kind.__mro__):
+        for held in vars(base).values():
+            if isinstance(held, FunctionType) and inspect.unwrap(held).__code__ is code:
+                return place
+    return -1
