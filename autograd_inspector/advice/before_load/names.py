@@ -11,9 +11,6 @@ from autograd_inspector.model.checkpoint import Slot
 from autograd_inspector.model.finding import Problem, Severity
 from autograd_inspector.model.renaming import wrapper_of
 
-_FOREIGN = 0.1
-"""Share of the model's names below which a checkpoint is another model's."""
-
 
 def name_problems(resume: Resume) -> Iterator[Problem]:
     """What load_state_dict of the model would say about names, one finding a cause."""
@@ -22,7 +19,7 @@ def name_problems(resume: Resume) -> Iterator[Problem]:
         if resume.target.has_model and not resume.target.has_optimizer:
             yield _no_model(resume)
         return
-    if len(fit.matched) < _FOREIGN * len(resume.target.slots):
+    if is_foreign(resume):
         yield _foreign(resume, fit)
         return
     if fit.renaming:
@@ -35,9 +32,9 @@ def name_problems(resume: Resume) -> Iterator[Problem]:
 
 
 def is_foreign(resume: Resume) -> bool:
-    """Whether the checkpoint is another model's."""
+    """Whether the checkpoint is another model's: nothing of it fits by name and shape, and most names are not there."""
     fit = resume.fit
-    return fit is not None and len(fit.matched) < _FOREIGN * len(resume.target.slots)
+    return fit is not None and len(fit.matched) == len(fit.reshaped) and len(fit.matched) < len(fit.missing)
 
 
 def _no_model(resume: Resume) -> Problem:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from itertools import pairwise
 
 from autograd_inspector.advice.names import join_names, summarize_names
 from autograd_inspector.advice.scaled_gradients import scaled_by
@@ -12,7 +14,7 @@ from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import Op
-from autograd_inspector.model.values import ValueFault
+from autograd_inspector.model.values import Range, ValueFault
 from autograd_inspector.rules.ag304_nan_or_inf.nan_fixes import all_ignored, cure, overflow_cure
 
 
@@ -150,19 +152,35 @@ def _produced(analysis: Analysis, fault: ValueFault, run: Backward, dead: tuple[
     )
 
 
-_HUGE = 1e8
+_SPACED = {"float16": 2.0**11, "bfloat16": 2.0**8, "float32": 2.0**24, "float64": 2.0**53}
+"""The number from which on a dtype leaves out integers: what has got there has lost its last whole place."""
 
 
 def _grown(analysis: Analysis, fault: ValueFault, op: Op) -> tuple[Location, ...]:
-    """Where the optimizer was made whose steps led to values of this size."""
+    """Where the optimizer was made whose steps led to values of this size, with a larger gradient each time."""
     steps = [s for s in analysis.capture.steps if s.at < op.index]
-    if len(steps) < 2 or not any(max(abs(r.low), abs(r.high)) > _HUGE for r in fault.inputs):
+    if len(steps) < 2 or not any(_is_beyond(analysis, r) for r in fault.inputs) or not _gradients_grew(analysis, op):
         return ()
     optimizer = analysis.capture.placement.optimizers[steps[-1].optimizer]
     return (
         *analysis.user_frames(optimizer.site, "the steps of this optimizer led here"),
         *analysis.user_frames(steps[-1].site, "last step before it"),
     )
+
+
+def _is_beyond(analysis: Analysis, values: Range) -> bool:
+    limit = _SPACED.get(analysis.capture.tensors[values.tensor].dtype, math.inf)
+    return max(abs(values.low), abs(values.high)) > limit
+
+
+def _gradients_grew(analysis: Analysis, op: Op) -> bool:
+    """Whether each backward before the op, and there were several, left larger gradients than the one before it."""
+    norms: dict[int, float] = {}
+    for value in analysis.capture.leaf_values:
+        if value.norm >= 0 and analysis.capture.backwards[value.backward].end <= op.index:
+            norms[value.backward] = math.hypot(norms.get(value.backward, 0.0), value.norm)
+    sizes = [norms[backward] for backward in sorted(norms)]
+    return len(sizes) > 1 and all(before < after for before, after in pairwise(sizes))
 
 
 def _in_backward(analysis: Analysis, run: Backward, node: Node) -> Problem:

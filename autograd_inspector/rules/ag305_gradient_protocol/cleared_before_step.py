@@ -1,6 +1,6 @@
 """AG305 where gradients are cleared, again and again, before any step or reader has seen them.
 
-One such backward may be a sanity check, or a round that ended early: gradients that are lost before nearly every step
+One such backward may be a sanity check, or a round that ended early: where as many are lost as are used they
 are cleared too often, in each micro-batch of an accumulation or between the losses of one step. Where none is ever
 used, the step is missing.
 """
@@ -15,8 +15,6 @@ from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.rules.ag305_gradient_protocol.discarded_gradients import Losses, Lost, windows
-
-_NEARLY_EVERY = 0.8
 
 
 def wasted(analysis: Analysis) -> Iterator[Problem]:
@@ -43,26 +41,28 @@ def _holds(step: Step, tensors: frozenset[int]) -> bool:
 
 
 def _too_often(analysis: Analysis, losses: Losses, members: list[Lost], tensors: frozenset[int]) -> bool:
-    """Whether nearly every step, the first one included, lost some; one that breaks off leaves the first step alone."""
+    """Whether as many gradients of those lines were lost as were used, some of them before the first step.
+
+    A round that breaks off leaves the first step alone, or is the exception.
+    """
     served = [run for run in losses.served if not tensors.isdisjoint(run.reached)]
     spans = list(windows(analysis, tensors))
     lossy = [any(start < lost.run.start <= end for lost in members) for start, end in spans]
     alike = len(spans) > 1 or any(run.site == members[0].run.site for run in served)
     if len(members) < 2 or not served or not alike:
         return False
-    return _nearly_every(lossy) if not analysis.capture.history.folded else any(lossy) and _always_so_many(analysis)
-
-
-def _nearly_every(lossy: list[bool]) -> bool:
-    return bool(lossy) and lossy[0] and sum(lossy) >= _NEARLY_EVERY * len(lossy)
+    if analysis.capture.history.folded:
+        return any(lossy) and _always_so_many(analysis)
+    lines = {lost.run.site for lost in members}
+    return bool(lossy) and lossy[0] and len(members) >= sum(run.site in lines for run in served)
 
 
 def _always_so_many(analysis: Analysis) -> bool:
-    """Whether the steps that are folded away had as many backwards as those that are left."""
+    """Whether there were two backwards for each step, those that are folded away included, from the first one on."""
     history = analysis.capture.history
     counts = list(history.backwards)[: history.steps]
     usual = min(counts[history.folded :], default=0)
-    return usual > 1 and _nearly_every([count >= usual for count in counts])
+    return usual > 1 and counts[0] >= usual and sum(counts) >= 2 * len(counts)
 
 
 def _cleared_too_often(analysis: Analysis, losses: Losses, members: list[Lost], optimizers: tuple[int, ...]) -> Problem:
