@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 from autograd_inspector.advice.copies import kept_apart, saves_its_result, spelled
+from autograd_inspector.advice.quoting import written_out
 from autograd_inspector.advice.saved_tensors import CHECKPOINT, around
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op, Trait
 
-_AUGMENTED = re.compile(r"^(?P<target>[\w.\[\]'\"]+)\s*(?P<op>[-+*/@]|\*\*|//)=\s*(?P<value>.+?)(\s*#.*)?$")
 _FACTORS = {"self", "other", "mat1", "mat2", "weight", "input", "tensor1", "tensor2", "batch1", "batch2"}
 
 
@@ -34,8 +32,7 @@ def repair(analysis: Analysis, edits: list[Op], name: str, saver: Op | None = No
     code = spelled(analysis, op, name)
     copy = f"`{code}.clone()`" if code else "a copy (`.clone()`)"
     place = analysis.capture.place(op.site)
-    source = place.source if place is not None else ""
-    augmented = _AUGMENTED.match(source)
+    instead = written_out(place.source) if place is not None else ""
     call = analysis.capture.calls[op.call] if op.call >= 0 else None
     if op.has(Trait.STEP):
         return "Call optimizer.step() only after the last backward() that uses these parameters."
@@ -48,9 +45,8 @@ def repair(analysis: Analysis, edits: list[Op], name: str, saver: Op | None = No
         return "Run backward before the next forward in training mode, or put the norm layer into eval mode for it."
     if op.has(Trait.BACKWARD) or outer is not None:
         return f"Do not modify {name} inside the checkpointed function: work on {copy} there."
-    if augmented is not None and ".data" not in source:
-        target, operator, value = augmented["target"], augmented["op"], augmented["value"]
-        return f"Write `{target} = {target} {operator} {value}` instead of `{target} {operator}= {value}`."
+    if instead:
+        return instead
     apart = kept_apart(analysis, op, name, saver)
     if apart:
         return apart

@@ -34,6 +34,23 @@ def in_place(source: str) -> str:
     return ""
 
 
+def written_out(source: str) -> str:
+    """What to write instead of a line that reads ``w -= lr * g``; "" for any other, and for one through ``.data``."""
+    line = uncommented(source)
+    try:
+        body = ast.parse(line).body
+    except (SyntaxError, ValueError):
+        return ""
+    match body:
+        case [ast.AugAssign(target=target, op=op, value=value)] if not _goes_through_data(target):
+            return f"Write `{ast.unparse(target)} = {ast.unparse(ast.BinOp(target, op, value))}` instead of `{line}`."
+    return ""
+
+
+def _goes_through_data(node: ast.expr) -> bool:
+    return any(isinstance(part, ast.Attribute) and part.attr == "data" for part in ast.walk(node))
+
+
 def ending_in(source: str, call: str, without: str = "") -> str:
     """``w = (torch.randn(3) * 0.1).requires_grad_()`` of an assignment: its value with a call at the end.
 

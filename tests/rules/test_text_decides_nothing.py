@@ -308,3 +308,15 @@ def test_a_group_added_under_another_name():
     later = diagnosed(program, "AG407", "grow({", "weight", severity="error")
     assert "The optimizer has them already" in later.fix
     assert "has them already" not in diagnosed(made, "AG407", "torch.optim.SGD([", "weight", severity="error").fix
+
+
+def test_an_update_written_out():
+    """What is advised instead of `h -= a - b` is the same number, with the parentheses that this takes."""
+
+    def program():
+        h = nn.Linear(4, 4)(X).exp()
+        h -= X - 1  # h.data
+        h.sum().backward()
+
+    finding = diagnosed(program, "AG201", "h -= X - 1", "h", severity="error")
+    assert finding.fix == "Write `h = h - (X - 1)` instead of `h -= X - 1`."

@@ -48,10 +48,15 @@ def _receiver(frame: FrameType) -> Any:
     return next((value for variable, value in locals_of(frame) if variable == name), None) if name else None
 
 
+def code_of(function: FunctionType) -> CodeType | None:
+    """The code under what decorates a function; None where that is written in C."""
+    return getattr(inspect.unwrap(function), "__code__", None)
+
+
 def _place(kind: type, code: CodeType) -> int:
     """Where in a class's order of resolution the method stands that has the code; -1 where it is none of that class."""
     for place, base in enumerate(kind.__mro__):
         for held in vars(base).values():
-            if isinstance(held, FunctionType) and inspect.unwrap(held).__code__ is code:
+            if isinstance(held, FunctionType) and code_of(held) is code:
                 return place
     return -1

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
+import ast
 from collections.abc import Iterator
 
 from autograd_inspector.advice.receivers import receiver
 from autograd_inspector.advice.spelling import called, is_path
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.callers import expression
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
@@ -92,8 +93,6 @@ def _finding(analysis: Analysis, op: Op, what: str, fix: str) -> Problem:
     record = analysis.capture.tensors[target]
     place = analysis.capture.place(op.site)
     name = record.names[0] if record.names else receiver(place, op.name) or called(analysis, target)
-    if place is not None and "." not in name and "[" in name:
-        name = _assigned(place.source) or name
     made = maker(analysis, target) if record.kind != "parameter" else None
     by = f" (made by `{made.name}`)" if made is not None and not name.startswith("the result of ") else ""
     return Problem(
@@ -144,14 +143,7 @@ def _in_code(fix: str, name: str) -> str:
 
 def _called(place: Location | None) -> str:
     """The name of the function that an expression calls."""
-    found = _CALL.match(place.expression) if place is not None else None
-    return found["name"] if found is not None else ""
-
-
-_CALL = re.compile(r"(?:[\w.\[\]'\"]+\.)?(?P<name>\w+)\(")
-
-
-def _assigned(source: str) -> str:
-    """The variable on the left of an augmented assignment."""
-    head = source.split("=", maxsplit=1)[0].rstrip("+-*/@%&|^ <>")
-    return head.strip() if head.strip().isidentifier() else ""
+    match expression(place.expression) if place is not None else None:
+        case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)):
+            return name
+    return ""
