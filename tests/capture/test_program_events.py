@@ -180,6 +180,29 @@ def test_statements_about_state():
     assert [removed.receiver for removed in capture.events_of(StateRemoved)] == ["optimizer"]
 
 
+def test_whose_state_it_is_after_long_runs():
+    """The optimizer that an expression was is the same one after others were forgotten and all are numbered anew."""
+
+    def reset(solver, p):
+        torch.zeros(1)
+        solver.state[p]["exp_avg"] = torch.zeros_like(p)
+
+    def program():
+        net = nn.Linear(2, 1)
+        for _ in range(40):
+            stepped(net)
+        kept = stepped(net)
+        reset(kept, net.weight)
+        for _ in range(40):
+            kept.step()
+
+    capture = observe(program)
+    (assigned,) = capture.events_of(StateAssigned)
+    (number,) = {step.optimizer for step in capture.steps[-2:]}
+    assert assigned.held == number
+    assert number < 40
+
+
 def test_they_come_back_from_a_file():
     """In their order, each of its kind."""
     net = nn.Linear(2, 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from types import CodeType, FrameType
 from typing import Any
 
@@ -53,6 +53,14 @@ class StateOwners:
 
     def _number(self, held: weakref.ref[Optimizer]) -> int:
         return next((number for ref, number in self._numbers if ref is held), -1)
+
+    def fold(self, numbers: Collection[int]) -> None:
+        """Forget the other optimizers: they are gone, and no record tells of them."""
+        self._numbers = [(ref, number) for ref, number in self._numbers if number in numbers]
+
+    def settle(self, numbers: Mapping[int, int]) -> None:
+        """Number the optimizers anew."""
+        self._numbers = [(ref, numbers[number]) for ref, number in self._numbers if number in numbers]
 
     def clear(self) -> None:
         """Let go of everybody's code."""

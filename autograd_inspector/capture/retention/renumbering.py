@@ -38,6 +38,7 @@ _OF_EVENTS = {
     "tensors": "tensors",
     "pairs": "sets of tensors",
     "optimizer": "optimizer",
+    "held": "optimizer",
 }
 FIELDS: dict[type[Struct], dict[str, str]] = {
     Write: {"tensor": "tensor"},
@@ -203,6 +204,7 @@ def settle(recording: Recording, modules: Modules, history: History) -> History:
     for records in lists:
         records[:] = map(numbers.record, records)
     optimizer, op = numbers.of["optimizer"], numbers.of["op"]
+    recording.state_owners.settle(optimizer)
     recording.optimizers = {optimizer[number]: numbers.record(known) for number, known in recording.optimizers.items()}
     recording.rows = {optimizer[number]: [*map(numbers.record, rows)] for number, rows in recording.rows.items()}
     recording.scalar_reentries = [

@@ -176,6 +176,7 @@ class Optimizers:
             for known in (self.recording.optimizers, self.recording.rows, self._lives, self._marks):
                 known.pop(number, None)
             self._dirty.discard(number)
+        self.recording.state_owners.fold(self.recording.optimizers)
 
     # --- what they hold ------------------------------------------------------------------------------------------
 
