@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from autograd_inspector.advice.cut_problems import cut_problem, outcome
 from autograd_inspector.advice.names import short_name
-from autograd_inspector.advice.quoting import in_place, uncommented
+from autograd_inspector.advice.quoting import in_place
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import Op, Region
+from autograd_inspector.source.fragments import uncommented
 
 
 def region_problem(analysis: Analysis, cut: GradientCut, region: Region) -> Problem:

@@ -8,6 +8,7 @@ from autograd_inspector.advice.namespaces import is_value
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
+from autograd_inspector.source.fragments import expression
 
 
 def told_apart(analysis: Analysis, op: Op) -> bool:
@@ -17,11 +18,7 @@ def told_apart(analysis: Analysis, op: Op) -> bool:
 
 
 def _differ(frame: Location, *, first: bool) -> bool:
-    try:
-        tree = ast.parse(frame.expression, mode="eval").body
-    except (SyntaxError, ValueError):
-        return not first
-    match tree:
+    match expression(frame.expression):
         case ast.BinOp(left=left, right=right):
             given = [left, right]
         case ast.Call(func=ast.Attribute(value=owner), args=args) if is_value(frame, owner):

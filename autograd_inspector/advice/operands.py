@@ -9,6 +9,7 @@ from autograd_inspector.advice.spelling import is_path
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
+from autograd_inspector.source.fragments import expression
 
 
 def operand(analysis: Analysis, op: Op, tensor: int) -> str:
@@ -17,11 +18,8 @@ def operand(analysis: Analysis, op: Op, tensor: int) -> str:
     # One that ran inside a call of the line (a layer, a helper) does not read what the line says.
     if place is None or op.inputs.count(tensor) != 1 or analysis.capture.sites[op.site].frames[0] != place:
         return ""
-    try:
-        node = ast.parse(place.expression, mode="eval").body
-    except (SyntaxError, ValueError):
-        return ""
-    given = _given(place, node)
+    node = expression(place.expression)
+    given = [] if node is None else _given(place, node)
     if len(given) != len(op.inputs):
         return ""
     found = ast.get_source_segment(place.expression, given[op.inputs.index(tensor)]) or ""

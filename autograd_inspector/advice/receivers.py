@@ -9,19 +9,17 @@ from autograd_inspector.advice.spelling import called, shape_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.event import GradRead
 from autograd_inspector.model.location import Location
+from autograd_inspector.source.fragments import expression, statement
 
 
 def receiver(place: Location | None, op: str) -> str:
     """The expression that an op of that name modifies, "" where the source does not show it."""
     if place is None or not place.expression:
         return ""
-    try:
-        (statement,) = ast.parse(place.expression).body
-    except (SyntaxError, ValueError):
-        return ""
-    if isinstance(statement, ast.AugAssign):
-        return ast.unparse(statement.target)
-    found = _modified(place, statement.value, op) if isinstance(statement, ast.Expr) else None
+    node = statement(place.expression)
+    if isinstance(node, ast.AugAssign):
+        return ast.unparse(node.target)
+    found = _modified(place, node.value, op) if isinstance(node, ast.Expr) else None
     # What a call returned has no name of its own.
     return "" if found is None or any(isinstance(node, ast.Call) for node in ast.walk(found)) else ast.unparse(found)
 
@@ -30,10 +28,7 @@ def read_of(place: Location | None) -> str:
     """What ``.grad`` was read of: ``p["w"]`` of ``p["w"].grad``, "" where the source does not show it."""
     if place is None or not place.expression.endswith(".grad"):
         return ""
-    try:
-        found = ast.parse(place.expression, mode="eval").body
-    except (SyntaxError, ValueError):
-        return ""
+    found = expression(place.expression)
     if not isinstance(found, ast.Attribute) or any(isinstance(node, ast.Call) for node in ast.walk(found)):
         return ""
     return ast.unparse(found.value)

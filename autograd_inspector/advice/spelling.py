@@ -9,6 +9,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.tensor import TensorRecord
+from autograd_inspector.source.fragments import expression, statement
 
 _SHAPE = re.compile(r"(bool|bfloat|float|complex|int|uint|quint|qint)\w*\[[\d, ]*\]$")
 
@@ -20,11 +21,8 @@ def is_path(text: str) -> bool:
     """
     if _SHAPE.match(text):
         return False
-    try:
-        node = ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError):
-        return False
-    return _is_path(node)
+    node = expression(text)
+    return node is not None and _is_path(node)
 
 
 def assignable(name: str, analysis: Analysis, tensor: int) -> bool:
@@ -77,14 +75,10 @@ def path_in(place: Location | None, last: str) -> str:
     if place is None:
         return ""
     for text in (place.expression, place.source.strip()):
-        try:
-            tree = ast.parse(text)
-        except (SyntaxError, ValueError):
-            continue
+        part = statement(text)
         found = {
             ast.unparse(node)
-            for part in tree.body
-            for node in ast.walk(part.value if isinstance(part, ast.Assign) else part)
+            for node in ast.walk((part.value if isinstance(part, ast.Assign) else part) or ast.Pass())
             if (isinstance(node, ast.Attribute) and node.attr == last and _is_path(node))
             or (isinstance(node, ast.Name) and node.id == last)
         }

@@ -3,18 +3,9 @@
 from __future__ import annotations
 
 import ast
-from functools import lru_cache
 
 from autograd_inspector.model.location import Location
-
-
-@lru_cache(maxsize=256)
-def expression(text: str) -> ast.expr | None:
-    """The syntax tree of an expression; None where the text is none."""
-    try:
-        return ast.parse(text, mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
+from autograd_inspector.source.fragments import expression, is_path
 
 
 def called_on(place: Location | None, method: str) -> str:
@@ -32,8 +23,9 @@ def reads(place: Location, name: str) -> bool:
     return found is not None and any(is_path(node) and ast.unparse(node) == name for node in ast.walk(found))
 
 
-def is_path(node: ast.AST) -> bool:
-    """Whether it is a variable, or attributes of one."""
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return isinstance(node, ast.Name)
+def called_function(text: str) -> str:
+    """The last name of the function that an expression calls, "" where it is no call."""
+    match expression(text):
+        case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)):
+            return name
+    return ""

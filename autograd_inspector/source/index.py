@@ -136,3 +136,9 @@ class Source:
 def span_of(node: ast.expr) -> Span:
     """Where an expression stands."""
     return node.lineno, node.end_lineno or 0, node.col_offset, node.end_col_offset or 0
+
+
+def last_return(function: Function) -> int:
+    """The line of a function's last return statement, else of its definition."""
+    lines = [node.lineno for node in ast.walk(function) if isinstance(node, ast.Return)]
+    return max(lines, default=function.lineno)

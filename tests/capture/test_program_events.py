@@ -1,5 +1,7 @@
 """What a program does to whole modules and optimizers is recorded as facts: one record a kind."""
 
+import gc
+
 import pytest
 import torch
 from torch import nn
@@ -193,6 +195,7 @@ def test_whose_state_it_is_after_long_runs():
             stepped(net)
         kept = stepped(net)
         reset(kept, net.weight)
+        gc.collect()
         for _ in range(40):
             kept.step()
 

@@ -11,7 +11,8 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 import autograd_inspector
-from autograd_inspector.advice.quoting import in_place, uncommented
+from autograd_inspector.advice.quoting import in_place
+from autograd_inspector.source.fragments import uncommented
 
 from .programs import alarms, diagnosed, inspected, line_of, summary, trained
 from .twins import calm

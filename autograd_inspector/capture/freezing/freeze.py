@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from types import CodeType
 from typing import Any
 
@@ -36,6 +35,7 @@ from autograd_inspector.model.event import ScalarReentry
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.steps_history import History
 from autograd_inspector.model.tensor import TensorKind, TensorRecord
+from autograd_inspector.source.index import last_return
 
 
 def freeze(recording: Recording, modules: Modules, history: History, *, seconds: float, error: str) -> Capture:
@@ -128,10 +128,7 @@ def _given(recording: Recording, tensors: tuple[TensorRecord, ...], ops: tuple[O
 def _returning(recording: Recording, code: CodeType) -> int:
     """The site of a function's last return statement, else of its definition."""
     scope = definition_of(code)
-    if scope is None:
-        return recording.stacks.of_code(code)
-    lines = [node.lineno for node in ast.walk(scope) if isinstance(node, ast.Return)]
-    return recording.stacks.of_code(code, max(lines, default=scope.lineno))
+    return recording.stacks.of_code(code, None if scope is None else last_return(scope))
 
 
 def _tensors(

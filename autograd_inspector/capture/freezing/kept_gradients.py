@@ -15,16 +15,9 @@ from autograd_inspector.capture.lines.stacks import Stacks
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.model.event import GradientKept, Lines
 from autograd_inspector.source.index import Source
-from autograd_inspector.source.mentions import Mentions
-from autograd_inspector.source.resets import Resets
+from autograd_inspector.source.kept_values import Kept, gathered, kept
 
 _INNER = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"}
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp)
-_DISPLAYS = (ast.List, ast.Tuple, ast.Set, ast.Starred)
-_GATHERING = {"list", "tuple", "dict", "zip", "deque", "OrderedDict"}
-_SAME_MEMORY = {"detach", "view", "view_as", "flatten", "ravel", "reshape"}
-_GROWING = {"append", "appendleft", "extend", "insert"}
-Parents = dict[ast.AST, ast.AST]
 
 
 def kept_gradients(recording: Recording) -> Iterator[GradientKept]:
@@ -32,9 +25,9 @@ def kept_gradients(recording: Recording) -> Iterator[GradientKept]:
     stale = {tensor for run in recording.backwards for tensor in run.stale}
     sites = dict.fromkeys(r.site for r in recording.grad_reads if r.gradient >= 0 and r.tensor in stale and r.leaf)
     for site in sites:
-        kept = _kept(recording.stacks, site)
-        if kept is not None:
-            yield kept
+        found = _kept(recording.stacks, site)
+        if found is not None:
+            yield found
 
 
 def _kept(stacks: Stacks, site: int) -> GradientKept | None:
@@ -47,43 +40,14 @@ def _kept(stacks: Stacks, site: int) -> GradientKept | None:
         read = None if source is None else source.expression_at(span_at(compiled(code, lasti, library=False)))
         if source is None or read is None:
             return None
-        value = _gathered(read, source.parents)
+        value = gathered(source, read)
         if not isinstance(source.parents[value], ast.Return):
             callers = [at for at in chain if at[0].co_name not in _INNER][1:]
-            return _stored(site, code.co_filename, source, value, _calls(code.co_filename, source, callers))
+            return _record(site, code.co_filename, kept(source, value, _calls(code.co_filename, source, callers)))
         while chain and chain[0][0].co_name in _INNER:
             chain.pop(0)
         chain = chain[1:]
     return None
-
-
-def _gathered(node: ast.AST, parents: Parents) -> ast.AST:
-    """The largest expression around it that still holds the very gradient: a list of them, a view of it."""
-    while True:
-        parent = parents[node]
-        within = (
-            (isinstance(parent, ast.Attribute) and parent.attr == "data")
-            or (isinstance(parent, ast.IfExp) and node is not parent.test)
-            or isinstance(parent, _DISPLAYS)
-            or (isinstance(parent, _COMPREHENSIONS) and node is parent.elt)
-            or (isinstance(parent, (ast.DictComp)) and node is parent.value)
-            or (isinstance(parent, ast.Dict) and node in parent.values)
-            or (isinstance(parent, ast.Call) and _called(parent) in _GATHERING and node in parent.args)
-        )
-        if within:
-            node = parent
-        elif isinstance(parent, ast.Attribute) and parent.attr in _SAME_MEMORY and _is_call(parents[parent], parent):
-            node = parents[parent]
-        else:
-            return node
-
-
-def _is_call(node: ast.AST, function: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and node.func is function
-
-
-def _called(call: ast.Call) -> str:
-    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
 def _calls(filename: str, source: Source, callers: list[tuple[CodeType, int]]) -> list[ast.AST]:
@@ -97,77 +61,12 @@ def _calls(filename: str, source: Source, callers: list[tuple[CodeType, int]]) -
     return found
 
 
-def _stored(site: int, filename: str, source: Source, value: ast.AST, calls: list[ast.AST]) -> GradientKept | None:
-    statement = source.parents[value]
-    match statement:
-        case ast.Assign(targets=[ast.Subscript(value=ast.Name() | ast.Attribute() as container, slice=key)]):
-            return _named(site, filename, source, container, _growth(source, statement, container, key, calls))
-        case ast.Assign(targets=[ast.Name() | ast.Attribute() as target]) | ast.AnnAssign(target=target):
-            return _named(site, filename, source, target)
-        case ast.AugAssign(target=ast.Name() as container, op=ast.Add()) if isinstance(value, (ast.List, ast.ListComp)):
-            return _named(site, filename, source, container, _growth(source, statement, container, None, calls))
-        case ast.Call(func=ast.Attribute(value=ast.Name() as container, attr=how)) if how in _GROWING:
-            return _named(site, filename, source, container, _growth(source, statement, container, None, calls))
-    return None
-
-
-def _growth(
-    source: Source, node: ast.AST, container: ast.expr, key: ast.expr | None, calls: list[ast.AST]
-) -> ast.stmt | None:
-    """The outermost loop in which the container only grows: it is made, emptied and shortened outside of it.
-
-    Of an attribute other functions may do that. A variable of the function around is followed to where that calls.
-    """
-    best: ast.stmt | None = None
-    name = container.id if isinstance(container, ast.Name) else ""
-    outwards = iter(calls)
-    while name and not isinstance(node, (ast.ClassDef, ast.Module, ast.Lambda)):
-        if isinstance(node, (ast.For, ast.While)):
-            if name in source.index(Resets).within(node):
-                break
-            if key is None or (isinstance(node, ast.For) and _names(node.target) & _names(key)):
-                best = node
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            reset = name in source.index(Resets).within(node)
-            call = None if reset or _binds(node, name) else next(outwards, None)
-            if call is None:
-                break
-            node = call
-        node = source.parents[node]
-    return best
-
-
-def _binds(function: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> bool:
-    """Whether the variable is the function's own."""
-    inner = list(ast.walk(function))
-    if any(isinstance(each, (ast.Nonlocal, ast.Global)) and name in each.names for each in inner):
-        return False
-    return any(
-        (isinstance(each, ast.Name) and each.id == name and not isinstance(each.ctx, ast.Load))
-        or (isinstance(each, ast.arg) and each.arg == name)
-        for each in inner
-    )
-
-
-def _names(node: ast.AST) -> set[str]:
-    return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
-
-
-def _named(site: int, filename: str, source: Source, target: ast.expr, growing: ast.stmt | None = None) -> GradientKept:
-    """Kept as a variable; and under the other names that the variable is given (``previous = current`` at the end)."""
-    scope = source.scope_at(target.lineno) if isinstance(target, ast.Name) else source.tree
-    name, mentions = ast.unparse(target), source.index(Mentions)
-    later = {ast.unparse(node.targets[0]): node.lineno for node in mentions.renamed(scope, name)}
-    uses = tuple(_lines(filename, node) for node in mentions.reading(scope, name))
-    # A name that is given before it is used is one more for the same round: `direction = gradient`.
-    renamed = tuple(
-        _lines(filename, node)
-        for other, line in later.items()
-        for node in mentions.reading(scope, other)
-        if (node.end_lineno or line) < line
-    )
-    loops = () if growing is None else (_lines(filename, growing),)
-    return GradientKept(site, name, loops, uses, renamed)
+def _record(site: int, filename: str, found: Kept | None) -> GradientKept | None:
+    if found is None:
+        return None
+    loops = () if found.growing is None else (_lines(filename, found.growing),)
+    uses, renamed = (tuple(_lines(filename, node) for node in nodes) for nodes in (found.uses, found.renamed))
+    return GradientKept(site, ast.unparse(found.target), loops, uses, renamed)
 
 
 def _lines(filename: str, node: ast.stmt) -> Lines:

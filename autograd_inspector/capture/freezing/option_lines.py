@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from types import CodeType
 
 from autograd_inspector.capture.lines.sources import compiled, source_at
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.model.program_events import OptionSet
+from autograd_inspector.source.entries_set import EntriesSet
 
 
 def options_set(recording: Recording, error: str) -> Iterator[OptionSet]:
@@ -32,8 +32,5 @@ def _assigned(code: CodeType, lasti: int) -> Iterator[tuple[int, str]]:
     """(line, key) of the assignments to a subscript in a function."""
     source = source_at(code.co_filename)
     line = compiled(code, lasti, library=False).lineno
-    for node in () if source is None else ast.walk(source.scope_at(line)):
-        if isinstance(node, ast.Assign):
-            for target in node.targets:
-                if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
-                    yield node.lineno, str(target.slice.value)
+    if source is not None:
+        yield from source.index(EntriesSet).within(source.scope_at(line))

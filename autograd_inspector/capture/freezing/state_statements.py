@@ -5,16 +5,17 @@ State is a plain dictionary: nothing shows when somebody writes to it.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable, Iterator
 from types import CodeType
 
 from autograd_inspector.capture.lines.cells import lines_of
 from autograd_inspector.capture.lines.sources import source_at
-from autograd_inspector.capture.lines.state_lines import Function, StateLine, state_lines
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.model.program_events import StateAssigned, StateRemoved
 from autograd_inspector.source.index import Source
+from autograd_inspector.source.state_writes import StateLine, StateWrites
 
 _STATE = re.compile(r"\.state\b")
 _SELF = "self"
@@ -57,11 +58,11 @@ def _lines(codes: Iterable[CodeType], mentioning: dict[str, bool]) -> Iterator[t
             mentioning[filename] = any(map(_STATE.search, lines_of(filename)))
         source = source_at(filename) if mentioning[filename] else None
         scope = None if source is None else _scope(source, code)
-        for found in state_lines(scope) if scope is not None else ():
+        for found in source.index(StateWrites).of(scope) if source is not None and scope is not None else ():
             yield code, found
 
 
-def _scope(source: Source, code: CodeType) -> Function | None:
+def _scope(source: Source, code: CodeType) -> ast.AST | None:
     """The definition of a function, the module's own lines, None of a comprehension or lambda."""
     if code.co_name == _MODULE:
         return source.tree

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from autograd_inspector.advice.receivers import receiver
 from autograd_inspector.advice.spelling import called, is_path
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.callers import expression
+from autograd_inspector.analysis.callers import called_function
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
@@ -143,7 +142,4 @@ def _in_code(fix: str, name: str) -> str:
 
 def _called(place: Location | None) -> str:
     """The name of the function that an expression calls."""
-    match expression(place.expression) if place is not None else None:
-        case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)):
-            return name
-    return ""
+    return called_function(place.expression) if place is not None else ""

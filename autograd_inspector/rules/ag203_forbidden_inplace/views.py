@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import ast
-
-from autograd_inspector.advice.spelling import called, is_path
+from autograd_inspector.advice.loops import gone_over, is_loop
+from autograd_inspector.advice.spelling import called
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op
@@ -33,29 +32,13 @@ def leaf_behind(analysis: Analysis, view: int) -> str:
 def several_fix(analysis: Analysis, made: Op, name: str) -> str:
     """A variable for each part can be assigned anew; what a loop hands out is only written through."""
     place = analysis.capture.place(made.site)
-    if place is not None and place.source.strip().startswith(("for ", "async for ")):
-        whole = _gone_over(place.source, name) or called(analysis, made.inputs[0])
+    if place is not None and is_loop(place.source):
+        whole = gone_over(place.source, name) or called(analysis, made.inputs[0])
         return (
             f"Compute a new tensor out of place, from all of {whole} at once, or collect the new "
             f"parts in a list and join them with torch.stack: a copy of {name} would leave the whole as it is."
         )
     return f"Use the out-of-place form of the operation, or modify a copy of what `{made.name}` returned (`.clone()`)."
-
-
-def _gone_over(source: str, name: str) -> str:
-    """What a loop goes over: ``feats`` of ``for row, w in zip(feats, weights):`` for ``row``."""
-    try:
-        (loop,) = ast.parse(f"{source.strip()}\n    pass").body
-    except (SyntaxError, ValueError):
-        return ""
-    if not isinstance(loop, (ast.For, ast.AsyncFor)):
-        return ""
-    over, target = loop.iter, loop.target
-    if isinstance(over, ast.Call) and isinstance(target, ast.Tuple) and getattr(over.func, "id", "") == "zip":
-        pairs = zip(target.elts, over.args, strict=False)
-        over = next((given for part, given in pairs if ast.unparse(part) == name), over)
-    found = ast.unparse(over)
-    return found if is_path(found) else ""
 
 
 def lost_in_a_copy(analysis: Analysis, made: Op | None, name: str) -> str:

@@ -12,6 +12,7 @@ from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.model.location import Site
 from autograd_inspector.model.op import ModuleCall
 from autograd_inspector.model.program_events import ParameterRegistered
+from autograd_inspector.source import fragments
 
 
 def variable_names(recording: Recording, sites: tuple[Site, ...]) -> dict[int, str]:
@@ -72,10 +73,7 @@ def model_names(modules: Modules, calls: tuple[ModuleCall, ...], sites: tuple[Si
 
 def _callee(expression: str) -> str:
     """``net`` of ``net(x)``; "" when the expression is no plain call."""
-    try:
-        tree = ast.parse(expression, mode="eval").body
-    except SyntaxError:
-        return ""
+    tree = fragments.expression(expression)
     if isinstance(tree, ast.Call) and isinstance(tree.func, (ast.Name, ast.Attribute, ast.Subscript)):
         return ast.unparse(tree.func).removeprefix("self.")
     return ""

@@ -5,11 +5,13 @@ import textwrap
 
 import pytest
 
-from autograd_inspector.capture.lines.state_lines import StateLine, state_lines
+from autograd_inspector.source.index import Source
+from autograd_inspector.source.state_writes import StateLine, StateWrites
 
 
 def lines_of(text):
-    return state_lines(ast.parse(textwrap.dedent(text)))
+    source = Source(ast.parse(textwrap.dedent(text)))
+    return source.index(StateWrites).of(source.tree)
 
 
 @pytest.mark.parametrize(

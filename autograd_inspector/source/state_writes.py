@@ -6,12 +6,12 @@ import ast
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from autograd_inspector.source.index import Source
+
 _ENTRY_OF = {"pop", "get", "setdefault"}
 """Methods of ``optimizer.state`` that return the state of one parameter."""
 _WRAPPERS = {"list", "tuple", "enumerate"}
 _EMPTY = {"dict", "defaultdict"}
-
-Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
 
 
 class StateLine(NamedTuple):
@@ -23,8 +23,22 @@ class StateLine(NamedTuple):
     keys: tuple[str, ...]
 
 
-def state_lines(scope: Function) -> list[StateLine]:
-    """Those of one function, in the order of its lines; functions that it defines are not looked into."""
+class StateWrites:
+    """Those of a file; each function is read once."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._found: dict[ast.AST, list[StateLine]] = {}
+
+    def of(self, scope: ast.AST) -> list[StateLine]:
+        """Those of one function, in the order of its lines; functions that it defines are not looked into."""
+        found = self._found.get(scope)
+        if found is None:
+            found = self._found[scope] = _state_lines(scope)
+        return found
+
+
+def _state_lines(scope: ast.AST) -> list[StateLine]:
     nodes = list(_walk(scope))
     names = _Names()
     for _ in range(2):  # A name may be used above the line of a loop that binds it.
