@@ -1,6 +1,6 @@
 """What a program does to whole modules and optimizers is recorded as facts: one record a kind."""
 
-import gc
+import sys
 
 import pytest
 import torch
@@ -8,6 +8,7 @@ from torch import nn
 
 import autograd_inspector
 from autograd_inspector import Report
+from autograd_inspector.capture.lines.state_owners import StateOwners
 from autograd_inspector.model.program_events import (
     LoadRefused,
     ModelLoaded,
@@ -182,28 +183,25 @@ def test_statements_about_state():
     assert [removed.receiver for removed in capture.events_of(StateRemoved)] == ["optimizer"]
 
 
-def test_whose_state_it_is_after_long_runs():
-    """The optimizer that an expression was is the same one after others were forgotten and all are numbered anew."""
+def test_whose_state_it_is_once_optimizers_are_numbered_anew():
+    """An expression is the optimizer of the new number; one that was forgotten, or never met, has none."""
+    solver, other = stepped(nn.Linear(2, 1)), stepped(nn.Linear(2, 1))
+    owners = StateOwners()
+    owners.met(solver, 7)
 
-    def reset(solver, p):
-        torch.zeros(1)
-        solver.state[p]["exp_avg"] = torch.zeros_like(p)
+    def running():
+        frame, options = sys._getframe(), {}
+        solver.state, other.state, options.get("state")
+        return frame
 
-    def program():
-        net = nn.Linear(2, 1)
-        for _ in range(40):
-            stepped(net)
-        kept = stepped(net)
-        reset(kept, net.weight)
-        gc.collect()
-        for _ in range(40):
-            kept.step()
-
-    capture = observe(program)
-    (assigned,) = capture.events_of(StateAssigned)
-    (number,) = {step.optimizer for step in capture.steps[-2:]}
-    assert assigned.held == number
-    assert number < 40
+    frame = running()
+    owners.meet(frame)
+    code = frame.f_code
+    assert [owners.of(code, name) for name in ("solver", "other", "options", "unseen")] == [[7], [-1], [], None]
+    owners.settle({7: 2})
+    assert owners.of(code, "solver") == [2]
+    owners.fold(())
+    assert owners.of(code, "solver") == [-1]
 
 
 def test_they_come_back_from_a_file():
