@@ -39,7 +39,7 @@ def test_a_program_that_only_the_inspector_kills_is_a_difference(monkeypatch):
     """It is told with its seed."""
     monkeypatch.setattr(apart, "tried", kill)
     monkeypatch.setattr(apart, "_dies_plainly", lambda _: False)
-    with pytest.raises(Difference, match="seed 3, after 3 programs in its process: it dies or hangs under the inspector .signal 9."):
+    with pytest.raises(Difference, match=r"seed 3, after 3 programs in its process: it dies .* inspector \(signal 9\)"):
         apart.tried_apart(range(6))
 
 
@@ -81,5 +81,5 @@ def test_a_program_that_hangs_is_killed(monkeypatch, plainly):
         assert TRIED == {"that kill the process by themselves": 1}
     else:
         monkeypatch.setattr(apart, "_dies_plainly", lambda _: False)
-        with pytest.raises(Difference, match="seed 3, .*: it dies or hangs"):
+        with pytest.raises(Difference, match=r"seed 3, .*: it dies or hangs"):
             apart.tried_apart([3])
