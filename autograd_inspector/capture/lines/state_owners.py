@@ -70,7 +70,7 @@ class StateOwners:
 def _variables(frame: FrameType) -> Iterator[tuple[str, Any]]:
     """(expression, value) of the variables that a frame's code names, and of the attributes of theirs that it names."""
     names = set(frame.f_code.co_names)
-    found = [*locals_of(frame), *((name, frame.f_globals[name]) for name in names if name in frame.f_globals)]
+    found = [*locals_of(frame), *((name, dict.get(frame.f_globals, name)) for name in names)]
     for name, value in found:
         if value is not None:
             yield name, value
