@@ -27,8 +27,8 @@ def test_graph_of_a_live_tensor_is_walked_and_named():
     net, _ = trained()
     report = inspect_graph(net(torch.ones(2, 3)).sum(), model=net)
     nodes = report.capture.graph_of(report.capture.backwards[0]).nodes
-    leaves = {report.capture.tensors[n.variable].name for n in nodes if n.variable >= 0}
-    assert leaves == {"0.weight", "0.bias", "2.weight", "2.bias"}
+    leaves = {report.capture.display_names.of(n.variable) for n in nodes if n.variable >= 0}
+    assert leaves == {"net.0.weight", "net.0.bias", "net.2.weight", "net.2.bias"}
     assert report.findings == ()
 
 
@@ -57,7 +57,7 @@ def test_optimizer_rows_show_state_device_and_dtype():
     net, optimizer = trained()
     report = inspect_optimizer(optimizer, net)
     row = report.placement.rows[0]
-    assert (row.name, row.device, row.dtype, row.shape) == ("0.weight", "cpu", "float32", (4, 3))
+    assert (row.name, row.device, row.dtype, row.shape) == ("net.0.weight", "cpu", "float32", (4, 3))
     assert {entry.name for entry in row.state} == {"step", "exp_avg", "exp_avg_sq"}
     assert report.findings == ()
 

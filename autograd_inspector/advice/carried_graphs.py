@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.advice.naming import is_named, name_of
 from autograd_inspector.advice.operands import operand
-from autograd_inspector.advice.spelling import assignable, called
+from autograd_inspector.advice.spelling import assignable
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.gradient_cuts.harmful import stepped_with
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.op import Op
+from autograd_inspector.model.wording import summarize_names
 
 _STATE = ("parameter", "buffer")
 """Ops that make the same values every time."""
@@ -18,10 +19,9 @@ _STATE = ("parameter", "buffer")
 
 def carried_name(analysis: Analysis, reader: Op, tensor: int) -> str:
     """What to call the carried tensor: its name, else what the line that reads it writes for it."""
-    record = analysis.capture.tensors[tensor]
-    if record.variable or record.names:
-        return analysis.display_name(tensor)
-    return operand(analysis, reader, tensor) or called(analysis, tensor)
+    if is_named(analysis, tensor):
+        return name_of(analysis, tensor)
+    return operand(analysis, reader, tensor) or name_of(analysis, tensor)
 
 
 def carry_fix(analysis: Analysis, carried: tuple[Op, int, Backward], run: Backward, *, unstepped: bool) -> str:
@@ -40,7 +40,7 @@ def carry_fix(analysis: Analysis, carried: tuple[Op, int, Backward], run: Backwa
         )
     kept = _kept(analysis, reader, tensor, freed_by)
     if kept and meant and made is not None and _of_state_alone(analysis, tensor, made):
-        learns = summarize_names(analysis.display_name(t) for t in behind if t in meant)
+        learns = summarize_names(name_of(analysis, t) for t in behind if t in meant)
         return (
             f"Compute {name} again in each round instead of keeping it: {learns} learns through it, and cutting it off "
             "with detach() would stop that."

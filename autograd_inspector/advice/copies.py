@@ -25,8 +25,7 @@ def spelled(analysis: Analysis, edit: Op, name: str) -> str:
     found = receiver(analysis.capture.place(edit.site), edit.name)
     if found:
         return found
-    registered = any(name in record.names and name != record.variable for record in analysis.capture.tensors)
-    return name if is_path(name) and not registered else ""
+    return name if is_path(name) and not analysis.capture.display_names.is_registered(name) else ""
 
 
 def kept_apart(analysis: Analysis, edit: Op, name: str, saver: Op | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from autograd_inspector.advice.cut_problems import cut_problem, outcome
 from autograd_inspector.advice.names import short_name
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.quoting import in_place
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut
@@ -34,8 +35,7 @@ def _updated(analysis: Analysis, op: Op) -> str:
     leaves = [t for t in op.inputs if tensors[t].leaf and tensors[t].requires_grad and [tensors[t].shape] == shapes]
     instead = in_place(place.source) if place is not None and leaves and not op.writes else ""
     return (
-        instead
-        and f"Update in place: `{instead}`, so that {analysis.display_name(leaves[0])} stays the leaf that learns."
+        instead and f"Update in place: `{instead}`, so that {name_of(analysis, leaves[0])} stays the leaf that learns."
     )
 
 

@@ -37,7 +37,7 @@ def repair(analysis: Analysis, edits: list[Op], name: str, saver: Op | None = No
     if op.has(Trait.STEP):
         return "Call optimizer.step() only after the last backward() that uses these parameters."
     if call is not None and call.inplace:
-        return f"Set inplace=False on '{call.path or call.type}' (nn.{call.type})."
+        return f"Set inplace=False on {analysis.capture.display_names.layer(call)} (nn.{call.type})."
     outer = around(analysis, op)
     if op.has(Trait.INNER) and not (outer is not None and outer.name == CHECKPOINT):
         return "Compute out of place inside the custom Function (or call ctx.mark_dirty(x) and return x)."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.clearing import clearings
 from autograd_inspector.analysis.gradient_memory import gradients_of, zeroed_in_place
@@ -14,6 +14,7 @@ from autograd_inspector.model.event import GradRead, Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.torch_names import CLIPPING
+from autograd_inspector.model.wording import summarize_names
 
 
 def clipping_sites(analysis: Analysis) -> dict[int, tuple[str, int]]:
@@ -109,7 +110,7 @@ def _clip_finding(
     analysis: Analysis, site: int, reads: list[GradRead], verdict: tuple[str, int], *, raised: bool
 ) -> Problem:
     what, other = verdict
-    names = [analysis.display_name(read.tensor) for read in reads]
+    names = [name_of(analysis, read.tensor) for read in reads]
     role = "step() uses the gradients here" if what == "late" else "gradients cleared here"
     effect = "clip_grad has nothing to work on and raises" if raised else "clip_grad has no effect"
     return Problem(

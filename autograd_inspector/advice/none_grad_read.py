@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_inspector.advice.receivers import read_name
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.spelling import method_on
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.clearing import clearings
@@ -86,7 +86,7 @@ def _aside(analysis: Analysis, read: GradRead) -> Reason:
     if late and any(read.tensor in op.inputs for op in capture.ops[: late[-1].at]):
         return (
             "it was used before it required grad",
-            f"Call {method_on(read_name(analysis, read), 'requires_grad_()')} before the forward that uses it.",
+            f"Call {method_on(name_of(analysis, read.tensor), 'requires_grad_()')} before the forward that uses it.",
             analysis.user_frames(late[-1].site, "requires grad from here on"),
         )
     used = next((op for op in capture.ops if op.last_seq > op.first_seq and read.tensor in op.inputs), None)
@@ -102,7 +102,7 @@ def _aside(analysis: Analysis, read: GradRead) -> Reason:
 
 def _problem(analysis: Analysis, read: GradRead, reason: Reason) -> Problem:
     why, fix, places = reason
-    name = read_name(analysis, read)
+    name = name_of(analysis, read.tensor)
     reading = analysis.user_frames(read.site, ".grad read here")
     return Problem(
         "error",

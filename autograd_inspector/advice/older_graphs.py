@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from autograd_inspector.advice.carried_graphs import carried_name
-from autograd_inspector.advice.names import join_names
-from autograd_inspector.advice.spelling import assignable, called
+from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.spelling import assignable
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.autograd import Backward, Node, SavedTensor
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.graphs import RunGraphs
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Write
+from autograd_inspector.model.wording import join_names
 
 
 def older_graph(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) -> Problem | None:
@@ -27,7 +28,7 @@ def older_graph(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) 
         names = list(dict.fromkeys(carried_name(analysis, op, tensor) for op, tensor in entered))
         code = assignable(names[0], analysis, entered[0][1])
     else:
-        names, code = [called(analysis, root) for root in run.roots], False
+        names, code = [name_of(analysis, root) for root in run.roots], False
     name = join_names(names, 3)
     return Problem(
         "error",
@@ -113,7 +114,7 @@ def edited_before(node: Node, saved: SavedTensor, writes: list[Write]) -> bool:
 
 def recompute_advice(analysis: Analysis, run: Backward, name: str) -> str:
     """The fix for a graph whose saved tensors no longer are what they were at the start of the capture."""
-    roots = join_names((analysis.display_name(root) for root in run.roots), 2)
+    roots = join_names((name_of(analysis, root) for root in run.roots), 2)
     return (
         f"Compute {roots} again (run the cell with the forward), and have backward() run before anything modifies {name}: "
         "edit a `.clone()`, or edit it afterwards."

@@ -5,9 +5,6 @@ from __future__ import annotations
 import ast
 
 from autograd_inspector.advice.namespaces import is_value
-from autograd_inspector.advice.spelling import called, shape_of
-from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.model.event import GradRead
 from autograd_inspector.model.location import Location
 from autograd_inspector.source.fragments import expression, statement
 
@@ -32,14 +29,6 @@ def read_of(place: Location | None) -> str:
     if not isinstance(found, ast.Attribute) or any(isinstance(node, ast.Call) for node in ast.walk(found)):
         return ""
     return ast.unparse(found.value)
-
-
-def read_name(analysis: Analysis, read: GradRead) -> str:
-    """The name of what ``.grad`` was read of; where it has none, what the source says at that place, or words."""
-    record = analysis.capture.tensors[read.tensor]
-    nameless = analysis.display_name(read.tensor) == shape_of(record)
-    said = read_of(analysis.capture.place(read.site)) if nameless else ""
-    return said or called(analysis, read.tensor)
 
 
 def _modified(place: Location, node: ast.expr, op: str) -> ast.expr | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from autograd_inspector.advice.naming import is_named, layer_of, name_of
 from autograd_inspector.advice.receivers import receiver
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.autograd import Node, SavedTensor
@@ -37,7 +38,7 @@ def edit_name(analysis: Analysis, op: Op) -> str:
         return f"{op.name} in {outer.name.removesuffix('.apply')}.forward"
     if op.call >= 0 and analysis.capture.calls[op.call].inplace:
         call = analysis.capture.calls[op.call]
-        return f"{op.name} of '{call.path or call.type}' (nn.{call.type}, inplace=True)"
+        return f"{op.name} of {analysis.capture.display_names.layer(call)} (nn.{call.type}, inplace=True)"
     return op.name
 
 
@@ -47,9 +48,8 @@ def saver_name(analysis: Analysis, node: Node) -> str:
     if node.op < 0:
         return short
     op = analysis.capture.ops[node.op]
-    call = analysis.capture.calls[op.call] if op.call >= 0 else None
-    within = f" in '{call.path}'" if call is not None and call.path else ""
-    return f"`{op.name}` ({short}){within}"
+    layer = layer_of(analysis, op)
+    return f"`{op.name}` ({short})" + (f" in {layer}" if layer else "")
 
 
 def recomputes(analysis: Analysis) -> bool:
@@ -59,12 +59,10 @@ def recomputes(analysis: Analysis) -> bool:
 
 def saved_name(analysis: Analysis, node: Node, saved: SavedTensor, edits: Sequence[tuple[Op, Write]] = ()) -> str:
     """The saved tensor's name: its own, that of its memory, what it is modified as, else what the node calls it."""
-    if saved.tensor >= 0 and (
-        analysis.capture.tensors[saved.tensor].names or analysis.capture.tensors[saved.tensor].variable
-    ):
-        return analysis.capture.tensors[saved.tensor].name
+    if saved.tensor >= 0 and is_named(analysis, saved.tensor):
+        return name_of(analysis, saved.tensor)
     modified_as = (receiver(analysis.capture.place(op.site), op.name) for op, _ in edits)
-    known = analysis.storage_name(saved.storage) or next(filter(None, modified_as), "")
+    known = analysis.capture.display_names.of_memory(saved.storage) or next(filter(None, modified_as), "")
     return known or f"the {saved.name} {list(saved.shape)} of {saver_name(analysis, node)}"
 
 

@@ -6,12 +6,13 @@ from bisect import bisect_left
 from collections.abc import Iterator
 
 from autograd_inspector.advice.misplaced_clipping import clipping_sites
-from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op
+from autograd_inspector.model.wording import summarize_names
 
 
 def scaled_gradients(analysis: Analysis) -> Iterator[Problem]:
@@ -65,7 +66,7 @@ def scaled_by(analysis: Analysis, run: Backward) -> Op | None:
 
 
 def _scaled_finding(analysis: Analysis, site: int, scaled: Op, what: str, run: Backward) -> Problem:
-    names = [analysis.display_name(t) for t in run.reached]
+    names = [name_of(analysis, t) for t in run.reached]
     text, fix = {
         "clipped": (
             "are clipped while they are still multiplied by the loss scale: almost any norm is above the limit",

@@ -7,8 +7,6 @@ import re
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.location import Location
-from autograd_inspector.model.op import Op
-from autograd_inspector.model.tensor import TensorRecord
 from autograd_inspector.source.fragments import expression, statement
 
 _SHAPE = re.compile(r"(bool|bfloat|float|complex|int|uint|quint|qint)\w*\[[\d, ]*\]$")
@@ -27,37 +25,17 @@ def is_path(text: str) -> bool:
 
 def assignable(name: str, analysis: Analysis, tensor: int) -> bool:
     """Whether ``name = ...`` is Python and means the tensor: a layer's path (`2.v`) or a bare shape is no variable."""
-    record = analysis.capture.tensors[tensor]
-    return is_path(name) and not (name in record.names and name != record.variable)
-
-
-def shape_of(record: TensorRecord) -> str:
-    """What a tensor without any name is called in tables; no code means it."""
-    return f"{record.dtype}{list(record.shape)}"
-
-
-def called(analysis: Analysis, tensor: int) -> str:
-    """The tensor in words: its name, else what made it and in which layer: "the result of `linear` in 'head'"."""
-    record = analysis.capture.tensors[tensor]
-    name = analysis.display_name(tensor)
-    made = analysis.flow.birth(tensor)
-    if name != shape_of(record):
-        return name
-    if made is None:
-        return f"a {record.dtype} tensor of shape {list(record.shape)}"
-    return f"the result of {where_made(analysis, made)}"
-
-
-def where_made(analysis: Analysis, made: Op) -> str:
-    """An op and the layer that it ran in."""
-    call = analysis.capture.calls[made.call] if made.call >= 0 else None
-    return f"`{made.name}` in '{call.path}'" if call is not None and call.path else f"`{made.name}`"
+    names, variable = analysis.capture.display_names, analysis.capture.tensors[tensor].variable
+    return is_path(name) and not (name in names.every_name_of(tensor) and name != variable)
 
 
 def copy_of(analysis: Analysis, name: str) -> str:
     """A copy of what the findings call ``name``, as code where that is Python: "`hidden.clone()`"."""
-    registered = any(name in record.names and name != record.variable for record in analysis.capture.tensors)
-    return f"`{name}.clone()`" if is_path(name) and not registered else f"a copy (`.clone()`) of {name}"
+    return (
+        f"`{name}.clone()`"
+        if is_path(name) and not analysis.capture.display_names.is_registered(name)
+        else f"a copy (`.clone()`) of {name}"
+    )
 
 
 def method_on(name: str, call: str) -> str:

@@ -189,16 +189,6 @@ class Analysis:
                 found.setdefault(("tensor", write.tensor), []).append((op.index, number))
         return found
 
-    def display_name(self, tensor: int) -> str:
-        """What to call a tensor: its own name (after its model's, where it is in no layer), else that of its memory."""
-        record = self.capture.tensors[tensor]
-        owner = self.capture.owners.get(tensor, -1)
-        if record.names and "." not in record.name and owner >= 0:
-            return f"{self.capture.models[owner]}.{record.name}"  # `weight` alone says little.
-        if record.names or record.variable or record.storage < 0:
-            return record.name
-        return self.storage_name(record.storage) or record.name
-
     @cached_property
     def gradients(self) -> dict[int, frozenset[int]]:
         """Tensor -> the tensors that were seen as its ``.grad``."""
@@ -221,21 +211,6 @@ class Analysis:
         """The scales of the GradScalers that updated theirs."""
         updates = (op for op in self.capture.ops if op.name == UPDATE_SCALE and op.inputs)
         return frozenset(op.inputs[0] for op in updates)
-
-    def storage_name(self, storage: int) -> str:
-        """The name of some tensor with that memory: a parameter's first, then a variable's."""
-        return self._storage_names.get(storage, "")
-
-    @cached_property
-    def _storage_names(self) -> dict[int, str]:
-        found: dict[int, str] = {}
-        for record in self.capture.tensors:
-            if record.variable and record.storage >= 0:
-                found.setdefault(record.storage, record.variable)
-        for record in self.capture.tensors:
-            if record.names and record.storage >= 0:
-                found[record.storage] = record.names[0]
-        return found
 
     def user_frames(self, site: int, role: str, *, callers: str = CALLER) -> tuple[Location, ...]:
         """The user's frames of a site, innermost first: the first plays ``role``, the others called it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from msgspec import Struct
 
@@ -11,6 +12,7 @@ from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import ParameterReplacement
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import LoadRefused, ModelLoaded, ParametersConverted, StateLoaded
+from autograd_inspector.model.wording import counted, join_names
 
 _SHOWN = 4
 
@@ -55,7 +57,7 @@ def _steps(capture: Capture) -> Iterator[Event]:
 
 
 def _wrote(written: int, unseen: int, held: int) -> str:
-    of = f"of {held:,} parameter{'' if held == 1 else 's'}"
+    of = f"of {counted(held, 'parameter')}"
     if not unseen:
         return f"wrote {written:,} {of}"
     quietly = "no version counter moved (a fused step, or one through .data)"
@@ -78,15 +80,14 @@ def _replacements(capture: Capture) -> Iterator[Event]:
 
 def _replaced(capture: Capture, replacement: ParameterReplacement) -> Iterator[str]:
     if replacement.replaced:
-        names = [name for name, _, _ in replacement.replaced]
         tied = sum(len(capture.tensors[new].names) > 1 for _, _, new in replacement.replaced)
-        yield f"replaced {_listed(names)} by {'a parameter of another name (tied)' if tied else 'new parameters'}"
+        yield f"replaced {_registered(capture, replacement.replaced)} by {'a parameter of another name (tied)' if tied else 'new parameters'}"
     if replacement.added:
-        yield f"added {_listed([name for name, _ in replacement.added])}"
+        yield f"added {_registered(capture, replacement.added)}"
     if replacement.gone:
-        yield f"took away {_listed([name for name, _ in replacement.gone])}"
+        yield f"took away {_registered(capture, replacement.gone)}"
     if replacement.altered:
-        kept = f"kept {_listed([name for name, *_ in replacement.altered])} as the same parameters"
+        kept = f"kept {_registered(capture, replacement.altered)} as the same parameters"
         changes = list(dict.fromkeys(_difference(before, after) for _, _, before, after in replacement.altered))
         yield f"{kept}, now {changes[0]}" + (" (and others)" if len(changes) > 1 else "")
 
@@ -120,7 +121,7 @@ def _behind(capture: Capture, replacement: ParameterReplacement, optimizer: Opti
         for entry in row.state
         if entry.shape == row.shape and (entry.dtype, entry.device) != (row.dtype, row.device)
     ]
-    return f"left {_listed(left)} of {optimizer.type} behind" if left else ""
+    return f"left {join_names(left, _SHOWN)} of {optimizer.type} behind" if left else ""
 
 
 def _changes(capture: Capture) -> Iterator[Event]:
@@ -147,10 +148,9 @@ def _cast(load: StateLoaded) -> str:
 
 
 def _named(capture: Capture, tensors: Iterable[int]) -> str:
-    return _listed([capture.tensors[tensor].name for tensor in tensors])
+    return join_names(map(capture.display_names.in_table, tensors), _SHOWN)
 
 
-def _listed(names: list[str]) -> str:
-    names = list(dict.fromkeys(names))
-    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
+def _registered(capture: Capture, changed: Iterable[tuple[Any, ...]]) -> str:
+    """The names under which a model had what changed in it, which come first of what is known of each."""
+    return join_names((capture.display_names.registered(name) for name, *_ in changed), _SHOWN)

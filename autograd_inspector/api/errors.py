@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from autograd_inspector.api.report import Report
 from autograd_inspector.model.finding import SEVERITIES, Finding, Severity
+from autograd_inspector.model.wording import counted
 
 
 class AutogradFindingsError(Exception):
@@ -12,7 +13,7 @@ class AutogradFindingsError(Exception):
     def __init__(self, report: Report, findings: tuple[Finding, ...]) -> None:
         self.report = report
         self.findings = findings
-        count = f"{len(findings)} finding{'' if len(findings) == 1 else 's'}"
+        count = counted(len(findings), "finding")
         super().__init__(f"autograd_inspector: {count}: {named(findings)}")
 
     def _render_traceback_(self) -> list[str]:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from autograd_inspector.capture.torch_private.distributed import store_of
+from autograd_inspector.model.wording import agree
 
 _NAME = "autograd_inspector/gather"
 _PIECE = 1 << 20
@@ -101,7 +102,7 @@ class _Meeting:
         return [rank for rank in self.ranks if not self.store.check([self._key(f"here/{rank}")])]
 
     def _told(self, missing: list[int]) -> str:
-        names = f"rank{'s' if len(missing) > 1 else ''} {', '.join(map(str, missing))}"
+        names = f"{agree(missing, 'rank', 'ranks')} {', '.join(map(str, missing))}"
         return f"gather: {names} of {len(self.ranks)} did not come within {self.timeout:g} s"
 
     def _key(self, name: str) -> str:

@@ -82,11 +82,13 @@ class ReportWidget(anywidget.AnyWidget):
         return lambda: self.unobserve(changed, names="selected")
 
     def _named(self, name: str) -> list[int]:
-        graph, tensors = self.report.graph, self.report.capture.tensors
+        graph, capture = self.report.graph, self.report.capture
         ops = {op for finding in self.report.findings if name in {finding.rule, finding.name} for op in finding.ops}
         if ops:
             return [node for op, node in graph.by_op.items() if op in ops]
-        exact = [n.id for n in graph.nodes if n.leaf and n.tensor >= 0 and name in (n.name, *tensors[n.tensor].names)]
+        exact = [
+            n.id for n in graph.nodes if n.leaf and n.tensor >= 0 and name in (n.name, *capture.tensors[n.tensor].names)
+        ]
         within = f"{name}."
         return exact or [n.id for n in graph.nodes if name in {n.path, n.name} or n.path.startswith(within)]
 

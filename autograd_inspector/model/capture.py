@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from autograd_inspector.model.autograd import AutogradGraph, Backward, Node
 from autograd_inspector.model.checkpoint import Checkpoint
+from autograd_inspector.model.display_names import DisplayNames
 from autograd_inspector.model.event import (
     AliasWrite,
     GradientKept,
@@ -69,6 +70,8 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     leaf_values: tuple[LeafValues, ...] = ()
     placement: Placement = Placement()
     models: tuple[str, ...] = ()
+    namespace: str = ""
+    """The model that all qualified names are in; "" where each begins with its own model's, as there are several."""
     owners: dict[int, int] = {}
     """Parameter -> index of the model that has it now."""
     function_sites: dict[str, int] = {}
@@ -134,6 +137,13 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
         runs = [run for run in self.backwards if run.graph.blind and run.api == "backward" and not run.error]
         settled = [frozenset((*run.reached, *run.untouched)) for run in runs]
         return frozenset(tensor for tensor in tensors if any(tensor not in known for known in settled))
+
+    @cached_property
+    def display_names(self) -> DisplayNames:
+        """What findings, tables, pictures and fixes call each tensor."""
+        return DisplayNames(
+            self.tensors, self.namespace, self.models, {row.tensor: row.name for row in self.placement.rows}
+        )
 
     @cached_property
     def optimized(self) -> frozenset[int]:

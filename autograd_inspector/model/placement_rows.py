@@ -75,7 +75,7 @@ class ParameterRow(Held, frozen=True, omit_defaults=True, kw_only=True):
 
     ``group`` alone is -1 of a parameter whose state the optimizer keeps although no group holds it.
 
-    ``name`` is the first of its fully qualified ``names`` (several when tied), else the program's variable.
+    ``name`` is what findings call it (``net.0.weight``), ``names`` are its names in the model's state_dict.
     """
 
     tensor: int

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.totals import Total
+from autograd_inspector.model.wording import agree
 
 
 class Share(Struct, frozen=True, omit_defaults=True, gc=False):
@@ -129,4 +130,4 @@ def ranks_text(ranks: tuple[int, ...]) -> str:
         else:
             runs.append([rank])
     texts = [str(run[0]) if len(run) == 1 else f"{run[0]}–{run[1]}" for run in runs]
-    return f"rank{'s' if len(ranks) > 1 else ''} {', '.join(texts)}"
+    return f"{agree(ranks, 'rank', 'ranks')} {', '.join(texts)}"

@@ -38,11 +38,6 @@ class TensorRecord(Struct, frozen=True, omit_defaults=True, gc=False):
     counter: int = -1
     given: bool = False
 
-    @property
-    def name(self) -> str:
-        """Its first name, else the variable it was assigned to, else its shape."""
-        return self.names[0] if self.names else self.variable or f"{self.dtype}{list(self.shape)}"
-
     def overlaps(self, other: TensorRecord) -> bool:
         """Whether both may read the same bytes of one storage."""
         return (

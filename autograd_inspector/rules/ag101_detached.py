@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.cut_problems import caused_by, cut_problem, described
-from autograd_inspector.advice.names import join_names
+from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut, bypassed, copied_in
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.program_events import ParameterWrapped
 from autograd_inspector.model.torch_names import LOADING
+from autograd_inspector.model.wording import join_names
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -52,19 +53,19 @@ def _cutting(analysis: Analysis, cut: GradientCut) -> tuple[str, str, str]:
     op = cut.ops[0]
     what = _SPELLINGS.get(op.name, "nn.Parameter()")
     if op.name == "set_data":
-        target = join_names((analysis.display_name(write.tensor) for write in op.writes), 3)
+        target = join_names((name_of(analysis, write.tensor) for write in op.writes), 3)
         return what, f"gives {target} the values of a computed tensor without their history", _FUNCTIONAL
     if op.name == "grad":
         tensors = analysis.capture.tensors
         named = [t for t in op.outputs if tensors[t].names or tensors[t].variable]
-        result = join_names(map(analysis.display_name, named), 3) or "a gradient"
+        result = join_names(names_of(analysis, named), 3) or "a gradient"
         fix = "Write torch.autograd.grad(..., create_graph=True) where its result takes part in the loss."
         return what, f"returns {result} without a graph, for create_graph is False", fix
     if bypassed(analysis.capture, op, cut.through[0]):
-        kept = f"changes {analysis.display_name(cut.through[0])} without recording the history of what it writes"
+        kept = f"changes {name_of(analysis, cut.through[0])} without recording the history of what it writes"
         return f"`{op.name}` through an alias (.data or .detach())", kept, _FUNCTIONAL
     if copied_in(analysis.capture, op, cut.through[0]):
-        target = join_names((analysis.display_name(write.tensor) for write in op.writes), 3)
+        target = join_names((name_of(analysis, write.tensor) for write in op.writes), 3)
         loading = analysis.capture.regions[op.region].library == LOADING
         by = "load_state_dict()" if loading else f"`{op.name}`"
         return by, f"gives {target} the values of a computed tensor without their history", _FUNCTIONAL

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.cut_problems import caused_by
 from autograd_inspector.advice.grad_mode_problems import region_problem
-from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.receivers import receiver
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Region
 from autograd_inspector.model.torch_errors import TorchError, says
+from autograd_inspector.model.wording import summarize_names
 
 _INFERENCE = "torch.inference_mode"
 
@@ -63,7 +64,7 @@ def _made_to_stay(analysis: Analysis) -> Iterator[Problem]:
     found = {t: op for t, op in made.items() if op is not None and regions[op.region].kind == "inference_mode"}
     if found:
         op = next(iter(found.values()))
-        names = [analysis.display_name(tensor) for tensor in found]
+        names = [name_of(analysis, tensor) for tensor in found]
         yield Problem(
             "error",
             f"made in torch.inference_mode(), {summarize_names(names)} can never learn: inference tensors cannot be updated "
@@ -102,7 +103,7 @@ def _inference_tensor(analysis: Analysis, op: Op) -> Problem:
                 break
         else:
             made, culprit = None, _taken_from(analysis, culprit)
-    name = analysis.display_name(culprit) if culprit >= 0 else "a tensor"
+    name = name_of(analysis, culprit) if culprit >= 0 else "a tensor"
     region = capture.regions[made.region] if made is not None else None
     origin = analysis.user_frames(made.site, "made under inference mode") if made is not None else ()
     switch = (

@@ -6,14 +6,15 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from autograd_inspector.advice.cut_problems import NAMELESS, called, caused_by, cut_problem
-from autograd_inspector.advice.names import join_names
+from autograd_inspector.advice.cut_problems import caused_by, cut_problem, undetached
+from autograd_inspector.advice.naming import NAMELESS, name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op
+from autograd_inspector.model.wording import join_names
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -107,7 +108,7 @@ def _spelled(op: Op) -> str:
 def _given(analysis: Analysis, cut: GradientCut) -> str:
     """What the line took the values of."""
     ops = [o for o in cut.ops if _line(analysis, o) == _line(analysis, cut.ops[0])]
-    given = [called(analysis, t) for o in ops for t in o.inputs]
+    given = [name_of(analysis, undetached(analysis, t)) for o in ops for t in o.inputs]
     named = [name for name in given if not name.startswith(NAMELESS)]
     return join_names(named or given, 3)
 

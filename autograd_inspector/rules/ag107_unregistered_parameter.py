@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.empty_parameter_list import waiting
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.program_events import ParameterRegistered
 from autograd_inspector.model.torch_errors import TorchError, says
+from autograd_inspector.model.wording import agree, summarize_names
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -69,7 +70,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
 def _finding(analysis: Analysis, tensors: list[int]) -> Problem:
     names = list(
-        dict.fromkeys(analysis.display_name(t) for t in tensors)
+        dict.fromkeys(name_of(analysis, t) for t in tensors)
     )  # Made anew in each forward it is called the same.
     born = [place for t in tensors[:4] for place in _birthplace(analysis, t)]
     use = next((op for op in analysis.capture.ops if set(tensors) & set(op.inputs) and op.call >= 0), None)
@@ -79,8 +80,8 @@ def _finding(analysis: Analysis, tensors: list[int]) -> Problem:
     owner = inside.type if inside is not None else "the module"
     return Problem(
         "warning",
-        f"{summarize_names(names)} {'are' if len(names) > 1 else 'is'} used by {owner}.forward and {'get' if len(names) > 1 else 'gets'} "
-        f"gradients, but {owner}.parameters() does not know {'them' if len(names) > 1 else 'it'}, so no optimizer does",
+        f"{summarize_names(names)} {agree(names, 'is', 'are')} used by {owner}.forward and {agree(names, 'gets', 'get')} "
+        f"gradients, but {owner}.parameters() does not know {agree(names, 'it', 'them')}, so no optimizer does",
         "Register it in __init__: nn.Parameter as an attribute, nn.ParameterList / nn.ModuleList instead of a Python list; "
         "make it once, not in forward.",
         dedupe_locations([*born, *(analysis.user_frames(use.site, "used here") if use is not None else ())]),
@@ -105,7 +106,7 @@ def _empty(analysis: Analysis) -> Problem:
         for c in analysis.capture.requires_grad_changes
         if c.requires_grad and not analysis.capture.tensors[c.tensor].names
     ]
-    names = [analysis.display_name(e.tensor) for e in registered] + [analysis.display_name(c.tensor) for c in bare]
+    names = [name_of(analysis, e.tensor) for e in registered] + [name_of(analysis, c.tensor) for c in bare]
     sites = [event.site for event in registered] + [change.site for change in bare]
     return Problem(
         "error",

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.advice.naming import is_named, name_of, names_of
 from autograd_inspector.advice.quoting import ending_in, in_place
-from autograd_inspector.advice.receivers import read_of
 from autograd_inspector.advice.spelling import method_on
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.failed_reads import ended_by
@@ -17,6 +16,7 @@ from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.program_events import ParametersRefused
 from autograd_inspector.model.torch_errors import TorchError, says
+from autograd_inspector.model.wording import summarize_names
 
 _CONVERSIONS = OpKind.CONVERTS | OpKind.COPIES | OpKind.RESHAPES
 
@@ -58,7 +58,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 def _finding(analysis: Analysis, reads: list[GradRead]) -> Problem:
     tensors = list(dict.fromkeys(read.tensor for read in reads))
     first = tensors[0]
-    name = _called(analysis, first, reads)
+    name = name_of(analysis, first)
     made = analysis.flow.birth(first)
     by = f"the result of `{made.name}`" if made is not None else "the result of an expression"
     fix = f"Call {method_on(name, 'retain_grad()')} before backward() to keep the gradient of this intermediate tensor."
@@ -88,7 +88,7 @@ def _finding(analysis: Analysis, reads: list[GradRead]) -> Problem:
                 *(place for read in reads[:4] for place in analysis.user_frames(read.site, ".grad read here")),
             ]
         ),
-        tuple(dict.fromkeys(_called(analysis, t, reads) for t in tensors)),
+        tuple(names_of(analysis, tensors)),
         ops=(made.index,) if made is not None else (),
     )
 
@@ -108,7 +108,7 @@ def _made_last(analysis: Analysis, made: Op) -> str:
 
 def _reassigned(analysis: Analysis, tensor: int, made: Op) -> bool:
     """Whether a leaf that no optimizer holds had the same name before: ``x = f(x)`` in a loop."""
-    capture, name = analysis.capture, analysis.display_name(tensor)
+    capture, name = analysis.capture, name_of(analysis, tensor)
     if not capture.tensors[tensor].variable or capture.tensors[tensor].names:
         return False
     above = analysis.flow.upstream([(tensor, made.index + 1)], lambda op, t: capture.tensors[t].requires_grad)
@@ -120,15 +120,6 @@ def _reassigned(analysis: Analysis, tensor: int, made: Op) -> bool:
 def _in_place(analysis: Analysis, made: Op, name: str) -> str:
     place = analysis.capture.place(made.site)
     return (in_place(place.source) if place is not None else "") or method_on(name, "mul_(...)")
-
-
-def _called(analysis: Analysis, tensor: int, reads: list[GradRead]) -> str:
-    """The tensor's name; of one that has none what its .grad was read of, the most telling of several expressions."""
-    record = analysis.capture.tensors[tensor]
-    if record.names or record.variable or analysis.storage_name(record.storage):
-        return analysis.display_name(tensor)
-    read = [read_of(analysis.capture.place(read.site)) for read in reads if read.tensor == tensor]
-    return max(read, key=len) or analysis.display_name(tensor)
 
 
 def _was_leaf(analysis: Analysis, tensor: int) -> bool:
@@ -143,8 +134,7 @@ def _was_leaf(analysis: Analysis, tensor: int) -> bool:
     given = [tensors[t] for t in made.inputs if tensors[t].requires_grad]
     if len(given) != 1 or not given[0].leaf or given[0].shape != tensors[tensor].shape:
         return False
-    named = given[0].names or given[0].variable
-    return not named or given[0].name == analysis.display_name(tensor)
+    return not is_named(analysis, given[0].id) or name_of(analysis, given[0].id) == name_of(analysis, tensor)
 
 
 def _refused(analysis: Analysis) -> Iterator[Problem]:
@@ -154,7 +144,7 @@ def _refused(analysis: Analysis) -> Iterator[Problem]:
         if says(analysis.capture.error, TorchError.NON_LEAF_OPTIMIZED)
         else ()
     ):
-        names = [analysis.display_name(t) for t in refusal.tensors]
+        names = [name_of(analysis, t) for t in refusal.tensors]
         births = [op for op in map(analysis.flow.birth, refusal.tensors) if op is not None]
         what = f"the result of `{births[0].name}`" if births else "the result of an expression"
         yield Problem(

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from autograd_inspector.advice.before_load.devices import device_problems
 from autograd_inspector.advice.before_load.problems import before_loading
 from autograd_inspector.advice.misplaced_state import Misplaced, entries, made_by_own_step, misplaced
-from autograd_inspector.advice.names import join_names, summarize_names
 from autograd_inspector.advice.optimizer_snippets import state_moved
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.placement_rows import OptimizerRecord
+from autograd_inspector.model.wording import agree, join_names, summarize_names
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -52,8 +52,7 @@ def _device_text(analysis: Analysis, optimizer: OptimizerRecord, wrong: list[Mis
     moved = state_moved(analysis, optimizer, [r for r, _ in wrong])
     own = made_by_own_step(analysis, optimizer, wrong)
     return (
-        f"{kinds} of {names} {'is' if len(wrong) == 1 else 'are'} on {entry.device} while the parameters are on "
-        f"{row.device}",
+        f"{kinds} of {names} {agree(wrong, 'is', 'are')} on {entry.device} while the parameters are on {row.device}",
         "Make the state of each parameter like the parameter: `torch.zeros_like(p)`, or with `device=p.device`."
         if own
         else "Move the model first, then build the optimizer and load its state. "

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from autograd_inspector.advice.before_load.dtypes import dtype_problems
 from autograd_inspector.advice.before_load.problems import before_loading
 from autograd_inspector.advice.misplaced_state import Misplaced, entries, misplaced, refuses, rows_of
-from autograd_inspector.advice.names import join_names, summarize_names
 from autograd_inspector.advice.optimizer_snippets import stepper
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import differentiable
@@ -15,6 +14,7 @@ from autograd_inspector.analysis.optimizer_names import TARGET, variable
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.placement_rows import OptimizerRecord, ParameterRow, StateEntry
 from autograd_inspector.model.program_events import StateCast
+from autograd_inspector.model.wording import agree, join_names, summarize_names
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -62,7 +62,7 @@ def _dtype_text(analysis: Analysis, optimizer: OptimizerRecord, wrong: list[Misp
     names = summarize_names(r.name for r, _ in wrong)
     name = stepper(analysis, optimizer)
     return (
-        f"{kinds} of {names} {'is' if len(wrong) == 1 else 'are'} {entry.dtype} while the parameters are {row.dtype}",
+        f"{kinds} of {names} {agree(wrong, 'is', 'are')} {entry.dtype} while the parameters are {row.dtype}",
         "Convert the model first, then build the optimizer and load its state. For the state that is there now: "
         f"`{name}.load_state_dict({name}.state_dict())` casts it to the parameters' dtype.",
     )

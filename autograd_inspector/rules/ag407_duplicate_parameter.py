@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations, pairwise
 
-from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.optimizer_snippets import collected
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.program_events import ParametersRefused
 from autograd_inspector.model.torch_errors import TorchError, says
+from autograd_inspector.model.wording import agree, summarize_names
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -44,12 +45,12 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         flat = list(optimizer.held)
         twice = [t for t in dict.fromkeys(flat) if flat.count(t) > 1] if len(flat) != len(set(flat)) else []
         if twice:
-            names = [analysis.display_name(t) for t in twice]
-            aliases = [name for t in twice for name in analysis.capture.tensors[t].names]
+            names = [name_of(analysis, t) for t in twice]
+            aliases = [name for t in twice for name in analysis.capture.display_names.every_name_of(t)]
             yield Problem(
                 "warning",
                 f"{optimizer.type} holds duplicate parameters: {summarize_names(names)} "
-                f"{'are' if len(names) > 1 else 'is'} listed twice and stepped twice per step()",
+                f"{agree(names, 'is', 'are')} listed twice and stepped twice per step()",
                 "Collect parameters from one parent module (its parameters() yields a shared one once), or deduplicate: "
                 "list(dict.fromkeys(params)).",
                 analysis.user_frames(optimizer.site, "given to the optimizer twice here"),
@@ -64,10 +65,10 @@ def _refused(analysis: Analysis) -> Iterator[Problem]:
     for refusal in analysis.capture.events_of(ParametersRefused):
         if not says(analysis.capture.error, TorchError.IN_SEVERAL_GROUPS) or not refusal.tensors:
             continue
-        names = [analysis.display_name(t) for t in refusal.tensors]
+        names = [name_of(analysis, t) for t in refusal.tensors]
         yield Problem(
             "error",
-            f"{refusal.api} refused duplicate parameters: {summarize_names(names)} {'are' if len(names) > 1 else 'is'} in another of its "
+            f"{refusal.api} refused duplicate parameters: {summarize_names(names)} {agree(names, 'is', 'are')} in another of its "
             "groups already",
             _left_out_once(analysis, refusal),
             analysis.user_frames(refusal.site, "given to the optimizer a second time here"),
@@ -103,10 +104,10 @@ def _two_optimizers(analysis: Analysis) -> Iterator[Problem]:
         one, other = (optimizers[number] for number in pair)
         twice = sorted(t for t in shared[pair] if _same_gradient(analysis, t, (one.id, other.id)))
         if twice:
-            names = [analysis.display_name(t) for t in twice]
+            names = [name_of(analysis, t) for t in twice]
             yield Problem(
                 "warning",
-                f"{summarize_names(names)} {'are' if len(names) > 1 else 'is'} a duplicate: in {one.type} and in {other.type}, "
+                f"{summarize_names(names)} {agree(names, 'is', 'are')} a duplicate: in {one.type} and in {other.type}, "
                 "which both step with one gradient",
                 "Give each parameter to one optimizer only.",
                 dedupe_locations(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_inspector.advice.names import join_names
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.event import GradRead, Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.wording import join_names
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -68,7 +69,7 @@ def _stale(analysis: Analysis, step: Step, read: GradRead) -> bool:
 
 def _finding(analysis: Analysis, step: Step, reads: list[GradRead]) -> Problem:
     optimizer = analysis.capture.placement.optimizers[step.optimizer]
-    names = [analysis.display_name(read.tensor) for read in reads]
+    names = [name_of(analysis, read.tensor) for read in reads]
     return Problem(
         "warning",
         f"{optimizer.type}.step() changed .grad in place and the program read it afterwards: the .grad of "

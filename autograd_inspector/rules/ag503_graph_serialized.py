@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_inspector.advice.names import join_names
-from autograd_inspector.advice.spelling import assignable, called
+from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.spelling import assignable
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.torch_errors import TorchError, says
+from autograd_inspector.model.wording import agree, join_names
 
 _SERIALIZED = (TorchError.NON_LEAF_SENT, TorchError.DEEPCOPY_OF_NON_LEAF)
 _WORKER = "in DataLoader worker process"
@@ -45,15 +46,15 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         return
     failed = [op for op in analysis.capture.ops if says(op.error, *_SERIALIZED)]
     held = _held(analysis, failed)
-    names = [called(analysis, t) for t in held]
+    names = [name_of(analysis, t) for t in held]
     made = [place for t in held[:4] for place in _made(analysis, t)]
     where = [place for op in failed for place in analysis.user_frames(op.site, "serialized here")]
     copied = says(said, TorchError.DEEPCOPY_OF_NON_LEAF)
-    carry = "carries its" if len(held) < 2 else "carry their"
+    carry = agree(held or [""], "carries its", "carry their")
     yield Problem(
         "error",
         f"{join_names(names) or 'a tensor'} still {carry} graph (requires_grad, with a grad_fn) and "
-        f"{'was' if len(held) < 2 else 'were'} {'deep-copied' if copied else 'sent to another process'}: a graph cannot "
+        f"{agree(held or [''], 'was', 'were')} {'deep-copied' if copied else 'sent to another process'}: a graph cannot "
         "go along",
         _fix(analysis, held, "Copy" if copied else "Send"),
         dedupe_locations([*made, *(where or analysis.user_frames(analysis.capture.error_site, "serialized here"))]),
@@ -76,7 +77,7 @@ def _fix(analysis: Analysis, held: list[int], verb: str) -> str:
     elsewhere = "or compute it under torch.no_grad() where nothing trains on it."
     if len(held) != 1:
         return f"{verb} a copy without history, `.detach()` of it, {elsewhere}"
-    name = called(analysis, held[0])
+    name = name_of(analysis, held[0])
     if not assignable(name, analysis, held[0]):
         return f"{verb} `.detach()` of {name} instead, {elsewhere}"
     if name.isidentifier():

@@ -47,11 +47,6 @@ def size(count: int) -> str:
     return f"{count} B" if unit == "B" else f"{value:.3g} {unit}"
 
 
-def counted(count: int, noun: str) -> str:
-    """``1 op``, ``12 ops``."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
 def listed(names: list[str], most: int = 6) -> str:
     """``matmul ×2, tanh, …``: in order of appearance, repetitions counted."""
     counts: dict[str, int] = {}

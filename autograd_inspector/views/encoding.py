@@ -149,7 +149,7 @@ class _Encoder:
         return found
 
     def _name(self, node: GraphNode) -> str:
-        return self.capture.tensors[node.tensor].name if node.tensor >= 0 else node.name
+        return self.capture.display_names.in_table(node.tensor) if node.tensor >= 0 else node.name
 
 
 def _steps(report: ReportData) -> wire.Steps | None:

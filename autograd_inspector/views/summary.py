@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.finding import SEVERITIES, Finding
-from autograd_inspector.views.display_text import counted, shown, size
+from autograd_inspector.model.wording import counted
+from autograd_inspector.views.display_text import shown, size
 
 NOTHING = "nothing observed"
 

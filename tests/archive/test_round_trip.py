@@ -138,7 +138,7 @@ def test_names_that_are_no_plain_strings():
         (net.a + net.b).sum().backward()
         optimizer.step()
     read = is_read_back(inspection.report)
-    assert [row.name for row in read.placement.rows] == ["a", "b"]
+    assert [row.name for row in read.placement.rows] == ["net.a", "net.b"]
 
 
 def test_what_rules_conclude_is_free_of_surrogates_too():

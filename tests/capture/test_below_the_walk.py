@@ -190,7 +190,7 @@ def told(program):
     capture = report.capture
 
     def named(tensors):
-        return {capture.tensors[t].name for t in tensors}
+        return {capture.display_names.in_table(t) for t in tensors}
 
     runs = [(named(run.reached), named(run.empty), named(run.taken), named(run.stale)) for run in capture.backwards]
     rows = {row.name: row.reached for row in report.placement.rows}
@@ -225,7 +225,7 @@ def test_the_merged_graph(name, monkeypatch):
 
     def drawn(report):
         names = {
-            node.id: report.capture.tensors[node.tensor].name if node.leaf else f"{node.name} {node.op}"
+            node.id: report.capture.display_names.in_table(node.tensor) if node.leaf else f"{node.name} {node.op}"
             for node in report.graph.nodes
         }
         return {(names[e.source], names[e.target]) for e in report.graph.edges if e.kind == "gradient"}

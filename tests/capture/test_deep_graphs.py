@@ -7,6 +7,7 @@ from torch import nn
 import autograd_inspector
 
 DEEPER = 6_000
+REACHED = {"cell.start": True, "cell.weight": True, "cell.unused": False}
 
 
 def inspected(program):
@@ -50,7 +51,7 @@ def test_a_recurrent_loop():
         optimizer.step()
 
     report = inspected(program)
-    assert {row.name: row.reached for row in report.placement.rows} == {"start": True, "weight": True, "unused": False}
+    assert {row.name: row.reached for row in report.placement.rows} == REACHED
     assert alarms(report) == [("AG301", ("cell.unused",))]
 
 
@@ -83,7 +84,7 @@ def test_a_hundred_thousand_ops():
 
     report = inspected(program)
     (run,) = report.capture.backwards
-    assert {report.capture.tensors[t].name for t in run.reached} == {"bottom", "top"}
+    assert {report.capture.display_names.in_table(t) for t in run.reached} == {"bottom", "top"}
     assert [rule for rule, _ in alarms(report)] == ["AG101"]
 
 
@@ -141,7 +142,7 @@ def test_a_deep_graph_from_before_of_a_model():
         loss.backward()
         optimizer.step()
     rows = inspection.report.placement.rows
-    assert {row.name: row.reached for row in rows} == {"start": True, "weight": True, "unused": False}
+    assert {row.name: row.reached for row in rows} == REACHED
     assert alarms(inspection.report) == []
 
 
@@ -162,8 +163,8 @@ def test_calls_that_nothing_shows():
     report = inspected(program)
     (run,) = report.capture.backwards
     assert run.graph.blind
-    assert {report.capture.tensors[t].name for t in run.untouched} == {"unused"}
-    assert {row.name: row.reached for row in report.placement.rows} == {"start": True, "weight": True, "unused": False}
+    assert {report.capture.display_names.in_table(t) for t in run.untouched} == {"cell.unused"}
+    assert {row.name: row.reached for row in report.placement.rows} == REACHED
     assert alarms(report) == [("AG301", ("cell.unused",))]
 
 

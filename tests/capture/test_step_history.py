@@ -81,7 +81,7 @@ def test_parameters_that_lose_their_gradient_are_told():
     capture = observe(lambda: train(60, headless))
     (change,) = [change for change in capture.history.changes if change.kind == "gradients"]
     assert change.step == 30
-    assert [capture.tensors[t].name for t in change.lost] == ["2.weight", "2.bias"]
+    assert [capture.display_names.in_table(t) for t in change.lost] == ["net.2.weight", "net.2.bias"]
     assert list(capture.history.written()) == [4] * 29 + [2] * 31
 
 

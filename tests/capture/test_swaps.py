@@ -18,7 +18,7 @@ def test_a_swapped_parameter_is_known_as_it_is_now():
         model.bias = None
         model(torch.ones(1, 2, dtype=torch.float64))
     capture = inspection.report.capture
-    (weight,) = [t for t in capture.tensors if t.name == "weight"]
+    (weight,) = [t for t in capture.tensors if t.names == ("weight",)]
     assert (weight.shape, weight.dtype, weight.requires_grad) == ((3, 2), "float64", False)
     first, second = [op for op in capture.ops if op.name == "linear"]
     assert weight.id in first.inputs

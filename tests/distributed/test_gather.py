@@ -28,7 +28,7 @@ def test_one_placement_with_a_column_a_rank(tmp_path, world):
     assert report.to_json() == told[0]
     placement = report.placement
     assert (placement.ranks, placement.world_size, placement.missing) == (tuple(range(world)), world, ())
-    assert [row.name for row in placement.rows] == ["0.weight", "0.bias", "2.weight", "2.bias"]
+    assert [row.name for row in placement.rows] == ["model.0.weight", "model.0.bias", "model.2.weight", "model.2.bias"]
     assert [sum(share.parameter for share in row.shares) for row in placement.rows] == [60, 20, 20, 4]
     assert [sum(share.state for share in row.shares) for row in placement.rows] == [
         2 * nbytes + 4 * world for nbytes in (60, 20, 20, 4)
@@ -49,10 +49,10 @@ def test_what_ranks_should_have_in_common_is_marked(tmp_path):
     told, _ = run_ranks(tmp_path, 2, body)
     rate = "lr: 0.1 on rank 0, 0.2 on rank 1"
     assert told == [
-        ["0.weight", ["optimizer: SGD on rank 0, none on rank 1"]],
-        ["0.bias", [rate]],
-        ["2.weight", [rate]],
-        ["2.bias", ["requires_grad: True on rank 0, False on rank 1", rate]],
+        ["model.0.weight", ["optimizer: SGD on rank 0, none on rank 1"]],
+        ["model.0.bias", [rate]],
+        ["model.2.weight", [rate]],
+        ["model.2.bias", ["requires_grad: True on rank 0, False on rank 1", rate]],
     ]
 
 

@@ -7,7 +7,7 @@ from .ranks import run_ranks
 
 pytestmark = pytest.mark.skipif(not dist.is_available(), reason="this build of torch has no torch.distributed")
 
-NAMES = ["0.weight", "0.bias", "2.weight", "2.bias"]
+NAMES = ["model.0.weight", "model.0.bias", "model.2.weight", "model.2.bias"]
 
 MAKE = """
 def make(kind):
@@ -111,7 +111,7 @@ def test_shards_are_told_with_placements_mesh_and_both_shapes(tmp_path):
         one = [[5, 3], 60, ["Replicate()", "Shard(dim=0)"], [2, 2], ["replicate", "shard"], [lines, 3], 12 * lines]
         assert told == [one] * 4
         lines, nbytes = (1, 20) if rank % 2 == 0 else (0, 0)
-        assert flat == ["2.weight", [lines, 5], {"step": None, "exp_avg": nbytes, "exp_avg_sq": nbytes}]
+        assert flat == ["model.2.weight", [lines, 5], {"step": None, "exp_avg": nbytes, "exp_avg_sq": nbytes}]
 
 
 def test_the_table_and_the_records_tell_shards(tmp_path):

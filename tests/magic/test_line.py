@@ -58,7 +58,7 @@ def test_live_objects(shell):
     for line in ("opt", "opt --model net", "net", "net --optimizer opt"):
         report = shell.run(f"%autograd_inspect {line}").value
         assert len(report.placement.rows) == 2, line
-    assert {row.name for row in report.placement.rows} == {"weight", "bias"}
+    assert {row.name for row in report.placement.rows} == {"net.weight", "net.bias"}
     assert shell["net"].weight.grad is None
     shell.run("head = torch.nn.Linear(1, 1); both = torch.optim.SGD([*net.parameters(), *head.parameters()], lr=1)")
     report = shell.run("%autograd_inspect both --model net,head").value

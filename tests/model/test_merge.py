@@ -52,11 +52,11 @@ def test_an_op_and_the_autograd_nodes_it_made_are_one_node():
     assert node(graph, "sum").root
     assert not node(graph, "tanh").root
     into = edges_into(graph, "linear")
-    assert {name: edge.kind for name, edge in into.items() if name in {"0.weight", "0.bias"}} == {
-        "0.weight": "gradient",
-        "0.bias": "gradient",
+    assert {name: edge.kind for name, edge in into.items() if name in {"net.0.weight", "net.0.bias"}} == {
+        "net.0.weight": "gradient",
+        "net.0.bias": "gradient",
     }
-    assert [e.kind for name, e in into.items() if name not in {"0.weight", "0.bias"}] == ["data"]
+    assert [e.kind for name, e in into.items() if name not in {"net.0.weight", "net.0.bias"}] == ["data"]
 
 
 def test_a_detached_value_leaves_a_severed_edge_at_its_line():
@@ -250,7 +250,7 @@ def test_training_steps_do_not_run_into_one_another():
     assert len(steps) == 3
     assert not [e for e in graph.edges if e.source in steps]
     assert is_acyclic(graph)
-    assert len([n for n in graph.nodes if n.name == "0.weight"]) == 1
+    assert len([n for n in graph.nodes if n.name == "net.0.weight"]) == 1
 
 
 def test_an_inplace_error_is_told_at_its_nodes():
@@ -345,4 +345,4 @@ def test_a_gradient_is_named_after_its_parameter():
     with autograd_inspector.inspect() as inspection:
         net(torch.ones(1, 2)).sum().backward()
         net.weight.grad.norm()
-    assert "weight.grad" in {n.name for n in inspection.report.graph.nodes if n.kind == "gradient"}
+    assert "net.weight.grad" in {n.name for n in inspection.report.graph.nodes if n.kind == "gradient"}

@@ -53,7 +53,7 @@ def test_steps_say_what_they_wrote_and_fold():
         return net
 
     events = told(program)
-    assert the(events, "SGD.step()") == "wrote 3 of 5 parameters; not 0.bias: frozen; not unused: no gradient"
+    assert the(events, "SGD.step()") == "wrote 3 of 5 parameters; not net.0.bias: frozen; not unused: no gradient"
     assert [times for api, _, _, times in events if api == "SGD.step()"] == [3]
 
 
@@ -67,7 +67,8 @@ def test_step_with_lr_zero():
         return net
 
     assert (
-        the(told(program), "SGD.step()") == "wrote 2 of 4 parameters; 0.weight, 0.bias at lr 0, which changes nothing"
+        the(told(program), "SGD.step()")
+        == "wrote 2 of 4 parameters; net.0.weight, net.0.bias at lr 0, which changes nothing"
     )
 
 
@@ -108,7 +109,9 @@ def test_gradients_that_a_step_changes():
         train(net, optimizer)
         return net
 
-    assert "changed .grad of 0.weight, 0.bias, 2.weight, 2.bias in place" in the(told(program), "AdamWScheduleFree")
+    assert "changed .grad of net.0.weight, net.0.bias, net.2.weight, net.2.bias in place" in the(
+        told(program), "AdamWScheduleFree"
+    )
 
 
 def test_conversion_keeps_parameters_and_leaves_state():
@@ -122,7 +125,7 @@ def test_conversion_keeps_parameters_and_leaves_state():
         return net, optimizer
 
     (event,) = [event for event in told(program) if event[0] == "Sequential.to()"]
-    assert "kept 0.weight, 0.bias, 2.weight, 2.bias as the same parameters" in event[1]
+    assert "kept net.0.weight, net.0.bias, net.2.weight, net.2.bias as the same parameters" in event[1]
     assert "now float64 instead of float32" in event[1]
     assert "left exp_avg, exp_avg_sq of Adam behind" in event[1]
     assert event[2] == "net.to(torch.float64)"
@@ -171,7 +174,7 @@ def test_tying():
         return net
 
     said = the(told(program), "head.weight = Parameter")
-    assert said == "replaced head.weight by a parameter of another name (tied); SGD holds 1 of the old parameters"
+    assert said == "replaced net.head.weight by a parameter of another name (tied); SGD holds 1 of the old parameters"
 
 
 def test_merging_an_adapter():

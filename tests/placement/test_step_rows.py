@@ -14,7 +14,7 @@ from autograd_inspector.model.steps_history import History, Runs
 from autograd_inspector.views.summaries.steps import steps_of
 
 X = torch.ones(2, 4)
-DATALESS = "wrote 0 of 2 parameters; not weight, bias: its state is on meta, which has no data"
+DATALESS = "wrote 0 of 2 parameters; not net.weight, net.bias: its state is on meta, which has no data"
 
 
 def inspected(optimizer_of, between=lambda net, optimizer, number: None, steps=3):
@@ -71,7 +71,7 @@ def test_group_that_is_changed_later():
     report = inspected(lambda net: torch.optim.SGD(net.parameters(), lr=0.1), between)
     assert rows(report) == {
         "wrote 2 of 2 parameters": 2,
-        "wrote 1 of 2 parameters; bias at lr 0, which changes nothing": 1,
+        "wrote 1 of 2 parameters; net.bias at lr 0, which changes nothing": 1,
     }
     assert list(report.history.written()) == [2, 2, 1]
 
@@ -91,7 +91,7 @@ def test_parameter_that_is_frozen_out_of_sight():
 
     assert rows(inspected(lambda net: Freezing(net.parameters(), lr=0.1), between)) == {
         "wrote 2 of 2 parameters": 2,
-        "wrote 1 of 2 parameters; not bias: frozen": 1,
+        "wrote 1 of 2 parameters; not net.bias: frozen": 1,
     }
 
 
@@ -138,7 +138,7 @@ def test_some_parameters_of_a_group_that_are_left_out():
                 first.add_(first.grad, alpha=-0.1)
 
     report = inspected(lambda net: First(net.parameters(), lr=0.1))
-    assert set(rows(report)) == {"wrote 1 of 2 parameters; not bias: the step did not write to it"}
+    assert set(rows(report)) == {"wrote 1 of 2 parameters; not net.bias: the step did not write to it"}
     assert list(report.history.written()) == [1, 1, 1]
 
 

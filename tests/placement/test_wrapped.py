@@ -41,7 +41,7 @@ def test_lightning_optimizer_is_looked_through():
     train(net, optimizer)
     report = inspect_optimizer(LightningOptimizer(optimizer), net)
     assert [record.type for record in report.placement.optimizers] == ["Adam"]
-    assert states(report)["body.weight"] == ["step", "exp_avg", "exp_avg_sq"]
+    assert states(report)["net.body.weight"] == ["step", "exp_avg", "exp_avg_sq"]
     assert report.findings == ()
 
 
@@ -59,7 +59,7 @@ def test_accelerated_optimizer_is_looked_through():
             optimizer.step()
     for report in (inspection.report, inspect_optimizer(optimizer, net)):
         assert [record.type for record in report.placement.optimizers] == ["AdamW"]
-        assert states(report)["head.bias"] == ["step", "exp_avg", "exp_avg_sq"]
+        assert states(report)["net.head.bias"] == ["step", "exp_avg", "exp_avg_sq"]
         assert report.findings == ()
     assert len(inspection.report.capture.steps) == 2
 
@@ -73,7 +73,7 @@ def test_several_optimizers_of_one_model():
     report = inspect_optimizer([one, two], net)
     placement = report.placement
     held = {row.name: placement.optimizers[row.optimizer].type if row.optimizer >= 0 else "" for row in placement.rows}
-    assert held == {"body.weight": "SGD", "body.bias": "SGD", "head.weight": "Adam", "head.bias": ""}
+    assert held == {"net.body.weight": "SGD", "net.body.bias": "SGD", "net.head.weight": "Adam", "net.head.bias": ""}
     assert placement.standing(placement.rows[-1]) == "not optimized"
     assert [finding.rule for finding in report.findings] == ["AG404"]
 

@@ -108,7 +108,7 @@ def test_frozen_group_of_its_own():
     report = inspected(tagged)
     assert not alarms(report), summary(report)
     (finding,) = report.findings
-    assert (finding.rule, finding.subjects) == ("AG406", ("embed.weight",))
+    assert (finding.rule, finding.subjects) == ("AG406", ("net.embed.weight",))
     lines = [place.lineno for place in finding.locations]
     assert line_of(tagged, "optimizer = ") in lines
     assert line_of(Tagger.__init__, "from_pretrained") in lines

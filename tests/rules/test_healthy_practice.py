@@ -147,7 +147,7 @@ def test_an_offset_that_no_derivative_depends_on():
 
     calm(program)
     (finding,) = inspected(program).findings
-    assert (finding.rule, finding.severity, finding.subjects) == ("AG301", "info", ("2.bias",))
+    assert (finding.rule, finding.severity, finding.subjects) == ("AG301", "info", ("energy.2.bias",))
 
 
 @pytest.mark.parametrize("steps", [1, 2, 3])

@@ -64,7 +64,7 @@ def test_a_tied_parameter_is_drawn_once_for_both_users():
         net(torch.ones(2, 3)).sum().backward()
     drawn = picture(inspection.report, limit=60)
     (leaf,) = [box for box in drawn.boxes if box.look == "learnt"]
-    assert leaf.title == "0.weight"
+    assert leaf.title == "net.0.weight"
     assert len([link for link in drawn.links if link.source == leaf.id]) == 2
     assert "1 parameter" in next(box.subtitle for box in drawn.boxes if box.title == "2")
 

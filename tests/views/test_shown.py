@@ -4,7 +4,8 @@ import pytest
 
 from autograd_inspector.model.placement import Placement
 from autograd_inspector.model.placement_rows import ParameterRow, StateEntry
-from autograd_inspector.views.display_text import counted, listed, op_name, shown, size
+from autograd_inspector.model.wording import counted
+from autograd_inspector.views.display_text import listed, op_name, shown, size
 from autograd_inspector.views.summaries.table import table_of
 
 

@@ -42,7 +42,7 @@ def test_a_backward_that_failed_gave_no_gradient_to_what_it_did_not_reach():
     gradients = dict(zip((n.name for n in report.graph.nodes), wire["nodes"]["gradient"], strict=True))
     given = {name for name, p in net.named_parameters() if p.grad is not None}
     assert given == {"head.weight", "head.bias"}
-    assert {name: gradients[name] for name, _ in net.named_parameters()} == {
+    assert {name: gradients[f"net.{name}"] for name, _ in net.named_parameters()} == {
         name: 1 if name in given else 2 for name, _ in net.named_parameters()
     }
 

@@ -74,7 +74,8 @@ def test_nodes_are_selected_by_id(shown):
 @pytest.mark.parametrize(
     ("name", "found"),
     [
-        ("encoder.weight", {"encoder.weight"}),
+        ("encoder.weight", {"net.encoder.weight"}),
+        ("net.encoder.weight", {"net.encoder.weight"}),
         ("norm", {"layer_norm"}),
         ("sigmoid", {"sigmoid"}),
         ("AG201", {"add_", "sigmoid"}),

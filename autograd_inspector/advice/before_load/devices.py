@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.before_load.fixes import LOAD, fix, saved
-from autograd_inspector.advice.names import join_names, summarize_names
 from autograd_inspector.analysis.loading_lines import on_meta, opening, plan, recreated
 from autograd_inspector.analysis.resume import Resume
 from autograd_inspector.model.checkpoint import CheckpointTensor
 from autograd_inspector.model.finding import Problem, Severity
+from autograd_inspector.model.wording import agree, join_names, summarize_names
 
 _NO_CAPTURE = ("cpu", "mps", "meta")
 
@@ -40,7 +40,7 @@ def _empty(resume: Resume, names: list[str]) -> Problem:
     severity: Severity = "error" if resume.target.has_model or resume.target.has_optimizer else "warning"
     return _problem(
         severity,
-        f"{summarize_names(names)} {'were' if len(names) > 1 else 'was'} saved from the meta device and {'have' if len(names) > 1 else 'has'} "
+        f"{summarize_names(names)} {agree(names, 'was', 'were')} saved from the meta device and {agree(names, 'has', 'have')} "
         "no data: loading raises, or leaves state that step() cannot use",
         fix(
             "save the checkpoint from a model that has its values",
@@ -65,8 +65,8 @@ def _nowhere(resume: Resume) -> Problem:
     )
     return _problem(
         "warning",
-        f"{summarize_names(names)} {'are' if len(names) > 1 else 'is'} on the meta device: load_state_dict without assign=True copies "
-        f"nothing into {'them' if len(names) > 1 else 'it'}{held}",
+        f"{summarize_names(names)} {agree(names, 'is', 'are')} on the meta device: load_state_dict without assign=True copies "
+        f"nothing into {agree(names, 'it', 'them')}{held}",
         fix("load with assign=True, which replaces the parameters, and make the optimizer after that", *lines),
         tuple(names),
     )

@@ -9,12 +9,12 @@ from msgspec import Struct
 from autograd_inspector.advice.before_load.fixes import LOAD, fix, saved
 from autograd_inspector.advice.before_load.kind import unlike
 from autograd_inspector.advice.before_load.names import is_foreign
-from autograd_inspector.advice.names import join_names, summarize_names
 from autograd_inspector.analysis.loading_lines import plan, recreated
 from autograd_inspector.analysis.resume import Resume
 from autograd_inspector.analysis.state_kinds import floating, loses
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.placement_rows import innermost
+from autograd_inspector.model.wording import join_names, summarize_names
 
 _RESTORED = (
     "parameters = (p for group in optimizer.param_groups for p in group['params'])",

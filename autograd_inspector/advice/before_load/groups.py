@@ -10,11 +10,11 @@ from autograd_inspector.advice.before_load.fixes import LOAD, fix, popped, saved
 from autograd_inspector.advice.before_load.kind import unlike
 from autograd_inspector.advice.before_load.position import shape_at
 from autograd_inspector.advice.before_load.rebuild import assigned, rebuilt
-from autograd_inspector.advice.names import join_names, summarize_names
 from autograd_inspector.analysis.resume import Resume
 from autograd_inspector.model.checkpoint import SavedParameter
 from autograd_inspector.model.finding import Problem, Severity
 from autograd_inspector.model.settings import SettingText, setting_text
+from autograd_inspector.model.wording import agree, join_names, summarize_names
 
 
 def group_problems(resume: Resume) -> Iterator[Problem]:
@@ -47,7 +47,7 @@ def _sizes(resume: Resume) -> Problem:
             LOAD,
         )
     elif names and not gone:
-        message += f"; {summarize_names(names)} {'are' if len(names) > 1 else 'is'} not among the saved"
+        message += f"; {summarize_names(names)} {agree(names, 'is', 'are')} not among the saved"
         text = _grown(resume, new, names)
     elif gone and not new and len(theirs) == len(resume.sizes) == 1:
         message += f"; what was saved at {_places(gone)} is not in the optimizer"
@@ -96,7 +96,7 @@ def _grown(resume: Resume, new: list[int], names: list[str]) -> str:
 
 
 def _places(places: list[int]) -> str:
-    return f"position{'s' if len(places) > 1 else ''} {join_names(map(str, places))}"
+    return f"{agree(places, 'position', 'positions')} {join_names(map(str, places))}"
 
 
 def _described(parameters: Sequence[SavedParameter], most: int = 12) -> list[str]:

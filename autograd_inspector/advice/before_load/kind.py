@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from autograd_inspector.advice.before_load.fixes import fix, weights
-from autograd_inspector.advice.names import join_names
 from autograd_inspector.analysis.loading_lines import opening
 from autograd_inspector.analysis.resume import Resume
 from autograd_inspector.analysis.state_kinds import LATER_SETTINGS, NEEDED_STATE, OPTIONAL_STATE
 from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.wording import join_names
 
 
 class Unlike(Struct, frozen=True):

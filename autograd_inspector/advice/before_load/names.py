@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.before_load.fixes import fix, weights
-from autograd_inspector.advice.names import summarize_names
 from autograd_inspector.analysis.resume import ModelFit, Resume
 from autograd_inspector.model.checkpoint import Slot
 from autograd_inspector.model.finding import Problem, Severity
 from autograd_inspector.model.renaming import wrapper_of
+from autograd_inspector.model.wording import agree, summarize_names
 
 
 def name_problems(resume: Resume) -> Iterator[Problem]:
@@ -95,11 +95,11 @@ def _unlike(resume: Resume, fit: ModelFit, unexpected: list[str]) -> Problem:
     said = []
     if missing:
         said.append(
-            f"{len(missing)} of the model's names {_are(missing)} missing from the checkpoint: {summarize_names(missing)}"
+            f"{len(missing)} of the model's names {agree(missing, 'is', 'are')} missing from the checkpoint: {summarize_names(missing)}"
         )
     if unexpected:
         said.append(
-            f"{len(unexpected)} of the checkpoint's {_are(unexpected)} unexpected: {summarize_names(unexpected)}"
+            f"{len(unexpected)} of the checkpoint's {agree(unexpected, 'is', 'are')} unexpected: {summarize_names(unexpected)}"
         )
     message = f"model.load_state_dict raises; {'; '.join(said)}"
     if pairs:
@@ -119,10 +119,6 @@ def _unlike(resume: Resume, fit: ModelFit, unexpected: list[str]) -> Problem:
     handled = all(slot.hooked for slot in fit.missing) and all(_hooked(resume, name) for name in unexpected)
     details = ("These modules load in a way of their own, which may take other names.",) if handled else ()
     return _problem("info" if handled else "error", message, text, (*missing, *unexpected), details)
-
-
-def _are(names: list[str]) -> str:
-    return "are" if len(names) > 1 else "is"
 
 
 def _hooked(resume: Resume, name: str) -> bool:
@@ -148,7 +144,7 @@ def _tied(resume: Resume, fit: ModelFit) -> Problem:
     safe = "safetensors" in resume.checkpoint.format
     return _problem(
         "info" if safe else "error",
-        f"{summarize_names(names)} {_are(names)} missing from the checkpoint and tied to a parameter that it has: "
+        f"{summarize_names(names)} {agree(names, 'is', 'are')} missing from the checkpoint and tied to a parameter that it has: "
         f"model.load_state_dict raises without strict=False{', as with any safetensors file of tied parameters' if safe else ''}",
         fix(
             "the tied parameter gets its values under its other name",

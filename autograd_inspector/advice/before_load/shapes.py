@@ -9,10 +9,10 @@ from autograd_inspector.advice.before_load.kind import unlike
 from autograd_inspector.advice.before_load.names import is_foreign
 from autograd_inspector.advice.before_load.position import Positions, shape_at
 from autograd_inspector.advice.before_load.rebuild import rebuilt
-from autograd_inspector.advice.names import summarize_names
 from autograd_inspector.analysis.resume import Resume
 from autograd_inspector.model.checkpoint import CheckpointTensor, Slot
 from autograd_inspector.model.finding import Problem, Severity
+from autograd_inspector.model.wording import agree, summarize_names
 
 
 def shape_problems(resume: Resume) -> Iterator[Problem]:
@@ -40,7 +40,9 @@ def _reshaped(resume: Resume, pairs: tuple[tuple[CheckpointTensor, Slot], ...], 
         f"{list(slot.shape)} in the model" + (f", and {len(pairs) - 1} more differ" if len(pairs) > 1 else "")
     )
     if state:
-        message += f"; the optimizer's state for {'it' if len(state) == 1 else 'them'} has the old shape, which its step cannot use"
+        message += (
+            f"; the optimizer's state for {agree(state, 'it', 'them')} has the old shape, which its step cannot use"
+        )
     if rows_only:
         comment = "keep the rows that both have, and the model's own values in the others"
         lines = [

@@ -10,6 +10,7 @@ from autograd_inspector.analysis.merged_graph.flow import Flow
 from autograd_inspector.analysis.merged_graph.joined import Joined, Key, homes
 from autograd_inspector.model.autograd import Node
 from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.display_names import unwrapped
 from autograd_inspector.model.graph import Graph, GraphEdge, GraphNode, NodeKind
 from autograd_inspector.model.memory import distinct_bytes
 from autograd_inspector.model.op import Op, Trait
@@ -62,7 +63,8 @@ def _nodes(
 ) -> tuple[GraphNode, ...]:
     several = len(capture.models) > 1
     paths = [
-        f"{capture.models[c.root]}.{c.path}".rstrip(".") if several and c.root >= 0 else c.path for c in capture.calls
+        f"{capture.models[c.root]}.{unwrapped(c.path)}".rstrip(".") if several and c.root >= 0 else unwrapped(c.path)
+        for c in capture.calls
     ]
     gradients = _gradients(capture)
     hooked, leaves = _hooks(capture)
@@ -149,7 +151,7 @@ def _leaf(
 ) -> GraphNode:
     record = capture.tensors[tensor]
     kind: NodeKind = record.kind if record.kind != "activation" else "input"
-    name = record.name
+    name = capture.display_names.in_table(tensor)
     if tensor in gradients:
         kind, name = "gradient", gradients[tensor]
     return GraphNode(number, kind, name, tensor=tensor, tracked=bool(flow.tracked[tensor]), root=root)
@@ -157,10 +159,9 @@ def _leaf(
 
 def _gradients(capture: Capture) -> dict[int, str]:
     """Names of the tensors that are the ``.grad`` of another."""
-    tensors = capture.tensors
     pairs = [(p.gradient, p.tensor) for step in capture.steps for p in step.parameters]
     pairs += [(read.gradient, read.tensor) for read in capture.grad_reads]
-    return {gradient: f"{tensors[of].name}.grad" for gradient, of in pairs if gradient >= 0}
+    return {gradient: f"{capture.display_names.in_table(of)}.grad" for gradient, of in pairs if gradient >= 0}
 
 
 def _edges(flow: Flow, roots: set[int]) -> tuple[GraphEdge, ...]:

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from autograd_inspector.capture.checkpoint_files.files import one_line
 from autograd_inspector.model.checkpoint import CheckpointError
+from autograd_inspector.model.wording import join_names
 
 _SINGLE = (
     "model.safetensors",
@@ -67,8 +68,7 @@ def shards_of(index: Path) -> dict[Path, set[str]]:
         found.setdefault(index.parent / shard, set()).add(name)
     absent = sorted(path.name for path in found if not path.is_file())
     if absent:
-        more = f" and {len(absent) - 3} more" if len(absent) > 3 else ""  # noqa: PLR2004 - three names are enough
-        raise CheckpointError(f"{index.parent} lacks the shards {', '.join(absent[:3])}{more}: download them")
+        raise CheckpointError(f"{index.parent} lacks the shards {join_names(absent, 3)}: download them")
     if not found:
         raise CheckpointError(f"{index} lists no tensors")
     return found

@@ -58,7 +58,7 @@ def freeze(recording: Recording, modules: Modules, history: History, *, seconds:
         recording.note(text)
     calls = tuple(recording.calls)
     models = model_names(modules, calls, sites)
-    names = tensor_names(modules, models)
+    names, namespace = tensor_names(modules, models)
     ops = tuple(
         [
             Op(i, *raw[:OP_WRITES], *raw[OP_SITE:OP_ERROR], raw[OP_WRITES], raw[OP_ERROR])
@@ -93,9 +93,10 @@ def freeze(recording: Recording, modules: Modules, history: History, *, seconds:
         gradient_faults=tuple(recording.values.gradient_faults) if recording.values else (),
         leaf_values=tuple(recording.values.leaves) if recording.values else (),
         placement=placement_of(
-            recording, tensors, names, history, {tensor: models[root] for tensor, root in owners.items()}
+            recording, tensors, namespace, history, {tensor: models[root] for tensor, root in owners.items()}
         ),
         models=models,
+        namespace=namespace,
         owners=owners,
         function_sites=functions,
         blind_functions=tuple(sorted(blind)),

@@ -11,6 +11,8 @@ from typing import Any
 import torch
 from msgspec import Struct
 
+from autograd_inspector.model.wording import agree
+
 MISSING: Any = object()
 _SUBMODULE = ":"
 
@@ -51,7 +53,7 @@ class UnsupportedTorch(RuntimeError):  # noqa: N818 - names the torch that there
     def __init__(self, gone: Iterable[Private], where: str = "") -> None:
         names = [name.name for name in gone]
         what = f"torch {torch.__version__} cannot be inspected {where}".rstrip()
-        super().__init__(f"{what}: {', '.join(names)} {'is' if len(names) == 1 else 'are'} missing")
+        super().__init__(f"{what}: {', '.join(names)} {agree(names, 'is', 'are')} missing")
 
 
 TABLE: dict[str, Private] = {}

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.cut_problems import caused_by, cut_problem, described
-from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import SAMPLING
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.zero_derivative import flattened
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag104_non_differentiable_op.hidden_samples import half_hidden
 
 
@@ -61,11 +62,11 @@ def check(analysis: Analysis) -> Iterator[Problem]:
             analysis.user_frames(op.site, "drawn here" if drawn else "no derivative here"),
         )
     for draw in half_hidden(analysis):
-        names = [analysis.display_name(t) for t in draw.parameters]
+        names = [name_of(analysis, t) for t in draw.parameters]
         yield Problem(
             "warning",
             f"sample() of a distribution (`{draw.op.name}`) lets no gradient through: {summarize_names(names)} "
-            f"{'learn' if len(names) > 1 else 'learns'} nothing from what is computed of the sample, only from the other "
+            f"{agree(names, 'learns', 'learn')} nothing from what is computed of the sample, only from the other "
             "terms of the loss",
             _RSAMPLE,
             dedupe_locations(
@@ -78,11 +79,11 @@ def check(analysis: Analysis) -> Iterator[Problem]:
             ops=(draw.op.index,),
         )
     for op, parameters in flattened(analysis, OpKind.DRAWS):
-        names = [analysis.display_name(t) for t in parameters]
+        names = [name_of(analysis, t) for t in parameters]
         yield Problem(
             "warning",
             f"`{op.name}` draws a sample, whose derivative is zero: {summarize_names(names)} "
-            f"{'get' if len(names) > 1 else 'gets'} gradients that are all zero",
+            f"{agree(names, 'gets', 'get')} gradients that are all zero",
             "Write the sample as a function of its parameters and of noise: `mean + std * torch.randn_like(std)` "
             "(rsample() of a distribution), or train through log_prob(sample).",
             analysis.user_frames(op.site, "drawn here"),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.idle_optimizers import are_bare, is_idle
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.wording import agree, summarize_names
 
 
 def idle_optimizers(analysis: Analysis) -> Iterator[Problem]:
@@ -26,11 +27,11 @@ def idle_optimizers(analysis: Analysis) -> Iterator[Problem]:
         held = tuple(dict.fromkeys(optimizer.held))
         if not are_bare(analysis, held) and analysis.unoptimized is not None:
             continue
-        names = [analysis.display_name(t) for t in held]
+        names = [name_of(analysis, t) for t in held]
         yield Problem(
             "warning",
-            f"{summarize_names(names)} {'do' if len(names) > 1 else 'does'} not require grad: backward gives "
-            f"{'them' if len(names) > 1 else 'it'} no gradient, and {optimizer.type} has nothing to step",
+            f"{summarize_names(names)} {agree(names, 'does', 'do')} not require grad: backward gives "
+            f"{agree(names, 'it', 'them')} no gradient, and {optimizer.type} has nothing to step",
             asked(analysis, held),
             dedupe_locations(
                 [
@@ -51,7 +52,7 @@ def asked(analysis: Analysis, held: tuple[int, ...]) -> str:
     """How to make them require grad."""
     if not are_bare(analysis, held):
         return "Unfreeze what is meant to learn: module.requires_grad_(True)."
-    name = analysis.display_name(held[0])
+    name = name_of(analysis, held[0])
     call = f"`{name}.requires_grad_()`" if analysis.capture.tensors[held[0]].variable else "requires_grad_() on it"
     return f"Call {call} before the optimizer is built and the forward runs."
 

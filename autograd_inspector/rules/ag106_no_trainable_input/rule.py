@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_inspector.advice.names import join_names, summarize_names
-from autograd_inspector.advice.receivers import read_name
+from autograd_inspector.advice.naming import is_named, name_of, names_of
 from autograd_inspector.advice.saved_tensors import CHECKPOINT
-from autograd_inspector.advice.spelling import called, method_on
+from autograd_inspector.advice.spelling import method_on
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import called_on
 from autograd_inspector.analysis.failed_reads import last_read
@@ -17,6 +16,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.torch_errors import TorchError, says
+from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag106_no_trainable_input.optimizer_without_trainable import (
     asked,
     idle_optimizers,
@@ -104,7 +104,7 @@ def _idle_checkpoints(analysis: Analysis) -> Iterator[Problem]:
 
 
 def _checkpoint_finding(analysis: Analysis, ops: list[Op], run: Backward, inside: list[int]) -> Problem:
-    names = [analysis.display_name(tensor) for tensor in inside]
+    names = [name_of(analysis, tensor) for tensor in inside]
     return Problem(
         "error" if run.error else "warning",
         f"checkpoint(use_reentrant=True) got no input that requires grad, so its output has no graph although "
@@ -132,14 +132,12 @@ def _all_frozen(analysis: Analysis, run: Backward) -> Problem:
     led = dict.fromkeys(t for op, _ in above for t in op.inputs)
     learnt = tuple(t for t in led if t in capture.optimized and not analysis.requires_grad_at(t, run.start))
     frozen = [*learnt, *(t for t in frozen if t not in learnt)]
-    names = [analysis.display_name(t) for t in frozen]
+    names = [name_of(analysis, t) for t in frozen]
     roots = join_names((_root(analysis, run, t) for t in run.roots), 2)
     given = list(dict.fromkeys(t for op, _ in above for t in op.inputs if _given(analysis, t)))
     sources = [capture.tensors[t].variable for t in given]
     made_at = [op for op in map(analysis.flow.birth, given) if op is not None and not names]
-    since = (
-        f"{summarize_names(names)} {'are' if len(names) > 1 else 'is'} frozen" if names else "no parameter took part"
-    )
+    since = f"{summarize_names(names)} {agree(names, 'is', 'are')} frozen" if names else "no parameter took part"
     if 0 < len(learnt) < len(names):
         since += f"; the optimizer was given {summarize_names(names[: len(learnt)])} to learn"
     if sources and not names:
@@ -167,15 +165,14 @@ def _all_frozen(analysis: Analysis, run: Backward) -> Problem:
                 *analysis.user_frames(run.site, "backward called here"),
             ]
         ),
-        tuple(names) or tuple(dict.fromkeys(map(analysis.display_name, run.roots))),
+        tuple(names) or tuple(names_of(analysis, run.roots)),
     )
 
 
 def _root(analysis: Analysis, run: Backward, root: int) -> str:
     """The name of what backward was called on; of one that has none what the call reads: ``out.loss``."""
-    record = analysis.capture.tensors[root]
     found = called_on(analysis.capture.place(run.site), "backward") if len(run.roots) == 1 else ""
-    return called(analysis, root) if record.names or record.variable or not found else found
+    return name_of(analysis, root) if not found or is_named(analysis, root) else found
 
 
 def _given_to(analysis: Analysis, tensors: tuple[int, ...]) -> list[Location]:
@@ -199,15 +196,15 @@ def _never_computed(analysis: Analysis) -> Iterator[Problem]:
         return
     record = analysis.capture.tensors[read.tensor]
     if not record.requires_grad and record.kind in {"input", "activation"}:
-        yield _not_asked(analysis, [read.tensor], read.site, read_name(analysis, read))
+        yield _not_asked(analysis, [read.tensor], read.site)
 
 
-def _not_asked(analysis: Analysis, tensors: list[int], site: int, said: str = "") -> Problem:
-    names = [said] if said else [called(analysis, tensor) for tensor in tensors]
+def _not_asked(analysis: Analysis, tensors: list[int], site: int) -> Problem:
+    names = names_of(analysis, tensors)
     made = [op for op in map(analysis.flow.birth, tensors) if op is not None]
     return Problem(
         "error",
-        f"the gradient of {join_names(names, 3)} was asked for, but {'they do' if len(names) > 1 else 'it does'} not "
+        f"the gradient of {join_names(names, 3)} was asked for, but {agree(names, 'it does', 'they do')} not "
         "require grad",
         f"Call {method_on(names[0] if names else 'the tensor', 'requires_grad_()')} before the forward that uses it.",
         dedupe_locations(
@@ -216,5 +213,5 @@ def _not_asked(analysis: Analysis, tensors: list[int], site: int, said: str = ""
                 *(place for op in made[:1] for place in analysis.user_frames(op.site, "made here")),
             ]
         ),
-        (said,) if said else tuple(dict.fromkeys(map(analysis.display_name, tensors))),
+        tuple(dict.fromkeys(names)),
     )

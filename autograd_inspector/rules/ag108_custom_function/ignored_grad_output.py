@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Trait
+from autograd_inspector.model.wording import summarize_names
 
 _UNIT = re.compile(
     r"(Add|Sum|Clone|Alias|View|UnsafeView|ReshapeAlias|Squeeze|Unsqueeze|Stack|Cat|Transpose|T|Permute)Backward\d"
@@ -59,7 +60,7 @@ def _finding(analysis: Analysis, run: Backward, node: Node, name: str) -> Proble
     op = analysis.capture.ops[node.op]
     below = sorted(analysis.leaves_below(node))
     learning = [t for t in below if t in analysis.capture.optimized] or below
-    names = [analysis.display_name(t) for t in learning]
+    names = [name_of(analysis, t) for t in learning]
     return Problem(
         "error",
         f"{name}.backward never uses the gradient that it is given, so the gradient of {summarize_names(names)} is that of "

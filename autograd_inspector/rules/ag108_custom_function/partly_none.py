@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
-from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.graphs import KindsBelow
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Trait
+from autograd_inspector.model.wording import agree, summarize_names
 
 _Gap = tuple[str, frozenset[int]]
 """A Function, and the leaves behind the inputs that it returned None for."""
@@ -72,13 +73,13 @@ def _switch(analysis: Analysis, tensor: int) -> bool:
 
 
 def _finding(analysis: Analysis, run: Backward, node: Node, name: str, leaves: list[int]) -> Problem:
-    names = [analysis.display_name(t) for t in leaves]
+    names = [name_of(analysis, t) for t in leaves]
     op = analysis.capture.ops[node.op]
     inner = analysis.capture.function_sites.get(name, -1)
     return Problem(
         "warning",
         f"{name}.backward returns None for the input that leads to {summarize_names(names)}, which "
-        f"{'get' if len(names) > 1 else 'gets'} no gradient",
+        f"{agree(names, 'gets', 'get')} no gradient",
         f"Return one gradient for each input of {name}.forward, and None only for inputs that need none.",
         dedupe_locations(
             [

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from functools import partial
 
-from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.program_events import PlainAttributeSet
+from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag109_unwanted_gradient.grad_overwritten import overwritten
 from autograd_inspector.rules.ag109_unwanted_gradient.summed_foreign_gradients import Mixed, entrance, mixed
 
@@ -46,7 +47,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     copies = analysis.trained_beside_copies
     if not copies or analysis.copies_used:
         return
-    names = [analysis.display_name(t) for t in copies]
+    names = [name_of(analysis, t) for t in copies]
     plain = [e for e in analysis.capture.events_of(PlainAttributeSet) if set(e.tensors) & set(copies)]
     why = f" (`.{plain[0].attribute} = False` on a module or a misspelt attribute freezes nothing)" if plain else ""
     yield Problem(
@@ -70,12 +71,12 @@ def _stepped(analysis: Analysis) -> Iterator[Problem]:
     if not found:
         return
     copies, last = list(dict.fromkeys(each.tensor for each in found)), max(each.ops[-1].index for each in found)
-    names, many = [analysis.display_name(t) for t in copies], len(copies) > 1
-    sources = summarize_names(analysis.display_name(each.source) for each in found)
+    names = [name_of(analysis, t) for t in copies]
+    sources = summarize_names(name_of(analysis, each.source) for each in found)
     yield Problem(
         "warning",
-        f"backward reaches {summarize_names(names)}, and an optimizer steps {'them' if many else 'it'}, although the program "
-        f"overwrites {'them' if many else 'it'} with the values of {sources} again and again: a target network or teacher "
+        f"backward reaches {summarize_names(names)}, and an optimizer steps {agree(copies, 'it', 'them')}, although the program "
+        f"overwrites {agree(copies, 'it', 'them')} with the values of {sources} again and again: a target network or teacher "
         "that was not detached",
         "Call it under torch.no_grad() or detach() its output, freeze it with requires_grad_(False), and give the "
         f"optimizer only what is to learn by gradient ({sources}).",
@@ -89,15 +90,14 @@ def _stepped(analysis: Analysis) -> Iterator[Problem]:
 def _summed(analysis: Analysis, found: Mixed) -> Problem:
     """A generator that steps with the gradients of the discriminator's loss and of its own."""
     names, others = (
-        [analysis.display_name(t) for t in found.tensors],
-        summarize_names(analysis.display_name(t) for t in sorted(found.others)),
+        [name_of(analysis, t) for t in found.tensors],
+        summarize_names(name_of(analysis, t) for t in sorted(found.others)),
     )
-    many = len(names) > 1
     return Problem(
         "warning",
-        f"{summarize_names(names)} {'step' if many else 'steps'} with gradients of two losses: the loss that {others} stepped "
-        f"with reaches {'them' if many else 'it'} as well, and nothing clears what it leaves before the backward() of "
-        f"{'their' if many else 'its'} own loss",
+        f"{summarize_names(names)} {agree(names, 'steps', 'step')} with gradients of two losses: the loss that {others} stepped "
+        f"with reaches {agree(names, 'it', 'them')} as well, and nothing clears what it leaves before the backward() of "
+        f"{agree(names, 'its', 'their')} own loss",
         f"detach() what is computed with {summarize_names(names)} where it goes into the loss of {others}, or clear the gradients "
         "(zero_grad()) right before the second backward().",
         dedupe_locations(

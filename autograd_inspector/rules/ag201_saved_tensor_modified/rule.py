@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.copies import saves_its_result
 from autograd_inspector.advice.inplace_fixes import needs_because, repair
-from autograd_inspector.advice.names import join_names
 from autograd_inspector.advice.older_graphs import edited_before, recompute_advice
 from autograd_inspector.advice.saved_tensors import (
     Saved,
@@ -25,6 +24,7 @@ from autograd_inspector.model.finding import Problem, Severity
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import Op, Trait, Write
 from autograd_inspector.model.torch_errors import TorchError, says
+from autograd_inspector.model.wording import join_names
 from autograd_inspector.rules.ag201_saved_tensor_modified.saved_by_hook import hidden_saver
 
 _STATE = {"parameter", "buffer"}

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from autograd_inspector.advice.inplace_fixes import repair
-from autograd_inspector.advice.names import join_names
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.spelling import assignable
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
@@ -19,6 +19,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait, Write
 from autograd_inspector.model.torch_names import SAVES_INPUTS
+from autograd_inspector.model.wording import join_names
 
 _ERROR = re.compile(
     r"\[torch\.(?:\w+\.)?\w+ \[(?P<shape>[\d, ]*)\]\].*?is at version (?P<now>\d+); expected version (?P<then>\d+)"
@@ -108,7 +109,7 @@ def _edits(analysis: Analysis, saver: Op, tensor: int, run: Backward, then: int,
 def _finding(
     analysis: Analysis, run: Backward, saver: Op, tensor: int, edits: list[tuple[Op, Write]], now: int, then: int
 ) -> Problem:
-    name = analysis.display_name(tensor)
+    name = name_of(analysis, tensor)
     ops = [op for op, _ in edits]
     packed = any(saved.status == "packed" for node in analysis.nodes_of(run) for saved in node.saved)
     checkpointed = packed and not (saver.has(Trait.FUNCTION) and saver.name != f"{SAVES_INPUTS}.apply")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.saved_tensors import saved_name, saver_name
 from autograd_inspector.advice.spelling import copied_array
 from autograd_inspector.analysis.analysis import Analysis
@@ -37,7 +38,7 @@ def _finding(analysis: Analysis, run: Backward, use: Use) -> Problem:
     op = analysis.capture.ops[alias.op]
     inward = op.name == "from_numpy"
     if isinstance(use.by, Op):
-        name = analysis.display_name(aliased(analysis, alias))
+        name = name_of(analysis, aliased(analysis, alias))
         kept = f"given to a checkpoint, which computes `{use.by.name}` again"
     else:
         name, kept = saved_name(analysis, *use.by), f"saved for backward by {saver_name(analysis, use.by[0])}"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from autograd_inspector.advice.inplace_fixes import needs_because, repair
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.autograd import Node
 from autograd_inspector.model.finding import Problem
@@ -79,7 +80,7 @@ def _edited(analysis: Analysis, op: Op, name: str, end: int) -> Iterator[tuple[i
 
 
 def _finding(analysis: Analysis, node: str, op: Op, name: str, tensor: int, edit: Op) -> Problem:
-    subject = analysis.display_name(tensor)
+    subject = name_of(analysis, tensor)
     short = node.rsplit("::", 1)[-1]
     return Problem(
         "error",

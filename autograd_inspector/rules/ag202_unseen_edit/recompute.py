@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_inspector.advice.names import join_names
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.spelling import copy_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.assigned_data import assigns, effective
@@ -12,6 +12,7 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait, Write
+from autograd_inspector.model.wording import join_names
 from autograd_inspector.rules.ag202_unseen_edit.recomputed_forwards import Forwards, key_of
 from autograd_inspector.rules.ag202_unseen_edit.standing import Edits
 
@@ -84,7 +85,7 @@ def _writes(op: Op) -> set[int]:
 
 def _finding(analysis: Analysis, members: list[tuple[Op, int, list[tuple[Op, Write]]]]) -> Problem:
     op, _, edits = members[0]
-    names = list(dict.fromkeys(analysis.display_name(tensor) for _, tensor, _ in members))
+    names = list(dict.fromkeys(name_of(analysis, tensor) for _, tensor, _ in members))
     edit = edits[0][0]
     copy = copy_of(analysis, names[0])
     fix = (

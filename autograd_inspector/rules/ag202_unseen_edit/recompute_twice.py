@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
@@ -65,7 +66,7 @@ class _Readers:
 
 
 def _finding(analysis: Analysis, first: Op, again: Op, tensor: int, reader: Op) -> Problem:
-    name = analysis.display_name(next((w.tensor for w in first.writes), tensor))
+    name = name_of(analysis, next((w.tensor for w in first.writes), tensor))
     return Problem(
         "error",
         f"`{first.name}` inside the checkpointed function modifies {name}, which lives outside of it: backward runs the "

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.inplace_fixes import needs_because, repair
-from autograd_inspector.advice.names import join_names, summarize_names
 from autograd_inspector.advice.saved_tensors import Saved, counter_of, made_at, place_of, saved_name, saver_name
 from autograd_inspector.advice.spelling import copy_of
 from autograd_inspector.analysis.analysis import Analysis
@@ -14,6 +13,7 @@ from autograd_inspector.model.autograd import Backward, Node, SavedTensor
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations, with_role
 from autograd_inspector.model.op import Op, Trait, Write
+from autograd_inspector.model.wording import join_names, summarize_names
 from autograd_inspector.rules.ag202_unseen_edit.arrays import Arrays
 from autograd_inspector.rules.ag202_unseen_edit.ctx_attributes import ctx_edits, on_ctx
 from autograd_inspector.rules.ag202_unseen_edit.looked_at import LookedAt

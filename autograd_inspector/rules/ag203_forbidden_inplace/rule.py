@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.receivers import receiver
-from autograd_inspector.advice.spelling import called, is_path
+from autograd_inspector.advice.spelling import is_path
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import called_function
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
@@ -91,7 +92,7 @@ def _finding(analysis: Analysis, op: Op, what: str, fix: str) -> Problem:
     target = op.inputs[-1 if "out=" in what else 0]
     record = analysis.capture.tensors[target]
     place = analysis.capture.place(op.site)
-    name = record.names[0] if record.names else receiver(place, op.name) or called(analysis, target)
+    name = name_of(analysis, target) if record.names else receiver(place, op.name) or name_of(analysis, target)
     made = maker(analysis, target) if record.kind != "parameter" else None
     by = f" (made by `{made.name}`)" if made is not None and not name.startswith("the result of ") else ""
     return Problem(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from autograd_inspector.advice.loops import gone_over, is_loop
-from autograd_inspector.advice.spelling import called
+from autograd_inspector.advice.naming import is_named, name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op
@@ -25,15 +25,14 @@ def leaf_behind(analysis: Analysis, view: int) -> str:
     while op is not None and is_a(op.name, OpKind.VIEWS) and op.inputs:
         view = op.inputs[0]
         op = analysis.flow.birth(view)
-    record = analysis.capture.tensors[view]
-    return f"{analysis.display_name(view)}, a leaf" if record.names or record.variable else "a leaf"
+    return f"{name_of(analysis, view)}, a leaf" if is_named(analysis, view) else "a leaf"
 
 
 def several_fix(analysis: Analysis, made: Op, name: str) -> str:
     """A variable for each part can be assigned anew; what a loop hands out is only written through."""
     place = analysis.capture.place(made.site)
     if place is not None and is_loop(place.source):
-        whole = gone_over(place.source, name) or called(analysis, made.inputs[0])
+        whole = gone_over(place.source, name) or name_of(analysis, made.inputs[0])
         return (
             f"Compute a new tensor out of place, from all of {whole} at once, or collect the new "
             f"parts in a list and join them with torch.stack: a copy of {name} would leave the whole as it is."
@@ -45,4 +44,4 @@ def lost_in_a_copy(analysis: Analysis, made: Op | None, name: str) -> str:
     """A warning, for a view: the edit was to reach what it is a view of."""
     if made is None or not is_a(made.name, OpKind.VIEWS) or not made.inputs:
         return f", or modify a copy (`.clone()`) of {name}"
-    return f": the edit of a copy of {name} would not reach {called(analysis, made.inputs[0])}"
+    return f": the edit of a copy of {name} would not reach {name_of(analysis, made.inputs[0])}"

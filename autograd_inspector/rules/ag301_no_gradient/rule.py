@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.none_grad_read import never_there
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.parameter_origins import forwards_without, made_here
 from autograd_inspector.model.finding import Problem, Severity
 from autograd_inspector.model.graphs import RunGraphs
 from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag301_no_gradient.unrecorded import readings, unrecorded
 
 _USE = "Use what should learn in the forward (recompute cached features with grad), or leave it out of the optimizer."
@@ -65,21 +66,26 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     frozen = [t for t, ops in aside.items() if not any(analysis.requires_grad_at(t, op.index) for op in ops)]
     for mine, (how, fix) in ((frozen, _FROZEN), ([t for t in aside if t not in frozen], _UNRECORDED)):
         if mine:
-            were = "were" if len(mine) > 1 else "was"
-            yield _finding(analysis, mine, f"{were} used {how}", (), readings(analysis, mine), fix=fix)
+            yield _finding(
+                analysis, mine, f"{agree(mine, 'was', 'were')} used {how}", (), readings(analysis, mine), fix=fix
+            )
     if never:
-        many = len(never) > 1
         extra = (*made_here(analysis, never), *forwards_without(analysis, never), *_entrances(analysis))
-        yield _finding(analysis, never, f"never take{'' if many else 's'} part in a forward of the capture", extra)
+        yield _finding(
+            analysis, never, f"never {agree(never, 'takes', 'take')} part in a forward of the capture", extra
+        )
     offsets = _offsets(analysis, used)
     used = [t for t in used if t not in offsets]
     if offsets:
-        they = ("are", "them") if len(offsets) > 1 else ("is", "it")
-        why = f"{they[0]} only added to what autograd.grad differentiates, and no derivative depends on {they[1]}"
+        they = agree(offsets, "it", "them")
+        why = (
+            f"{agree(offsets, 'is', 'are')} only added to what autograd.grad differentiates, and no derivative depends "
+            f"on {they}"
+        )
         yield _finding(analysis, offsets, why, (), _uses(analysis, offsets), fix=_OFFSET, severity="info")
     if used:
-        they = ("are", "them") if len(used) > 1 else ("is", "it")
-        why = f"{they[0]} used, but nothing computed from {they[1]} reaches the loss"
+        they = agree(used, "it", "them")
+        why = f"{agree(used, 'is', 'are')} used, but nothing computed from {they} reaches the loss"
         yield _finding(analysis, used, why, (), _uses(analysis, used))
 
 
@@ -93,14 +99,13 @@ def _finding(
     fix: str = "",
     severity: Severity = "warning",
 ) -> Problem:
-    names = [analysis.display_name(t) for t in tensors]
-    many = len(tensors) > 1
+    names = [name_of(analysis, t) for t in tensors]
     holders = [o for o in analysis.capture.placement.optimizers if not set(tensors).isdisjoint(o.held)]
     made = tuple(place for o in holders for place in analysis.user_frames(o.site, "given to the optimizer here"))
     runs = [run for run in analysis.capture.backwards if run.api == "backward"]
     return Problem(
         severity,
-        f"{summarize_names(names)} {'are' if many else 'is'} in an optimizer but got no gradient: {'they' if many else 'it'} {why}",
+        f"{summarize_names(names)} {agree(tensors, 'is', 'are')} in an optimizer but got no gradient: {agree(tensors, 'it', 'they')} {why}",
         fix or (_ADD if uses else _USE),
         dedupe_locations([*uses, *made, *extra, *analysis.user_frames(runs[-1].site, "backward called here")]),
         tuple(dict.fromkeys(names)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.location import Location
@@ -77,7 +78,7 @@ def _zero_factor(analysis: Analysis, op: Op, ranges: Mapping[int, Range]) -> Rea
     zeros = [t for t in zeros if ranges[t].finite and tensors[t].kind != "parameter" and not tensors[t].requires_grad]
     if len(zeros) != 1 or len(op.inputs) < 2:
         return "", _ANY, ()
-    name, made = analysis.display_name(zeros[0]), analysis.flow.birth(zeros[0])
+    name, made = name_of(analysis, zeros[0]), analysis.flow.birth(zeros[0])
     known = name if "[" not in name else f"the other factor, {name},"
     return (
         f"it multiplies by zeros: {known} is zero throughout",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_inspector.advice.names import join_names, summarize_names
+from autograd_inspector.advice.naming import layer_of, name_of, names_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
@@ -15,6 +15,7 @@ from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import ParameterRegistered
 from autograd_inspector.model.torch_names import MODULE_HOOK
 from autograd_inspector.model.values import SATURATING, Range
+from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag303_zero_gradient.reasons import PRODUCTS, reason
 
 
@@ -105,21 +106,22 @@ def _factors(op: Op) -> tuple[int, ...]:
 
 
 def _zero(analysis: Analysis, op: Op, leaves: list[int], ranges: dict[int, Range]) -> Problem:
-    names = [analysis.display_name(t) for t in leaves]
+    names = [name_of(analysis, t) for t in leaves]
     call = analysis.capture.calls[op.call] if op.call >= 0 else None
-    of = f" of '{call.path}' (nn.{call.type})" if call is not None and call.path else ""
+    layer = layer_of(analysis, op)
+    of = f" of {layer} (nn.{call.type})" if call is not None and layer else ""
     here = analysis.user_frames(op.site, "gradient becomes zero here")
     given = _set_by_hand(analysis, op)
     why, fix, made = reason(analysis, op, ranges)
     return Problem(
         "warning",
         f"`{op.name}`{of} passes back a gradient that is exactly zero{f', for {why}' if why else ''}: {summarize_names(names)} "
-        f"{'never move' if len(names) > 1 else 'never moves'}",
+        f"{agree(names, 'never moves', 'never move')}",
         fix,
         dedupe_locations(
             [*given, *here, *made] if op.name in SATURATING or _own_weights(analysis, op) else [*here, *made, *given]
         ),
-        tuple(dict.fromkeys([*names, *([call.path, call.type] if call is not None and call.path else [])])),
+        tuple(dict.fromkeys([*names, *([layer, call.type] if call is not None and layer else [])])),
         ops=(op.index,),
     )
 
@@ -151,6 +153,6 @@ def _set_by_hand(analysis: Analysis, op: Op) -> tuple[Location, ...]:
         place
         for write in sorted(last, key=lambda w: -w.index)
         for place in analysis.user_frames(
-            write.site, f"{join_names(map(analysis.display_name, (w.tensor for w in write.writes)))} was set here"
+            write.site, f"{join_names(names_of(analysis, (w.tensor for w in write.writes)))} was set here"
         )
     )

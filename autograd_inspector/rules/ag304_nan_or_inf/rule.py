@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from itertools import pairwise
 
-from autograd_inspector.advice.names import join_names, summarize_names
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.scaled_gradients import scaled_by
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
@@ -15,6 +15,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.values import Range, ValueFault
+from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag304_nan_or_inf.nan_fixes import all_ignored, cure, overflow_cure
 
 
@@ -82,7 +83,7 @@ def _swallowed(analysis: Analysis) -> Iterator[Problem]:
         starts = [(r.tensor, fault.op + 1) for r in fault.outputs]
         above = {t for op, _ in analysis.flow.upstream(starts, lambda o, t: True) for t in op.inputs}
         if still & above:
-            yield _produced(analysis, fault, run, tuple(analysis.display_name(t) for t in sorted(still & above)))
+            yield _produced(analysis, fault, run, tuple(name_of(analysis, t) for t in sorted(still & above)))
             return
 
 
@@ -107,7 +108,7 @@ def _meant(analysis: Analysis, fault: ValueFault) -> bool:
 
 def _produced(analysis: Analysis, fault: ValueFault, run: Backward, dead: tuple[str, ...] = ()) -> Problem:
     what = "NaN" if any(r.nan for r in fault.outputs) else "Inf"
-    names = join_names(analysis.display_name(r.tensor) for r in fault.outputs)
+    names = join_names(name_of(analysis, r.tensor) for r in fault.outputs)
     ends = analysis.user_frames(run.site, "backward called here")
     if fault.op < 0:
         met = analysis.capture.ops[fault.met_by]
@@ -125,7 +126,7 @@ def _produced(analysis: Analysis, fault: ValueFault, run: Backward, dead: tuple[
     sound = all(r.finite for r in fault.inputs)
     grown = _grown(analysis, fault, op) if sound else ()
     target = all_ignored(analysis, fault, op)
-    given = [f"{analysis.display_name(r.tensor)}: {r}" for r in fault.inputs]
+    given = [f"{name_of(analysis, r.tensor)}: {r}" for r in fault.inputs]
     why, fix = "", overflow_cure(analysis, op) if sound and what == "Inf" else cure(op)
     if grown:
         why = ": the values have grown from step to step"
@@ -139,7 +140,7 @@ def _produced(analysis: Analysis, fault: ValueFault, run: Backward, dead: tuple[
     if dead:
         why = (
             f"; the loss is finite again, but nothing comes back through {what}: {summarize_names(dead)} "
-            f"{'never move' if len(dead) > 1 else 'never moves'}"
+            f"{agree(dead, 'never moves', 'never move')}"
         )
     return Problem(
         "error",
@@ -187,13 +188,13 @@ def _in_backward(analysis: Analysis, run: Backward, node: Node) -> Problem:
     op = analysis.capture.ops[node.op] if node.op >= 0 else None
     short = node.name.rsplit("::", 1)[-1]
     behind = sorted(analysis.leaves_below(node))
-    names = [analysis.display_name(t) for t in behind]
+    names = [name_of(analysis, t) for t in behind]
     name = f"`{op.name}`" if op is not None else short
-    made = [analysis.display_name(t) for t in op.outputs] if op is not None else []
+    made = [name_of(analysis, t) for t in op.outputs] if op is not None else []
     return Problem(
         "error",
         f"the loss is finite, but {short} makes the first NaN or Inf of the backward pass: the derivative of {name} is not "
-        f"finite there, and {summarize_names(names)} {'get' if len(names) > 1 else 'gets'} it",
+        f"finite there, and {summarize_names(names)} {agree(names, 'gets', 'get')} it",
         cure(op),
         dedupe_locations(
             [

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag305_gradient_protocol.discarded_gradients import Losses, Lost, windows
 
 
@@ -68,8 +69,8 @@ def _always_so_many(analysis: Analysis) -> bool:
 def _cleared_too_often(analysis: Analysis, losses: Losses, members: list[Lost], optimizers: tuple[int, ...]) -> Problem:
     tensors = list(dict.fromkeys(t for lost in members for t in lost.run.reached if t in lost.reached))
     used = {t for run in losses.served for t in run.reached}
-    last = [analysis.display_name(t) for t in tensors if t in used]
-    never = [analysis.display_name(t) for t in tensors if t not in used]
+    last = [name_of(analysis, t) for t in tensors if t in used]
+    never = [name_of(analysis, t) for t in tensors if t not in used]
     counts = [f"only the last counts for {summarize_names(last)}"] * bool(last) + [
         f"none counts for {summarize_names(never)}"
     ] * bool(never)
@@ -101,11 +102,11 @@ def _cleared_too_often(analysis: Analysis, losses: Losses, members: list[Lost], 
 
 def _never_stepped(analysis: Analysis, members: list[Lost]) -> Problem:
     lost = members[-1]
-    names = [analysis.display_name(t) for t in lost.run.reached]
+    names = [name_of(analysis, t) for t in lost.run.reached]
     return Problem(
         "warning",
         f"zero_grad() clears the gradients that backward() computed, and no step() ever uses them: {summarize_names(names)} "
-        f"{'do' if len(names) > 1 else 'does'} not move",
+        f"{agree(names, 'does', 'do')} not move",
         "Call optimizer.step() (with its parentheses) between backward() and the next zero_grad().",
         dedupe_locations(
             [

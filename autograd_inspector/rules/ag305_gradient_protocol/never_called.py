@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_memory import zeroed_in_place
 from autograd_inspector.analysis.losses_without_backward import losses, waiting
@@ -11,6 +11,7 @@ from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op
+from autograd_inspector.model.wording import agree, summarize_names
 
 
 def never_called(
@@ -44,19 +45,18 @@ def _waited(analysis: Analysis, tensors: set[int]) -> bool:
 
 
 def _finding(analysis: Analysis, step: Step, loss: Op | None) -> Problem:
-    names = [analysis.display_name(p.tensor) for p in step.parameters]
-    many = len(set(names)) > 1
+    names = names_of(analysis, (p.tensor for p in step.parameters))
     why, fix = "step() ran without a backward()", f"Call {_called(analysis, loss)}.backward() before optimizer.step()."
     if step.computed:
         why = "the closure that step() runs never calls backward()"
         fix = f"Call {_called(analysis, loss)}.backward() inside the closure, before it returns the loss."
     elif analysis.capture.backwards:
-        why = f"backward() was never called on what {summarize_names(names)} {'were' if many else 'was'} used for"
+        why = f"backward() was never called on what {summarize_names(names)} {agree(names, 'was', 'were')} used for"
         if loss is not None and not analysis.received_gradient.isdisjoint(p.tensor for p in step.parameters):
             why = f"the gradients of another loss are cleared, and backward() is not called on this step's own {_called(analysis, loss)}"
     return Problem(
         "warning",
-        f"{why}: {summarize_names(names)} {'have' if many else 'has'} no gradient and {'do' if many else 'does'} not move",
+        f"{why}: {summarize_names(names)} {agree(names, 'has', 'have')} no gradient and {agree(names, 'does', 'do')} not move",
         fix,
         dedupe_locations(
             [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from autograd_inspector.advice.misplaced_clipping import misplaced_clipping
-from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.none_grad_read import too_early_or_late
 from autograd_inspector.advice.scaled_gradients import scaled_gradients
 from autograd_inspector.analysis.analysis import Analysis
@@ -14,6 +14,7 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.wording import summarize_names
 from autograd_inspector.rules.ag305_gradient_protocol.cleared_before_step import wasted
 from autograd_inspector.rules.ag305_gradient_protocol.never_called import never_called
 from autograd_inspector.rules.ag305_gradient_protocol.updates_by_hand import misled_updates
@@ -123,7 +124,7 @@ def _closure(analysis: Analysis, step: Step) -> bool:
 
 
 def _cleared(analysis: Analysis, step: Step, site: int, run: Backward) -> Problem:
-    names = [analysis.display_name(p.tensor) for p in step.parameters]
+    names = [name_of(analysis, p.tensor) for p in step.parameters]
     late = _comes_later(analysis, run.site, step.site)
     text = (
         "step() comes before backward() in the loop, and the gradients of the round before are cleared by then"
@@ -158,7 +159,7 @@ def _comes_later(analysis: Analysis, one: int, other: int) -> bool:
 
 
 def _accumulated(analysis: Analysis, step: Step, stale: list[int], run: Backward, *, first: bool) -> Problem:
-    names = [analysis.display_name(t) for t in stale]
+    names = [name_of(analysis, t) for t in stale]
     why = (
         "already had a .grad when the capture began, and nothing cleared it: the first step uses the sum of old and new "
         "gradients"

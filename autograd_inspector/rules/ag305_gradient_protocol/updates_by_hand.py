@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.quoting import in_place
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.clearing import renewed
@@ -16,6 +16,7 @@ from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.wording import agree, summarize_names
 
 _ADDING = OpKind.ADDS | OpKind.SUBTRACTS
 """What makes ``p - lr * g``; other formulas of a parameter and its gradient measure something (``p * g``)."""
@@ -77,13 +78,13 @@ def _without_effect(analysis: Analysis, made: tuple[Update, ...]) -> Iterator[Pr
     lost = _dropped(analysis, made)
     for site in dict.fromkeys(update.op.site for update in lost):
         mine = [update for update in lost if update.op.site == site]
-        names = list(dict.fromkeys(analysis.display_name(update.parameter) for update in mine))
+        names = list(dict.fromkeys(name_of(analysis, update.parameter) for update in mine))
         place = analysis.capture.place(site)
         instead = (in_place(place.source) if place is not None else "") or "p -= lr * p.grad"
         yield Problem(
             "warning",
             f"the new values of {summarize_names(names)} were computed from the gradients and then dropped: assigning them to a "
-            f"variable changes no parameter, so {summarize_names(names)} {'do' if len(names) > 1 else 'does'} not move",
+            f"variable changes no parameter, so {summarize_names(names)} {agree(names, 'does', 'do')} not move",
             f"Update in place, under torch.no_grad(): `{instead}`.",
             analysis.user_frames(site, "new value computed and dropped here"),
             tuple(names),
@@ -98,7 +99,7 @@ def _added_up(analysis: Analysis, made: tuple[Update, ...]) -> Iterator[Problem]
         parameter = update.parameter
         run = next(analysis.timeline.runs_to(parameter).since(update.op.index + 1), None) if update.kept else None
         if run is not None and parameter in run.stale and not renewed(analysis, [parameter], update.op.index, run):
-            late.setdefault(update.op.site, {}).setdefault(analysis.display_name(parameter), (update, run))
+            late.setdefault(update.op.site, {}).setdefault(name_of(analysis, parameter), (update, run))
     for site, found in late.items():
         _, run = next(iter(found.values()))
         which = f"`{next(iter(found))}.grad = None`" if len(found) == 1 else "`p.grad = None` for each parameter p"

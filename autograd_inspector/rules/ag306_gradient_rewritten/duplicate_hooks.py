@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_inspector.advice.names import short_name, summarize_names
+from autograd_inspector.advice.names import short_name
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import TensorHook
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Trait
+from autograd_inspector.model.wording import agree, summarize_names
 
 
 def piled_up(analysis: Analysis) -> Iterator[Problem]:
@@ -24,13 +26,13 @@ def piled_up(analysis: Analysis) -> Iterator[Problem]:
             if before and run is not None:
                 told.setdefault(hook.site, {})[hook.tensor] = hook, run
     for site, found in told.items():
-        names = [analysis.display_name(tensor) for tensor in found]
+        names = [name_of(analysis, tensor) for tensor in found]
         hook, run = max(found.values(), key=lambda pair: pair[0].again)
         name, times = short_name(hook.name), hook.again + 1
         yield Problem(
             "warning",
             f"the hook {name} is registered again in each round and stays: {summarize_names(names)} "
-            f"{'have' if len(names) > 1 else 'has'} it {times} times, and one backward() applies it {times} times to "
+            f"{agree(names, 'has', 'have')} it {times} times, and one backward() applies it {times} times to "
             "the same gradient",
             "Register it once, before the loop; or keep what register_hook() returns and call its remove() after the "
             "backward.",

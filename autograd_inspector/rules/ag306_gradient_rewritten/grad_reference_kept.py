@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.operand_names import told_apart
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
@@ -16,6 +16,7 @@ from autograd_inspector.model.event import GradRead, Lines
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.wording import summarize_names
 
 _ASIDE = Trait.STEP | Trait.BACKWARD | Trait.EXPORT
 """Ops that ask whether two are the same: a program may well make sure of it."""
@@ -37,7 +38,7 @@ def overwritten(analysis: Analysis) -> Iterator[Problem]:
         if case is not None:
             found.setdefault(case.read.site, []).append(case)
     for site, cases in found.items():
-        names = list(dict.fromkeys(analysis.display_name(case.read.tensor) for case in cases))
+        names = list(dict.fromkeys(name_of(analysis, case.read.tensor) for case in cases))
         read, run, op = cases[0].read, cases[0].run, cases[0].op
         holder = next(kept.name for kept in analysis.capture.gradients_kept if kept.site == read.site)
         yield Problem(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_inspector.advice.names import short_name, summarize_names
+from autograd_inspector.advice.names import short_name
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.event import TensorHook
@@ -14,6 +15,7 @@ from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import ModuleHookRegistered
 from autograd_inspector.model.torch_names import MODULE_HOOK
 from autograd_inspector.model.values import LeafValues
+from autograd_inspector.model.wording import agree, summarize_names
 
 
 def edited_in_hook(analysis: Analysis) -> Iterator[Problem]:
@@ -32,7 +34,7 @@ def edited_in_hook(analysis: Analysis) -> Iterator[Problem]:
                 continue
             seen.add(op.site)
             hooks = _given(analysis)
-            hooked = [analysis.display_name(h.tensor) for h in hooks]
+            hooked = [name_of(analysis, h.tensor) for h in hooks]
             yield Problem(
                 "warning",
                 f"`{op.name}` modifies a gradient in place inside a hook{' of ' + summarize_names(hooked) if hooked else ''}: what "
@@ -92,7 +94,7 @@ def zeroed_by_hook(analysis: Analysis) -> Iterator[Problem]:
         zero, bad = all(v.zero for v in values), any(v.nonfinite for v in values)
         if (zero or bad) and hook.tensor not in explained:
             told.setdefault((hook.site, "all zeros" if zero else "not finite"), []).append(
-                analysis.display_name(hook.tensor)
+                name_of(analysis, hook.tensor)
             )
     hook_of = {h.site: h for h in _given(analysis)}
     for (site, what), names in told.items():
@@ -124,12 +126,12 @@ def zeroed_by_module_hook(analysis: Analysis) -> Iterator[Problem]:
         call = capture.calls[op.call] if op.call >= 0 else None
         mine = [hook for hook in hooks if call is None or hook.type == call.type] or hooks
         hook = short_name(mine[-1].hook) if mine else "a backward hook"
-        names = [analysis.display_name(t) for t in sorted(behind)]
-        of = f" of '{call.path}' (nn.{call.type})" if call is not None and call.path else ""
+        names = [name_of(analysis, t) for t in sorted(behind)]
+        of = f" of {capture.display_names.layer(call)} (nn.{call.type})" if call is not None and call.path else ""
         yield Problem(
             "warning",
             f"the module hook {hook}{of} turns the gradient into zeros: {summarize_names(names)} "
-            f"{'never move' if len(names) > 1 else 'never moves'}",
+            f"{agree(names, 'never moves', 'never move')}",
             "Return None from the hook to leave the gradient as it is, or remove the hook.",
             dedupe_locations(
                 [
@@ -155,11 +157,11 @@ def zeroed_on_the_way(analysis: Analysis) -> Iterator[Problem]:
         if op is not None and hooks and behind:
             told.setdefault(hooks[-1].site, (hooks[-1], op, set()))[2].update(behind)
     for hook, op, behind in told.values():
-        names, name = [analysis.display_name(t) for t in sorted(behind)], short_name(hook.name)
+        names, name = [name_of(analysis, t) for t in sorted(behind)], short_name(hook.name)
         yield Problem(
             "warning",
             f"the hook {name} on the result of `{op.name}` turns its gradient into zeros: {summarize_names(names)} "
-            f"{'never move' if len(names) > 1 else 'never moves'}",
+            f"{agree(names, 'never moves', 'never move')}",
             "Return something else than zeros from the hook (look at the factor that it multiplies by), None to leave the "
             "gradient as it is, or remove the hook.",
             dedupe_locations(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_inspector.advice.names import short_name, summarize_names
+from autograd_inspector.advice.names import short_name
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_memory import gradients_of, writes_into, zeroed_in_place
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
@@ -12,6 +13,7 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import TensorHook
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.wording import summarize_names
 from autograd_inspector.rules.ag306_gradient_rewritten.hooks import role_of, spoiled_elsewhere
 
 _TEXTS = {
@@ -34,7 +36,7 @@ def emptied_by_hook(analysis: Analysis) -> Iterator[Problem]:
         if verdicts[-1] is not None and None not in verdicts:
             told.setdefault(verdicts[-1], []).append(hook)
     for (site, what), hooks in told.items():
-        names = [analysis.display_name(hook.tensor) for hook in hooks]
+        names = [name_of(analysis, hook.tensor) for hook in hooks]
         name = short_name(hooks[-1].name)
         yield Problem(
             "warning",

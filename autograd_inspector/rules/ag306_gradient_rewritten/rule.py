@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_memory import zeroed_in_place
 from autograd_inspector.model.event import GradWrite
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.wording import summarize_names
 from autograd_inspector.rules.ag306_gradient_rewritten.duplicate_hooks import piled_up
 from autograd_inspector.rules.ag306_gradient_rewritten.grad_reference_kept import overwritten
 from autograd_inspector.rules.ag306_gradient_rewritten.hooks import (
@@ -72,7 +73,7 @@ def _aliased(analysis: Analysis) -> Iterator[Problem]:
         elif write.gradient >= 0 and owner == write.tensor:
             owners[write.gradient] = write.tensor
     for site, pairs in shared.items():
-        new, old = ([analysis.display_name(pair[i]) for pair in pairs] for i in (0, 1))
+        new, old = ([name_of(analysis, pair[i]) for pair in pairs] for i in (0, 1))
         yield Problem(
             "warning",
             f"the .grad of {summarize_names(new)} is the very tensor that is the .grad of {summarize_names(old)}: they accumulate into each "
@@ -132,7 +133,7 @@ def _replaced(analysis: Analysis) -> Iterator[Problem]:
         if made is not None and not _from_gradients(analysis, gradients, write):
             found.setdefault(write.site, []).append((write.tensor, made, after[0].site))
     for site, members in found.items():
-        names = [analysis.display_name(tensor) for tensor, _, _ in members]
+        names = [name_of(analysis, tensor) for tensor, _, _ in members]
         yield Problem(
             "warning",
             f"the .grad of {summarize_names(names)} was replaced between backward() and step() by the result of "

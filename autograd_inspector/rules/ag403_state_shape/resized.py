@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from autograd_inspector.advice.names import join_names, summarize_names
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.assigned_data import assigns
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.placement_rows import OptimizerRecord, ParameterRow, StateEntry
+from autograd_inspector.model.wording import join_names, summarize_names
 
 
 def reshaping(analysis: Analysis, row: ParameterRow, entry: StateEntry) -> Op | None:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from autograd_inspector.advice.before_load.kind import kind_problems
 from autograd_inspector.advice.before_load.problems import before_loading
 from autograd_inspector.advice.before_load.shapes import shape_problems
-from autograd_inspector.advice.names import join_names, summarize_names
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.optimizer_loads import is_refusal, loads_of
 from autograd_inspector.analysis.optimizer_names import variable
@@ -17,6 +16,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.placement_rows import Held, OptimizerRecord, ParameterRow, StateEntry
 from autograd_inspector.model.program_events import LoadRefused, StateSwapped
+from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag403_state_shape.resized import reshaping, resized
 from autograd_inspector.rules.ag403_state_shape.swapped import state_swapped
 
@@ -99,7 +99,7 @@ def _unfit(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Problem]:
     written = is_assigned(analysis, optimizer)
     yield Problem(
         "error" if raised else "warning",
-        f"{optimizer.type}: {kinds} of {summarize_names(names)} {'has' if len(wrong) == 1 else 'have'} another shape than the "
+        f"{optimizer.type}: {kinds} of {summarize_names(names)} {agree(wrong, 'has', 'have')} another shape than the "
         f"parameter ({entry.name} {list(entry.shape)}, {row.name} {list(row.shape)})",
         f"Pad or cut the {'loaded ' if loads else ''}state to the new shape"
         f"{f' too (`{entry.name}` as well as what is assigned)' if written and not loads else ''}, or start these parameters "
@@ -129,7 +129,7 @@ def _unsharded(analysis: Analysis, optimizer: OptimizerRecord, wrong: list[tuple
     raised = any(step.error and step.optimizer == optimizer.id for step in analysis.capture.steps)
     return Problem(
         "error" if raised else "warning",
-        f"{optimizer.type}: {kinds} of {summarize_names(names)} {'is' if len(wrong) == 1 else 'are'} not spread over the ranks like "
+        f"{optimizer.type}: {kinds} of {summarize_names(names)} {agree(wrong, 'is', 'are')} not spread over the ranks like "
         f"the parameter ({entry.name} {_spread(entry)}, {row.name} {_spread(row)})",
         "Load with torch.distributed.checkpoint.state_dict.set_optimizer_state_dict(model, optimizer, "
         "optim_state_dict=state, options=StateDictOptions(full_state_dict=True)), which shards the state like its parameter.",

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from autograd_inspector.advice.names import join_names
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.optimizer_names import variable
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import StateSwapped
+from autograd_inspector.model.wording import join_names
 
 
 def state_swapped(analysis: Analysis, swap: StateSwapped) -> Problem:
     """State matched by position that was another parameter's of the same optimizer."""
-    names = [analysis.display_name(t) for t in swap.tensors]
+    names = [name_of(analysis, t) for t in swap.tensors]
     new, old = swap.pairs[0]
     optimizer = analysis.capture.placement.optimizers[swap.optimizer]
     got = {row.tensor: row.state for row in analysis.capture.placement.rows if row.optimizer == optimizer.id}
     kinds = [entry.name for t, _ in swap.pairs for entry in got.get(t, ()) if entry.name != "step"]
     what = f"the {join_names(kinds, 4)}" if kinds else "the state"
-    others = [f"{analysis.display_name(to)} that of {analysis.display_name(of)}" for to, of in swap.pairs[1:]]
+    others = [f"{name_of(analysis, to)} that of {name_of(analysis, of)}" for to, of in swap.pairs[1:]]
     raised = any(step.error and step.optimizer == swap.optimizer for step in analysis.capture.steps)
     return Problem(
         "error" if raised else "warning",
         f"{swap.api} matched state by position, and the parameters are in another order than when it was saved"
-        f"{' (their param_names tell)' if swap.by_name else ''}: {analysis.display_name(new)} got {what} of "
-        f"{analysis.display_name(old)}{', ' if others else ''}{join_names(others, 3)}",
+        f"{' (their param_names tell)' if swap.by_name else ''}: {name_of(analysis, new)} got {what} of "
+        f"{name_of(analysis, old)}{', ' if others else ''}{join_names(others, 3)}",
         "Build the optimizer from the same parameters in the same order and groups as the one that was saved"
         f"{_renumbered(analysis, optimizer) if swap.by_name else ''}.",
         dedupe_locations(

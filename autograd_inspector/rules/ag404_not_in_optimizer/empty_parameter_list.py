@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.empty_parameter_list import waiting
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.program_events import ParametersRefused
 from autograd_inspector.model.torch_errors import TorchError, says
+from autograd_inspector.model.wording import summarize_names
 
 
 def given_nothing(analysis: Analysis) -> Iterator[Problem]:
@@ -20,7 +21,7 @@ def given_nothing(analysis: Analysis) -> Iterator[Problem]:
         return
     tensors = analysis.capture.tensors
     trainable = [t for t in parameters if tensors[t].requires_grad]
-    names = [analysis.display_name(t) for t in trainable or parameters]
+    names = [name_of(analysis, t) for t in trainable or parameters]
     frozen = [
         change
         for change in analysis.capture.requires_grad_changes

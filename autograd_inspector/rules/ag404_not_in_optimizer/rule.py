@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_inspector.advice.names import as_code, join_names, summarize_names
+from autograd_inspector.advice.names import as_code
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.optimizer_snippets import group_added
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.idle_optimizers import are_bare, is_idle
@@ -14,6 +15,7 @@ from autograd_inspector.analysis.unoptimized import Unoptimized
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.placement_rows import OptimizerRecord
+from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag404_not_in_optimizer.empty_parameter_list import given_nothing
 
 
@@ -52,7 +54,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         return
     late = [t for t in loose.parameters if born_after(analysis, t, loose.optimizer)]
     early = [t for t in loose.parameters if t not in late]
-    names = [analysis.display_name(t) for t in loose.parameters]
+    names = [name_of(analysis, t) for t in loose.parameters]
     made = analysis.user_frames(loose.optimizer.site, "optimizer made without them here")
     born = [place for t in late for place in birthplace(analysis, t, loose.optimizer, "made after the optimizer here")]
     unfrozen = thawed(analysis, loose.parameters, loose.optimizer)
@@ -61,8 +63,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     of = " (it holds other parameters, which no backward reached)" if foreign else ""
     yield Problem(
         "info" if _given_inputs(analysis, loose.optimizer) or _passed_through(analysis, loose) else "warning",
-        f"{summarize_names(names)} {'get' if len(names) > 1 else 'gets'} gradients but {'are' if len(names) > 1 else 'is'} in no "
-        f"optimizer: {loose.optimizer.type} does not hold {'them' if len(names) > 1 else 'it'}{of}{_without(empty)}",
+        f"{summarize_names(names)} {agree(names, 'gets', 'get')} gradients but {agree(names, 'is', 'are')} in no "
+        f"optimizer: {loose.optimizer.type} does not hold {agree(names, 'it', 'them')}{of}{_without(empty)}",
         f"{_WALKED if empty else ''}Build the optimizer from the parameters of the model that is trained, after it has all its layers, or call "
         f"add_param_group for the new ones{as_code(group_added(analysis, loose.optimizer, loose.parameters))}; freeze with "
         "requires_grad_(False) what is not meant to learn.",
@@ -79,7 +81,7 @@ def _without(empty: list[int]) -> str:
     """What an empty group tells: torch accepts it without a word."""
     if not empty:
         return ""
-    which = f"groups {join_names(map(str, empty))} are" if len(empty) > 1 else f"group {empty[0]} is"
+    which = f"{agree(empty, 'group', 'groups')} {join_names(map(str, empty))} {agree(empty, 'is', 'are')}"
     return f"; its {which} empty: a generator that was used up before, or a filter that matched nothing"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.optimizer_snippets import remade
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.unoptimized import copied_from
@@ -13,6 +13,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import Trait
 from autograd_inspector.model.placement_rows import OptimizerRecord
+from autograd_inspector.model.wording import agree, summarize_names
 
 
 def vanished(analysis: Analysis, told: Collection[int]) -> Iterator[Problem]:
@@ -72,13 +73,13 @@ def _merged(analysis: Analysis, gone: Collection[int]) -> bool:
 def _finding(
     analysis: Analysis, optimizer: OptimizerRecord, gone: list[int], rest: list[int], *, loud: bool
 ) -> Problem:
-    names = [analysis.display_name(t) for t in gone]
-    many, some = len(names) > 1, [t for t in rest if t in analysis.capture.owners]
+    names = [name_of(analysis, t) for t in gone]
+    some = [t for t in rest if t in analysis.capture.owners]
     statement = remade(analysis, optimizer, some or _left(analysis, gone))
     return Problem(
         "warning" if loud else "info",
-        f"{optimizer.type} holds {summarize_names(names)}, which no model has any more: {'they' if many else 'it'} got no gradient "
-        f"since, and step() trains nothing with {'them' if many else 'it'}",
+        f"{optimizer.type} holds {summarize_names(names)}, which no model has any more: {agree(names, 'it', 'they')} got no gradient "
+        f"since, and step() trains nothing with {agree(names, 'it', 'them')}",
         f"Build the optimizer anew once the model has changed{f': `{statement}`' if statement else ''}, or change it "
         "after training.",
         dedupe_locations([*taken_out(analysis, gone), *analysis.user_frames(optimizer.site, "optimizer made here")]),

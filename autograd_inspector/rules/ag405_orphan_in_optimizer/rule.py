@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_inspector.advice.names import as_code, summarize_names
+from autograd_inspector.advice.names import as_code
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.optimizer_snippets import remade
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.parameter_origins import birthplace, born_after, first_use, thawed, were_replaced
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.wording import agree, counted, summarize_names
 from autograd_inspector.rules.ag405_orphan_in_optimizer.leftover_state import state_left
 from autograd_inspector.rules.ag405_orphan_in_optimizer.removed_parameters import taken_out, vanished
 
@@ -46,8 +48,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         yield from vanished(analysis, ())
         return
     yield from vanished(analysis, loose.orphans)
-    names = [analysis.display_name(new) for new in loose.parameters]
-    old = [analysis.display_name(t) for t in loose.orphans]
+    names = [name_of(analysis, new) for new in loose.parameters]
+    old = [name_of(analysis, t) for t in loose.orphans]
     late = [t for t in loose.parameters if born_after(analysis, t, loose.optimizer)] or list(loose.parameters)
     where = [place for new in late[:4] for place in birthplace(analysis, new, loose.optimizer, "replaced here")]
     where += [*taken_out(analysis, loose.orphans), *thawed(analysis, loose.parameters, loose.optimizer)]
@@ -57,8 +59,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield Problem(
         "error" if any(step.error for step in analysis.capture.steps) else "warning",
         f"{loose.optimizer.type} holds {_lost(len(loose.orphans), bare=bare)}{_called(old, names)} {summarize_names(names)} "
-        f"{'get' if len(names) > 1 else 'gets'} the gradients and {'are' if len(names) > 1 else 'is'} in no optimizer, so "
-        f"step() does not move {'them' if len(names) > 1 else 'it'}{at_entry}",
+        f"{agree(names, 'gets', 'get')} the gradients and {agree(names, 'is', 'are')} in no optimizer, so "
+        f"step() does not move {agree(names, 'it', 'them')}{at_entry}",
         "Build the optimizer after that, or keep the tensor that it holds and give it new values: `w.data = ...`, or "
         "copy_ under torch.no_grad()."
         if bare
@@ -70,10 +72,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     )
 
 
-def _lost(count: int, *, bare: bool) -> str:
-    what = "tensor" if bare else "parameter"
-    counted = f"1 {what} that is" if count == 1 else f"{count:,} {what}s that are"
-    return f"{counted} no longer the {'program' if bare else 'model'}'s"
+def _lost(number: int, *, bare: bool) -> str:
+    what, whose = ("tensor", "program's") if bare else ("parameter", "model's")
+    return f"{counted(number, what)} that {agree(number, 'is', 'are')} no longer the {whose}"
 
 
 def _called(old: list[str], new: list[str]) -> str:

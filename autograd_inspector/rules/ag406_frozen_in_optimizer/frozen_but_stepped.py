@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_memory import writes_into, zeroed_in_place
 from autograd_inspector.model.event import ParameterStep, Step
@@ -14,6 +14,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.settings import Settings, is_off
+from autograd_inspector.model.wording import agree, summarize_names
 
 _KNOWN = "torch.optim"
 """Where optimizers come from of which it is known what a gradient of zeros does."""
@@ -95,17 +96,16 @@ def _drives(group: Settings) -> tuple[str, ...]:
 
 
 def _finding(analysis: Analysis, found: list[Moved]) -> Problem:
-    names = [analysis.display_name(moved.tensor) for moved in found]
-    many = len(names) > 1
+    names = [name_of(analysis, moved.tensor) for moved in found]
     tensors = {moved.tensor for moved in found}
     changes = [c for c in analysis.capture.requires_grad_changes if c.tensor in tensors and not c.requires_grad]
     first = found[0]
     drives = list(dict.fromkeys(drive for moved in found for drive in moved.drives))
-    applying = f"{' and '.join(drives)} {'apply' if len(drives) > 1 else 'applies'}" if drives else ""
+    applying = f"{' and '.join(drives)} {agree(drives, 'applies', 'apply')}" if drives else ""
     if first.zeroed is not None:
         why = (
             "zeros were left in .grad, as zero_grad(set_to_none=False) does, so that step() does not skip "
-            f"{'them' if many else 'it'} and {applying or 'the optimizer goes on'}"
+            f"{agree(names, 'it', 'them')} and {applying or 'the optimizer goes on'}"
         )
         fix = (
             "Clear with zero_grad(), which sets .grad to None by default, or take what you freeze out of the optimizer."
@@ -117,7 +117,7 @@ def _finding(analysis: Analysis, found: list[Moved]) -> Problem:
     clearing = () if first.zeroed is None else analysis.user_frames(first.zeroed.site, "filled with zeros here")
     return Problem(
         "warning",
-        f"{summarize_names(names)} {'do' if many else 'does'} not require grad, yet step() moved {'them' if many else 'it'}: "
+        f"{summarize_names(names)} {agree(names, 'does', 'do')} not require grad, yet step() moved {agree(names, 'it', 'them')}: "
         f"{why}",
         fix,
         dedupe_locations(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.parameter_origins import made_here
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.program_events import RequiresGradCompared
+from autograd_inspector.model.wording import agree, summarize_names
 
 
 def compared_only(analysis: Analysis) -> Iterator[Problem]:
@@ -32,13 +33,12 @@ def _left(analysis: Analysis, tensor: int, at: int, *, thaw: bool) -> bool:
 
 
 def _finding_of(analysis: Analysis, site: int, tensors: list[int], *, wanted: bool) -> Problem:
-    names = [analysis.display_name(t) for t in tensors]
-    many = len(names) > 1
+    names = [name_of(analysis, t) for t in tensors]
     stays = "still frozen" if wanted else "not frozen"
     changes = [change for t in tensors for change in analysis.requires_grad_changes_of(t) if not change.requires_grad]
     return Problem(
         "warning",
-        f"{summarize_names(names)} {'are' if many else 'is'} {stays}: `.requires_grad == {wanted}` compares, and nothing takes the "
+        f"{summarize_names(names)} {agree(names, 'is', 'are')} {stays}: `.requires_grad == {wanted}` compares, and nothing takes the "
         "result",
         f"Assign with one equals sign: `.requires_grad = {wanted}`.",
         dedupe_locations(
@@ -58,16 +58,16 @@ def frozen_groups(analysis: Analysis, told: Collection[str]) -> Iterator[Problem
         steps = analysis.timeline.steps_of(optimizer.id).all
         groups = [held for held in optimizer.parameters if held]
         idle = [held for held in groups if all(_rests(analysis, t, [step.at for step in steps]) for t in held)]
-        tensors = [t for held in idle for t in held if analysis.display_name(t) not in told]
+        tensors = [t for held in idle for t in held if name_of(analysis, t) not in told]
         if not steps or not tensors or len(idle) == len(groups):
             continue
-        names = [analysis.display_name(t) for t in tensors]
+        names = [name_of(analysis, t) for t in tensors]
         changes = [change for t in tensors for change in analysis.requires_grad_changes_of(t)]
         yield Problem(
             "info",
-            f"{summarize_names(names)} {'have' if len(names) > 1 else 'has'} a parameter group of {optimizer.type} and "
-            f"{'do' if len(names) > 1 else 'does'} not require grad at any step: step() never moves "
-            f"{'them' if len(names) > 1 else 'it'}",
+            f"{summarize_names(names)} {agree(names, 'has', 'have')} a parameter group of {optimizer.type} and "
+            f"{agree(names, 'does', 'do')} not require grad at any step: step() never moves "
+            f"{agree(names, 'it', 'them')}",
             "If it is meant to learn, call requires_grad_(True) (Embedding.from_pretrained(..., freeze=False)); if not, "
             "leave it out of the optimizer.",
             dedupe_locations(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_inspector.advice.names import join_names, summarize_names
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.event import RequiresGradChanged
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.program_events import PlainAttributeSet
+from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag406_frozen_in_optimizer.frozen_but_stepped import still_moving
 from autograd_inspector.rules.ag406_frozen_in_optimizer.frozen_groups import compared_only, frozen_groups
 
@@ -61,8 +62,11 @@ def _frozen_with_its_twin(analysis: Analysis) -> Iterator[Problem]:
             or capture.tensors[change.tensor].requires_grad
         ):
             continue
-        learning = [name for name in names if _siblings_learn(analysis, name, change)]
-        frozen = [name for name in names if name not in learning]
+        by_module = {name: _siblings_learn(analysis, name, change) for name in names}
+        learning, frozen = (
+            [capture.display_names.registered(name) for name, learns in by_module.items() if learns is wanted]
+            for wanted in (True, False)
+        )
         if learning and frozen and capture.steps:
             told.add(change.tensor)
             yield Problem(
@@ -71,7 +75,7 @@ def _frozen_with_its_twin(analysis: Analysis) -> Iterator[Problem]:
                 f"{learning[0]} is still meant to learn",
                 f"Untie them ({learning[0]} = nn.Parameter(weight.clone())), or leave the tied weight out of the freezing.",
                 analysis.user_frames(change.site, "frozen here"),
-                names,
+                capture.display_names.every_name_of(change.tensor),
             )
 
 
@@ -106,12 +110,11 @@ def _unfrozen_again(analysis: Analysis) -> Iterator[Problem]:
             continue
         if all(_overruled(analysis, site, frozen[t]) or _toggled(analysis, site, t) for t in moved):
             continue
-        names = [analysis.display_name(t) for t in moved]
-        many = len(names) > 1
+        names = [name_of(analysis, t) for t in moved]
         yield Problem(
             "warning",
-            f"{summarize_names(names)} {'were' if many else 'was'} frozen and then unfrozen again before the first step, so step() "
-            f"moves {'them' if many else 'it'}",
+            f"{summarize_names(names)} {agree(names, 'was', 'were')} frozen and then unfrozen again before the first step, so step() "
+            f"moves {agree(names, 'it', 'them')}",
             "Freeze last, after whatever sets requires_grad of all parameters, or leave the frozen ones out of that loop.",
             dedupe_locations(
                 [
@@ -142,12 +145,12 @@ def _never_frozen(analysis: Analysis) -> Iterator[Problem]:
         moved = [t for t in event.tensors if t in analysis.optimized_trainable and t in analysis.received_gradient]
         if not moved:
             continue
-        names = [analysis.display_name(t) for t in moved]
+        names = [name_of(analysis, t) for t in moved]
         yield Problem(
             "warning",
-            f"{summarize_names(names)} {'are' if len(names) > 1 else 'is'} not frozen: `.{event.attribute} = False` set a plain attribute "
+            f"{summarize_names(names)} {agree(names, 'is', 'are')} not frozen: `.{event.attribute} = False` set a plain attribute "
             "that torch does not read, and step() moves "
-            f"{'them' if len(names) > 1 else 'it'}",
+            f"{agree(names, 'it', 'them')}",
             "Call `.requires_grad_(False)` on the module (or set `.requires_grad` of each of its parameters).",
             analysis.user_frames(event.site, "freezes nothing here"),
             tuple(dict.fromkeys([*names, event.attribute])),

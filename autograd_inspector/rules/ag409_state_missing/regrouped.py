@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from autograd_inspector.advice.names import summarize_names
 from autograd_inspector.advice.optimizer_snippets import HOMES
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.optimizer_names import TARGET, variable
@@ -10,6 +9,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import LoadRefused
+from autograd_inspector.model.wording import summarize_names
 
 
 def regrouped(load: LoadRefused) -> bool:

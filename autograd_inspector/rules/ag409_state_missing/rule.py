@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.advice.before_load.groups import group_problems
 from autograd_inspector.advice.before_load.names import name_problems, no_optimizer
 from autograd_inspector.advice.before_load.problems import before_loading
-from autograd_inspector.advice.names import summarize_names
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.optimizer_loads import is_refusal, loads_of
 from autograd_inspector.analysis.state_lines import assigned_by_program
@@ -15,6 +15,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import LoadRefused, OptimizerCreated, ParameterRegistered, StateAbsent
+from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag409_state_missing.regrouped import other_groups, regrouped
 from autograd_inspector.rules.ag409_state_missing.tensor_keys import state_key
 
@@ -57,7 +58,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
                 yield _missing(
                     analysis,
                     analysis.capture.placement.optimizers[event.optimizer],
-                    [analysis.display_name(t) for t in bare],
+                    [name_of(analysis, t) for t in bare],
                 )
 
 
@@ -69,7 +70,7 @@ def _refused(analysis: Analysis, load: LoadRefused) -> Iterator[Problem]:
     ]
     added = [] if thawed else _added(analysis, load)
     new = [c.tensor for c in thawed] or [c.tensor for c in added] or list(load.tensors)
-    names = [analysis.display_name(t) for t in new]
+    names = [name_of(analysis, t) for t in new]
     sizes = f"saved groups: {list(load.saved_groups)} and own groups: {list(load.own_groups)}"
     what = "began to require grad since" if thawed else "came to the model since"
     what = (
@@ -105,7 +106,7 @@ def _added(analysis: Analysis, load: LoadRefused) -> list[ParameterRegistered]:
 def _missing(analysis: Analysis, optimizer: OptimizerRecord, names: list[str]) -> Problem:
     return Problem(
         "warning",
-        f"{optimizer.type}: {summarize_names(names)} {'has' if len(names) == 1 else 'have'} no state after loading while the other "
+        f"{optimizer.type}: {summarize_names(names)} {agree(names, 'has', 'have')} no state after loading while the other "
         "parameters do: their moments start from zero",
         "Check that the checkpoint was written with the same parameters in the same order.",
         dedupe_locations(

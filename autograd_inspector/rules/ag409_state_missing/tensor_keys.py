@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from autograd_inspector.advice.names import summarize_names
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.state_lines import assigned_by_program, made_by_class
 from autograd_inspector.model.event import Step
@@ -13,6 +12,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.placement_rows import OptimizerRecord, ParameterRow
 from autograd_inspector.model.program_events import OptionSet, StateStatement
+from autograd_inspector.model.wording import agree, summarize_names
 
 _KEY = re.compile(r"KeyError: '(\w+)'$")
 _OPTIONS = {"max_exp_avg_sq": "amsgrad", "momentum_buffer": "momentum", "grad_avg": "centered"}
@@ -81,13 +81,12 @@ def _never_made(
         for c in analysis.capture.requires_grad_changes
         if c.requires_grad and c.tensor in {row.tensor for row in bare} and optimizer.created_at <= c.at <= step.at
     ]
-    many = len(names) > 1
-    when = f": it was made before {'they' if many else 'it'} began to require grad" if thawed else ""
+    when = f": it was made before {agree(names, 'it', 'they')} began to require grad" if thawed else ""
     make = f"`for key in {kinds}: self.state[p].setdefault(key, torch.zeros_like(p))` in {optimizer.type}.step()"
     yield Problem(
         "error",
-        f"{optimizer.type}.step() looks for {key} in the state of {summarize_names(names)}, which {'have' if many else 'has'} none, "
-        f"while {summarize_names(row.name for row in having)} {'have' if len(having) > 1 else 'has'} it{when}",
+        f"{optimizer.type}.step() looks for {key} in the state of {summarize_names(names)}, which {agree(names, 'has', 'have')} none, "
+        f"while {summarize_names(row.name for row in having)} {agree(having, 'has', 'have')} it{when}",
         f"Make the state where it is missing{f', {make}' if alike else f', in {optimizer.type}.step()'}; or make it for all "
         "parameters of the groups, whether they require grad yet or not.",
         dedupe_locations(

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import takewhile
 
-from autograd_inspector.advice.names import join_names
-from autograd_inspector.advice.spelling import assignable, called, where_made
+from autograd_inspector.advice.naming import name_of, where_made
+from autograd_inspector.advice.spelling import assignable
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations, with_role
 from autograd_inspector.model.op import Op
+from autograd_inspector.model.wording import join_names
 
 
 def two_losses(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) -> Problem:
@@ -51,18 +52,18 @@ def part_of_one_round(
 
 
 def _part(analysis: Analysis, run: Backward, other: Backward, last: Op) -> Problem:
-    name = called(analysis, last.outputs[0]) if last.outputs else where_made(analysis, last)
+    name = name_of(analysis, last.outputs[0]) if last.outputs else where_made(analysis, last)
     layer = analysis.capture.calls[last.call].path if last.call >= 0 else ""
     of = f"{name}, which '{layer}' computed" if layer and f"'{layer}'" not in name else name
     first, second = _losses(analysis, other), _losses(analysis, run)
     both = f"{first} and {second}" if first != second else "two losses"
     text = f"{both} share the graph of {of}{',' if of != name else ''} and the first backward() has freed it"
-    names = (analysis.display_name(last.outputs[0]), *([layer] if layer else [])) if last.outputs else ()
+    names = (name_of(analysis, last.outputs[0]), *([layer] if layer else [])) if last.outputs else ()
     return _twice(analysis, run, other, text, names, analysis.user_frames(last.site, "shared graph ends here"))
 
 
 def _losses(analysis: Analysis, run: Backward) -> str:
-    return join_names((called(analysis, t) for t in run.roots), 2)
+    return join_names((name_of(analysis, t) for t in run.roots), 2)
 
 
 def _twice(
@@ -78,7 +79,7 @@ def _twice(
         text,
         _fix(analysis, run, first),
         dedupe_locations([*backwards(analysis, first, run, second_first=True), *where]),
-        tuple(dict.fromkeys([*names, *(called(analysis, t) for t in run.roots)])),
+        tuple(dict.fromkeys([*names, *(name_of(analysis, t) for t in run.roots)])),
     )
 
 
@@ -87,12 +88,10 @@ def _fix(analysis: Analysis, run: Backward, first: Backward) -> str:
         return "Pass retain_graph=True to the first call: it asks for a gradient, and the second one needs the graph again."
     roots = [*first.roots, *run.roots]
     named = (
-        all(assignable(analysis.display_name(t), analysis, t) for t in roots)
-        and len({analysis.display_name(t) for t in roots}) == 2
+        all(assignable(name_of(analysis, t), analysis, t) for t in roots)
+        and len({name_of(analysis, t) for t in roots}) == 2
     )
-    total = (
-        f": `({' + '.join(analysis.display_name(t) for t in roots)}).backward()`" if named and len(roots) == 2 else ""
-    )
+    total = f": `({' + '.join(name_of(analysis, t) for t in roots)}).backward()`" if named and len(roots) == 2 else ""
     again = first.site == run.site
     return (
         f"Sum the losses and call backward() once{total}, pass retain_graph=True to "

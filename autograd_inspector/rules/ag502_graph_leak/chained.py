@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from autograd_inspector.advice.names import join_names
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.spelling import assignable
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.wording import join_names
 from autograd_inspector.rules.ag502_graph_leak.rounds import consuming, round_ends
 
 _LINKS = 2
@@ -100,7 +101,7 @@ def _finding(analysis: Analysis, line: tuple[str, int], layers: dict[str, list[L
     steps = "more and more steps" if folded else f"{len({link.round for link in longest}) + 1} steps"
     place = analysis.capture.place(last.op.site)
     target = place.target if place is not None else ""
-    name = target or analysis.display_name(last.tensor)
+    name = target or name_of(analysis, last.tensor)
     inside = join_names((f"'{layer}'" for layer in layers if layer), 3)
     whole = f"{name} of {inside}" if inside and name.startswith("self.") else name
     return Problem(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_inspector.advice.spelling import assignable, called
+from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.spelling import assignable
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.model.event import RetainedGraph
 from autograd_inspector.model.finding import Problem
@@ -86,7 +87,7 @@ def _hoard_finding(analysis: Analysis, members: list[RetainedGraph]) -> Problem:
     last = max(members, key=lambda kept: _birth(analysis, kept))
     made = analysis.capture.ops[_birth(analysis, last)]
     record = analysis.capture.tensors[last.tensor]
-    name = called(analysis, last.tensor)
+    name = name_of(analysis, last.tensor)
     known = assignable(name, analysis, last.tensor)
     detach, item = (f"`{name}.detach()`", f"`{name}.item()`") if known else ("`.detach()` of it", "`.item()`")
     keep = (

@@ -8,7 +8,8 @@ from autograd_inspector.analysis.history import history_of
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
-from autograd_inspector.views.display_text import counted, shown, size
+from autograd_inspector.model.wording import counted
+from autograd_inspector.views.display_text import shown, size
 from autograd_inspector.views.html.checkpoint import checkpoint_section
 from autograd_inspector.views.html.steps import steps_section
 from autograd_inspector.views.markup import Markup, element, together

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from autograd_inspector.analysis.report_data import ReportData
-from autograd_inspector.views.display_text import counted
+from autograd_inspector.model.wording import counted
 from autograd_inspector.views.markup import Markup, element
 from autograd_inspector.views.summaries.steps import Row, extremes, steps_of
 

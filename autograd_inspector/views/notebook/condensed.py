@@ -67,6 +67,7 @@ class _Condensing:
             backwards=backwards,
             placement=placement,
             models=self.capture.models,
+            namespace=self.capture.namespace,
             error=self.capture.error,
             torch_version=self.capture.torch_version,
             # Last: everything above has mentioned its sites by now.

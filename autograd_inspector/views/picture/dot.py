@@ -75,7 +75,7 @@ def _cluster(graph: Digraph, boxes: tuple[Box, ...], depth: int, report: ReportD
             _node(graph, members[0], paints[members[0].id])
             continue
         record = report.capture.calls[call]
-        name = record.path or (report.capture.models[record.root] if record.root >= 0 else record.type)
+        name = report.capture.display_names.within(record, None)
         with graph.subgraph(name=f"cluster_{call}") as frame:
             frame.attr(
                 label=_html(together(element("b", shown(name, 60)), f"  {shown(record.type, 60)}")),

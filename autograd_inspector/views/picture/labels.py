@@ -7,7 +7,8 @@ from collections import Counter
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.graph import GraphEdge, GraphNode
 from autograd_inspector.model.memory import distinct_bytes
-from autograd_inspector.views.display_text import counted, listed, op_name, shown, size
+from autograd_inspector.model.wording import counted
+from autograd_inspector.views.display_text import listed, op_name, shown, size
 from autograd_inspector.views.summaries.tree import story
 
 _LONGEST = 44
@@ -20,10 +21,7 @@ def title_of(key: Key, nodes: list[GraphNode], capture: Capture, times: int) -> 
     calls = [node for node in nodes if not node.leaf]
     if key[0] == "call":
         call = capture.calls[int(key[1])]
-        outer = capture.calls[call.parent].path if call.parent >= 0 else ""
-        name = call.path.removeprefix(f"{outer}.") if outer else call.path
-        if not name:
-            name = capture.models[call.root] if call.root >= 0 else call.type
+        name = capture.display_names.within(call, capture.calls[call.parent] if call.parent >= 0 else None)
         nth = f" (call {call.nth})" if times > 1 else ""
         inside = [text for text in _inside(calls) if text.replace("_", "") != call.type.lower()]
         return shown(name, _LONGEST) + nth, _join(shown(call.type, _LONGEST), *inside, _learnt(nodes))
@@ -47,7 +45,7 @@ def leaf_title(nodes: list[GraphNode], capture: Capture) -> tuple[str, str]:
         kind = "frozen parameter"
     if node.kind == "input" and not record.leaf:
         kind = "made before the capture"
-    name = record.names[0] if record.names else record.variable
+    name = capture.display_names.of(node.tensor)
     shape = _shape(record.shape)
     if len(nodes) > 1:
         return f"{len(nodes)} tensors", _join(kind, f"{shown(name or shape, _LONGEST)}, …")

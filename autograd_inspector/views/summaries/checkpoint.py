@@ -11,7 +11,8 @@ from autograd_inspector.analysis.loading_lines import at, called, plan
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.analysis.resume import Resume, resume_of
 from autograd_inspector.model.checkpoint import CheckpointTensor, SavedModel, SavedOptimizer
-from autograd_inspector.views.display_text import counted, size
+from autograd_inspector.model.wording import counted, join_names
+from autograd_inspector.views.display_text import size
 
 _NUMBER = re.compile(r"\d+")
 _FEW = 24
@@ -45,8 +46,7 @@ def contents_of(report: ReportData) -> Contents | None:
     if checkpoint.nbytes:
         said.append(size(checkpoint.nbytes))
     if checkpoint.others:
-        more = f" and {len(checkpoint.others) - 8} more" if len(checkpoint.others) > 8 else ""  # noqa: PLR2004
-        said.append(f"beside it {', '.join(checkpoint.others[:8])}{more}")
+        said.append(f"beside it {join_names(checkpoint.others, 8)}")
     sound = all(finding.severity != "error" for finding in report.findings)
     lines = [called(line, report.capture.models) for line in plan(resume)]
     parts = [_model(resume, model) for model in checkpoint.models]

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from autograd_inspector.model.finding import SEVERITIES
 from autograd_inspector.model.ranks import RankedFinding, RankedPlacement, RankedRow, Share, ranks_text
 from autograd_inspector.model.totals import Total
-from autograd_inspector.views.display_text import counted, size
+from autograd_inspector.model.wording import counted, join_names
+from autograd_inspector.views.display_text import size
 from autograd_inspector.views.summaries.names import NUMBER, pattern_of
 from autograd_inspector.views.summaries.table import Table
 
@@ -75,9 +76,7 @@ def differences(placement: RankedPlacement) -> Iterable[str]:
         for difference in row.differences:
             names.setdefault(str(difference), []).append(row.name)
     for text, rows in names.items():
-        given = list(dict.fromkeys(rows))
-        more = f" and {len(given) - _NAMES} more" if len(given) > _NAMES else ""
-        yield f"{', '.join(given[:_NAMES])}{more}: {text}"
+        yield f"{join_names(rows, _NAMES)}: {text}"
 
 
 def _named(members: list[RankedRow]) -> tuple[str]:

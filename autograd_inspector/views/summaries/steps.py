@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.steps_history import History, Runs, StepChange
-from autograd_inspector.views.display_text import counted, op_name, size
+from autograd_inspector.model.wording import counted, join_names
+from autograd_inspector.views.display_text import op_name, size
 
 FEWEST = 3
 """Of fewer steps there is nothing to compare."""
@@ -138,6 +139,4 @@ def _changed(report: ReportData, change: StepChange) -> str:
 
 
 def _named(report: ReportData, tensors: tuple[int, ...]) -> str:
-    names = [report.capture.tensors[tensor].name for tensor in tensors]
-    more = f" and {len(names) - _NAMES:,} more" if len(names) > _NAMES else ""
-    return ", ".join(names[:_NAMES]) + more
+    return join_names(map(report.capture.display_names.in_table, tensors), _NAMES)

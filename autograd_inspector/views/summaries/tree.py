@@ -11,6 +11,7 @@ from autograd_inspector.model.autograd import SavedTensor
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.graph import Graph, GraphNode
 from autograd_inspector.model.memory import distinct_bytes
+from autograd_inspector.model.wording import join_names
 from autograd_inspector.views.display_text import listed, shown
 
 _NUMBER = re.compile(r"\d+")
@@ -104,12 +105,9 @@ class _Tree:
         kept = self.kept[call] = [saved for node in own for saved in node.saved]
         for child in self.children.pop(call, ()):  # The result of one is often what the next one saves of its input.
             kept += self.kept.pop(child)
-        parent = self.capture.calls[record.parent].path if record.parent >= 0 else ""
-        name = record.path.removeprefix(f"{parent}.") if parent else record.path
-        if not name:
-            name = self.capture.models[record.root] if record.root >= 0 else record.type
+        outer = self.capture.calls[record.parent] if record.parent >= 0 else None
         return Branch(
-            name,
+            self.capture.display_names.within(record, outer),
             record.type,
             1,
             self.listed(own),
@@ -174,8 +172,7 @@ class _Tree:
                 found.append((f"hooks on {node.name}", "", False))
         for (cause, live), sites in cuts.items():
             places = sorted({self.place(site) for site in sites})
-            more = f" and {len(places) - _PLACES} more lines" if len(places) > _PLACES else ""
-            found.append((f"cut: {cause}", ", ".join(places[:_PLACES]) + more, live))
+            found.append((f"cut: {cause}", join_names(places, _PLACES), live))
         return tuple(dict.fromkeys(found))
 
     def place(self, site: int) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.display_names import unwrapped
 from autograd_inspector.model.location import Location
 from autograd_inspector.views import wire
 from autograd_inspector.views.tables.columns import Columns
@@ -51,7 +52,7 @@ def _ops(report: ReportData, columns: Columns) -> dict[str, Any]:
         ),
         "tensors": wire.Tensors(
             kind=text(t.kind for t in tensors),
-            name=text(t.names[0] if t.names else t.variable for t in tensors),
+            name=text(map(report.capture.display_names.of, range(len(tensors)))),
             shape=shape(t.shape for t in tensors),
             dtype=text(t.dtype for t in tensors),
             device=text(t.device for t in tensors),
@@ -86,7 +87,7 @@ def _places(capture: Capture, columns: Columns) -> dict[str, Any]:
         ),
         "calls": wire.Calls(
             parent=number([c.parent for c in calls]),
-            path=text(c.path for c in calls),
+            path=text(unwrapped(c.path) for c in calls),
             type=text(c.type for c in calls),
             nth=number([c.nth for c in calls]),
             root=number([c.root for c in calls]),

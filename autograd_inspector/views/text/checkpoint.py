@@ -10,7 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from autograd_inspector.analysis.report_data import ReportData
-from autograd_inspector.views.display_text import counted, shown
+from autograd_inspector.model.wording import counted
+from autograd_inspector.views.display_text import shown
 from autograd_inspector.views.summaries.checkpoint import Part, contents_of
 
 _ROWS = 40

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.learning import Learning
-from autograd_inspector.views.display_text import counted, shown
+from autograd_inspector.model.wording import agree, counted, join_names
+from autograd_inspector.views.display_text import shown
 from autograd_inspector.views.summary import brief
 
 _NAMED = 6
@@ -23,19 +24,15 @@ def verdict(learnings: Iterable[Learning], report: ReportData) -> str:
     count = counted(len(meant), "parameter")
     bad = sum(not each.ok for each in meant)
     if bad:
-        return f"{bad:,} of {count} that {_are(len(meant))} meant to learn did not get a gradient and move"
-    everyone = f"all {count}" if len(meant) > 1 else f"the {count}"
-    return f"{everyone} that {_are(len(meant))} meant to learn got a gradient and moved"
+        return f"{bad:,} of {count} that {agree(meant, 'is', 'are')} meant to learn did not get a gradient and move"
+    everyone = f"{agree(meant, 'the', 'all')} {count}"
+    return f"{everyone} that {agree(meant, 'is', 'are')} meant to learn got a gradient and moved"
 
 
 def to_text(learnings: Iterable[Learning], report: ReportData) -> str:
     """The verdict, who did not learn and why, who was not meant to, and the findings with their lines."""
     learnings = list(learnings)
     return "\n".join([f"preflight: {verdict(learnings, report)}", *_reasons(learnings), *_findings(report)])
-
-
-def _are(count: int) -> str:
-    return "is" if count == 1 else "are"
 
 
 def _reasons(learnings: list[Learning]) -> Iterator[str]:
@@ -53,8 +50,7 @@ def _grouped(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
         if why:
             groups.setdefault(why, []).append(name)
     for why, names in groups.items():
-        more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-        yield f"  {why}: {', '.join(shown(name) for name in names[:_NAMED])}{more}"
+        yield f"  {why}: {join_names(map(shown, names), _NAMED)}"
 
 
 def _findings(report: ReportData) -> Iterator[str]:

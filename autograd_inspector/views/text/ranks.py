@@ -11,7 +11,8 @@ from rich.text import Text
 
 from autograd_inspector.model.ranks import RankedFinding, RankedPlacement
 from autograd_inspector.model.ranks import ranks_text as of_ranks
-from autograd_inspector.views.display_text import counted, shown
+from autograd_inspector.model.wording import counted
+from autograd_inspector.views.display_text import shown
 from autograd_inspector.views.summaries.ranks import differences, headline, ranked_table, sums
 from autograd_inspector.views.text.report import FINDINGS, finding_block, more_findings, rendered
 

@@ -15,7 +15,8 @@ from rich.tree import Tree
 from autograd_inspector.analysis.history import history_of
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.finding import Finding
-from autograd_inspector.views.display_text import counted, shown, size
+from autograd_inspector.model.wording import counted, join_names
+from autograd_inspector.views.display_text import shown, size
 from autograd_inspector.views.options import at_least, one_of
 from autograd_inspector.views.summaries.steps import steps_of
 from autograd_inspector.views.summaries.sums import sums_of
@@ -94,9 +95,8 @@ def finding_block(finding: Finding) -> RenderableType:
         parts.append(Places(finding.locations))
     parts += [Text(f"· {shown(detail, 1000)}") for detail in finding.details]
     if finding.subjects:
-        names = ", ".join(shown(name, 80) for name in finding.subjects[:_NAMES])
-        more = f" and {len(finding.subjects) - _NAMES} more" if len(finding.subjects) > _NAMES else ""
-        parts.append(Text(f"concerns: {names}{more}", "dim"))
+        names = join_names((shown(name, 80) for name in finding.subjects), _NAMES)
+        parts.append(Text(f"concerns: {names}", "dim"))
     if finding.fix:
         lines = [shown(line, 400) for line in finding.fix.strip().split("\n")]
         parts.append(Text("fix: " + "\n     ".join(lines), "green"))

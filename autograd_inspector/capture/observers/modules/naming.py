@@ -79,8 +79,8 @@ def _callee(expression: str) -> str:
     return ""
 
 
-def tensor_names(modules: Modules, models: tuple[str, ...]) -> dict[int, tuple[str, ...]]:
-    """Fully qualified names; with several models each name starts with its model's.
+def tensor_names(modules: Modules, models: tuple[str, ...]) -> tuple[dict[int, tuple[str, ...]], str]:
+    """(fully qualified names, the one model that has them all); of several models each name starts with its model's.
 
     A root all of whose tensors belong to a larger root is a part of that one, whoever called it first.
     """
@@ -90,12 +90,13 @@ def tensor_names(modules: Modules, models: tuple[str, ...]) -> dict[int, tuple[s
             held.setdefault(root, set()).add(tensor)
     parts = set(_parts(modules, held))
     gone = {root.predecessor for root in modules.roots.values()} & held.keys() - parts  # Only what it lost is its own.
-    prefixes = {root: f"{models[root]}." if len(held) - len(parts) - len(gone) > 1 else "" for root in held}
+    whole = [root for root in held if root not in parts and root not in gone]
+    prefixes = {root: f"{models[root]}." if len(whole) > 1 else "" for root in held}
     found: dict[int, tuple[str, ...]] = {}
     for tensor, roots in modules.names.items():
         names = [prefixes[root] + name for root, within in roots.items() if root not in parts for name in within]
         found[tensor] = tuple(dict.fromkeys(names))
-    return found
+    return found, models[whole[0]] if len(whole) == 1 else ""
 
 
 def _parts(modules: Modules, held: dict[int, set[int]]) -> Iterator[int]:

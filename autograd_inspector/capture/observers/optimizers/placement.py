@@ -34,6 +34,7 @@ from autograd_inspector.capture.tensors.attributes import (
 from autograd_inspector.capture.torch_private.distributed import local_of
 from autograd_inspector.model.placement_rows import Gradient, ParameterRow, StateEntry
 from autograd_inspector.model.settings import PlainSetting, Settings, SettingText
+from autograd_inspector.model.wording import counted, join_names
 
 _SHOWN_TYPES = (bool, int, float, str, type(None))
 _SHORT_TUPLE = 4
@@ -69,8 +70,7 @@ class Rows:
                 self.found.append(self._row(key, -1, left))
         for name, tensors in under_no_parameter(state):
             total = sum(nbytes_of(found.tensor) for found in tensors)
-            many = "1 tensor" if len(tensors) == 1 else f"{len(tensors):,} tensors"
-            self._left[f"`{name}`"] = f"{many} of no parameter, {total:,} bytes"
+            self._left[f"`{name}`"] = f"{counted(len(tensors), 'tensor')} of no parameter, {total:,} bytes"
 
     def _row(self, parameter: Tensor, group: int, state: Any) -> ParameterRow:
         contents = StateContents(state, self._allowance)
@@ -80,8 +80,7 @@ class Rows:
     def note(self, kind: str) -> str:
         """What of the optimizer's state is in no row and no total, "" where that is nothing."""
         told = [f"{name} ({why})" for name, why in self._left.items()]
-        more = f" and {len(told) - _TOLD:,} more" if len(told) > _TOLD else ""
-        return f"Of {kind}'s state this is in no row and no total: {', '.join(told[:_TOLD])}{more}." if told else ""
+        return f"Of {kind}'s state this is in no row and no total: {join_names(told, _TOLD)}." if told else ""
 
 
 def unwrapped(optimizer: Any) -> Any:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from autograd_inspector.capture.observers.optimizers.placement import row_of
 from autograd_inspector.capture.recording.recording import Recording
+from autograd_inspector.model.display_names import DisplayNames
 from autograd_inspector.model.placement import Placement
 from autograd_inspector.model.placement_rows import ParameterRow
 from autograd_inspector.model.steps_history import History
@@ -17,13 +18,13 @@ from autograd_inspector.model.tensor import TensorRecord
 def placement_of(
     recording: Recording,
     tensors: tuple[TensorRecord, ...],
-    names: dict[int, tuple[str, ...]],
+    namespace: str,
     history: History,
     models: dict[int, str],
 ) -> Placement:
     """Rows of the optimizers as they were last read, then the parameters that no optimizer holds.
 
-    ``names`` are qualified names, ``models`` says which model has a parameter now.
+    ``namespace`` is the model that all qualified names are in, ``models`` says which model has a parameter now.
     """
     filled = {t for run in recording.backwards for t in run.reached if t not in run.empty} | set(history.reached)
     reached = filled.union(*(run.taken for run in recording.backwards))
@@ -31,19 +32,17 @@ def placement_of(
     held = {row.tensor for row in rows}
     # What has no name and lost its gradient at once is a wrapper's own: the unsharded parameters of FSDP.
     loose = [t for t in tensors if t.kind == "parameter" and t.id not in held and (t.names or t.id in filled)]
-    found = []
-    for row in (*rows, *_loose_rows(recording, loose)):
-        given = names.get(row.tensor, ())
-        fallback = tensors[row.tensor].variable or _described(row)
-        found.append(
-            replace(
-                row,
-                name=given[0] if given else fallback,
-                names=given,
-                model=models.get(row.tensor, ""),
-                reached=row.tensor in reached,
-            )
+    names = DisplayNames(tensors, namespace)
+    found = (
+        replace(
+            row,
+            name=names.of(row.tensor) or _described(row),
+            names=tensors[row.tensor].names,
+            model=models.get(row.tensor, ""),
+            reached=row.tensor in reached,
         )
+        for row in (*rows, *_loose_rows(recording, loose))
+    )
     return Placement(tuple(found), tuple(recording.optimizers[i] for i in sorted(recording.optimizers)))
 
 

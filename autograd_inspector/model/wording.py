@@ -1,0 +1,41 @@
+"""Numbers and names within a sentence: "3 steps", "a, b and 3 more", "they are"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sized
+from itertools import takewhile
+
+
+def agree(subject: int | Sized, one: str, several: str) -> str:
+    """The form of a word that agrees with a count, or with how many of something there are: ``is``, ``are``."""
+    number = subject if isinstance(subject, int) else len(subject)
+    return one if number == 1 else several
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """``1 step``, ``12,000 steps``."""
+    return f"{number:,} {agree(number, noun, plural or f'{noun}s')}"
+
+
+def join_names(names: Iterable[str], limit: int = 6) -> str:
+    """``a, b and 3 more``: each name once, in the order given."""
+    given = list(dict.fromkeys(names))
+    more = f" and {len(given) - limit:,} more" if len(given) > limit else ""
+    return ", ".join(given[:limit]) + more
+
+
+def summarize_names(names: Iterable[str], limit: int = 4) -> str:
+    """Parameter names for a sentence: many of one module become ``net.encoder.* (47 parameters)``."""
+    given = list(dict.fromkeys(names))
+    if len(given) <= limit:
+        return join_names(given, limit)
+    paths = [name.split(".") for name in given]
+    columns = zip(*(path[:-1] for path in paths), strict=False)
+    shared = sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, columns))
+    # All in one layer: that. All in one model: its layers. In several: the models.
+    depth = shared if shared > 1 else shared + 1
+    groups: dict[str, list[str]] = {}
+    for name, path in zip(given, paths, strict=True):
+        groups.setdefault(".".join(path[:depth]), []).append(name)
+    parts = [f"{head}.* ({len(found):,} parameters)" if len(found) > 1 else found[0] for head, found in groups.items()]
+    return join_names(parts, 6)
