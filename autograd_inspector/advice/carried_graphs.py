@@ -57,7 +57,7 @@ def carry_fix(analysis: Analysis, carried: tuple[Op, int, Backward], run: Backwa
     cut = _detached(analysis, reader, tensor, made)
     again = f"Compute {name} again for each backward"
     advice = (
-        f"{again} if it has to learn; cut it off if it is to stay as it was: {cut}"
+        f"{again} if it is trained; otherwise cut it off: {cut}"
         if kept
         else f"{again}, or cut it off where it is carried over: {cut}"
     )

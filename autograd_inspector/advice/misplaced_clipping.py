@@ -101,7 +101,7 @@ _TEXTS = {
     "once, and something else (the optimizer) has used it up",
 }
 _FIXES = {
-    "other": "Clip the parameters that are trained, which are others: those that the optimizer holds.",
+    "other": "These parameters are not trained. Clip the parameters that the optimizer holds.",
     "nothing": "Keep a list, `params = list(net.parameters())`, or call net.parameters() again for clipping.",
 }
 

@@ -74,8 +74,7 @@ def _cutting(analysis: Analysis, cut: GradientCut) -> tuple[str, str, str]:
     fix = f"Use the tensor itself instead of {what} where gradient has to flow; keep {what} for logging."
     if _serves_again(analysis, cut):
         fix = (
-            "Compute it anew for each backward(), with the parameters as they are then: its graph would serve the first "
-            f"backward only. Keep the {what} copy for what is compared with it."
+            f"Recompute it before each backward(): a graph can be used only once. Keep the {what} copy for comparisons."
         )
     return what, f"cuts {described(analysis, op)} from the graph", fix
 

@@ -50,7 +50,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         yield cut_problem(
             analysis,
             cut,
-            f"{way} turned {what} into a value outside of torch: what is computed from it has no history"
+            f"{way} turned {what} into a value outside of torch, so gradients cannot flow through it"
             if op.name in _OUT
             else f"{way} made a copy of {what} that has no history",
             _rewrap_fix(cut.ops[0], what),

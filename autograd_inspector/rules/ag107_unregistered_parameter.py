@@ -81,7 +81,7 @@ def _finding(analysis: Analysis, tensors: list[int]) -> Problem:
     return Problem(
         "warning",
         f"{summarize_names(names)} {agree(names, 'is', 'are')} used by {owner}.forward and {agree(names, 'gets', 'get')} "
-        f"gradients, but {owner}.parameters() does not know {agree(names, 'it', 'them')}, so no optimizer does",
+        f"gradients, but {agree(names, 'is', 'are')} not registered in {owner}: {owner}.parameters() omits {agree(names, 'it', 'them')}",
         "Register it in __init__: nn.Parameter as an attribute, nn.ParameterList / nn.ModuleList instead of a Python list; "
         "make it once, not in forward.",
         dedupe_locations([*born, *(analysis.user_frames(use.site, "used here") if use is not None else ())]),

@@ -75,8 +75,8 @@ def _finding(analysis: Analysis, reads: list[GradRead]) -> Problem:
         place = analysis.capture.place(made.site)
         again = ending_in(place.source, ".detach().requires_grad_()") if place is not None else ""
         fix = (
-            f"Make each new {name} a leaf of its own: `{again or f'{name} = {name}.detach().requires_grad_()'}`, which "
-            "backward then fills anew in each round."
+            f"Detach {name} in each iteration, so that it is a leaf again: "
+            f"`{again or f'{name} = {name}.detach().requires_grad_()'}`."
         )
     return Problem(
         "error" if any(ended_by(analysis.capture, read) for read in reads) else "warning",

@@ -54,8 +54,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield Problem(
         "error",
         f"{join_names(names) or 'a tensor'} still {carry} graph (requires_grad, with a grad_fn) and "
-        f"{agree(held or [''], 'was', 'were')} {'deep-copied' if copied else 'sent to another process'}: a graph cannot "
-        "go along",
+        f"{agree(held or [''], 'was', 'were')} {'deep-copied' if copied else 'sent to another process'}: autograd "
+        "graphs cannot be copied or sent",
         _fix(analysis, held, "Copy" if copied else "Send"),
         dedupe_locations([*made, *(where or analysis.user_frames(analysis.capture.error_site, "serialized here"))]),
         tuple(dict.fromkeys(names)),

@@ -325,7 +325,7 @@ def test_a_detached_value_that_several_backwards_use():
         trained(optimizer, F.cross_entropy(head(body(X).detach()), Y))
 
     found = diagnosed(lambda: program(anew=False), "AG101", ".detach()", severity="warning", where=program)
-    assert found.fix.startswith("Compute it anew for each backward()")
+    assert found.fix.startswith("Recompute it before each backward()")
     calm(lambda: program(anew=True))
     found = diagnosed(once, "AG101", ".detach()", severity="warning")
     assert found.fix.startswith("Use the tensor itself")

@@ -80,7 +80,7 @@ def test_clipping_the_wrong_model():
         lambda: program(lambda net, average: average), "AG305", "clip_grad_norm_", "no backward()",
         severity="warning", where=program,
     )  # fmt: skip
-    assert "which are others" in finding.fix
+    assert "the optimizer holds" in finding.fix
     calm(lambda: program(lambda net, average: net))
 
 

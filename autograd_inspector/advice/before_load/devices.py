@@ -1,4 +1,4 @@
-"""AG401 before a load: devices that this machine has not, tensors without data, flags that a device does not support."""
+"""AG401 before a load: devices that this machine lacks, tensors without data, flags that a device does not support."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _absent(resume: Resume) -> Problem:
     order = plan(resume) if resume.fit is not None or resume.optimizer is not None else opening(resume.checkpoint)
     return _problem(
         "warning",
-        f"the checkpoint was saved from {join_names(absent)}, which this machine has not: torch.load without map_location raises",
+        f"the checkpoint was saved from {join_names(absent)}, which is not available here: torch.load without map_location raises",
         fix("load it to the CPU; load_state_dict then copies to where the parameters are", *order),
         absent,
     )

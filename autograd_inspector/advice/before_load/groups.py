@@ -52,7 +52,7 @@ def _sizes(resume: Resume) -> Problem:
     elif gone and not new and len(theirs) == len(resume.sizes) == 1:
         message += f"; what was saved at {_places(gone)} is not in the optimizer"
         text = fix(
-            "leave out what the optimizer has no more, then load",
+            "drop the entries that the optimizer no longer has, then load",
             *saved(resume),
             *popped(resume, gone),
             '    saved["param_groups"][0]["params"].remove(key)',

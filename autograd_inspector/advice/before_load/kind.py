@@ -73,7 +73,7 @@ def kind_problems(resume: Resume) -> Iterator[Problem]:
         text = fix(f"{advice}; it had the settings", f"# {names}", *opening(resume.checkpoint))
     yield Problem(
         "error" if found.foreign else "warning",
-        f"the checkpoint is of another kind of optimizer than {kind}: {' and '.join(said)}",
+        f"this checkpoint is not from {kind}: {' and '.join(said)}",
         text,
         subjects=tuple(dict.fromkeys((kind, *found.lost, *found.absent, *found.unknown))),
     )

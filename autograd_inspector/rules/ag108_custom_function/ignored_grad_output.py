@@ -11,7 +11,7 @@ from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Trait
-from autograd_inspector.model.wording import summarize_names
+from autograd_inspector.model.wording import agree, summarize_names
 
 _UNIT = re.compile(
     r"(Add|Sum|Clone|Alias|View|UnsafeView|ReshapeAlias|Squeeze|Unsqueeze|Stack|Cat|Transpose|T|Permute)Backward\d"
@@ -63,8 +63,8 @@ def _finding(analysis: Analysis, run: Backward, node: Node, name: str) -> Proble
     names = [name_of(analysis, t) for t in learning]
     return Problem(
         "error",
-        f"{name}.backward never uses the gradient that it is given, so the gradient of {summarize_names(names)} is that of "
-        "another loss: what comes after it counts for nothing",
+        f"{name}.backward ignores grad_output, so {summarize_names(names)} {agree(names, 'gets', 'get')} a gradient that "
+        "does not depend on the rest of the network",
         f"Multiply by it (the chain rule): `return grad_output * ...` in {name}.backward.",
         dedupe_locations(
             [

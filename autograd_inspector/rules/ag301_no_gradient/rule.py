@@ -16,9 +16,7 @@ from autograd_inspector.rules.ag301_no_gradient.unrecorded import readings, unre
 
 _USE = "Use what should learn in the forward (recompute cached features with grad), or leave it out of the optimizer."
 _ADD = "Add what is computed from it to the loss that backward() is called on, or leave it out of the optimizer."
-_OFFSET = (
-    "Leave it out (bias=False) or out of the optimizer, or add a loss of the values themselves if they are to fit."
-)
+_OFFSET = "Leave it out (bias=False) or out of the optimizer, or add a loss term that uses the values themselves."
 _FROZEN = (
     "in forwards while requires_grad was False, and set to require grad too late for them",
     "Call requires_grad_(True) before the forward, or leave it out of the optimizer.",

@@ -11,12 +11,12 @@ _CURES = {
     "div": "Divide by something that is never 0: `x / torch.where(y == 0, 1, y)`; masking the result afterwards is too late.",
     "exp": "Bound its argument in the branch that is not used as well: `torch.exp(x.clamp(max=...))`.",
     "log": "Keep its argument away from 0: `torch.log(x.clamp(min=eps))`, or log_softmax / log1p.",
-    "std": "The std of one value is 0 / 0, and the derivative of std at 0 is infinite: take it over more than one value, "
-    "with an eps below the root: `torch.sqrt(x.var(dim, correction=0) + eps)`.",
+    "std": "The std of a single value is 0 / 0, and the derivative of std at 0 is infinite: use at least two values, and an "
+    "eps under the root: `torch.sqrt(x.var(dim, correction=0) + eps)`.",
     "var": "The var of one value is 0 / 0: take it over more than one, or pass correction=0.",
     "softmax": "A row that is -inf throughout, or holds +inf, has no softmax: leave one position of each row unmasked, or mask with a "
     "finite number: `masked_fill(mask, torch.finfo(x.dtype).min)`.",
-    "pow": "A negative number has no real power that is not whole, and below 1 the derivative at 0 is infinite: keep the "
+    "pow": "A negative base with a fractional exponent gives NaN, and below 1 the derivative at 0 is infinite: keep the "
     "base positive, `x.clamp(min=eps).pow(p)`.",
     "acos": "Its derivative is infinite at -1 and 1: keep the argument strictly inside, `x.clamp(-1 + 1e-6, 1 - 1e-6)`, or "
     "take torch.atan2(sine, cosine), which has a derivative there.",

@@ -132,7 +132,7 @@ def _produced(analysis: Analysis, fault: ValueFault, run: Backward, dead: tuple[
         why = ": the values have grown from step to step"
         fix = "Lower the learning rate, or clip the gradients: torch.nn.utils.clip_grad_norm_."
     elif target:
-        why = f": every target is {target}, which is ignored, and the mean is taken over nothing"
+        why = f": every target equals ignore_index ({target}), so the mean is over zero elements"
         fix = (
             f"Leave out a batch without any target (`(labels != {target}).any()`), and see that truncation keeps some; or "
             "divide reduction='sum' by the number of targets, at least 1."

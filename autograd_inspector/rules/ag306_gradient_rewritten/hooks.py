@@ -58,7 +58,7 @@ def _out_of_place(op: Op) -> str:
         instead = f"Call `{name}` instead of `{op.name}`: it makes a new tensor"
     else:
         instead = "Work on a copy (`grad.clone()`)"
-    return f"{instead}. Return the result only if the gradient is meant to change; a hook that looks returns nothing."
+    return f"{instead}. Return a tensor only to replace the gradient; a hook that only reads returns None."
 
 
 def _given(analysis: Analysis) -> list[TensorHook]:

@@ -74,7 +74,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     )
 
 
-_WALKED = "parameters() and its like are generators and can be walked once: keep a list, or call it again. "
+_WALKED = "parameters() is a generator and can be iterated only once: keep a list, or call it again. "
 
 
 def _without(empty: list[int]) -> str:
