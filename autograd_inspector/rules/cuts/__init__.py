@@ -1,1 +1,0 @@
-"""AG101 to AG108: where data went on and gradient did not."""

@@ -1,1 +1,0 @@
-"""AG201 to AG203: memory that was modified while autograd needed it."""

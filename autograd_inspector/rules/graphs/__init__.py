@@ -1,1 +1,0 @@
-"""AG501 to AG503: graphs that are freed, kept or sent away."""
