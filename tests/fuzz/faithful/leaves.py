@@ -60,7 +60,7 @@ LEAVES: dict[str, tuple[str, ...]] = {
         "prox = Proximal(net.parameters(), lr=0.1)\nprox.step(model=net)",
         "closure = Closure(opt, lambda: (net(x0) * {w}).sum())\nlog.append(opt.step(closure).item())\nlog.append(closure.calls)",
         "lbfgs = torch.optim.LBFGS([{w}], max_iter={n})\nclosure = Closure(lbfgs, lambda: ({w} - 1.0).pow(2).sum())\nlbfgs.step(closure)\nlog.append(closure.calls)",
-        "closure = Closure(opt, lambda: (net(x0) * {w}).sum())\nhandle = opt.register_step_pre_hook(lambda o, a, k: log.append(a[1] is closure if len(a) > 1 else k))\nopt.step(closure)\nhandle.remove()",
+        "closure = Closure(opt, lambda: (net(x0) * {w}).sum())\nhandle = opt.register_step_pre_hook(lambda o, a, k: log.append(a[1] is closure if len(a) > 1 else sorted(k)))\nopt.step(closure)\nhandle.remove()",
         "def closure():\n    opt.zero_grad()\n    loss = ({a}.detach() * {w}).sum()\n    loss.backward()\n    return loss\nopt.step(closure=closure)",
         "opt.step(lambda: refuse())",
     ),
