@@ -294,3 +294,27 @@ def test_perturbed_weights():
 def test_operand_that_was_modified_in_between():
     """Adding the negative takes nothing back once the operand has changed: by how much is not known."""
     assert severities(between(changed_meanwhile)) == {"info"}
+
+
+def unlike_operands():
+    """Adds one tensor, subtracts another."""
+    weight = leaf(4, 4)
+    saved = weight.exp()
+    saved.data.add_(X[:4].cos())
+    saved.data.sub_(X[:4].sin(), alpha=0.5)
+    saved.sum().backward()
+
+
+def recomputed_operands():
+    """Adds a tensor, subtracts what is computed in the same way."""
+    weight = leaf(4, 4)
+    saved = weight.exp()
+    saved.data.add_(0.1 * weight.detach())
+    saved.data.sub_(0.1 * weight.detach())
+    saved.sum().backward()
+
+
+def test_operands_that_have_nothing_to_do_with_each_other():
+    """What adds one tensor and subtracts another takes nothing back; two that are computed alike may be the same."""
+    assert severities(unlike_operands) == {"error"}
+    assert severities(recomputed_operands) == {"info"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from math import prod
 from typing import Literal
 
@@ -15,6 +15,11 @@ from autograd_inspector.model.op import Op, Write
 Kind = Literal["sum", "product"]
 Operand = tuple[int, int]
 """A tensor, and its version when it was read; (-1, op) of what is not known."""
+Making = tuple[object, ...]
+"""How a tensor was computed: the op, and how each of its inputs was. Two of one making may have the same numbers."""
+_DEEPEST = 6
+"""So many ops back two makings are compared; what was computed further back may be the same."""
+_UNKNOWN: Making = ()
 
 _ROUNDING = 1e-9
 
@@ -22,7 +27,7 @@ _ROUNDING = 1e-9
 class Effect(Struct, frozen=True):
     """A number, and an operand, with which everything is added (``sign`` 1) or subtracted (-1), multiplied or divided.
 
-    ``factor``: how often the operand is added, or as what power it multiplies.
+    ``factor``: how often the operand is added, or as what power it multiplies. ``making``: how it was computed.
     """
 
     kind: Kind
@@ -30,6 +35,7 @@ class Effect(Struct, frozen=True):
     number: float
     operand: Operand | None = None
     factor: float = 1.0
+    making: Making = _UNKNOWN
 
 
 def effect_of(analysis: Analysis, op: Op, write: Write) -> Effect | None:
@@ -45,9 +51,10 @@ def effect_of(analysis: Analysis, op: Op, write: Write) -> Effect | None:
         number = -1.0
     if number is None:
         operand, negative = _operand(analysis, op, op.inputs.index(write.tensor), several=several)
+        making = _making(analysis, operand, _DEEPEST)
         if kind == "sum":
-            return Effect(kind, sign, 0.0, operand, sign * alpha * negative)
-        return Effect(kind, sign, negative, operand, sign)
+            return Effect(kind, sign, 0.0, operand, sign * alpha * negative, making)
+        return Effect(kind, sign, negative, operand, sign, making)
     if (kind == "product" and not number) or (len(op.inputs) > 1 and not several):
         return None
     return Effect(kind, sign, sign * alpha * number if kind == "sum" else number**sign)
@@ -80,13 +87,42 @@ def _operand(analysis: Analysis, op: Op, at: int, *, several: bool) -> tuple[Ope
     return (tensor, version), sign
 
 
+def _making(analysis: Analysis, operand: Operand, deepest: int) -> Making:
+    tensor, version = operand
+    born = analysis.flow.birth(tensor) if tensor >= 0 else None
+    if tensor < 0 or (born is not None and not deepest):
+        return _UNKNOWN
+    if born is None or version:  # It was there before, or was modified since: by how much is not known.
+        return (tensor,)
+    versions = (*born.versions, *(0 for _ in born.inputs))
+    given = (_making(analysis, read, deepest - 1) for read in zip(born.inputs, versions, strict=False))
+    return born.name, *given
+
+
+def _alike(one: Making, other: Making) -> bool:
+    """Whether two tensors may have the same numbers, for all that the calls tell."""
+    if not one or not other or one == other:
+        return True
+    return (
+        len(one) == len(other)
+        and isinstance(one[0], str)
+        and one[0] == other[0]
+        and all(map(_alike_inputs, one[1:], other[1:]))
+    )
+
+
+def _alike_inputs(one: object, other: object) -> bool:
+    return isinstance(one, tuple) and isinstance(other, tuple) and _alike(one, other)
+
+
 Outcome = Literal["nothing", "perhaps nothing", "something"]
 
 
 def together(effects: Iterable[Effect]) -> Outcome:
     """What effects of one kind on the same memory do, one after the other.
 
-    "perhaps nothing": something was added and something subtracted, and whether it was the same is not known.
+    "perhaps nothing": what was added and what was subtracted were computed in the same way, and whether they are the
+    same numbers is not known.
     """
     members = list(effects)
     product = members[0].kind == "product"
@@ -96,10 +132,28 @@ def together(effects: Iterable[Effect]) -> Outcome:
         if effect.operand is not None:
             factors[effect.operand] = factors.get(effect.operand, 0.0) + effect.factor
     small = _ROUNDING * max(max(abs(effect.number), abs(effect.factor)) for effect in members)
-    left = [factor for factor in factors.values() if abs(factor) > small]
+    left = {operand: factor for operand, factor in factors.items() if abs(factor) > small}
     if not left:
         return "nothing" if abs(number) <= small else "something"
-    if product:
-        return "perhaps nothing" if {effect.sign for effect in members} == {1, -1} else "something"
-    left.append(number)
-    return "perhaps nothing" if min(left) < 0 < max(left) else "something"
+    makings = {effect.operand: effect.making for effect in members if effect.operand is not None}
+    if any(makings[operand] == _UNKNOWN for operand in left):
+        up = [1.0 if product else number, *left.values()]
+        return "perhaps nothing" if min(up) < 0 < max(up) else "something"
+    return "perhaps nothing" if abs(number) <= small and _cancel(left, makings, small) else "something"
+
+
+def _cancel(factors: Mapping[Operand, float], makings: Mapping[Operand, Making], small: float) -> bool:
+    """Whether the operands add up to nothing if those of one making are the same."""
+    sums: list[tuple[Operand, float]] = []
+    for operand, factor in factors.items():
+        place = next((i for i, (other, _) in enumerate(sums) if _same(operand, other, makings)), None)
+        if place is None:
+            sums.append((operand, factor))
+        else:
+            sums[place] = sums[place][0], sums[place][1] + factor
+    return all(abs(factor) <= small for _, factor in sums)
+
+
+def _same(one: Operand, other: Operand, makings: Mapping[Operand, Making]) -> bool:
+    """Whether two may be the same numbers: one tensor, modified meanwhile nobody knows how, or two of one making."""
+    return one[0] == other[0] or _alike(makings[one], makings[other])
