@@ -45,7 +45,7 @@ def entries(panel, name):
 
 def test_every_tensor_has_shape_dtype_device_and_bytes(panel):
     """The parameter, its gradient and each entry of its state."""
-    assert entries(panel, "1.0.weight") == {
+    assert entries(panel, "model.1.0.weight") == {
         "parameter": ["8×8", "float32", "cpu", "256 B"],
         "gradient": ["8×8", "float32", "cpu", "256 B"],
         "step": ["scalar", "float32", "cpu", "4 B"],
@@ -58,13 +58,13 @@ def test_mismatches_stand_out(misplaced, panel):
     """Counted on the tab, marked in the row in words and in the entry; one switch leaves only them."""
     expect(misplaced.widget.get_by_role("tab", name="Optimizer")).to_contain_text("2")
     wrong = panel.locator("tr.agi-wrong")
-    assert [row.get_attribute("data-parameter") for row in wrong.all()] == ["0.0.weight", "0.2.bias"]
+    assert [row.get_attribute("data-parameter") for row in wrong.all()] == ["model.0.0.weight", "model.0.2.bias"]
     expect(wrong.first).to_contain_text("⚠ on meta: exp_avg")
     expect(wrong.last).to_contain_text("⚠ bfloat16: exp_avg_sq")
-    assert entries(panel, "0.0.weight")["exp_avg"] == ["8×8", "float32", "meta", "256 B"]
+    assert entries(panel, "model.0.0.weight")["exp_avg"] == ["8×8", "float32", "meta", "256 B"]
     expect(panel.locator("tr.agi-entry .agi-unlike")).to_have_text(["meta", "bfloat16"])
     panel.get_by_role("button", name="Only mismatches (2)").click()
-    assert names(panel) == ["0.0.weight", "0.2.bias"]
+    assert names(panel) == ["model.0.0.weight", "model.0.2.bias"]
 
 
 def test_the_table_sorts(panel):
@@ -74,7 +74,7 @@ def test_the_table_sorts(panel):
     assert names(panel)[0].endswith("weight")
     panel.get_by_role("button", name="Sort by bytes").click()
     expect(panel.locator("th[aria-sort='ascending']")).to_contain_text("bytes")
-    assert names(panel)[0] == "3.bias"
+    assert names(panel)[0] == "model.3.bias"
     panel.get_by_role("button", name="Sort by parameter").click()
     assert names(panel) == sorted(names(panel))
 
@@ -84,7 +84,7 @@ def test_the_table_filters(panel):
     panel.get_by_role("searchbox", name="Filter parameters").fill("bias")
     assert len(names(panel)) == 7
     panel.get_by_role("searchbox", name="Filter parameters").fill("meta")
-    assert names(panel) == ["0.0.weight"]
+    assert names(panel) == ["model.0.0.weight"]
     panel.get_by_role("searchbox", name="Filter parameters").fill("nothing of that kind")
     expect(panel).to_contain_text("No parameter matches.")
 
@@ -94,11 +94,11 @@ def test_the_table_folds_by_module(panel):
     panel.get_by_role("button", name="Fold by module").click()
     groups = panel.locator("tr.agi-group button")
     expect(groups).to_have_count(7)
-    closed = panel.get_by_role("button", name="▸ 1.0")
+    closed = panel.get_by_role("button", name="▸ model.1.0")
     closed.focus()
     panel.page.keyboard.press("Enter")
-    expect(panel.get_by_role("button", name="▾ 1.0")).to_be_focused()
-    assert {"1.0.weight", "1.0.bias"} <= set(names(panel))
+    expect(panel.get_by_role("button", name="▾ model.1.0")).to_be_focused()
+    assert {"model.1.0.weight", "model.1.0.bias"} <= set(names(panel))
     expect(panel.locator("tr.agi-group.agi-wrong").first).to_contain_text("⚠ 1 mismatch")
 
 
@@ -115,12 +115,12 @@ def test_bars_tell_bytes_by_device_and_kind(panel):
 
 def test_a_row_selects_its_node_and_a_node_its_row(misplaced, panel):
     """A click anywhere in the row; the selected node's row is marked and in view."""
-    panel.locator("tr[data-parameter='1.2.weight'] td").nth(1).click()
-    expect(misplaced.details.get_by_role("heading", level=3)).to_have_text("1.2.weight")
-    expect(panel.locator("tr.agi-selected")).to_have_attribute("data-parameter", "1.2.weight")
-    misplaced.select("3.bias")
+    panel.locator("tr[data-parameter='model.1.2.weight'] td").nth(1).click()
+    expect(misplaced.details.get_by_role("heading", level=3)).to_have_text("model.1.2.weight")
+    expect(panel.locator("tr.agi-selected")).to_have_attribute("data-parameter", "model.1.2.weight")
+    misplaced.select("model.3.bias")
     misplaced.tab("Optimizer")
-    expect(panel.locator("tr.agi-selected")).to_have_attribute("data-parameter", "3.bias")
+    expect(panel.locator("tr.agi-selected")).to_have_attribute("data-parameter", "model.3.bias")
     expect(panel.locator("tr.agi-selected")).to_be_in_viewport()
 
 

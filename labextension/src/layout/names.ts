@@ -31,9 +31,7 @@ export class Names {
 
   private ofNode(box: Box, node: GraphNode): [string, string] {
     if (!isLeaf(node)) return [opName(node.name), node.shape && `→ ${shown(node.shape)}`];
-    const within = this.pathOf(box.parent);
-    const inside = within !== "" && node.name.startsWith(`${within}.`);
-    const name = shown(inside ? node.name.slice(within.length + 1) : node.name);
+    const name = shown(this.inside(box.parent, node.name));
     const kind = node.kind === "parameter" && !node.tracked ? "frozen" : node.kind;
     const missing = node.gradient === "none" ? " · no gradient" : "";
     return name ? [name, `${kind} ${shown(node.shape)}`.trim() + missing] : [kind, node.shape];
@@ -84,6 +82,16 @@ export class Names {
     const again =
       (this.times.get(`${call.root} ${call.path}`) ?? 0) > 1 ? ` (call ${call.nth})` : "";
     return shown(own || this.tree.graph.models[call.root] || call.type) + again;
+  }
+
+  /** What a tensor is called in the box of a module: `weight` for `net.0.weight` in `0` of `net`. */
+  private inside(box: Box | null, name: string): string {
+    const call = box && this.calls.get(box.call);
+    if (!call) return name;
+    const model = this.tree.graph.models[call.root] ?? "";
+    const owners = [[model, call.path].filter(Boolean).join("."), call.path];
+    const owner = owners.find((owner) => owner !== "" && name.startsWith(`${owner}.`));
+    return owner === undefined ? name : name.slice(owner.length + 1);
   }
 
   private pathOf(box: Box | null): string {

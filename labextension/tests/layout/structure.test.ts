@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { Layout } from "../../src/layout";
 import type { Box } from "../../src/layout/box";
 import { lift } from "../../src/layout/lift";
+import { Names } from "../../src/layout/names";
 import { buildTree } from "../../src/layout/tree";
 import { everything, opening, toDepth } from "../../src/layout/visible";
 import type { CaptureGraph } from "../../src/model/graph";
@@ -192,4 +193,14 @@ test("graphs of nothing, of one node, of leaves only and with a cycle are drawn"
     const layout = new Layout(graph);
     expect(layout.scene(opening(layout.tree)).items).toHaveLength(graph.nodes.length);
   }
+});
+
+test("a tensor goes by its name within the box of its module", () => {
+  const graph = nested();
+  graph.nodes[1]!.name = "model.outer.inner.weight";
+  graph.edges = graph.edges.filter((each) => each.target !== 3);
+  const deep = buildTree(graph);
+  expect(new Names(deep).of(deep.boxesOf.get(1)![0]!)[0]).toBe("weight");
+  const shared = buildTree({ ...graph, edges: [...graph.edges, edge(1, 3)] });
+  expect(new Names(shared).of(shared.boxesOf.get(1)![0]!)[0]).toBe("outer.inner.weight");
 });
