@@ -156,6 +156,20 @@ def devices(block, log):
     work(log)
 
 
+def devices_that_cross(block, log):
+    """A default device that is set within a device context, which then takes that one off the stack."""
+    with block():
+        with torch.device("meta"):
+            torch.set_default_device("meta")
+            work(log)
+        work(log)
+    work(log)
+    torch.set_default_device(None)  # Puts back what it had found.
+    work(log)
+    torch.device("meta").__exit__(None, None, None)
+    work(log)
+
+
 def generators(block, log):
     """Generators that hold a mode: begun in the block and closed after it, and the other way round."""
 
@@ -258,6 +272,7 @@ PROGRAMS = (
     entered_again,
     default_device,
     devices,
+    devices_that_cross,
     generators,
     debug_modes,
     dispatch_modes,

@@ -2,7 +2,7 @@
 
 A mode is left by taking the topmost one away, whichever that is. So ours lies at the bottom: the program's modes,
 entered before the block or inside it, are above ours, get each call from the program's own frame, and are left in the
-order in which they would be. Only a default device, which torch keeps at the very bottom, lies deeper.
+order in which they would be. A default device, which torch wants at the very bottom, is entered and left without ours.
 """
 
 from __future__ import annotations
@@ -21,7 +21,14 @@ from torch.overrides import TorchFunctionMode
 
 from autograd_inspector.capture.lines.forwarding import locals_of
 from autograd_inspector.capture.lines.frames import outwards
-from autograd_inspector.capture.torch_private.modes import function_modes, is_default_device, pop_mode, push_mode
+from autograd_inspector.capture.torch_private.modes import (
+    DEVICE_ENTERED,
+    DEVICE_LEFT,
+    function_modes,
+    is_default_device,
+    pop_mode,
+    push_mode,
+)
 
 
 class HiddenMode(TorchFunctionMode):
@@ -32,11 +39,16 @@ class HiddenMode(TorchFunctionMode):
 
 
 def put_on(mode: TorchFunctionMode) -> None:
-    """Put a mode beneath all others, but for a default device; one that is there stays where it is."""
+    """Put a mode beneath all others; one that is there stays where it is."""
     stack = function_modes()
     if not any(each is mode for each in stack):
-        bottom = int(bool(stack) and is_default_device(stack[0]))
+        bottom = int(bool(stack) and is_default_device(stack[0]) and not _apart_from_devices())
         arrange(stack, [*stack[:bottom], mode, *stack[bottom:]])
+
+
+def _apart_from_devices() -> bool:
+    """Whether torch enters and leaves default devices without ours: else it wants theirs at the very bottom."""
+    return all(place.owner() is not None for place in (DEVICE_ENTERED, DEVICE_LEFT))
 
 
 def take_off(mode: TorchFunctionMode) -> bool:
