@@ -189,3 +189,17 @@ def test_dropout_mask_edited():
         where=reused,
     )  # fmt: skip
     silent(lambda: one_step(lambda net: masked(net, lambda mask: mask.sum())))
+
+
+def test_a_result_with_a_version_counter_of_its_own():
+    """What `.data` shares its memory with has another counter: the writes that count are those through the alias."""
+
+    def sick():
+        weight = torch.linspace(-0.6, 0.9, 3).requires_grad_()
+        hidden = weight.data
+        hidden.add_(weight)
+        hidden.tanh_()
+        hidden += 1.0  # the fault
+        hidden.sum().backward()
+
+    diagnosed(sick, "AG201", "hidden += 1.0", "hidden", severity="error")

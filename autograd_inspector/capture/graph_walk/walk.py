@@ -16,7 +16,7 @@ from autograd_inspector.capture.graph_walk.ctx import ctx_tensors
 from autograd_inspector.capture.graph_walk.known_nodes import Known
 from autograd_inspector.capture.graph_walk.stand_ins import StandIns
 from autograd_inspector.capture.graph_walk.verdicts import freed, unused, verify
-from autograd_inspector.capture.recording.raw_records import OP_INPUTS
+from autograd_inspector.capture.recording.raw_records import OP_INPUTS, OP_OUTPUTS
 from autograd_inspector.capture.recording.recorded_nodes import Met, Recorded, Walked
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.recording.walk_budget import MAX_DEPTH, MAX_WIDTH
@@ -201,7 +201,7 @@ class Walk:
         registry, ledger = self.recording.registry, self.recording.ledger
         entry = registry.known(tensor)
         storage = registry.storage_of(tensor)
-        number = -1 if entry is None else entry.tensor
+        number = self._result(made[0], storage) if entry is None else entry.tensor
         offset, extent, nbytes = span_of(tensor)
         saved = ledger.expected(ledger.counter_of(number, storage), *made)
         return SavedTensor(
@@ -218,6 +218,17 @@ class Walk:
             saved,
             version_of(tensor),
         )
+
+
+    def _result(self, op: int, storage: int) -> int:
+        """What an op returned that has a version counter of its own (``x.data.tanh_()``); -1 for any other op.
+
+        Autograd keeps another object of what a node returned than the program has, with the same counter.
+        """
+        made = self.recording.ops.get(op) if op >= 0 else None
+        ledger, entries = self.recording.ledger, self.recording.registry.entries
+        of_memory = (n for n in (made[OP_OUTPUTS] if made else ()) if n in entries and entries[n].storage == storage)
+        return next((number for number in of_memory if ledger.counter_of(number, storage) != storage), -1)
 
 
 @cache
