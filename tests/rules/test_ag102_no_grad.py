@@ -197,3 +197,25 @@ def test_teacher_and_student_in_one_block():
     finding = diagnosed(sick, "AG102", "with torch.no_grad():", "student.weight", severity="error")
     assert "teacher.weight" not in finding.subjects
     silent(healthy)
+
+
+def test_a_view_made_in_a_no_grad_block():
+    """It says that it requires grad, as its base does, and leads nowhere: what is computed from it is cut off."""
+
+    def sick():
+        encoder, head, optimizer = two_parts()
+        hidden = encoder(X).relu()
+        with torch.no_grad():
+            hidden = hidden.view(-1, 4)
+        trained(optimizer, F.cross_entropy(head(hidden), Y))
+
+    def healthy():
+        encoder, head, optimizer = two_parts()
+        hidden = encoder(X).relu()
+        with torch.no_grad():
+            hidden.view(-1)[:2].norm()
+            encoder.weight.view(-1).mul_(1.0)
+        trained(optimizer, F.cross_entropy(head(hidden.contiguous()), Y))
+
+    diagnosed(sick, "AG102", "with torch.no_grad():", "encoder.weight", "no_grad", severity="warning")
+    silent(healthy)

@@ -70,7 +70,7 @@ def test_hooks_and_in_place_writes_are_told(about):
 
 def test_a_parameter_tells_what_it_is(about):
     """Shape, dtype, device, bytes and whether it learns; and whether it has a gradient."""
-    details = about("encoder.weight")
+    details = about("net.encoder.weight")
     facts = dict(zip(details.locator("dt").all_inner_texts(), details.locator("dd").all_inner_texts(), strict=True))
     assert facts == {"shape": "8×4", "dtype": "float32", "device": "cpu", "bytes": "128 B", "requires grad": "yes"}
     expect(details.get_by_text("has a gradient")).to_be_visible()

@@ -219,7 +219,6 @@ class Walk:
             version_of(tensor),
         )
 
-
     def _result(self, op: int, storage: int) -> int:
         """What an op returned that has a version counter of its own (``x.data.tanh_()``); -1 for any other op.
 

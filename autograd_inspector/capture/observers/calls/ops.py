@@ -231,7 +231,10 @@ class Recorder(HiddenMode):
                     entry.requires_grad = tensor.requires_grad if type(tensor) is Tensor else needs_grad(tensor)
                     connected = connected or entry.requires_grad
                     outputs += (entry.tensor,)
-            if alive and not connected and not _keeps_gradient(registry.entries, writes):
+            if alive and connected:
+                if not (mode[0] or writes or last > first) and _apart(numbers, outputs):
+                    traits |= CUT
+            elif alive and not _keeps_gradient(registry.entries, writes):
                 traits |= CUT
             if any_autocast():
                 traits |= AUTOCAST
@@ -376,3 +379,8 @@ def _note_numbers(recording: Recording, op: int, args: tuple[Any, ...], kwargs: 
 def _keeps_gradient(entries: Window[Entry], writes: tuple[Write, ...]) -> bool:
     """Whether something that the op wrote requires grad now."""
     return any(entries[write.tensor].requires_grad for write in writes)
+
+
+def _apart(inputs: list[int], outputs: tuple[int, ...]) -> bool:
+    """Whether a view was made where nothing is recorded: it says that it requires grad, and has no history."""
+    return not set(inputs).intersection(outputs)
