@@ -219,3 +219,17 @@ def test_a_view_made_in_a_no_grad_block():
 
     diagnosed(sick, "AG102", "with torch.no_grad():", "encoder.weight", "no_grad", severity="warning")
     silent(healthy)
+
+
+def test_initialisation_through_an_alias_is_no_cut():
+    """`weight.data.normal_()` in a constructor is not what keeps the weight from learning."""
+
+    def sick():
+        layer = nn.Linear(4, 2)
+        nn.init.normal_(layer.weight.data)
+        layer.bias.data[:1].fill_(0.1)
+        with torch.no_grad():
+            loss = F.cross_entropy(layer(X), Y)
+        loss.backward()
+
+    diagnosed(sick, "AG102", "with torch.no_grad():", "layer.weight", "no_grad", severity="error")

@@ -151,11 +151,32 @@ def _behind_failure(capture: Capture, flow: DataFlow, run: Backward, meant: froz
         return
     for op, through in flow.upstream(starts, lambda op, tensor: _goes_on(capture, op, tensor)):
         if is_cut(capture, op, through):
-            cuts[op, through] = leaves.above(op)
+            above = leaves.above(op)
+            others = tuple(leaf for leaf in above if not _written_through(capture, op, leaf))
+            if others or not above:
+                cuts[op, through] = others
     if any(meant.intersection(found) for found in cuts.values()):  # A frozen teacher's cut is no loss.
         cuts = {cut: tuple(t for t in found if t in meant) for cut, found in cuts.items() if meant.intersection(found)}
     found = tuple(group_by_cause(capture, cuts, run, fatal=True))
     yield from found or left_for_good(capture, flow, run, None)
+
+
+def _written_through(capture: Capture, op: Op, leaf: int) -> bool:
+    """Whether the op made an alias of the leaf that only served to write to it: ``weight.data.normal_()``.
+
+    Whoever reads the leaf reads what was written, and its gradient is its own.
+    """
+    storage = capture.tensors[leaf].storage
+    if storage < 0 or leaf not in op.inputs:
+        return False
+    aliases = [t for t in op.outputs if capture.tensors[t].storage == storage]
+    readers = [capture.ops[at] for alias in aliases for at in capture.readers.get(alias, ()) if at > op.index]
+    return bool(readers) and all(
+        all(write.storage == storage for write in reader.writes)
+        if reader.writes
+        else is_a(reader.name, OpKind.ALIASES | OpKind.VIEWS) and _written_through(capture, reader, reader.inputs[0])
+        for reader in readers
+    )
 
 
 def _goes_on(capture: Capture, op: Op, through: int) -> bool:
@@ -181,7 +202,7 @@ def _starving(
     leaves = Leaves(capture, flow)
     for op, through in flow.upstream(starts):
         if is_cut(capture, op, through):
-            found = tuple(t for t in leaves.above(op) if t in starved)
+            found = tuple(t for t in leaves.above(op) if t in starved and not _written_through(capture, op, t))
             if found:
                 cuts[op, through] = found
     yield from group_by_cause(capture, cuts, runs[-1], fatal=fatal)
