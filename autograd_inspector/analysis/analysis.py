@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from heapq import merge
 
+from autograd_inspector.analysis.computations import Computations
 from autograd_inspector.analysis.dataflow import DataFlow
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut
 from autograd_inspector.analysis.gradient_cuts.constant_loss_terms import constant_terms
@@ -32,6 +33,11 @@ class Analysis:
         self.capture = capture
         self.flow = DataFlow(capture)
         self.timeline = Timeline(capture)
+
+    @cached_property
+    def computations(self) -> Computations:
+        """How tensors were computed, by number."""
+        return Computations(self.flow)
 
     @cached_property
     def received_gradient(self) -> frozenset[int]:

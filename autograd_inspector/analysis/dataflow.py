@@ -131,6 +131,7 @@ class DataFlow:
         """(op, the tensor it was reached through) upstream of (tensor, op index) pairs; ``through`` says go on."""
         seen: set[tuple[int, int]] = set()
         walked: set[tuple[int, int]] = set()
+        entered: set[int] = set()
         todo = list(starts)
         while todo:
             tensor, before = todo.pop()
@@ -140,7 +141,9 @@ class DataFlow:
                 seen.add((index, tensor))
                 op = self.capture.ops[index]
                 yield op, tensor
-                if through is None or through(op, tensor):
+                # One that made a thousand tensors, and is reached through each of them, read what it read once.
+                if (through is None or through(op, tensor)) and index not in entered:
+                    entered.add(index)
                     todo += [(read, index) for read in op.inputs]
                     for export in self.exports.get(index, ()):
                         if (export, tensor) not in seen:

@@ -482,3 +482,23 @@ def same_named(ops: int, functions: int, *, trained: bool = False) -> Program:
     names: dict[str, Program] = {"__name__": "same_named"}  # type: ignore[dict-item]
     exec(compile(text, filename, "exec"), names)
     return names["run"]
+
+
+def lists(ops: int) -> Program:
+    """Few calls that read and make many tensors each, then saved tensors that are modified with those, and back."""
+    weights = [torch.ones(2, requires_grad=True) for _ in range(ops // 6)]
+
+    def nested() -> list[Tensor]:
+        many = [weight.detach() for weight in weights]
+        for _ in range(7):
+            many = list(torch._foreach_add(many, many))
+        return many
+
+    def run() -> None:
+        saved = [weight.exp() for weight in weights]
+        for tensor, one, other in zip(saved, nested(), nested(), strict=True):
+            tensor.data.add_(one)
+            tensor.data.sub_(other)
+        torch.stack([tensor.sum() for tensor in saved]).sum().backward()
+
+    return run

@@ -71,6 +71,7 @@ PROGRAMS = {
     "backwards whose failure is caught": programs.caught,
     "version errors that are caught": programs.caught_versions,
     "a Function that returns None, in a graph that is kept": programs.gaps,
+    "calls of many tensors": programs.lists,
 }
 SHARED = {
     "one loop differentiated again and again": programs.unrolled_once,

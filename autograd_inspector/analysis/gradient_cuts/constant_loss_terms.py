@@ -80,14 +80,28 @@ def _as_tensors(
             lost = tuple(t for t in leaves.above(above) if t in meant and t in own)
             if lost:
                 cuts[above, through] = lost
-    for cut in group_by_cause(capture, cuts, run, fatal=False):
+    found = list(group_by_cause(capture, cuts, run, fatal=False))
+    places = _places(flow, terms) if found else {}
+    for cut in found:
         if cut.cause != "non-differentiable":
-            yield replace(cut, added=next(op.index for op, tensor in terms if _leads(flow, op, tensor, cut)))
+            first = min(places[op.index] for op in cut.ops if op.index in places)
+            yield replace(cut, added=terms[first][0].index)
 
 
-def _leads(flow: DataFlow, op: Op, tensor: int, cut: GradientCut) -> bool:
-    members = {member.index for member in cut.ops}
-    return any(above.index in members for above, _ in flow.upstream([(tensor, op.index)]))
+def _places(flow: DataFlow, terms: list[Term]) -> dict[int, int]:
+    """Op -> the place of the first term that it leads to."""
+    places: dict[int, int] = {}
+    walked: set[tuple[int, int]] = set()
+
+    def new(op: Op, tensor: int) -> bool:
+        known = (op.index, tensor) in walked
+        walked.add((op.index, tensor))
+        return not known
+
+    for place, (added, term) in enumerate(terms):
+        for op, _ in flow.upstream([(term, added.index)], new):
+            places.setdefault(op.index, place)
+    return places
 
 
 def _terms(capture: Capture, leaves: Leaves, run: Backward, since: int, meant: frozenset[int]) -> Iterator[Term]:

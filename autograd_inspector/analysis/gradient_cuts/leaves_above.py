@@ -15,6 +15,7 @@ class Leaves:
     def __init__(self, capture: Capture, flow: DataFlow) -> None:
         self.capture = capture
         self.flow = flow
+        self._met: list[int] = []
         self._bits: dict[int, int] = {}
         self._above: dict[tuple[int, bool], int] = {}
 
@@ -26,7 +27,7 @@ class Leaves:
         found = self._own(cut)
         for source in self._sources(cut, read, back=back):
             found |= self._leaves(source, back=back)
-        return tuple(tensor for tensor, bit in self._bits.items() if found >> bit & 1)
+        return self._members(found)
 
     def of(self, tensor: int, before: int) -> tuple[int, ...]:
         """The leaves that gradient arrives at from a tensor, as it was before that op; the tensor itself, if it is one.
@@ -40,7 +41,7 @@ class Leaves:
                 found |= self._leaves(producer, back=False)
         if not found and record.leaf and record.requires_grad:
             return (tensor,)
-        return tuple(leaf for leaf, bit in self._bits.items() if found >> bit & 1)
+        return self._members(found)
 
     def _leaves(self, start: int, *, back: bool) -> int:
         """The leaves above an op, its own inputs included; iterative, for a chain may be as long as the program."""
@@ -78,5 +79,17 @@ class Leaves:
     def _own(self, op: Op) -> int:
         found = 0
         for tensor in learning(self.capture, op):
-            found |= 1 << self._bits.setdefault(tensor, len(self._bits))
+            if tensor not in self._bits:
+                self._bits[tensor] = 1 << len(self._met)
+                self._met.append(tensor)
+            found |= self._bits[tensor]
         return found
+
+    def _members(self, leaves: int) -> tuple[int, ...]:
+        """Of a thousand leaves a set may have one: only those are gone through."""
+        members: list[int] = []
+        while leaves:
+            lowest = leaves & -leaves
+            members.append(self._met[lowest.bit_length() - 1])
+            leaves ^= lowest
+        return tuple(members)

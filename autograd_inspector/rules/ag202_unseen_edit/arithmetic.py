@@ -15,11 +15,6 @@ from autograd_inspector.model.op import Op, Write
 Kind = Literal["sum", "product"]
 Operand = tuple[int, int]
 """A tensor, and its version when it was read; (-1, op) of what is not known."""
-Making = tuple[object, ...]
-"""How a tensor was computed: the op, and how each of its inputs was. Two of one making may have the same numbers."""
-_DEEPEST = 6
-"""So many ops back two makings are compared; what was computed further back may be the same."""
-_UNKNOWN: Making = ()
 
 _ROUNDING = 1e-9
 
@@ -27,7 +22,8 @@ _ROUNDING = 1e-9
 class Effect(Struct, frozen=True):
     """A number, and an operand, with which everything is added (``sign`` 1) or subtracted (-1), multiplied or divided.
 
-    ``factor``: how often the operand is added, or as what power it multiplies. ``making``: how it was computed.
+    ``factor``: how often the operand is added, or as what power it multiplies. ``computation``: the number of how it was
+    computed, -1 where the operand is not known.
     """
 
     kind: Kind
@@ -35,7 +31,7 @@ class Effect(Struct, frozen=True):
     number: float
     operand: Operand | None = None
     factor: float = 1.0
-    making: Making = _UNKNOWN
+    computation: int = -1
 
 
 def effect_of(analysis: Analysis, op: Op, write: Write) -> Effect | None:
@@ -51,10 +47,10 @@ def effect_of(analysis: Analysis, op: Op, write: Write) -> Effect | None:
         number = -1.0
     if number is None:
         operand, negative = _operand(analysis, op, op.inputs.index(write.tensor), several=several)
-        making = _making(analysis, operand, _DEEPEST)
+        computation = analysis.computations.of(*operand) if operand[0] >= 0 else -1
         if kind == "sum":
-            return Effect(kind, sign, 0.0, operand, sign * alpha * negative, making)
-        return Effect(kind, sign, negative, operand, sign, making)
+            return Effect(kind, sign, 0.0, operand, sign * alpha * negative, computation)
+        return Effect(kind, sign, negative, operand, sign, computation)
     if (kind == "product" and not number) or (len(op.inputs) > 1 and not several):
         return None
     return Effect(kind, sign, sign * alpha * number if kind == "sum" else number**sign)
@@ -87,34 +83,6 @@ def _operand(analysis: Analysis, op: Op, at: int, *, several: bool) -> tuple[Ope
     return (tensor, version), sign
 
 
-def _making(analysis: Analysis, operand: Operand, deepest: int) -> Making:
-    tensor, version = operand
-    born = analysis.flow.birth(tensor) if tensor >= 0 else None
-    if tensor < 0 or (born is not None and not deepest):
-        return _UNKNOWN
-    if born is None or version:  # It was there before, or was modified since: by how much is not known.
-        return (tensor,)
-    versions = (*born.versions, *(0 for _ in born.inputs))
-    given = (_making(analysis, read, deepest - 1) for read in zip(born.inputs, versions, strict=False))
-    return born.name, *given
-
-
-def _alike(one: Making, other: Making) -> bool:
-    """Whether two tensors may have the same numbers, for all that the calls tell."""
-    if not one or not other or one == other:
-        return True
-    return (
-        len(one) == len(other)
-        and isinstance(one[0], str)
-        and one[0] == other[0]
-        and all(map(_alike_inputs, one[1:], other[1:]))
-    )
-
-
-def _alike_inputs(one: object, other: object) -> bool:
-    return isinstance(one, tuple) and isinstance(other, tuple) and _alike(one, other)
-
-
 Outcome = Literal["nothing", "perhaps nothing", "something"]
 
 
@@ -135,25 +103,18 @@ def together(effects: Iterable[Effect]) -> Outcome:
     left = {operand: factor for operand, factor in factors.items() if abs(factor) > small}
     if not left:
         return "nothing" if abs(number) <= small else "something"
-    makings = {effect.operand: effect.making for effect in members if effect.operand is not None}
-    if any(makings[operand] == _UNKNOWN for operand in left):
+    computed = {effect.operand: effect.computation for effect in members if effect.operand is not None}
+    if any(computed[operand] < 0 for operand in left):
         up = [1.0 if product else number, *left.values()]
         return "perhaps nothing" if min(up) < 0 < max(up) else "something"
-    return "perhaps nothing" if abs(number) <= small and _cancel(left, makings, small) else "something"
+    return "perhaps nothing" if abs(number) <= small and _cancel(left, computed, small) else "something"
 
 
-def _cancel(factors: Mapping[Operand, float], makings: Mapping[Operand, Making], small: float) -> bool:
-    """Whether the operands add up to nothing if those of one making are the same."""
-    sums: list[tuple[Operand, float]] = []
+def _cancel(factors: Mapping[Operand, float], computed: Mapping[Operand, int], small: float) -> bool:
+    """Whether nothing is left if what was computed alike is the same, and a tensor what it was before it was modified."""
+    sums: dict[int, float] = {}
+    first: dict[int, int] = {}
     for operand, factor in factors.items():
-        place = next((i for i, (other, _) in enumerate(sums) if _same(operand, other, makings)), None)
-        if place is None:
-            sums.append((operand, factor))
-        else:
-            sums[place] = sums[place][0], sums[place][1] + factor
-    return all(abs(factor) <= small for _, factor in sums)
-
-
-def _same(one: Operand, other: Operand, makings: Mapping[Operand, Making]) -> bool:
-    """Whether two may be the same numbers: one tensor, modified meanwhile nobody knows how, or two of one making."""
-    return one[0] == other[0] or _alike(makings[one], makings[other])
+        computation = first.setdefault(operand[0], computed[operand])
+        sums[computation] = sums.get(computation, 0.0) + factor
+    return all(abs(left) <= small for left in sums.values())
