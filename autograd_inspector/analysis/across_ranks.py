@@ -52,7 +52,9 @@ def _matched(held: Mapping[int, Placement]) -> list[Slot]:
     slots: dict[Key, list[Slot]] = {}
     for rank, placement in held.items():
         for row in placement.rows:
-            key = (row.model if several else "", bool(row.model), row.name)
+            # By its name in the model, for the one that findings use begins with the variable that holds the model.
+            name = row.names[0] if row.names else row.name
+            key = (row.model if several else "", bool(row.model), name)
             _fit(slots.setdefault(key, []), rank, row, held)
     return [slot for same in slots.values() for slot in same]
 

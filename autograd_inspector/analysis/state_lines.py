@@ -30,17 +30,21 @@ def assigned_by_program(
 ) -> tuple[Location, ...]:
     """Where the program around an optimizer writes to its state; ``keys``: to these, or to all of a parameter's.
 
-    Where it was not seen what has the state, it may be the optimizer's.
+    Where it was not seen what has the state, it may be the optimizer's. Failing those, so may be the state of what was
+    seen to be another optimizer: a function is not looked at in every call.
     """
     found = [
-        (statement, place)
+        statement
         for statement in analysis.capture.events_of(kind)
-        if statement.optimizer < 0 and statement.held in {optimizer.id, -1}
-        if not keys or not statement.keys or set(statement.keys) & set(keys)
-        for place in analysis.user_frames(statement.site, _role(statement))
+        if statement.optimizer < 0 and (not keys or not statement.keys or set(statement.keys) & set(keys))
     ]
-    found.sort(key=lambda pair: _urgency(pair[0]))
-    return dedupe_locations(place for _, place in found[:_MOST])
+    found = [statement for statement in found if statement.held in {optimizer.id, -1}] or found
+    found.sort(key=lambda statement: _urgency(statement, optimizer))
+    return dedupe_locations(
+        place
+        for statement in found[:_MOST]
+        for place in analysis.user_frames(statement.site, _role(statement, optimizer))
+    )
 
 
 def is_assigned(analysis: Analysis, optimizer: OptimizerRecord, keys: Collection[str] = ()) -> bool:
@@ -49,11 +53,11 @@ def is_assigned(analysis: Analysis, optimizer: OptimizerRecord, keys: Collection
     return any(not keys or not s.keys or set(s.keys) & set(keys) for s in assigned)
 
 
-def _role(statement: StateStatement) -> str:
+def _role(statement: StateStatement, optimizer: OptimizerRecord) -> str:
     done = "removed" if isinstance(statement, StateRemoved) else "assigned"
-    return f"state {'is' if statement.held >= 0 else 'may be'} {done} here"
+    return f"state {'is' if statement.held == optimizer.id else 'may be'} {done} here"
 
 
-def _urgency(statement: StateStatement) -> tuple[bool, int]:
+def _urgency(statement: StateStatement, optimizer: OptimizerRecord) -> tuple[bool, int]:
     """What was seen comes first; what names its keys tells most, what removes state least."""
-    return statement.held < 0, 2 if isinstance(statement, StateRemoved) else 0 if statement.keys else 1
+    return statement.held != optimizer.id, 2 if isinstance(statement, StateRemoved) else 0 if statement.keys else 1

@@ -1,4 +1,4 @@
-"""Which variables a loop makes anew, empties or shortens."""
+"""Which variables a loop, or a function, makes anew, empties or shortens."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ _SHRINKING = {"clear", "pop", "popleft", "popitem", "remove"}
 
 
 class Resets:
-    """Those of each loop of a file, the loops within it included."""
+    """Those of each loop and function of a file, what lies within it included."""
 
-    def __init__(self, source: Source) -> None:
-        self._source = source
+    def __init__(self, _: Source) -> None:
         self._found: dict[ast.AST, set[str]] = {}
 
-    def within(self, loop: ast.AST) -> set[str]:
-        """The variables of one loop."""
-        found = self._found.get(loop)
+    def within(self, block: ast.AST) -> set[str]:
+        """The variables of one of them."""
+        found = self._found.get(block)
         if found is None:
-            found = self._found[loop] = {_reset(node) for node in ast.walk(loop)} - {""}
+            found = self._found[block] = {_reset(node) for node in ast.walk(block)} - {""}
         return found
 
 

@@ -26,8 +26,7 @@ class StateLine(NamedTuple):
 class StateWrites:
     """Those of a file; each function is read once."""
 
-    def __init__(self, source: Source) -> None:
-        self._source = source
+    def __init__(self, _: Source) -> None:
         self._found: dict[ast.AST, list[StateLine]] = {}
 
     def of(self, scope: ast.AST) -> list[StateLine]:

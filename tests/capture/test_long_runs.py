@@ -70,6 +70,25 @@ def test_the_records_of_100_and_of_300_steps_are_equally_many():
     assert (long.history.steps, long.history.folded, len(long.steps)) == (300, 298, 2)
 
 
+def test_an_optimizer_made_for_each_step():
+    """Those that are gone are forgotten, though each is made where the last one was."""
+    held = []
+    w = torch.ones(2, requires_grad=True)
+
+    def program():
+        for step in range(300):
+            optimizer = torch.optim.SGD([w], lr=0.1)
+            optimizer.zero_grad()
+            (w * 2).sum().backward()
+            optimizer.step()
+            if step in {100, 290}:
+                held.append(current().recording.kept_records())
+
+    capture = observe(program)
+    assert held[0] == held[1]
+    assert len(capture.placement.optimizers) <= 4
+
+
 def test_the_last_steps_are_recorded_as_in_a_short_capture():
     """The last two of 40 steps have the ops, graphs and step records that the last two of 6 have."""
     long, short = observe(train, 40), observe(train, 6)

@@ -1,6 +1,7 @@
 """What a program does to whole modules and optimizers is recorded as facts: one record a kind."""
 
 import sys
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -190,8 +191,8 @@ def test_whose_state_it_is_once_optimizers_are_numbered_anew():
     owners.met(solver, 7)
 
     def running():
-        frame, options = sys._getframe(), {}
-        solver.state, other.state, options.get("state")
+        frame, options = sys._getframe(), SimpleNamespace(state={})
+        solver.state, other.state, options.state
         return frame
 
     frame = running()

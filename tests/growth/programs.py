@@ -502,3 +502,17 @@ def lists(ops: int) -> Program:
         torch.stack([tensor.sum() for tensor in saved]).sum().backward()
 
     return run
+
+
+def script(ops: int) -> Program:
+    """A line for each op, in a file that mentions an optimizer's state."""
+    begin = (
+        "import torch\nw = torch.ones(2, requires_grad=True)\noptimizer = torch.optim.SGD([w], lr=0.1)\n"
+        "before = len(optimizer.state)\n"
+    )
+    middle = "".join(f"h{line} = torch.tanh(w * {line}.5)\n" for line in range(ops // 2))
+    text = f"{begin}{middle}h0.sum().backward()\noptimizer.step()\n"
+    filename = f"script_{ops}.py"
+    linecache.cache[filename] = len(text), None, text.splitlines(keepends=True), filename
+    code = compile(text, filename, "exec")
+    return lambda: exec(code, {"__name__": "script"})

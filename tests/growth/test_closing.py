@@ -72,6 +72,7 @@ PROGRAMS = {
     "version errors that are caught": programs.caught_versions,
     "a Function that returns None, in a graph that is kept": programs.gaps,
     "calls of many tensors": programs.lists,
+    "a long script": programs.script,
 }
 SHARED = {
     "one loop differentiated again and again": programs.unrolled_once,
@@ -96,10 +97,10 @@ def test_four_times_the_program_takes_four_times_the_work(name):
     assert large.total() < 1.15 * TIMES * small.total()
 
 
-@pytest.mark.parametrize("name", SHARED)
+@pytest.mark.parametrize("name", [*SHARED, "a long script"])
 def test_four_times_the_program_takes_four_times_the_work_to_record(name):
-    """Where runs of the engine share a graph, each walks what is new of it."""
-    small, large = (recording(SHARED[name](ops)) for ops in (SMALL, LARGE))
+    """Where runs of the engine share a graph, each walks what is new of it; so does each line that is new."""
+    small, large = (recording((PROGRAMS | SHARED)[name](ops)) for ops in (SMALL, LARGE))
     assert superlinear(small, large, TIMES, 1.3) == []
     assert large.total() < 1.15 * TIMES * small.total()
 

@@ -7,8 +7,10 @@ from autograd_inspector.model.ranks import ranks_text
 
 
 def row(name, model="net", **facts) -> ParameterRow:
+    """As the inspector makes them: findings name a parameter after the variable that holds its model."""
     defaults = {"shape": (2,), "dtype": "float32", "device": "cpu", "nbytes": 8, "optimizer": 0, "group": 0}
-    return ParameterRow(**(defaults | facts), name=name, names=(name,), model=model, tensor=0, requires_grad=True)
+    called = f"{model}.{name}" if model else name
+    return ParameterRow(**(defaults | facts), name=called, names=(name,), model=model, tensor=0, requires_grad=True)
 
 
 def placement(*rows, kinds=("Adam",), groups=({"lr": "0.1"},)) -> Placement:
@@ -26,7 +28,7 @@ def told(ranked) -> list[str]:
 def test_rows_are_matched_by_name_and_not_by_order():
     """Each rank may list its parameters in another order, and call the model by another variable."""
     found = placement_of_ranks({0: placement(row("a"), row("b")), 1: placement(row("b", "other"), row("a", "other"))})
-    assert names(found) == [("a", [True, True]), ("b", [True, True])]
+    assert names(found) == [("net.a", [True, True]), ("net.b", [True, True])]
     assert told(found) == []
 
 

@@ -159,3 +159,25 @@ def test_points_added_with_their_state():
     calm(lambda: densified("exp_avg", "exp_avg_sq"))
     report = inspected(lambda: densified("exp_avg", "exp_avg_sq"))
     assert not report.findings, summary(report)
+
+
+def test_a_helper_that_two_optimizers_are_given():
+    """What it does to the second is looked for on its lines too, though only the first was seen to be its argument."""
+
+    def restore(holder):
+        for entry in holder.state.values():
+            entry["exp_avg"] = torch.zeros(3)
+
+    one, other = nn.Linear(2, 1, bias=False), nn.Linear(4, 1, bias=False)
+    optimizers = [torch.optim.Adam(net.parameters()) for net in (one, other)]
+
+    def program():
+        (one(torch.ones(1, 2)) + other(torch.ones(1, 4))).sum().backward()
+        for optimizer in optimizers:
+            optimizer.step()
+        for optimizer in optimizers:
+            restore(optimizer)
+
+    findings = [finding for finding in inspected(program).findings if finding.rule == "AG403"]
+    roles = [[place.role for place in finding.locations if "zeros(3)" in place.source] for finding in findings]
+    assert roles == [["state is assigned here"], ["state may be assigned here"]]

@@ -6,26 +6,9 @@ import sys
 from types import FrameType, MethodWrapperType
 from typing import Any
 
+from autograd_inspector.capture.lines.frame_locals import locals_of
+
 _HANDLER = "__torch_function__"
-_FUNCTION = 0x1
-"""inspect.CO_OPTIMIZED: the frame's locals are slots, and f_locals is a copy of them (before Python 3.13)."""
-_UNSHARED = 3
-"""References to the copy when nobody but the frame holds it: the frame, our variable, getrefcount's argument."""
-
-
-def locals_of(frame: FrameType) -> list[tuple[str, Any]]:
-    """(name, value) of a running function's local variables.
-
-    Before Python 3.13 ``f_locals`` is a dictionary that the frame keeps: left as it is, it would keep every local alive
-    that the program deletes later. So it is emptied again, unless the program itself holds it.
-    """
-    if not frame.f_code.co_flags & _FUNCTION:
-        return []
-    snapshot = frame.f_locals
-    found = list(snapshot.items())
-    if sys.version_info < (3, 13) and sys.getrefcount(snapshot) <= _UNSHARED:
-        snapshot.clear()
-    return found
 
 
 def forwarding() -> set[int]:

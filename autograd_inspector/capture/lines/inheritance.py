@@ -6,38 +6,52 @@ import inspect
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
-from autograd_inspector.capture.lines.forwarding import locals_of
+from autograd_inspector.capture.lines.frame_locals import locals_of
 from autograd_inspector.capture.lines.stacks import MAX_WALK, SKIP, classify
 
 
 class Extensions:
-    """Looks once at each site."""
+    """Looks once at each way to a call: what decides are the functions on it."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[str, ...]] = {}
+        self._known: dict[tuple[int, ...], tuple[str, ...]] = {}
+        self._kept: list[list[CodeType]] = []
+        """The code of each way, so that its ids stay its own."""
 
-    def of(self, site: int, frame: FrameType | None, stop: FrameType | None) -> tuple[str, ...]:
+    def of(self, frame: FrameType | None, stop: FrameType | None) -> tuple[str, ...]:
         """The methods on the stack that a subclass has, and that called a base class's method of the same object."""
-        found = self._known.get(site)
+        frames = _frames(frame, stop)
+        codes = [frame.f_code for frame in frames]
+        way = tuple(map(id, codes))
+        found = self._known.get(way)
         if found is None:
-            found = self._known[site] = _extending(frame, stop)
+            found = self._known[way] = _extending(frames)
+            self._kept.append(codes)
         return found
 
 
-def _extending(frame: FrameType | None, stop: FrameType | None) -> tuple[str, ...]:
-    found, inner, base = [], None, -1
+def _frames(frame: FrameType | None, stop: FrameType | None) -> list[FrameType]:
+    """The program's, and those of its libraries, the innermost first."""
+    found: list[FrameType] = []
     for _ in range(MAX_WALK):
         if frame is None:
             break
         if classify(frame.f_code.co_filename) != SKIP:
-            own = _receiver(frame)
-            place = -1 if own is None else _place(type(own), frame.f_code)
-            if own is not None and own is inner and 0 <= place < base:
-                found.append(frame.f_code.co_qualname)
-            inner, base = own, place
+            found.append(frame)
         if frame is stop:
             break
         frame = frame.f_back
+    return found
+
+
+def _extending(frames: list[FrameType]) -> tuple[str, ...]:
+    found, inner, base = [], None, -1
+    for frame in frames:
+        own = _receiver(frame)
+        place = -1 if own is None else _place(type(own), frame.f_code)
+        if own is not None and own is inner and 0 <= place < base:
+            found.append(frame.f_code.co_qualname)
+        inner, base = own, place
     return tuple(found)
 
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from torch import Tensor, nn
 
-from autograd_inspector.capture.lines.forwarding import locals_of
+from autograd_inspector.capture.lines.frame_locals import locals_of
 from autograd_inspector.capture.lines.stacks import USER, classify
 from autograd_inspector.capture.torch_private.modules import MADE
 

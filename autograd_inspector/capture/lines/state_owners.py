@@ -3,26 +3,51 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from types import CodeType, FrameType
 from typing import Any
 
 from torch.optim import Optimizer
 
-from autograd_inspector.capture.lines.forwarding import locals_of
+from autograd_inspector.capture.lines.attribute_reads import Path, owners
+from autograd_inspector.capture.lines.frame_locals import locals_of
 from autograd_inspector.capture.lines.local_names import attributes_of
 
 _STATE = "state"
+_MOST = 16
+"""So many optimizers are told apart that one expression was, a search over settings makes one for each."""
 Held = weakref.ref[Optimizer] | None
 """None for something else than an optimizer."""
 
 
+class _Mentions:
+    """The expressions of one function that have a ``state``, and what each was when the function was seen to run."""
+
+    def __init__(self, code: CodeType) -> None:
+        self.code = code  # With the code itself, so that its id stays its own.
+        self.paths = owners(code, _STATE)
+        self.seen: dict[str, list[Held]] = {}
+
+    def look(self, frame: FrameType) -> None:
+        """At a frame of the function."""
+        if not self.paths:
+            return
+        variables = dict(locals_of(frame))
+        for path in self.paths:
+            value = _reached(path, variables, frame.f_globals)
+            if value is None:
+                continue
+            held = weakref.ref(value) if issubclass(type(value), Optimizer) else None
+            seen = self.seen.setdefault(".".join(path), [])
+            if len(seen) < _MOST and not any(held is other for other in seen):
+                seen.append(held)
+
+
 class StateOwners:
-    """Of each function that mentions a ``state``: what the variables held that its frames had, and their attributes."""
+    """Of each function that mentions a ``state``: whose it was, whenever a new stack of calls went through."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[CodeType, dict[str, list[Held]]]] = {}
-        """With the code itself, so that its id stays its own."""
+        self._known: dict[int, _Mentions] = {}
         self._numbers: list[tuple[weakref.ref[Optimizer], int]] = []
 
     def met(self, optimizer: Optimizer, number: int) -> None:
@@ -34,19 +59,18 @@ class StateOwners:
         code = frame.f_code
         if _STATE not in code.co_names:
             return
-        known = self._known.setdefault(id(code), (code, {}))[1]
-        for name, value in _variables(frame):
-            held = weakref.ref(value) if issubclass(type(value), Optimizer) else None
-            seen = known.setdefault(name, [])
-            if not any(held is other for other in seen):
-                seen.append(held)
+        known = self._known.get(id(code))
+        if known is None:
+            known = self._known[id(code)] = _Mentions(code)
+        known.look(frame)
 
     def of(self, code: CodeType, expression: str) -> list[int] | None:
         """The optimizers that an expression was seen to be in a function; [] something else, None not seen.
 
-        One that the capture did not meet is -1.
+        One that the capture did not meet is -1. It may have been others, in calls that brought no new stack.
         """
-        found = self._known.get(id(code), (code, {}))[1].get(expression)
+        known = self._known.get(id(code))
+        found = None if known is None else known.seen.get(expression)
         if found is None:
             return None
         return [self._number(held) for held in found if held is not None]
@@ -67,12 +91,11 @@ class StateOwners:
         self._known.clear()
 
 
-def _variables(frame: FrameType) -> Iterator[tuple[str, Any]]:
-    """(expression, value) of the variables that a frame's code names, and of the attributes of theirs that it names."""
-    names = set(frame.f_code.co_names)
-    found = [*locals_of(frame), *((name, dict.get(frame.f_globals, name)) for name in names)]
-    for name, value in found:
-        if value is not None:
-            yield name, value
-            own = attributes_of(value)
-            yield from ((f"{name}.{part}", own[part]) for part in names if own.get(part) is not None)
+def _reached(path: Path, variables: Mapping[str, Any], names: dict[str, Any]) -> Any:
+    """What a path leads to, without any code of the program's running; None: nothing."""
+    value = variables.get(path[0])
+    if value is None:
+        value = dict.get(names, path[0])
+    for attribute in path[1:]:
+        value = attributes_of(value).get(attribute)
+    return value

@@ -9,7 +9,7 @@ from itertools import islice
 from operator import add, mul, sub, truediv
 from types import CodeType, FrameType
 
-from autograd_inspector.capture.lines.forwarding import locals_of
+from autograd_inspector.capture.lines.frame_locals import locals_of
 from autograd_inspector.capture.lines.stacks import SKIP, classify
 
 _LATEST = 32

@@ -62,10 +62,10 @@ class Recording(Records):
     adopt: Callable[[Iterable[Tensor]], None] = lambda _: None
     """Names parameters by the models that the running frames hold."""
 
-    def grad_mode_changed(self, tensor: int, *, requires_grad: bool) -> None:
+    def requires_grad_changed(self, tensor: int, *, requires_grad: bool) -> None:
         """``requires_grad`` of a tensor is another one now."""
         site = self.stacks.here(1)
-        extended_by = self.extensions.of(site, sys._getframe(1), self.stacks.stop)
+        extended_by = self.extensions.of(sys._getframe(1), self.stacks.stop)
         self.requires_grad_changes.append(
             RequiresGradChanged(len(self.ops), tensor, requires_grad, site, extended_by=extended_by)
         )
@@ -149,6 +149,9 @@ class Recording(Records):
             self.replacements,
             self.scalar_reentries,
             self.none_gradients,
+            self.optimizers,
+            self.rows,
+            self.left_out,
         )
         return sum(window.kept for window in windows) + sum(map(len, lists))
 

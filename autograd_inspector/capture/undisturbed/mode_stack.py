@@ -19,7 +19,7 @@ from typing import Any
 
 from torch.overrides import TorchFunctionMode
 
-from autograd_inspector.capture.lines.forwarding import locals_of
+from autograd_inspector.capture.lines.frame_locals import locals_of
 from autograd_inspector.capture.lines.frames import outwards
 from autograd_inspector.capture.torch_private.modes import (
     DEVICE_ENTERED,

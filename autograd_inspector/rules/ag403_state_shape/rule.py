@@ -105,7 +105,11 @@ def _unfit(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Problem]:
         f"{f' too (`{entry.name}` as well as what is assigned)' if written and not loads else ''}, or start these parameters "
         f"with fresh state: `{variable(analysis, optimizer)}.state.pop(parameter)`.",
         dedupe_locations(
-            [*loads, *(assigned if written else ()), *analysis.user_frames(optimizer.site, "optimizer made here")]
+            [
+                *loads,
+                *(assigned if written or not loads else ()),
+                *analysis.user_frames(optimizer.site, "optimizer made here"),
+            ]
         ),
         tuple(dict.fromkeys([*names, *(e.name for _, e in wrong)])),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import FrameType
 
-from autograd_inspector.capture.lines.forwarding import locals_of
+from autograd_inspector.capture.lines.frame_locals import locals_of
 from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.model.torch_names import CLIPPING
 

@@ -247,7 +247,7 @@ def _set_requires_grad(recorder: Calling, args: tuple[Any, ...], _: Any) -> None
     wanted = needs_grad(tensor)
     if wanted != entry.requires_grad or entry.tensor == len(recording.registry.facts) - 1:
         entry.requires_grad = wanted
-        recording.grad_mode_changed(entry.tensor, requires_grad=wanted)
+        recording.requires_grad_changed(entry.tensor, requires_grad=wanted)
 
 
 def _export(recorder: Calling, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -82,4 +82,4 @@ class Swaps:
             if type(tensor) is Parameter:
                 registry.parameters.add(entry.tensor)
             if entry.requires_grad != required:
-                recording.grad_mode_changed(entry.tensor, requires_grad=entry.requires_grad)
+                recording.requires_grad_changed(entry.tensor, requires_grad=entry.requires_grad)

@@ -170,13 +170,15 @@ class Optimizers:
     def fold(self, told: Collection[int], events: int) -> None:
         """Forget the optimizers that are gone and that no record tells of; so many of the old events are gone."""
         self._events = max(self._events - events, 0)
-        gone = [key for key, (ref, number) in self._known.items() if ref() is None and number not in told]
-        for key in gone:
-            _, number = self._known.pop(key)
-            for known in (self.recording.optimizers, self.recording.rows, self._lives, self._marks):
+        recording = self.recording
+        # Not by what is known: another optimizer may have been made at the address of one that is gone.
+        kept = {number for number, _ in self.alive()}.union(told)
+        for number in [number for number in recording.optimizers if number not in kept]:
+            for known in (recording.optimizers, recording.rows, recording.left_out, self._lives, self._marks):
                 known.pop(number, None)
             self._dirty.discard(number)
-        self.recording.state_owners.fold(self.recording.optimizers)
+        self._known = {key: known for key, known in self._known.items() if known[1] in recording.optimizers}
+        recording.state_owners.fold(recording.optimizers)
 
     # --- what they hold ------------------------------------------------------------------------------------------
 

@@ -1,0 +1,42 @@
+"""The local variables of a running function, read without a trace in the program."""
+
+from __future__ import annotations
+
+import dis
+import sys
+from functools import lru_cache
+from types import CodeType, FrameType
+from typing import Any
+
+_FUNCTION = 0x1
+"""inspect.CO_OPTIMIZED: the frame's locals are slots, and f_locals is a copy of them (before Python 3.13)."""
+_COPIED = sys.version_info < (3, 13)
+_UNSHARED = 3
+"""References to the copy when nobody but the frame holds it: the frame, our variable, getrefcount's argument."""
+_KEEPERS = frozenset({"locals", "vars", "eval", "exec"})
+"""Python's functions that give a function's copy to the program, or keep values of the program's in it."""
+
+
+def locals_of(frame: FrameType) -> list[tuple[str, Any]]:
+    """(name, value) of a running function's local variables; none, where the program may use the copy of them.
+
+    Before Python 3.13 ``f_locals`` is a dictionary that the frame keeps, and ``locals()`` hands out: to ask for it
+    brings all variables up to date in it, and undoes what the program wrote there. Left as it is, it would keep every
+    local alive that the program deletes later. So it is emptied again, unless somebody else holds it.
+    """
+    code = frame.f_code
+    if not code.co_flags & _FUNCTION:
+        return []
+    if _COPIED and not _KEEPERS.isdisjoint(code.co_names) and _calls_keeper(code):
+        return []
+    snapshot = frame.f_locals
+    found = list(snapshot.items())
+    if _COPIED and sys.getrefcount(snapshot) <= _UNSHARED:
+        snapshot.clear()
+    return found
+
+
+@lru_cache(maxsize=256)
+def _calls_keeper(code: CodeType) -> bool:
+    """Whether one is a function that it calls: ``net.eval()`` is another."""
+    return any(i.opname == "LOAD_GLOBAL" and i.argval in _KEEPERS for i in dis.get_instructions(code))
