@@ -75,8 +75,8 @@ class ParameterRow(Held, frozen=True, omit_defaults=True, kw_only=True):
 
     ``group`` alone is -1 of a parameter whose state the optimizer keeps although no group holds it.
 
-    ``name`` is what findings call it (``net.0.weight``). ``names`` are its names in the model's state_dict, after the name
-    of the model where the program has several.
+    ``name`` is what findings call it (``net.0.weight``). ``names`` are its names in the model's state_dict, after
+    the name of the model where the program has several.
     """
 
     tensor: int
