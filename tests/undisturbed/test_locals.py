@@ -1,6 +1,7 @@
 """What a program has of its own ``locals()`` is what it wrote there, and nothing else."""
 
 import weakref
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -74,12 +75,13 @@ def test_a_program_that_keeps_its_locals(program):
     assert inspection.report.capture.ops
 
 
-def test_a_method_of_the_same_name_hides_no_variables():
-    """`net.eval()` is no `eval()`: the function's variables name its tensors."""
+def test_what_is_about_another_object_hides_no_variables():
+    """`vars(args)` is not `vars()`, nor is a method of that name: the function's variables name its tensors."""
 
     def program():
         net = nn.Linear(2, 1)
-        net.eval()
+        settings = vars(SimpleNamespace(lr=0.1, locals=dict))
+        settings.get("lr"), SimpleNamespace(locals=dict).locals()
         batch = torch.ones(3, 2)
         net(batch).sum().backward()
 

@@ -13,8 +13,9 @@ _FUNCTION = 0x1
 _COPIED = sys.version_info < (3, 13)
 _UNSHARED = 3
 """References to the copy when nobody but the frame holds it: the frame, our variable, getrefcount's argument."""
-_KEEPERS = frozenset({"locals", "vars", "eval", "exec"})
-"""Python's functions that give a function's copy to the program, or keep values of the program's in it."""
+_KEEPERS = frozenset({"locals", "vars"})
+"""Python's functions that give a function's copy to the program."""
+_BEFORE_CALL = {"PRECALL", "PUSH_NULL", "CACHE"}
 
 
 def locals_of(frame: FrameType) -> list[tuple[str, Any]]:
@@ -22,7 +23,8 @@ def locals_of(frame: FrameType) -> list[tuple[str, Any]]:
 
     Before Python 3.13 ``f_locals`` is a dictionary that the frame keeps, and ``locals()`` hands out: to ask for it
     brings all variables up to date in it, and undoes what the program wrote there. Left as it is, it would keep every
-    local alive that the program deletes later. So it is emptied again, unless somebody else holds it.
+    local alive that the program deletes later. So it is emptied again, unless somebody else holds it; what ``exec`` put
+    there beside the variables stays.
     """
     code = frame.f_code
     if not code.co_flags & _FUNCTION:
@@ -32,11 +34,20 @@ def locals_of(frame: FrameType) -> list[tuple[str, Any]]:
     snapshot = frame.f_locals
     found = list(snapshot.items())
     if _COPIED and sys.getrefcount(snapshot) <= _UNSHARED:
-        snapshot.clear()
+        for name in (*code.co_varnames, *code.co_cellvars, *code.co_freevars):
+            snapshot.pop(name, None)
     return found
 
 
 @lru_cache(maxsize=256)
 def _calls_keeper(code: CodeType) -> bool:
-    """Whether one is a function that it calls: ``net.eval()`` is another."""
-    return any(i.opname == "LOAD_GLOBAL" and i.argval in _KEEPERS for i in dis.get_instructions(code))
+    """Whether one is a function that it calls: ``vars(args)`` is about another object."""
+    loaded = ""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "LOAD_GLOBAL" and instruction.argval in _KEEPERS:
+            loaded = instruction.argval
+        elif loaded and instruction.opname not in _BEFORE_CALL:
+            if loaded == "locals" or (instruction.opname == "CALL" and not instruction.arg):
+                return True
+            loaded = ""
+    return False
