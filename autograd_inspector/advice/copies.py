@@ -10,6 +10,7 @@ from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op
 from autograd_inspector.source.fragments import statement
+from autograd_inspector.source.writing import written
 
 _RESULTS = {"result", "output", "out", "result0", "result1"}
 """What an op saves of its own result: no copy of what it reads helps against an edit of that."""
@@ -61,9 +62,9 @@ def _read(analysis: Analysis, saver: Op, name: str) -> str:
 def _part(source: str, name: str) -> str:
     """The one part of it that the line reads: ``traj[:, t]`` of ``traj``."""
     found = {
-        ast.unparse(node)
+        written(node)
         for node in ast.walk(statement(source) or ast.Pass())
-        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and ast.unparse(node.value) == name
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and written(node.value) == name
     }
     return found.pop() if len(found) == 1 else ""
 

@@ -6,6 +6,7 @@ import ast
 
 from autograd_inspector.advice.spelling import is_path
 from autograd_inspector.source.fragments import statement
+from autograd_inspector.source.writing import written
 
 
 def is_loop(source: str) -> bool:
@@ -21,6 +22,6 @@ def gone_over(source: str, name: str) -> str:
     over, target = loop.iter, loop.target
     if isinstance(over, ast.Call) and isinstance(target, ast.Tuple) and getattr(over.func, "id", "") == "zip":
         pairs = zip(target.elts, over.args, strict=False)
-        over = next((given for part, given in pairs if ast.unparse(part) == name), over)
-    found = ast.unparse(over)
+        over = next((given for part, given in pairs if written(part) == name), over)
+    found = written(over)
     return found if is_path(found) else ""

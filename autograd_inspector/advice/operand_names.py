@@ -9,6 +9,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
 from autograd_inspector.source.fragments import expression
+from autograd_inspector.source.writing import written
 
 
 def told_apart(analysis: Analysis, op: Op) -> bool:
@@ -39,5 +40,5 @@ def _references(place: Location, node: ast.AST) -> set[str]:
         case ast.Call(args=args):
             return set().union(*(_references(place, part) for part in args))
         case ast.Name() | ast.Attribute() | ast.Subscript():
-            return {ast.unparse(node)}
+            return {written(node)}
     return set().union(*(_references(place, part) for part in ast.iter_child_nodes(node)))

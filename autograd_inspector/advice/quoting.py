@@ -6,6 +6,7 @@ import ast
 import copy
 
 from autograd_inspector.source.fragments import statement, uncommented
+from autograd_inspector.source.writing import written
 
 _AUGMENTED = {ast.Add: "+=", ast.Sub: "-=", ast.Mult: "*=", ast.Div: "/="}
 
@@ -13,10 +14,10 @@ _AUGMENTED = {ast.Add: "+=", ast.Sub: "-=", ast.Mult: "*=", ast.Div: "/="}
 def in_place(source: str) -> str:
     """``w -= lr * g`` for a line that reads ``w = w - lr * g``; "" for a line of any other form."""
     match statement(source):
-        case ast.Assign(targets=[target], value=ast.BinOp(left=left, op=op, right=right)) if type(
-            op
-        ) in _AUGMENTED and ast.unparse(target) == ast.unparse(left):
-            return f"{ast.unparse(target)} {_AUGMENTED[type(op)]} {ast.unparse(right)}"
+        case ast.Assign(targets=[target], value=ast.BinOp(left=left, op=op, right=right)) if type(op) in _AUGMENTED:
+            name, value = written(target), written(right)
+            if name and value and name == written(left):
+                return f"{name} {_AUGMENTED[type(op)]} {value}"
     return ""
 
 
@@ -25,7 +26,8 @@ def written_out(source: str) -> str:
     line = uncommented(source)
     match statement(source):
         case ast.AugAssign(target=target, op=op, value=value) if not _goes_through_data(target):
-            return f"Write `{ast.unparse(target)} = {ast.unparse(ast.BinOp(target, op, value))}` instead of `{line}`."
+            name, result = written(target), written(ast.BinOp(target, op, value))
+            return f"Write `{name} = {result}` instead of `{line}`." if name and result else ""
     return ""
 
 
@@ -46,7 +48,7 @@ def ending_in(source: str, call: str, without: str = "") -> str:
                 node.keywords = [k for k in node.keywords if k.arg != without]
             if without and not found:
                 return ""
-            text = ast.unparse(value)
+            name, text = written(target), written(value)
             whole = isinstance(value, (ast.Call, ast.Name, ast.Attribute, ast.Subscript))
-            return f"{ast.unparse(target)} = {text if whole else f'({text})'}{call}"
+            return f"{name} = {text if whole else f'({text})'}{call}" if name and text else ""
     return ""

@@ -7,6 +7,7 @@ import ast
 from autograd_inspector.advice.namespaces import is_value
 from autograd_inspector.model.location import Location
 from autograd_inspector.source.fragments import expression, statement
+from autograd_inspector.source.writing import written
 
 
 def receiver(place: Location | None, op: str) -> str:
@@ -15,10 +16,10 @@ def receiver(place: Location | None, op: str) -> str:
         return ""
     node = statement(place.expression)
     if isinstance(node, ast.AugAssign):
-        return ast.unparse(node.target)
+        return written(node.target)
     found = _modified(place, node.value, op) if isinstance(node, ast.Expr) else None
     # What a call returned has no name of its own.
-    return "" if found is None or any(isinstance(node, ast.Call) for node in ast.walk(found)) else ast.unparse(found)
+    return "" if found is None or any(isinstance(node, ast.Call) for node in ast.walk(found)) else written(found)
 
 
 def read_of(place: Location | None) -> str:
@@ -28,7 +29,7 @@ def read_of(place: Location | None) -> str:
     found = expression(place.expression)
     if not isinstance(found, ast.Attribute) or any(isinstance(node, ast.Call) for node in ast.walk(found)):
         return ""
-    return ast.unparse(found.value)
+    return written(found.value)
 
 
 def _modified(place: Location, node: ast.expr, op: str) -> ast.expr | None:

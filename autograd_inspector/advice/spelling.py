@@ -8,6 +8,7 @@ import re
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.location import Location
 from autograd_inspector.source.fragments import expression, statement
+from autograd_inspector.source.writing import written
 
 _SHAPE = re.compile(r"(bool|bfloat|float|complex|int|uint|quint|qint)\w*\[[\d, ]*\]$")
 
@@ -55,7 +56,7 @@ def path_in(place: Location | None, last: str) -> str:
     for text in (place.expression, place.source.strip()):
         part = statement(text)
         found = {
-            ast.unparse(node)
+            written(node)
             for node in ast.walk((part.value if isinstance(part, ast.Assign) else part) or ast.Pass())
             if (isinstance(node, ast.Attribute) and node.attr == last and _is_path(node))
             or (isinstance(node, ast.Name) and node.id == last)

@@ -6,6 +6,7 @@ import ast
 
 from autograd_inspector.model.location import Location
 from autograd_inspector.source.fragments import expression, is_path
+from autograd_inspector.source.writing import written
 
 
 def called_on(place: Location | None, method: str) -> str:
@@ -13,14 +14,14 @@ def called_on(place: Location | None, method: str) -> str:
     found = None if place is None else expression(place.expression)
     for node in () if found is None else ast.walk(found):
         if isinstance(node, ast.Attribute) and node.attr == method and is_path(node.value):
-            return ast.unparse(node.value)
+            return written(node.value)
     return ""
 
 
 def reads(place: Location, name: str) -> bool:
     """Whether the expression reads a variable or an attribute of that name."""
     found = expression(place.expression)
-    return found is not None and any(is_path(node) and ast.unparse(node) == name for node in ast.walk(found))
+    return found is not None and any(is_path(node) and written(node) == name for node in ast.walk(found))
 
 
 def called_function(text: str) -> str:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from autograd_inspector.source.index import Source
 from autograd_inspector.source.mentions import Mentions
 from autograd_inspector.source.resets import Resets
+from autograd_inspector.source.writing import written
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp)
 _DISPLAYS = (ast.List, ast.Tuple, ast.Set, ast.Starred)
@@ -77,8 +78,8 @@ def kept(source: Source, value: ast.AST, calls: Sequence[ast.AST]) -> Kept | Non
 def _kept(source: Source, target: ast.expr, growing: ast.stmt | None = None) -> Kept:
     """Kept as a variable; and under the other names that the variable is given (``previous = current`` at the end)."""
     scope = source.scope_at(target.lineno) if isinstance(target, ast.Name) else source.tree
-    name, mentions = ast.unparse(target), source.index(Mentions)
-    later = {ast.unparse(node.targets[0]): node.lineno for node in mentions.renamed(scope, name)}
+    name, mentions = written(target), source.index(Mentions)
+    later = {written(node.targets[0]): node.lineno for node in mentions.renamed(scope, name)}
     # A name that is given before it is used is one more for the same round: `direction = gradient`.
     renamed = [
         node

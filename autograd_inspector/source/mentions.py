@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from autograd_inspector.source.index import Source
+from autograd_inspector.source.writing import written
 
 Key = tuple[ast.AST, type[ast.expr], str]
 """(scope, variable or attribute, its last name)."""
@@ -74,4 +75,4 @@ def _key(scope: ast.AST, name: str) -> Key:
 
 
 def _written(node: ast.expr) -> str:
-    return node.id if isinstance(node, ast.Name) else ast.unparse(node)
+    return node.id if isinstance(node, ast.Name) else written(node)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from autograd_inspector.source.index import Source
+from autograd_inspector.source.writing import written
 
 _ENTRY_OF = {"pop", "get", "setdefault"}
 """Methods of ``optimizer.state`` that return the state of one parameter."""
@@ -138,7 +139,7 @@ class _Names:
 
 def _whole(node: Any) -> str:
     """``optimizer`` of ``optimizer.state``, "" of any other expression."""
-    return ast.unparse(node.value) if isinstance(node, ast.Attribute) and node.attr == "state" else ""
+    return written(node.value) if isinstance(node, ast.Attribute) and node.attr == "state" else ""
 
 
 def _constants(node: ast.expr) -> tuple[str, ...]:

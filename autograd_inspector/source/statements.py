@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from autograd_inspector.source.index import Source, Span
+from autograd_inspector.source.writing import written
 
 
 class Statements:
@@ -30,7 +31,7 @@ class Statements:
         """The variable that the statement around an expression assigns, "" where it assigns none, or several."""
         match self.around(span):
             case ast.Assign(targets=[target]) | ast.AnnAssign(target=target) | ast.AugAssign(target=target):
-                return ast.unparse(target) if isinstance(target, (ast.Name, ast.Attribute)) else ""
+                return written(target) if isinstance(target, (ast.Name, ast.Attribute)) else ""
         return ""
 
     def block_end(self, span: Span) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from autograd_inspector.source.index import Source, Span, span_of
+from autograd_inspector.source.writing import written
 
 
 def target_at(source: Source, span: Span) -> str:
@@ -12,9 +13,9 @@ def target_at(source: Source, span: Span) -> str:
     for statement in source.assignments.get(span[0], ()):
         for target, given in _pairs(statement):
             if span_of(_wrapped(given)) == span:
-                return ast.unparse(target)
+                return written(target)
         if isinstance(statement, ast.AugAssign) and (statement.lineno, statement.col_offset) == (span[0], span[2]):
-            return ast.unparse(statement.target)
+            return written(statement.target)
     return ""
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 from types import CodeType
 
+from autograd_inspector.capture.lines.cells import lines_of
 from autograd_inspector.capture.lines.sources import compiled, source_at
 from autograd_inspector.capture.recording.raw_records import OP_NAME, OP_SITE, OP_TRAITS
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.model.event import AliasWrite
 from autograd_inspector.model.op import Trait
 from autograd_inspector.source.array_writes import ArrayWrites
+from autograd_inspector.source.writing import written
 
 
 def alias_writes(recording: Recording) -> list[AliasWrite]:
@@ -41,4 +42,8 @@ def _writes(code: CodeType, lasti: int, *, inward: bool) -> list[tuple[int, str]
     found = [] if inward else arrays.at(here.lineno, here.column)
     if array.isidentifier():
         found += arrays.below(here.lineno, array)
-    return [(write.line, ast.unparse(write.node)[:80]) for write in sorted(found, key=lambda write: write.order)]
+    lines = lines_of(here.filename)
+    return [
+        (write.line, (written(write.node) or lines[write.line - 1].strip())[:80])
+        for write in sorted(found, key=lambda write: write.order)
+    ]

@@ -16,6 +16,7 @@ from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.model.event import GradientKept, Lines
 from autograd_inspector.source.index import Source
 from autograd_inspector.source.kept_values import Kept, gathered, kept
+from autograd_inspector.source.writing import written
 
 _INNER = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"}
 
@@ -62,11 +63,12 @@ def _calls(filename: str, source: Source, callers: list[tuple[CodeType, int]]) -
 
 
 def _record(site: int, filename: str, found: Kept | None) -> GradientKept | None:
-    if found is None:
+    name = "" if found is None else written(found.target)
+    if found is None or not name:
         return None
     loops = () if found.growing is None else (_lines(filename, found.growing),)
     uses, renamed = (tuple(_lines(filename, node) for node in nodes) for nodes in (found.uses, found.renamed))
-    return GradientKept(site, ast.unparse(found.target), loops, uses, renamed)
+    return GradientKept(site, name, loops, uses, renamed)
 
 
 def _lines(filename: str, node: ast.stmt) -> Lines:

@@ -12,12 +12,14 @@ from msgspec.structs import replace
 from autograd_inspector.capture.lines.cells import cell_at, is_timed, lines_of, typed_line
 from autograd_inspector.capture.lines.namespaces import namespaces
 from autograd_inspector.capture.lines.stacks import Stacks
+from autograd_inspector.interrupts import is_interrupt
 from autograd_inspector.model.location import Location, Site
 from autograd_inspector.source.index import Function, Source, Span
 from autograd_inspector.source.parsed import is_too_long
 from autograd_inspector.source.shelf import source_of
 from autograd_inspector.source.statements import Statements
 from autograd_inspector.source.targets import target_at
+from autograd_inspector.source.writing import written
 
 Position = tuple[int | None, int | None, int | None, int | None]
 _ROOM = 4096
@@ -89,7 +91,16 @@ def compiled(code: CodeType, lasti: int, *, library: bool) -> Location:
 
 
 def _explained(place: Location, names: Mapping[str, str] | None) -> Location:
-    """A location of the user's own code with what the index of its file tells of the expression there."""
+    """A location with what its file tells of the expression there; the plain one where that fails on what it reads."""
+    try:
+        return _told(place, names)
+    except Exception as failure:
+        if is_interrupt(failure):
+            raise
+        return place
+
+
+def _told(place: Location, names: Mapping[str, str] | None) -> Location:
     source = None if place.library or place.column < 0 else source_at(place.filename)
     if source is None:
         return place
@@ -108,10 +119,7 @@ def _written_out(node: ast.expr | None) -> str:
     """An expression over several lines, on one; "" where that would be a page."""
     if node is None or (node.end_lineno or 0) - node.lineno > _MOST_LINES:
         return ""
-    try:
-        return ast.unparse(node)
-    except RecursionError:
-        return ""
+    return written(node)
 
 
 def _span(code: CodeType, lasti: int) -> Span:

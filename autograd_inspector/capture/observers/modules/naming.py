@@ -13,6 +13,7 @@ from autograd_inspector.model.location import Site
 from autograd_inspector.model.op import ModuleCall
 from autograd_inspector.model.program_events import ParameterRegistered
 from autograd_inspector.source import fragments
+from autograd_inspector.source.writing import written
 
 
 def variable_names(recording: Recording, sites: tuple[Site, ...]) -> dict[int, str]:
@@ -75,7 +76,7 @@ def _callee(expression: str) -> str:
     """``net`` of ``net(x)``; "" when the expression is no plain call."""
     tree = fragments.expression(expression)
     if isinstance(tree, ast.Call) and isinstance(tree.func, (ast.Name, ast.Attribute, ast.Subscript)):
-        return ast.unparse(tree.func).removeprefix("self.")
+        return written(tree.func).removeprefix("self.")
     return ""
 
 
