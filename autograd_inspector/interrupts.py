@@ -30,7 +30,7 @@ def is_interrupt(error: BaseException) -> bool:
         interrupted, traceback = frame, traceback.tb_next
     if not later:
         return False
-    registered = {id(code) for code in map(_code_of, _handlers()) if code is not None}
+    registered = {id(code) for code in map(code_called, _handlers()) if code is not None}
     return any(id(code) in registered for code in later)
 
 
@@ -39,7 +39,7 @@ def _handlers() -> list[Any]:
     return [handler for handler in found if handler is not None and type(handler) is not signal.Handlers]
 
 
-def _code_of(handler: Any) -> CodeType | None:
+def code_called(handler: Any) -> CodeType | None:
     """The code that a call of a handler runs; None of what is written in C."""
     for _ in range(_DEEPEST):
         kind = type(handler)

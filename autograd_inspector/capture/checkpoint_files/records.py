@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -13,6 +12,7 @@ from torch.optim import Optimizer
 from autograd_inspector.capture.checkpoint_files.files import Locations
 from autograd_inspector.capture.checkpoint_files.layout import plain_key
 from autograd_inspector.capture.graph_walk.walk import short
+from autograd_inspector.capture.lines.callables import unwrapped
 from autograd_inspector.capture.module_tree import every_path
 from autograd_inspector.capture.observers.optimizers.placement import settings_of
 from autograd_inspector.capture.observers.optimizers.state_contents import StateContents
@@ -142,5 +142,5 @@ def _loads_itself(module: nn.Module) -> bool:
 
 
 def _torchs(function: Any) -> bool:
-    inner = inspect.unwrap(getattr(function, "hook", function))
+    inner = unwrapped(getattr(function, "hook", function))
     return str(getattr(inner, "__module__", "")).startswith("torch.nn.modules")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 from torch import Tensor
 from torch.autograd.function import BackwardCFunction
 
+from autograd_inspector.capture.lines.callables import code_of
 from autograd_inspector.capture.torch_private.graph import function_of
 
 PREFIX = "ctx."
@@ -21,6 +21,6 @@ def ctx_tensors(node: Any) -> list[tuple[str, Tensor]]:
     if not held:
         return []
     backward = getattr(function_of(type(node)), "backward", None)
-    code = getattr(inspect.unwrap(backward), "__code__", None) if backward is not None else None
+    code = code_of(backward)
     mentioned = code.co_names if code is not None else ()
     return [(PREFIX + name, value) for name, value in held if name in mentioned]

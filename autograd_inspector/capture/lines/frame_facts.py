@@ -5,6 +5,8 @@ from __future__ import annotations
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
+from autograd_inspector.capture.lines.attributes import contents_of
+
 _CLASS = ""
 
 
@@ -34,9 +36,10 @@ class GlobalNames:
 def _namespaces(variables: dict[str, Any], names: tuple[str, ...]) -> dict[str, str]:
     found = {}
     for name in names:
-        kind = type(dict.get(variables, name))
+        value: Any = dict.get(variables, name)
+        kind = type(value)
         if issubclass(kind, ModuleType):
-            found[name] = _name_of(variables[name])
+            found[name] = _name_of(value)
         elif issubclass(kind, type):
             found[name] = _CLASS
     return found
@@ -44,5 +47,5 @@ def _namespaces(variables: dict[str, Any], names: tuple[str, ...]) -> dict[str, 
 
 def _name_of(module: ModuleType) -> str:
     """Its name as the import system has it, without asking a module that computes its attributes."""
-    name = object.__getattribute__(module, "__dict__").get("__name__", "")
+    name = contents_of(module).get("__name__", "")
     return name if type(name) is str else ""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
+from autograd_inspector.capture.lines.attributes import members_of, order_of
+from autograd_inspector.capture.lines.callables import code_of
 from autograd_inspector.capture.lines.frame_locals import locals_of
 from autograd_inspector.capture.lines.stacks import MAX_WALK, SKIP, classify
 
@@ -62,15 +63,10 @@ def _receiver(frame: FrameType) -> Any:
     return next((value for variable, value in locals_of(frame) if variable == name), None) if name else None
 
 
-def code_of(function: FunctionType) -> CodeType | None:
-    """The code under what decorates a function; None where that is written in C."""
-    return getattr(inspect.unwrap(function), "__code__", None)
-
-
 def _place(kind: type, code: CodeType) -> int:
     """Where in a class's order of resolution the method stands that has the code; -1 where it is none of that class."""
-    for place, base in enumerate(kind.__mro__):
-        for held in vars(base).values():
-            if isinstance(held, FunctionType) and code_of(held) is code:
+    for place, base in enumerate(order_of(kind)):
+        for held in list(members_of(base).values()):
+            if type(held) is FunctionType and code_of(held) is code:
                 return place
     return -1

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from torch import Tensor, nn
 
+from autograd_inspector.capture.lines.attributes import own_attributes
 from autograd_inspector.capture.lines.frame_locals import locals_of
 from autograd_inspector.capture.lines.stacks import USER, classify
 from autograd_inspector.capture.torch_private.modules import MADE
@@ -27,7 +28,7 @@ Chosen = Callable[[Iterable[Any]], Iterable[bool]]
 
 def variables(frame: FrameType) -> list[tuple[str, Any]]:
     """(name, value) of a frame's locals and of its module's globals."""
-    return [*locals_of(frame), *frame.f_globals.items()]
+    return [*locals_of(frame), *dict.items(frame.f_globals)]
 
 
 def user_frames(stop: FrameType | None) -> Iterator[FrameType]:
@@ -60,7 +61,7 @@ def held_tensors(stop: FrameType | None) -> Iterator[tuple[str, Tensor]]:
     attributes: list[tuple[str, Tensor]] = []
     for frame in reversed(list(user_frames(stop))):
         for name, value in variables(frame):
-            if name.startswith("_"):
+            if type(name) is not str or name.startswith("_"):
                 continue
             if _is(value, Tensor):
                 yield name, value
@@ -81,6 +82,8 @@ def held_modules(stop: FrameType | None, chosen: Chosen | None = None) -> Iterat
     inside: list[tuple[str, nn.Module]] = []
     for frame in user_frames(stop):
         for name, value in variables(frame):
+            if type(name) is not str:
+                continue
             if _is(value, nn.Module):
                 if _complete(value):
                     yield name, value
@@ -111,11 +114,8 @@ def _is(value: Any, kind: type | tuple[type, ...]) -> bool:
 
 def attributes_of(value: Any) -> dict[Any, Any]:
     """An object's own attributes, without running any code of its class."""
-    try:
-        own = object.__getattribute__(value, "__dict__")
-    except AttributeError:
-        return {}
-    return own if type(own) is dict else {}
+    own = own_attributes(value)
+    return own if own is not None and type(own) is dict else {}
 
 
 def _entries(container: Any, kind: type[T], chosen: Chosen | None) -> Iterator[tuple[Any, T]]:

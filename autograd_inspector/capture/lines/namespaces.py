@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 from types import ModuleType
 
+from autograd_inspector.capture.lines.attributes import contents_of
 from autograd_inspector.source.bindings import Bindings, path_of
 from autograd_inspector.source.index import Source
 
@@ -55,7 +56,8 @@ class _Names:
 
 def _imported(path: str) -> object:
     module, _, name = path.rpartition(".")
-    return sys.modules.get(path) or _within(sys.modules.get(module), [name])
+    found = sys.modules.get(path)
+    return _within(sys.modules.get(module), [name]) if found is None else found
 
 
 def _within(found: object, attributes: list[str]) -> object:
@@ -63,6 +65,7 @@ def _within(found: object, attributes: list[str]) -> object:
     for name in attributes:
         if not issubclass(type(found), ModuleType):
             return None
-        own = object.__getattribute__(found, "__dict__")
-        found = own.get(name, sys.modules.get(f"{own.get('__name__')}.{name}"))
+        own = contents_of(found)
+        called = own.get("__name__")
+        found = own.get(name, sys.modules.get(f"{called}.{name}") if type(called) is str else None)
     return found

@@ -93,7 +93,7 @@ def _results(values: list[float], others: list[float]) -> Iterator[float]:
 
 def _at_hand(frame: FrameType) -> Iterator[float]:
     """The numbers that a function can compute with: its constants, its variables, the globals that it names."""
-    named = (frame.f_globals.get(name) for name in frame.f_code.co_names)
+    named = (dict.get(frame.f_globals, name) for name in frame.f_code.co_names)
     for values in (_constants(frame.f_code), (value for _, value in locals_of(frame)), named):
         yield from (float(value) for value in values if type(value) is float or type(value) is int)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType, MethodType
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -17,6 +18,7 @@ Room = Callable[[Callable[[Any], Any], Tensor], Any]
 
 _LAZY = (UninitializedParameter, UninitializedBuffer)
 _HOOK = "__torch_dispatch__"
+_BOUND = (classmethod, staticmethod, MethodType)
 _NONE = vars(Tensor).get(_HOOK)
 _KNOWN: WeakKeyDictionary[type, Room] = WeakKeyDictionary()
 
@@ -37,8 +39,8 @@ def dispatch_of(kind: type) -> object:
 
 def is_torchs(hook: object) -> bool:
     """Whether torch wrote it: for fake, jagged, distributed tensors and the like. It may run for us."""
-    code = getattr(getattr(hook, "__func__", hook), "__code__", None)
-    return code is not None and classify(code.co_filename) == SKIP
+    written: Any = hook.__func__ if isinstance(hook, _BOUND) else hook
+    return type(written) is FunctionType and classify(written.__code__.co_filename) == SKIP
 
 
 def _of_hook(hook: object) -> Room:

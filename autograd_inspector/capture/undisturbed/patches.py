@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from autograd_inspector.capture.lines.callables import unwrapped
 from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
@@ -82,5 +82,5 @@ def around(into: Installation, owner: Any, name: str, probe: Probe) -> None:
 def _written(held: Any) -> Any:
     """The function that runs in the end: torch's own, whatever a decorator has put around it."""
     function = held.__func__ if isinstance(held, (classmethod, staticmethod)) else held
-    inner = inspect.unwrap(function)
+    inner = unwrapped(function)
     return inner if isinstance(inner, FunctionType) and classify(inner.__code__.co_filename) == SKIP else function

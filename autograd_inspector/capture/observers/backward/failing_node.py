@@ -22,6 +22,7 @@ from autograd_inspector.capture.graph_walk.walk import raw_saved
 from autograd_inspector.capture.tensors.attributes import node_of
 from autograd_inspector.capture.torch_private.graph import ENGINE
 from autograd_inspector.capture.torch_private.tensors import gradient_hooks, post_accumulate_hooks
+from autograd_inspector.interrupts import code_called
 from autograd_inspector.messages import message_of
 from autograd_inspector.model.autograd import AutogradGraph, Node
 from autograd_inspector.own_files import is_own
@@ -115,20 +116,12 @@ def _hooked(failure: Failure, candidates: list[int], code: CodeType) -> int:
 
 def _unpacks(failure: Failure, number: int, code: CodeType) -> bool:
     node = failure.live.get(number)
-    return node is not None and any(hook is not None and _code_of(hook) is code for _, hook in raw_saved(node))
+    return node is not None and any(hook is not None and code_called(hook) is code for _, hook in raw_saved(node))
 
 
 def _carries(tensor: Tensor, code: CodeType) -> bool:
     hooks = [held(tensor) or {} for held in (gradient_hooks, post_accumulate_hooks)]
-    return any(_code_of(hook) is code for each in hooks for hook in each.values())
-
-
-def _code_of(hook: Any) -> CodeType | None:
-    function = getattr(hook, "func", hook)  # functools.partial
-    code = getattr(function, "__code__", None)
-    if code is None and callable(function):
-        code = getattr(type(function).__call__, "__code__", None)
-    return code if isinstance(code, CodeType) else None
+    return any(code_called(hook) is code for each in hooks for hook in each.values())
 
 
 def _number_of(failure: Failure, tensor: Tensor) -> int:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 from torch import Tensor
 from torch.autograd import Function
 
+from autograd_inspector.capture.lines.callables import code_of
 from autograd_inspector.capture.observers.calls.bracket import Before, look, record
 from autograd_inspector.capture.observers.calls.ops import gather
 from autograd_inspector.capture.observers.calls.regions import Place, Regions
@@ -79,8 +79,7 @@ class ApplyProbe:
 
     def _ended(self, cls: type[Function], started: Before, result: Any) -> None:
         recording = self._recording
-        backward = inspect.unwrap(cls.backward)
-        recording.functions.setdefault(cls.__name__, getattr(backward, "__code__", None))
+        recording.functions.setdefault(cls.__name__, code_of(cls.backward))
         record(
             recording,
             started,

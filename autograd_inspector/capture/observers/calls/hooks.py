@@ -8,6 +8,7 @@ from typing import Any
 
 from torch import Tensor
 
+from autograd_inspector.capture.lines.callables import code_of, name_of
 from autograd_inspector.capture.lines.stacks import USER, classify
 from autograd_inspector.capture.observers.calls.calling import Calling
 from autograd_inspector.capture.recording.recording import Recording
@@ -30,7 +31,7 @@ def _registered(recording: Recording, args: tuple[Any, ...], *, post: bool) -> N
     if len(args) > 1:
         held = post_accumulate_hooks if post else gradient_hooks
         there = list((held(args[0]) or {}).values())
-        name, again = _name(args[1]), sum(_alike(hook, args[1]) for hook in there) - 1
+        name, again = name_of(args[1]), sum(_alike(hook, args[1]) for hook in there) - 1
     number = recording.id_of(args[0])
     recording.tensor_hooks.append(
         TensorHook(len(recording.ops), number, recording.stacks.here(1), name, post, again=max(again, 0))
@@ -45,25 +46,20 @@ def older_hooks(recording: Recording, leaves: Iterable[tuple[int, Tensor]]) -> N
             continue
         for held, post in ((gradient_hooks, False), (post_accumulate_hooks, True)):
             for hook in (held(leaf) or {}).values():
-                code = getattr(hook, "__code__", None)
+                code = code_of(hook)
                 if code is not None and classify(code.co_filename) == USER:
                     site = recording.stacks.of_code(code)
-                    recording.tensor_hooks.append(TensorHook(0, number, site, _name(hook), post, older=True))
+                    recording.tensor_hooks.append(TensorHook(0, number, site, name_of(hook), post, older=True))
                     recording.hooked.add(number)
-
-
-def _name(hook: Any) -> str:
-    return str(getattr(hook, "__qualname__", type(hook).__name__))
 
 
 def _alike(one: Any, other: Any) -> bool:
     """Whether two hooks do the same: one function, or two made at one place of the same values."""
-    if isinstance(one, MethodType) or isinstance(other, MethodType):
-        return type(one) is type(other) and bool(one == other)
-    code = getattr(one, "__code__", None)
-    if code is None or code is not getattr(other, "__code__", None):
-        return one is other
-    return all(map(_equal, _held(one), _held(other)))
+    if type(one) is type(other) is MethodType:
+        return one.__self__ is other.__self__ and one.__func__ is other.__func__
+    if type(one) is type(other) is FunctionType and one.__code__ is other.__code__:
+        return all(map(_equal, _held(one), _held(other)))
+    return one is other
 
 
 def _held(function: FunctionType) -> list[Any]:
@@ -76,7 +72,7 @@ def _held(function: FunctionType) -> list[Any]:
 
 
 def _equal(one: Any, other: Any) -> bool:
-    return one is other or (type(one) is type(other) and isinstance(one, _PLAIN) and one == other)
+    return one is other or (type(one) is type(other) and type(one) in _PLAIN and bool(one == other))
 
 
 _PLAIN = (bool, int, float, str)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from pathlib import Path
 from types import CodeType, FrameType
@@ -10,6 +9,7 @@ from typing import Any
 
 import torch
 
+from autograd_inspector.capture.lines.callables import code_of
 from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.capture.lines.wrapping import Wrapped, switched_at
 from autograd_inspector.capture.observers.calls.outer_regions import OuterRegions
@@ -203,7 +203,7 @@ def _wraps(frame: FrameType) -> bool:
 def _under(wrapper: FrameType) -> CodeType | None:
     # A frame of torch's own wrapper, never the user's: reading its locals keeps nothing of the program alive.
     func: Any = wrapper.f_locals.get("func")
-    return getattr(inspect.unwrap(func), "__code__", None) if callable(func) else None
+    return code_of(func)
 
 
 def _wrapper_above(frame: FrameType | None, mode: tuple[bool, bool]) -> FrameType | None:
@@ -223,9 +223,11 @@ def _is_users(code: CodeType | None) -> bool:
 def _library(frame: FrameType | None) -> str:
     """Torch's own module that made the switch on its own account ("torch.utils.checkpoint"), "" otherwise."""
     while frame is not None and classify(frame.f_code.co_filename) == SKIP:
-        module = str(frame.f_globals.get("__name__", ""))
-        if module.startswith("torch.") and not module.startswith(
-            ("torch.autograd.grad_mode", "torch.utils._contextlib")
+        module = dict.get(frame.f_globals, "__name__")
+        if (
+            type(module) is str
+            and module.startswith("torch.")
+            and not module.startswith(("torch.autograd.grad_mode", "torch.utils._contextlib"))
         ):
             return module
         frame = frame.f_back

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from torch import Tensor, nn
 from torch.nn.modules import module as hooks
 
+from autograd_inspector.capture.lines.callables import name_of
 from autograd_inspector.capture.module_tree import joined, parameters_of
 from autograd_inspector.capture.observers.modules.contents import Contents
 from autograd_inspector.capture.recording.recording import Recording
@@ -102,17 +103,15 @@ class Conversions:
     def _hooked(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], _before: Any) -> None:
         hook = args[1] if len(args) > 1 else kwargs.get("hook")
         recording = self.recording
-        name = str(getattr(hook, "__qualname__", type(hook).__name__))
-        recording.events.append(
-            ModuleHookRegistered(len(recording.ops), recording.stacks.here(0), type(module).__name__, name)
-        )
+        site, kind = recording.stacks.here(0), type(module).__name__
+        recording.events.append(ModuleHookRegistered(len(recording.ops), site, kind, name_of(hook)))
 
     def _converted(self, module: nn.Module, by: str) -> None:
         kind = type(module).__name__
         self._exchanged(module, lambda at, site, ids: ParametersConverted(at, site, kind, by, ids))
 
     def _loaded(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], _before: Any) -> None:
-        assign = bool(kwargs.get("assign", args[3:4] == (True,)))
+        assign = next(iter(args[3:]), kwargs.get("assign")) is True
         kind = type(module).__name__
         how = " assign=True" if assign else ""
         self._exchanged(module, lambda at, site, ids: ModelLoaded(at, site, kind, ids, assign), how)

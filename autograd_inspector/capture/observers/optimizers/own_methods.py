@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from types import CodeType, FunctionType
 
-from autograd_inspector.capture.lines.inheritance import code_of
+from autograd_inspector.capture.lines.attributes import members_of, order_of
+from autograd_inspector.capture.lines.callables import code_of
 from autograd_inspector.capture.lines.stacks import USER, classify
 
 
 def codes_of(kind: type) -> tuple[CodeType, ...]:
     """Their code, each with the functions that it defines."""
-    methods = (code_of(m) for base in kind.__mro__ for m in vars(base).values() if isinstance(m, FunctionType))
+    held = (method for base in order_of(kind) for method in list(members_of(base).values()))
+    methods = (code_of(method) for method in held if type(method) is FunctionType)
     own = (code for code in methods if code is not None and classify(code.co_filename) == USER)
     return tuple(code for method in own for code in _with_inner(method))
 

@@ -134,12 +134,15 @@ def held(recording: Recording, tensor: Tensor) -> tuple[Any, ...]:
 
 def settings_of(group: dict[str, Any]) -> Settings:
     """The hyper-parameters of a parameter group; not those that are no plain values, as tensors are."""
-    return {
-        str(name): tuple(map(_plain, value)) if isinstance(value, tuple) else _plain(value)
-        for name, value in group.items()
-        if name != "params"
-        and (isinstance(value, _SHOWN_TYPES) or (isinstance(value, tuple) and len(value) <= _SHORT_TUPLE))
-    }
+    found: Settings = {}
+    for key, value in dict.items(group):
+        name, kind = _text(key), type(value)
+        if issubclass(kind, tuple) and tuple.__len__(value) <= _SHORT_TUPLE:
+            found[name] = tuple(map(_plain, tuple.__iter__(value)))
+        elif issubclass(kind, _SHOWN_TYPES):
+            found[name] = _plain(value)
+    found.pop("params", None)
+    return found
 
 
 def _plain(value: Any) -> PlainSetting:
@@ -147,14 +150,21 @@ def _plain(value: Any) -> PlainSetting:
     kind = type(value)
     if value is None or kind is bool or kind is str:
         return value  # type: ignore[no-any-return]
-    if kind is int:
-        return value if abs(value) <= _LARGEST else SettingText(_digits(value))
-    if isinstance(value, float):
+    if kind is int and abs(value) <= _LARGEST:
+        return value  # type: ignore[no-any-return]
+    if issubclass(kind, float):
         number = float.__float__(value)
         return number if math.isfinite(number) else SettingText(str(number))
-    return SettingText(str(value)) if isinstance(value, _SHOWN_TYPES) else SettingText(f"<{type(value).__name__}>")
+    return SettingText(_text(value))
 
 
-def _digits(number: int) -> str:
-    """Python refuses to write integers of some thousand digits."""
-    return str(number) if number.bit_length() < _WRITTEN else f"an integer of {number.bit_length()} bits"
+def _text(value: Any) -> str:
+    """What a plain value reads like, whatever its class makes of that; of anything else its type."""
+    kind = type(value)
+    if issubclass(kind, str):
+        return str.__str__(value)
+    if issubclass(kind, int) and kind is not bool:
+        # Python refuses to write integers of some thousand digits.
+        bits = int.bit_length(value)
+        return int.__repr__(value) if bits < _WRITTEN else f"an integer of {bits} bits"
+    return repr(value) if kind in _SHOWN_TYPES else f"<{kind.__name__}>"

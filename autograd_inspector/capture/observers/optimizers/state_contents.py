@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from autograd_inspector.capture.lines.attributes import members_of, order_of, own_attributes
 from autograd_inspector.capture.torch_private.modules import own_buffers, own_children, own_parameters
 
 _MOST = 100_000
@@ -111,18 +112,15 @@ def _attributes(value: Any) -> Iterator[tuple[str, Any]]:
         yield from own_buffers(value).items()
         yield from own_children(value).items()
         return
-    for kind in reversed(type(value).__mro__):
-        for name, member in vars(kind).items():
+    for kind in reversed(order_of(type(value))):
+        for name, member in list(members_of(kind).items()):
             if type(member) is types.MemberDescriptorType and name not in {"__dict__", "__weakref__"}:
                 try:
                     yield name, member.__get__(value)
                 except AttributeError:
                     continue  # The slot is empty.
-    try:
-        own = object.__getattribute__(value, "__dict__")
-    except AttributeError:
-        return
-    yield from dict.items(own) if isinstance(own, dict) else ()
+    own = own_attributes(value)
+    yield from () if own is None else dict.items(own)
 
 
 def _opaque(value: Any) -> str:

@@ -1,0 +1,36 @@
+"""What a class and an object have of their own, read past all that the program may have put in the way.
+
+A metaclass, a class and a module may each compute what Python reads of them by default: that is the program's code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import GetSetDescriptorType, MemberDescriptorType, ModuleType
+from typing import Any
+
+order_of = vars(type)["__mro__"].__get__
+"""The order of resolution of a class."""
+members_of = vars(type)["__dict__"].__get__
+"""What a class itself defines."""
+contents_of = vars(ModuleType)["__dict__"].__get__
+"""The names of a module."""
+
+_BY_PYTHON = (GetSetDescriptorType, MemberDescriptorType)
+
+
+def looked_up(kind: type, name: str) -> Any:
+    """What a class or the first of its bases defines under a name, as it stands there; None where none does."""
+    for base in order_of(kind):
+        members: Mapping[str, Any] = members_of(base)
+        if name in members:
+            return members[name]
+    return None
+
+
+def own_attributes(value: Any) -> dict[Any, Any] | None:
+    """The dictionary of an object; None where it has none, or where its class computes one."""
+    if type(looked_up(type(value), "__dict__")) not in _BY_PYTHON:
+        return None
+    own = object.__getattribute__(value, "__dict__")
+    return own if issubclass(type(own), dict) else None
