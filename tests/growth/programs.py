@@ -476,10 +476,23 @@ def same_named(ops: int, functions: int, *, trained: bool = False) -> Program:
         f"    for _ in range({ops // 6}):\n        x = model(torch.ones(3, 4))\n        y = model.scale(x)\n"
         f"        kept = kept, x\n        y.sum().backward()\n{'        optimizer.step()' if trained else ''}\n"
     )
-    text = f"import torch\nfrom torch import nn\n{classes}{loop}"
-    filename = f"same_named_{ops}_{functions}_{trained}.py"
+    return _written(f"same_named_{ops}_{functions}_{trained}", f"{classes}{loop}")
+
+
+def one_expression(ops: int, lines: int) -> Program:
+    """A sum over so many lines, in which calls of modules and of a tensor take turns."""
+    terms = ["torch.exp(w)", "w.sin()", "F.relu(w)"] * (ops // 6)
+    rows = [" + ".join(terms[line::lines]) for line in range(lines)]
+    loss = "\n        + ".join(rows)
+    text = f"import torch.nn.functional as F\nw = torch.ones(2, requires_grad=True)\ndef run():\n    y = ({loss})\n"
+    return _written(f"one_expression_{ops}_{lines}", text)
+
+
+def _written(name: str, text: str) -> Program:
+    """The function ``run`` of a file with that text."""
+    text, filename = f"import torch\nfrom torch import nn\n{text}", f"{name}.py"
     linecache.cache[filename] = len(text), None, text.splitlines(keepends=True), filename
-    names: dict[str, Program] = {"__name__": "same_named"}  # type: ignore[dict-item]
+    names: dict[str, Program] = {"__name__": name}  # type: ignore[dict-item]
     exec(compile(text, filename, "exec"), names)
     return names["run"]
 

@@ -73,6 +73,8 @@ PROGRAMS = {
     "a Function that returns None, in a graph that is kept": programs.gaps,
     "calls of many tensors": programs.lists,
     "a long script": programs.script,
+    "one expression on a line": lambda ops: programs.one_expression(ops, 1),
+    "one expression over many lines": lambda ops: programs.one_expression(ops, 16),
 }
 SHARED = {
     "one loop differentiated again and again": programs.unrolled_once,

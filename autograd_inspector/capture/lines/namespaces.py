@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from types import ModuleType
 
 from autograd_inspector.capture.lines.attributes import contents_of
-from autograd_inspector.source.bindings import Bindings, path_of
+from autograd_inspector.source.bindings import Bindings
 from autograd_inspector.source.index import Source
+from autograd_inspector.source.parts import Parts
 
 _FARTHEST = 8
 """So many names that stand for other names are followed."""
@@ -17,10 +18,8 @@ _FARTHEST = 8
 
 def namespaces(source: Source, node: ast.expr, met: Mapping[str, str] | None) -> tuple[str, ...]:
     """The modules and classes in whose name an expression calls something; ``met``: the global ones of its frame."""
-    called = (each.func for each in ast.walk(node) if isinstance(each, ast.Call))
-    owners = dict.fromkeys(path_of(func.value) for func in called if isinstance(func, ast.Attribute))
     names = _Names(source, node.lineno, met)
-    return tuple(path for path in owners if path and names.is_namespace(path))
+    return tuple(path for path in source.index(Parts).of(node).owners if names.is_namespace(path))
 
 
 class _Names:

@@ -16,6 +16,7 @@ from autograd_inspector.interrupts import is_interrupt
 from autograd_inspector.model.location import Location, Site
 from autograd_inspector.source.index import Function, Source, Span
 from autograd_inspector.source.parsed import is_too_long
+from autograd_inspector.source.parts import Parts
 from autograd_inspector.source.shelf import source_of
 from autograd_inspector.source.statements import Statements
 from autograd_inspector.source.targets import target_at
@@ -24,6 +25,7 @@ from autograd_inspector.source.writing import written
 Position = tuple[int | None, int | None, int | None, int | None]
 _ROOM = 4096
 _MOST_LINES = 20
+_MOST_PARTS = 500
 _POSITIONS: dict[int, tuple[CodeType, list[Position]]] = {}
 """id -> the code itself, so that its id stays its own, and the places of its instructions."""
 
@@ -108,18 +110,18 @@ def _told(place: Location, names: Mapping[str, str] | None) -> Location:
     node, statements = source.expression_at(span), source.index(Statements)
     return replace(
         place,
-        expression=place.expression or _written_out(node),
+        expression=place.expression or _written_out(source, node),
         assigned=statements.assigned(span),
         namespaces=() if node is None else namespaces(source, node, names),
         block_end=statements.block_end(span),
     )
 
 
-def _written_out(node: ast.expr | None) -> str:
+def _written_out(source: Source, node: ast.expr | None) -> str:
     """An expression over several lines, on one; "" where that would be a page."""
     if node is None or (node.end_lineno or 0) - node.lineno > _MOST_LINES:
         return ""
-    return written(node)
+    return written(node) if source.index(Parts).of(node).size <= _MOST_PARTS else ""
 
 
 def _span(code: CodeType, lasti: int) -> Span:
