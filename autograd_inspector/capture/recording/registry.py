@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import islice
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from torch import Tensor
 from torch.nn import Parameter
 
+from autograd_inspector.capture.recording.nested import entries_within
 from autograd_inspector.capture.recording.raw_records import FACT_BIRTH, FACT_FIRST_USE, Fact
 from autograd_inspector.capture.recording.window import Window
 from autograd_inspector.capture.tensors.attributes import (
@@ -25,9 +25,9 @@ from autograd_inspector.capture.tensors.attributes import (
 )
 from autograd_inspector.capture.torch_private.tensors import free_weak_ref, resurrect, storage_expired
 
-_CONTAINERS = (list, tuple, dict)
-_LONGEST = 1000
-"""Of a container that is longer only the first entries are looked at."""
+_MOST_GIVEN = 1000
+"""So many entries are looked at of what a model is given, which may be a table of numbers."""
+_DEEPEST = 3
 
 
 class Entry(weakref.ref[Tensor]):
@@ -82,17 +82,13 @@ class Registry:
             return entry
         return self.add(tensor, birth, now)
 
-    def given_to_model(self, values: Iterable[Any], deepest: int = 3) -> None:
+    def given_to_model(self, values: Collection[Any]) -> None:
         """A model is called with those arguments: note what of them, and of the containers among them, is known."""
-        for value in values:
-            kind = type(value)
-            if issubclass(kind, Tensor):
+        for value in entries_within(values, _DEEPEST, _MOST_GIVEN):
+            if issubclass(type(value), Tensor):
                 entry = self.known(value)
                 if entry is not None and entry.requires_grad:
                     self.given.add(entry.tensor)
-            elif deepest and kind in _CONTAINERS:
-                entries = value.values() if kind is dict else value
-                self.given_to_model(islice(entries, _LONGEST), deepest - 1)
 
     def add(self, tensor: Tensor, birth: int, now: int) -> Entry:
         """A new entry for an object that was never met."""
