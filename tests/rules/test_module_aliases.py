@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import ast
+import linecache
+import types
 
+import pytest
 import torch
 import torch.nn.functional as fn
 from torch import nn
 
 import autograd_inspector
+from autograd_inspector.capture.lines.frame_facts import GlobalNames
 
 from .programs import diagnosed
 
@@ -106,3 +110,33 @@ def test_an_expression_over_several_lines():
         place for site in inspection.report.capture.sites for place in site.frames if "torch.add" in place.source
     }
     assert ast.unparse(ast.parse(place.expression)) == "torch.add(X, X)"
+
+
+@pytest.mark.parametrize("between", [0, 1, 100])
+def test_a_script_that_imports_between_its_ops(between):
+    """A name that was not there yet when the script was first met: it is the module that it became."""
+    filename = f"late_{between}.py"
+    text = (
+        "import torch\nw = torch.ones(2, requires_grad=True)\n"
+        + "torch.exp(w)\n" * between
+        + "import torch.nn.functional as fn\nfn.relu_(w)\n"
+    )
+    linecache.cache[filename] = len(text), None, text.splitlines(keepends=True), filename
+    with autograd_inspector.inspect() as inspection, pytest.raises(RuntimeError):
+        exec(compile(text, filename, "exec"), {"__name__": "late"})
+    places = {place for site in inspection.report.capture.sites for place in site.frames}
+    assert [place.namespaces for place in places if place.source == "fn.relu_(w)"] == [("fn",)]
+    (finding,) = inspection.report.findings
+    assert "modify w in place" in finding.message
+
+
+@pytest.mark.parametrize(("looks", "found"), [(5, {"there": "torch"}), (500, {})])
+def test_names_are_looked_up_so_often(looks, found):
+    """Most of those that are not there are no variables, and a script has a new stack on each line."""
+    names, code = GlobalNames(), compile("x.there", "never.py", "exec")
+    frame = types.SimpleNamespace(f_code=code, f_globals={})
+    for _ in range(looks):
+        names.meet(frame)
+    frame.f_globals["there"] = torch
+    names.meet(frame)
+    assert names.of(code) == found

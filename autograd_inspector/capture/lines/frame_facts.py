@@ -8,44 +8,65 @@ from typing import Any
 from autograd_inspector.capture.lines.attributes import contents_of
 
 _CLASS = ""
+_LOOKS = 32
+"""So often the names of a code are looked up that were not there before: a script has a new stack on each line."""
+
+Met = dict[str, str | None]
+"""Name -> the module that it is (by that module's own name), "" for a class, None for anything else."""
 
 
 class GlobalNames:
-    """Name -> the module that it is (by that module's own name), or "" for a class; of each code that was met."""
+    """The global names of each code that was met, as far as they were there: a script may import what it uses next."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[CodeType, dict[str, str]]] = {}
-        """With the code itself, so that its id stays its own."""
+        self._known: dict[int, _Names] = {}
 
     def meet(self, frame: FrameType) -> None:
-        """Look at the global names that the frame's code reads: once a code."""
+        """Look at the global names that the frame's code reads: whenever a new stack of calls goes through it."""
         code = frame.f_code
-        if id(code) not in self._known:
-            self._known[id(code)] = code, _namespaces(frame.f_globals, code.co_names)
+        known = self._known.get(id(code))
+        if known is None:
+            known = self._known[id(code)] = _Names(code)
+        known.look(frame.f_globals)
 
-    def of(self, code: CodeType) -> dict[str, str] | None:
+    def of(self, code: CodeType) -> Met | None:
         """Those of a code; None where no frame of it was met."""
         known = self._known.get(id(code))
-        return None if known is None else known[1]
+        return None if known is None else known.found
 
     def clear(self) -> None:
         """Let go of everybody's code."""
         self._known.clear()
 
 
-def _namespaces(variables: dict[str, Any], names: tuple[str, ...]) -> dict[str, str]:
-    found = {}
-    for name in names:
-        value: Any = dict.get(variables, name)
-        kind = type(value)
-        if issubclass(kind, ModuleType):
-            found[name] = _name_of(value)
-        elif issubclass(kind, type):
-            found[name] = _CLASS
-    return found
+class _Names:
+    """Those of one code. It is kept, so that its id stays its own."""
+
+    def __init__(self, code: CodeType) -> None:
+        self.found: Met = {}
+        self._code = code
+        self._absent: tuple[str, ...] = code.co_names
+        self._left = _LOOKS
+
+    def look(self, variables: dict[str, Any]) -> None:
+        """Those that were not there the last time."""
+        if self._absent and self._left:
+            self._left -= 1
+            self.found.update(
+                (name, _namespace(dict.__getitem__(variables, name)))
+                for name in self._absent
+                if dict.__contains__(variables, name)
+            )
+            self._absent = tuple([name for name in self._absent if name not in self.found])
+
+
+def _namespace(value: Any) -> str | None:
+    if issubclass(type(value), ModuleType):
+        return _name_of(value)
+    return _CLASS if issubclass(type(value), type) else None
 
 
 def _name_of(module: ModuleType) -> str:
     """Its name as the import system has it, without asking a module that computes its attributes."""
     name = contents_of(module).get("__name__", "")
-    return name if type(name) is str else ""
+    return name if type(name) is str else _CLASS

@@ -16,7 +16,7 @@ _FARTHEST = 8
 """So many names that stand for other names are followed."""
 
 
-def namespaces(source: Source, node: ast.expr, met: Mapping[str, str] | None) -> tuple[str, ...]:
+def namespaces(source: Source, node: ast.expr, met: Mapping[str, str | None] | None) -> tuple[str, ...]:
     """The modules and classes in whose name an expression calls something; ``met``: the global ones of its frame."""
     names = _Names(source, node.lineno, met)
     return tuple(path for path in source.index(Parts).of(node).owners if names.is_namespace(path))
@@ -25,10 +25,10 @@ def namespaces(source: Source, node: ast.expr, met: Mapping[str, str] | None) ->
 class _Names:
     """What the names that a line reads stand for."""
 
-    def __init__(self, source: Source, line: int, met: Mapping[str, str] | None) -> None:
+    def __init__(self, source: Source, line: int, met: Mapping[str, str | None] | None) -> None:
         self._source = source
         self._line = line
-        self._met = met
+        self._met = met or {}
 
     def is_namespace(self, path: str) -> bool:
         """Whether a dotted path leads to a module or a class."""
@@ -41,8 +41,8 @@ class _Names:
         scope = bindings.scope_of(root, self._line)
         local = scope is not None and scope is not self._source.tree
         found: object = None
-        if not local and self._met is not None:
-            name = self._met.get(root)
+        if not local and root in self._met:
+            name = self._met[root]
             found = None if name is None else sys.modules.get(name) if name else type
         elif scope is not None and farthest:
             meaning = bindings.meaning(root, scope)

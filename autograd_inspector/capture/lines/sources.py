@@ -49,7 +49,7 @@ def resolve(stacks: Stacks) -> tuple[Site, ...]:
     )
 
 
-def locate(code: CodeType, lasti: int, names: Mapping[str, str] | None = None, *, library: bool) -> Location:
+def locate(code: CodeType, lasti: int, names: Mapping[str, str | None] | None = None, *, library: bool) -> Location:
     """One frame as a location, in the lines of the editor's gutter; ``names``: the modules among its global names."""
     found = _explained(compiled(code, lasti, library=library), names)
     cell = cell_at(found.filename)
@@ -92,7 +92,7 @@ def compiled(code: CodeType, lasti: int, *, library: bool) -> Location:
     )
 
 
-def _explained(place: Location, names: Mapping[str, str] | None) -> Location:
+def _explained(place: Location, names: Mapping[str, str | None] | None) -> Location:
     """A location with what its file tells of the expression there; the plain one where that fails on what it reads."""
     try:
         return _told(place, names)
@@ -102,7 +102,7 @@ def _explained(place: Location, names: Mapping[str, str] | None) -> Location:
         return place
 
 
-def _told(place: Location, names: Mapping[str, str] | None) -> Location:
+def _told(place: Location, names: Mapping[str, str | None] | None) -> Location:
     source = None if place.library or place.column < 0 else source_at(place.filename)
     if source is None:
         return place
