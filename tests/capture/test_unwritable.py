@@ -10,6 +10,7 @@ import torch
 import autograd_inspector
 from autograd_inspector.advice.quoting import in_place, written_out
 from autograd_inspector.capture.lines import sources
+from autograd_inspector.model.program_events import RequiresGradCompared
 from autograd_inspector.source.writing import written
 
 BIG = "0x" + "f" * 4000
@@ -67,6 +68,20 @@ def test_neither_does_what_it_is_assigned_to(part, target):
     capture = captured(f"def run(w, names):\n{target.replace('PART', part)}")
     assert capture.stopped == ""
     assert "exp" in [op.name for op in capture.ops]
+
+
+def test_the_code_of_a_function_is_read_past_its_constants():
+    """A comparison that is dropped, and a Function's backward that uses no gradient, next to such a number."""
+    text = (
+        "class Blind(torch.autograd.Function):\n"
+        "    @staticmethod\n    def forward(ctx, x):\n        return x * 1\n"
+        f"    @staticmethod\n    def backward(ctx, gradient):\n        return torch.ones(2) * min(1, {BIG})\n"
+        "def run(w, names):\n    w.requires_grad == True\n    Blind.apply(w).exp().sum().backward()\n"
+        f"    return {BIG}\n"
+    )
+    capture = captured(text)
+    assert capture.stopped == ""
+    assert [event.wanted for event in capture.events if isinstance(event, RequiresGradCompared)] == [True]
 
 
 def test_two_that_cannot_be_written_are_not_the_same():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import dis
 from types import CodeType
+
+from autograd_inspector.capture.lines.bytecode import instructions
 
 Path = tuple[str, ...]
 """A variable, and the attributes on the way: ("self", "optimizer")."""
@@ -19,7 +20,7 @@ def owners(code: CodeType, attribute: str) -> tuple[Path, ...]:
         return ()
     found: dict[Path, None] = {}
     path: Path = ()
-    for instruction in dis.get_instructions(code):
+    for instruction in instructions(code):
         name, value = instruction.opname, instruction.argval
         if name in _BETWEEN:
             continue

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dis
 import inspect
 from types import CodeType
 
+from autograd_inspector.capture.lines.bytecode import instructions
 from autograd_inspector.capture.lines.sources import definition_of
 from autograd_inspector.capture.lines.stacks import USER, classify
 from autograd_inspector.source.layout_reads import layout_reads
@@ -22,7 +22,7 @@ def ignores_gradients(code: CodeType) -> bool:
     # One instruction may load two variables: its argument then names both.
     loaded = {
         name
-        for instruction in dis.get_instructions(code)
+        for instruction in instructions(code)
         if "LOAD_FAST" in instruction.opname
         for name in (instruction.argval if isinstance(instruction.argval, tuple) else (instruction.argval,))
     }

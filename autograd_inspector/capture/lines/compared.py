@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dis
 from itertools import islice
 from types import CodeType, FrameType
 
+from autograd_inspector.capture.lines.bytecode import instructions
 from autograd_inspector.capture.lines.stacks import USER, classify
 
 _DROPPED = ("LOAD_CONST", "COMPARE_OP", "POP_TOP")
@@ -39,7 +39,7 @@ def _compared(code: CodeType, lasti: int) -> bool | None:
     """The constant of ``x.attribute == True`` or ``== False`` where nothing takes the result."""
     if classify(code.co_filename) != USER:
         return None
-    after = (instruction for instruction in dis.get_instructions(code) if instruction.offset > lasti)
+    after = (instruction for instruction in instructions(code) if instruction.offset > lasti)
     found = list(islice(after, len(_DROPPED)))
     if tuple(instruction.opname for instruction in found) != _DROPPED or found[1].argval != "==":
         return None

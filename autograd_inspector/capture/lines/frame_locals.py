@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dis
 import sys
 from functools import lru_cache
 from types import CodeType, FrameType
 from typing import Any
+
+from autograd_inspector.capture.lines.bytecode import instructions
 
 _FUNCTION = 0x1
 """inspect.CO_OPTIMIZED: the frame's locals are slots, and f_locals is a copy of them (before Python 3.13)."""
@@ -43,7 +44,7 @@ def locals_of(frame: FrameType) -> list[tuple[str, Any]]:
 def _calls_keeper(code: CodeType) -> bool:
     """Whether one is a function that it calls: ``vars(args)`` is about another object."""
     loaded = ""
-    for instruction in dis.get_instructions(code):
+    for instruction in instructions(code):
         if instruction.opname == "LOAD_GLOBAL" and instruction.argval in _KEEPERS:
             loaded = instruction.argval
         elif loaded and instruction.opname not in _BEFORE_CALL:

@@ -1,0 +1,16 @@
+"""The instructions of a function."""
+
+from __future__ import annotations
+
+import dis
+from collections.abc import Iterator
+from types import CodeType
+
+
+def instructions(code: CodeType) -> Iterator[dis.Instruction]:
+    """Those of a code, in which all constants but True and False read as None.
+
+    Python writes each constant out, and refuses to where that is an integer of some thousand digits.
+    """
+    shown = tuple([constant if type(constant) is bool else None for constant in code.co_consts])
+    return dis.get_instructions(code.replace(co_consts=shown))
