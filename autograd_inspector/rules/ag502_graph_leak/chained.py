@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 
@@ -13,7 +13,7 @@ from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.wording import join_names
-from autograd_inspector.rules.ag502_graph_leak.rounds import consuming, round_ends
+from autograd_inspector.rules.ag502_graph_leak.rounds import consuming, rounds_of
 
 _LINKS = 2
 """So many links of a chain in folded steps show that it goes on from step to step."""
@@ -23,11 +23,14 @@ _NO_LINK = Trait.BACKWARD | Trait.STEP | Trait.CUT
 
 
 class Link(Struct, frozen=True):
-    """``op``, in a round, computed with ``tensor``, which the same line had computed in a round before that."""
+    """``op`` computed with ``tensor``, which the same line had computed in a round before that.
+
+    ``length`` counts the links of its chain up to here: each but the first computed with the result of the one before.
+    """
 
     op: Op
     tensor: int
-    round: int
+    length: int = 1
 
 
 def chains(analysis: Analysis) -> Iterator[Problem]:
@@ -37,15 +40,15 @@ def chains(analysis: Analysis) -> Iterator[Problem]:
         found.setdefault(line, {}).setdefault(_layer(analysis, link.op), []).append(link)
     for line, layers in found.items():
         # Each layer that runs the line has a value of its own.
-        lasting = {layer: links for layer, links in layers.items() if _lasts(analysis, links)}
-        links = [link for members in lasting.values() for link in members]
-        if links and not _consumed(analysis, [link for members in layers.values() for link in members]):
+        measured = {layer: _measured(analysis, line, links) for layer, links in layers.items()}
+        lasting = {layer: links for layer, links in measured.items() if _lasts(analysis, links)}
+        if lasting and not _consumed(analysis, [link for links in layers.values() for link in links]):
             yield _finding(analysis, line, lasting)
 
 
 def _links(analysis: Analysis) -> Iterator[tuple[tuple[str, int], Link]]:
     capture = analysis.capture
-    ends = round_ends(analysis)
+    ends = rounds_of(analysis).ends
     for op in capture.ops if ends else ():
         number = bisect_right(ends, op.index)
         if op.has(_NO_LINK):
@@ -53,31 +56,66 @@ def _links(analysis: Analysis) -> Iterator[tuple[tuple[str, int], Link]]:
         for tensor in op.inputs:
             record = capture.tensors[tensor]
             made = capture.ops[record.birth] if record.birth >= 0 else None
-            if made is None or record.leaf or not record.requires_grad or not op.outputs:
+            if made is None or not _with_history(analysis, tensor) or not op.outputs:
                 continue
             line = line_of(analysis, op.site)
             if line is not None and line_of(analysis, made.site) == line and bisect_right(ends, made.index) < number:
-                yield line, Link(op, tensor, number)
+                yield line, Link(op, tensor)
+
+
+def _with_history(analysis: Analysis, tensor: int) -> bool:
+    record = analysis.capture.tensors[tensor]
+    return record.requires_grad and not record.leaf
 
 
 def _layer(analysis: Analysis, op: Op) -> str:
     return analysis.capture.calls[op.call].path if op.call >= 0 else ""
 
 
+def _measured(analysis: Analysis, line: tuple[str, int], links: list[Link]) -> list[Link]:
+    """The links with the lengths of their chains: that a line met another result of its own makes no chain longer."""
+    flow = analysis.flow
+    lengths: dict[int, int] = {}
+    behind: dict[tuple[int, ...], int] = {}
+    """What made a tensor -> the links behind it."""
+    found = []
+    for link in links:
+        made = (link.tensor, *flow.producers(link.tensor, link.op.index))
+        if made not in behind:
+            met = _upstream(
+                analysis,
+                [(link.tensor, link.op.index)],
+                lambda op: op.index not in lengths and line_of(analysis, op.site) == line,
+            )
+            behind[made] = max((lengths.get(op.index, 0) for op in met), default=0)
+        found.append(Link(link.op, link.tensor, behind[made] + 1))
+        lengths[link.op.index] = max(lengths.get(link.op.index, 0), found[-1].length)
+    return found
+
+
+def _upstream(analysis: Analysis, starts: list[tuple[int, int]], through: Callable[[Op], bool]) -> Iterator[Op]:
+    """The ops whose graph the tensors hold: a cut holds none, and a leaf has none."""
+    for op, tensor in analysis.flow.upstream(starts, lambda o, t: _joins(analysis, o, t) and through(o)):
+        if _joins(analysis, op, tensor):
+            yield op
+
+
+def _joins(analysis: Analysis, op: Op, tensor: int) -> bool:
+    return _with_history(analysis, tensor) and not op.has(Trait.CUT | Trait.EXPORT)
+
+
 def _lasts(analysis: Analysis, links: list[Link]) -> bool:
-    return len(links) >= _LINKS or _goes_back(analysis, links[0].tensor)
+    return max(link.length for link in links) >= _LINKS or _goes_back(analysis, links[0])
 
 
-def _goes_back(analysis: Analysis, tensor: int) -> bool:
+def _goes_back(analysis: Analysis, link: Link) -> bool:
     """Whether the chain began in steps that are folded away: of its links there the last few are kept."""
-    links, line = 0, _made_at(analysis, tensor)
-    while analysis.capture.history.folded and links < _LINKS and line is not None:
-        made = analysis.capture.ops[analysis.capture.tensors[tensor].birth]
-        before = [t for t in made.inputs if analysis.capture.tensors[t].requires_grad and _made_at(analysis, t) == line]
-        if not before:
-            break
-        links, tensor = links + 1, before[0]
-    return links == _LINKS
+    if not analysis.capture.history.folded:
+        return False
+    line = line_of(analysis, link.op.site)
+    met = _upstream(analysis, [(link.tensor, link.op.index)], lambda op: line_of(analysis, op.site) == line)
+    again = {op.index for op in met if (op.name, op.site) == (link.op.name, link.op.site)}
+    return len(again) >= _LINKS
 
 
 def _made_at(analysis: Analysis, tensor: int) -> tuple[str, int] | None:
@@ -91,14 +129,15 @@ def _consumed(analysis: Analysis, links: list[Link]) -> bool:
     first = min(indices)
     starts = [(root, run.start) for run in analysis.timeline.runs.since(first + 1) for root in run.roots]
     # Of all at once: what several of them share is gone through once.
-    return any(op.index in indices for op, _ in analysis.flow.upstream(starts, lambda o, t: o.index > first))
+    return any(op.index in indices for op in _upstream(analysis, starts, lambda op: op.index > first))
 
 
 def _finding(analysis: Analysis, line: tuple[str, int], layers: dict[str, list[Link]]) -> Problem:
-    longest = max(layers.values(), key=len)
-    last = max((link for links in layers.values() for link in links), key=lambda link: link.op.index)
-    folded = any(_goes_back(analysis, links[0].tensor) for links in layers.values())
-    steps = "more and more steps" if folded else f"{len({link.round for link in longest}) + 1} steps"
+    links = [link for members in layers.values() for link in members]
+    last = max(links, key=lambda link: link.op.index)
+    longest = max(layers.values(), key=lambda members: max(link.length for link in members))
+    folded = any(_goes_back(analysis, members[0]) for members in layers.values())
+    steps = "more and more steps" if folded else f"{_steps(analysis, line, last)} steps"
     place = analysis.capture.place(last.op.site)
     target = place.target if place is not None else ""
     name = target or name_of(analysis, last.tensor)
@@ -112,6 +151,24 @@ def _finding(analysis: Analysis, line: tuple[str, int], layers: dict[str, list[L
         (name,),
         ops=tuple(link.op.index for link in longest[:16]),
     )
+
+
+def _steps(analysis: Analysis, line: tuple[str, int], last: Link) -> int:
+    """Of how many rounds a backward went through what the chain holds: the last link's own is mostly one of them."""
+    ops, rounds = analysis.capture.ops, rounds_of(analysis)
+    end = next((end for end in rounds.ends if end > last.op.index), len(ops))
+    results, starts = set(last.op.outputs), [(tensor, last.op.index) for tensor in last.op.inputs]
+    for op in ops[last.op.index + 1 : end]:
+        if line_of(analysis, op.site) == line and not results.isdisjoint(op.inputs):
+            results.update(op.outputs)
+            starts += [(tensor, op.index) for tensor in op.inputs]
+    held = {op.index for op in _upstream(analysis, starts, lambda op: True)}
+    met = {
+        rounds.of[run.index]
+        for run, nodes in analysis.run_graphs
+        if run.index in rounds.of and any(node.op in held for node in nodes)
+    }
+    return len(met) or last.length + 1
 
 
 def _fix(analysis: Analysis, line: tuple[str, int], last: Link, name: str) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
+from msgspec import Struct
+
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.op import Trait
@@ -22,8 +24,15 @@ def consuming(analysis: Analysis) -> list[Backward]:
     ]
 
 
-def round_ends(analysis: Analysis) -> list[int]:
-    """When a round was over: the first sign of it after each backward that used a graph up.
+class Rounds(Struct, frozen=True):
+    """When each round was over, and which of them each backward that used a graph up belongs to (by its index)."""
+
+    ends: list[int]
+    of: dict[int, int]
+
+
+def rounds_of(analysis: Analysis) -> Rounds:
+    """A round is over at the first sign of it after each backward that used a graph up.
 
     That is a step, gradients that are cleared, an update by hand, or a backward whose gradients add up with no others.
     """
@@ -35,17 +44,19 @@ def round_ends(analysis: Analysis) -> list[int]:
     # Of gradients that were cleared at the moment of a backward: before it, where the next one adds to what it gave.
     early = {run.start for run, after in pairwise(runs) if after.stale} & cleared
     found: list[int] = []
+    of: dict[int, int] = {}
     over, told = True, -1
     moments: list[tuple[int, Backward | None]] = [*((run.end, run) for run in runs), *((at, None) for at in signs)]
     for at, run in sorted(moments, key=lambda pair: (pair[0], pair[1] is None)):
         if run is not None:
             if not over and (run.start in early or _alone(analysis, run)):
                 found.append(run.start)
+            of[run.index] = len(found)
             over, told = False, run.start if run.start in early else -1
         elif at != told:
             found += [] if over else [at]
             over = True
-    return found
+    return Rounds(found, of)
 
 
 def _alone(analysis: Analysis, run: Backward) -> bool:
