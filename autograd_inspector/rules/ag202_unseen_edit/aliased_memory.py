@@ -8,7 +8,7 @@ from autograd_inspector.advice.saved_tensors import Saved
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.event import AliasWrite
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.rules.ag202_unseen_edit.recomputed_forwards import Key, key_of
+from autograd_inspector.rules.ag202_unseen_edit.recomputed_forwards import Key, keys_of
 from autograd_inspector.rules.ag202_unseen_edit.slices import inside_slices
 
 
@@ -45,7 +45,8 @@ class Memory:
                 if op.has(Trait.BACKWARD):
                     self.read_again.append((op.index, storage))
                 else:
-                    self.read.setdefault(storage, {}).setdefault(key_of(analysis, op), []).append(op)
+                    for key in keys_of(analysis, op):
+                        self.read.setdefault(storage, {}).setdefault(key, []).append(op)
 
 
 def aliased(analysis: Analysis, alias: AliasWrite) -> int:

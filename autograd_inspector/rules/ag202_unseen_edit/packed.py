@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from autograd_inspector.advice.inplace_fixes import needs_because, repair
@@ -14,7 +14,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.graphs import KindsBelow
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.rules.ag202_unseen_edit.recomputed_forwards import Key, key_of
+from autograd_inspector.rules.ag202_unseen_edit.recomputed_forwards import Key, key_of, keys_of
 
 _PLACES = {"self": 0, "input": 0, "other": 1, "mat2": 1}
 
@@ -37,8 +37,7 @@ def packed_edits(analysis: Analysis) -> Iterator[Problem]:
     )
     for run in analysis.run_graphs.runs if again else ():
         for saver in sorted(below.of(run.graph.roots), key=first.__getitem__):
-            twins = again.get(saver.key, [])
-            for at in twins[bisect_left(twins, run.start) : bisect_left(twins, run.end)]:
+            for at in _between(run.start, run.end, (again.get(key, []) for key in saver.keys)):
                 for name in saver.packed:
                     for tensor, edit in _edited(analysis, capture.ops[at], name, run.end):
                         if edit.site not in told:
@@ -49,16 +48,21 @@ def packed_edits(analysis: Analysis) -> Iterator[Problem]:
 class _Saver(NamedTuple):
     """Nodes of one name that calls of one line made, and the names of what hooks hold for them."""
 
-    key: Key
+    keys: tuple[Key, ...]
     node: str
     packed: tuple[str, ...]
 
 
 def _saver(analysis: Analysis, node: Node) -> _Saver | None:
     packed = tuple([saved.name for saved in node.saved if saved.status == "packed"])
-    return (
-        _Saver(key_of(analysis, analysis.capture.ops[node.op]), node.name, packed) if packed and node.op >= 0 else None
-    )
+    if not packed or node.op < 0:
+        return None
+    return _Saver(keys_of(analysis, analysis.capture.ops[node.op], held=True), node.name, packed)
+
+
+def _between(start: int, end: int, several: Iterable[list[int]]) -> list[int]:
+    """The ops of one run, of several lists in program order."""
+    return sorted({at for ops in several for at in ops[bisect_left(ops, start) : bisect_left(ops, end)]})
 
 
 def _edited(analysis: Analysis, op: Op, name: str, end: int) -> Iterator[tuple[int, Op]]:

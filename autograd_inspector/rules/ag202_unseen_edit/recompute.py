@@ -28,7 +28,7 @@ def recompute_edits(analysis: Analysis, standing: Edits) -> Iterator[Problem]:
     told: dict[tuple[int, ...], list[tuple[Op, int, list[tuple[Op, Write]]]]] = {}
     for op in capture.ops:
         if not op.has(Trait.BACKWARD):
-            forwards.add(key_of(analysis, op), op)
+            forwards.add(op)
             continue
         if op.index in failed or not _records(analysis, op):
             continue

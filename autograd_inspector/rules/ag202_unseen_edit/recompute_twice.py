@@ -10,7 +10,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.rules.ag202_unseen_edit.recomputed_forwards import key_of
+from autograd_inspector.rules.ag202_unseen_edit.recomputed_forwards import Key, key_of, keys_of
 
 _ADDS_UP = frozenset(
     {"add_", "sub_", "mul_", "div_", "pow_", "neg_", "lerp_", "addcmul_", "addcdiv_", "remainder_", "index_add_"}
@@ -23,17 +23,18 @@ def edited_twice(analysis: Analysis) -> Iterator[Problem]:
     capture = analysis.capture
     if not any(op.has(Trait.BACKWARD) for op in capture.ops):
         return
-    forward: dict[tuple[object, int], Op] = {}
+    forward: dict[tuple[Key, int], Op] = {}
     readers = _Readers(analysis)
     told: set[int] = set()
     for op in capture.ops:
         if op.name not in _ADDS_UP:
             continue
         for write in op.writes:
-            key = (key_of(analysis, op), write.storage)
             if not op.has(Trait.BACKWARD):
-                forward[key] = op
-            elif key in forward and op.site not in told:
+                forward |= {(key, write.storage): op for key in keys_of(analysis, op)}
+                continue
+            key = (key_of(analysis, op), write.storage)
+            if key in forward and op.site not in told:
                 reader = readers.after(op, write.storage)
                 if reader is not None:
                     told.add(op.site)

@@ -5,19 +5,69 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import chain
+from typing import NamedTuple
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.graphs import Below, RunGraphs
-from autograd_inspector.model.op import Op
+from autograd_inspector.model.location import Location
+from autograd_inspector.model.op import Op, Trait
 
-Key = tuple[str, int, str, int]
+
+class Key(NamedTuple):
+    """What tells calls of an op from others: the place in the program, or the module whose own code calls it."""
+
+    op: str
+    file: str = ""
+    line: int = -1
+    column: int = -1
+    root: int = -1
+    module: str = ""
 
 
 def key_of(analysis: Analysis, op: Op) -> Key:
-    """What tells a recomputed op from others: its name and where it was called."""
-    frames = analysis.capture.site(op.site)
-    inner = frames[0] if frames else None
-    return op.name, inner.lineno if inner else -1, inner.filename if inner else "", inner.column if inner else -1
+    """What tells a recomputed op from others.
+
+    Where torch's own code calls it (``checkpoint(nn.Sequential(...), x)``), the innermost line of the program is that
+    of the backward, as of no forward: then its module tells it.
+    """
+    return _by_line(analysis, op) if _inside_a_function(analysis, op) else _by_module(analysis, op)
+
+
+def keys_of(analysis: Analysis, op: Op, *, held: bool = False) -> tuple[Key, ...]:
+    """The keys that a recomputation of the op may have; ``held``: a hook has its saved tensors, as checkpointing does.
+
+    Of torch's functions that are checkpointed themselves the name is all that both have.
+    """
+    keys = (_by_line(analysis, op), _by_module(analysis, op), *((Key(op.name),) if held else ()))
+    return tuple(dict.fromkeys(keys if op.call >= 0 or held else keys[:1]))
+
+
+def _by_line(analysis: Analysis, op: Op) -> Key:
+    inner = _innermost(analysis, op.site)
+    return Key(op.name, inner.filename, inner.lineno, inner.column) if inner is not None else Key(op.name)
+
+
+def _by_module(analysis: Analysis, op: Op) -> Key:
+    call = analysis.capture.calls[op.call] if op.call >= 0 else None
+    return Key(op.name, root=call.root, module=call.name) if call is not None else Key(op.name)
+
+
+def _inside_a_function(analysis: Analysis, op: Op) -> bool:
+    """Whether a line of the program that is not the one that runs the backward called the op."""
+    inner = _innermost(analysis, op.site)
+    if inner is None or not op.has(Trait.BACKWARD):
+        return inner is not None
+    for run in analysis.timeline.runs.before(op.index + 1):
+        if op.index < run.end:
+            return _innermost(analysis, run.site) != inner
+        if run.nested_in < 0:
+            break
+    return True
+
+
+def _innermost(analysis: Analysis, site: int) -> Location | None:
+    frames = analysis.capture.site(site)
+    return frames[0] if frames else None
 
 
 class Forwards:
@@ -49,12 +99,14 @@ class Forwards:
             if self._last_held(place) >= 0:
                 self._place |= dict.fromkeys(range(run.start, run.end), place)
 
-    def add(self, key: Key, op: Op) -> None:
+    def add(self, op: Op) -> None:
         """The program called it."""
-        for tensor in dict.fromkeys(op.inputs):
-            self._ops.setdefault((key, tensor), []).append(op.index)
-            if op.index in self._holding:
-                self._packed.setdefault((key, tensor), []).append(op.index)
+        held = op.index in self._holding
+        for key in keys_of(self._analysis, op, held=held):
+            for tensor in dict.fromkeys(op.inputs):
+                self._ops.setdefault((key, tensor), []).append(op.index)
+                if held:
+                    self._packed.setdefault((key, tensor), []).append(op.index)
 
     def last(self, key: tuple[Key, int], op: Op) -> Op | None:
         """The one that a recomputed op repeats."""
