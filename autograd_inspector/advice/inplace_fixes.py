@@ -62,4 +62,4 @@ def repair(analysis: Analysis, edits: list[Op], name: str, saver: Op | None = No
         return f"Assign into a copy: {into} before the assignment, or use torch.where."
     if op.name.endswith("_") and not op.name.startswith("_") and not is_a(op.name, OpKind.IN_PLACE_ONLY):
         return f"Use the out-of-place `{op.name.rstrip('_')}` instead of `{op.name}`, or modify {copy}."
-    return f"Modify a copy: {copy}, or do it after backward()."
+    return f"Modify a copy{f': {copy}' if code else ' (`.clone()`)'}, or do it after backward()."

@@ -9,6 +9,8 @@ from autograd_inspector.model.location import Location
 from autograd_inspector.source.fragments import expression, statement
 from autograd_inspector.source.writing import written
 
+_SEVERAL = (ast.List, ast.Tuple, ast.ListComp, ast.GeneratorExp)
+
 
 def receiver(place: Location | None, op: str) -> str:
     """The expression that an op of that name modifies, "" where the source does not show it."""
@@ -44,4 +46,6 @@ def _modified(place: Location, node: ast.expr, op: str) -> ast.expr | None:
     if isinstance(node.func, ast.Attribute) and called == op and is_value(place, node.func.value):
         return node.func.value
     inplace = any(k.arg == "inplace" for k in node.keywords)
-    return node.args[0] if node.args and (called == op or inplace) else None
+    # A list of tensors that is written there has no methods of a tensor.
+    given = node.args[0] if node.args and not isinstance(node.args[0], _SEVERAL) else None
+    return given if called == op or inplace else None

@@ -12,7 +12,7 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait, Write
-from autograd_inspector.model.wording import join_names
+from autograd_inspector.model.wording import agree, join_names
 from autograd_inspector.rules.ag202_unseen_edit.recomputed_forwards import Forwards, key_of
 from autograd_inspector.rules.ag202_unseen_edit.standing import Edits
 
@@ -86,17 +86,18 @@ def _writes(op: Op) -> set[int]:
 def _finding(analysis: Analysis, members: list[tuple[Op, int, list[tuple[Op, Write]]]]) -> Problem:
     op, _, edits = members[0]
     names = list(dict.fromkeys(name_of(analysis, tensor) for _, tensor, _ in members))
+    several, were = join_names(names), agree(names, "was", "were")
     edit = edits[0][0]
-    copy = copy_of(analysis, names[0])
+    copy, them = (copy_of(analysis, names[0]), "it") if len(names) == 1 else ("copies (`.clone()`)", "them")
     fix = (
         "Call optimizer.step() only after the last backward()."
         if edit.has(Trait.STEP)
-        else f"Do not modify {names[0]} between forward and backward: edit {copy}, or edit it afterwards."
+        else f"Do not modify {several} between forward and backward: edit {copy}, or edit {them} afterwards."
     )
     return Problem(
         "error",
-        f"{join_names(names)} was modified by `{edit.name}` after the forward; the checkpoint recomputes `{op.name}` in "
-        "backward with the new values, so the gradients are silently wrong",
+        f"{several} {were} modified by `{edit.name}` after the forward; the checkpoint recomputes `{op.name}` in backward "
+        "with the new values, so the gradients are silently wrong",
         fix,
         dedupe_locations(
             [
@@ -107,7 +108,7 @@ def _finding(analysis: Analysis, members: list[tuple[Op, int, list[tuple[Op, Wri
         tuple(names),
         (
             f"The forward ran `{op.name}` inside a checkpoint, which saves its inputs by reference only.",
-            f"`{edit.name}` then modified {join_names(names)}.",
+            f"`{edit.name}` then modified {several}.",
             "Backward ran the same code again and read the modified memory; certain, by the order of the calls.",
         ),
         (edit.index,),

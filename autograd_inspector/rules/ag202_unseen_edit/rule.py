@@ -13,7 +13,7 @@ from autograd_inspector.model.autograd import Backward, Node, SavedTensor
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations, with_role
 from autograd_inspector.model.op import Op, Trait, Write
-from autograd_inspector.model.wording import join_names, summarize_names
+from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag202_unseen_edit.arrays import Arrays
 from autograd_inspector.rules.ag202_unseen_edit.ctx_attributes import ctx_edits, on_ctx
 from autograd_inspector.rules.ag202_unseen_edit.looked_at import LookedAt
@@ -24,6 +24,9 @@ from autograd_inspector.rules.ag202_unseen_edit.slices import inside_slices
 from autograd_inspector.rules.ag202_unseen_edit.standing import Edit, Edits
 
 Member = tuple[Saved, Op, Write]
+
+_SHOWN = 2
+"""Of results without a name, and of those who saved several tensors, so many are told in a sentence."""
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -132,8 +135,8 @@ def _unseen(analysis: Analysis, run: Backward, members: list[Member]) -> Problem
     names = [saved_name(analysis, n, s) for (n, s), _, _ in members]
     return Problem(
         "error",
-        f"{summarize_names(names)} was saved for backward by {saver_name(analysis, node)} and then modified by {how}: no version "
-        "counter moved, so the gradients are silently wrong",
+        f"{_were_saved(analysis, members, names)} and then modified by {how}: no version counter moved, so the gradients "
+        "are silently wrong",
         repair(analysis, [op], name),
         _places(analysis, run, members[0], "backward used the new values here"),
         tuple(dict.fromkeys(names)),
@@ -152,14 +155,26 @@ def _doubtful(analysis: Analysis, run: Backward, members: list[Member]) -> Probl
     ops = list(dict.fromkeys(f"`{op.name}`" for _, op, _ in members))
     return Problem(
         "info",
-        f"{summarize_names(names)} was saved for backward by {saver_name(analysis, node)}, then modified by {join_names(ops)} and likely "
-        "put back, but for rounding: no version counter moved, and no value was read",
+        f"{_were_saved(analysis, members, names)}, then modified by {join_names(ops)} and likely put back, but for "
+        "rounding: no version counter moved, and no value was read",
         f"To be sure, keep {copy_of(analysis, name)} and `copy_()` it back in.",
         _places(analysis, run, members[0], "backward used the memory here"),
         tuple(dict.fromkeys(names)),
         (f"{saver_name(analysis, node)} saved {name}: {needs_because(saved.name)}.",),
         (op.index,),
     )
+
+
+def _were_saved(analysis: Analysis, members: list[Member], names: list[str]) -> str:
+    """What was saved, and by what: the module of the saver is told where there is one of them."""
+    savers = list(dict.fromkeys(saver_name(analysis, node) for (node, _), _, _ in members))
+    ops = (node.op for (node, _), _, _ in members if node.op >= 0)
+    by = savers if len(savers) == 1 else [f"`{analysis.capture.ops[op].name}`" for op in ops]
+    # Parameters are told by their module, what has no name by the op that made it.
+    known = all(saved.storage in analysis.capture.stored for (_, saved), _, _ in members)
+    several = summarize_names(names) if known else join_names(names, _SHOWN)
+    was = agree(set(names), "was", "were")
+    return f"{several} {was} saved for backward" + (f" by {join_names(by, _SHOWN)}" if by else "")
 
 
 def _places(analysis: Analysis, run: Backward, member: Member, role: str) -> tuple[Location, ...]:
