@@ -14,7 +14,7 @@ from typing import Generic, TypeVar, overload
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import GradRead, GradWrite, Step
-from autograd_inspector.model.program_events import StateLoaded, ZeroGradCalled
+from autograd_inspector.model.program_events import OptimizerModeMet, StateLoaded, ZeroGradCalled
 
 T = TypeVar("T")
 
@@ -199,6 +199,20 @@ class Timeline:
     @cached_property
     def _loads(self) -> dict[int, Moments[StateLoaded]]:
         return _parted(self._capture.events_of(StateLoaded), lambda load: (load.optimizer,), lambda load: load.at)
+
+    def trains(self, optimizer: int, at: int) -> bool | None:
+        """Whether a schedule-free optimizer was in train mode at a moment; None: it has no such mode."""
+        last = next(self._modes[optimizer].before(at + 1), None) if optimizer in self._modes else None
+        return None if last is None else last.training
+
+    def trained_before(self, optimizer: int, at: int) -> bool:
+        """Whether it had been in train mode by then."""
+        return optimizer in self._modes and any(met.training for met in self._modes[optimizer].before(at + 1))
+
+    @cached_property
+    def _modes(self) -> dict[int, Moments[OptimizerModeMet]]:
+        met = self._capture.events_of(OptimizerModeMet)
+        return _parted(met, lambda event: (event.optimizer,), lambda event: event.at)
 
     @cached_property
     def held_by_several(self) -> dict[int, list[int]]:

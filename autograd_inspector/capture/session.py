@@ -91,6 +91,7 @@ class Session:
         self.optimizers = Optimizers(self.recording, self.guard)
         self.optimizers.adopt = self.recording.adopt = self.modules.adopt
         self.optimizers.look_around = self.modules.look_around
+        self.modules.used = self.optimizers.modes.look
         self.folding: Folding | None = None
         self.failure = ""
         self.installation = Installation()

@@ -258,6 +258,22 @@ class ZeroGradCalled(ProgramEvent, frozen=True):
         return f"{self.type}.zero_grad()"
 
 
+class OptimizerModeMet(ProgramEvent, frozen=True):
+    """A schedule-free optimizer was met in that mode, which it was not in at the look before.
+
+    Looks are taken before steps, and when a model is called or saved: it was switched somewhere before.
+    """
+
+    optimizer: int
+    type: str
+    training: bool
+
+    @property
+    def api(self) -> str:
+        """What switches to the mode."""
+        return f"{self.type}.{'train' if self.training else 'eval'}()"
+
+
 class OptionSet(ProgramEvent, frozen=True):
     """The source sets an option of an optimizer that it steps; read off the text."""
 
@@ -314,6 +330,7 @@ Event = (
     | StateSwapped
     | StateAbsent
     | ZeroGradCalled
+    | OptimizerModeMet
     | OptionSet
     | StateAssigned
     | StateRemoved

@@ -8,7 +8,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.optimizer_names import variable
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import StateLoaded
@@ -43,25 +43,25 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     optimizers = analysis.capture.placement.optimizers
     for step in analysis.capture.steps:
         optimizer = optimizers[step.optimizer]
-        if step.error and "not in train mode" in analysis.capture.error:
+        if step.error and analysis.timeline.trains(step.optimizer, step.start) is False:
             yield _step_in_eval_mode(analysis, optimizer, step)
     for optimizer in optimizers:
-        if optimizer.module.startswith("schedulefree"):
-            yield from _looked_at_in_train_mode(analysis, optimizer)
+        yield from _looked_at_in_train_mode(analysis, optimizer)
 
 
 def _step_in_eval_mode(analysis: Analysis, optimizer: OptimizerRecord, step: Step) -> Problem:
-    switches = [op for op in _swaps(analysis, optimizer) if op.index < step.at]
+    trained = analysis.timeline.trained_before(optimizer.id, step.start)
     name = variable(analysis, optimizer)
     back = _loaded_in_eval_mode(analysis, optimizer, step)
-    if back is not None and switches and switches[-1].index >= back.at:
+    switch = _switched(analysis, optimizer, step) if trained else None
+    if back is not None and switch is not None and switch.index >= back.at:
         back = None
     if back is not None:
-        switches = []
+        switch = None
         why = f"{back.api} put it back into the mode that it was saved in (train_mode is in its param_groups)"
         fix = f"Call {name}.train() after {name}.load_state_dict(...); saving in eval mode is right."
     else:
-        why = f"{name}.train() " + (f"did not follow {name}.eval()" if switches else "was never called")
+        why = f"{name}.train() " + (f"did not follow {name}.eval()" if trained else "was never called")
         fix = f"Call {name}.train() before training (beside model.train()) and {name}.eval() before evaluation."
     return Problem(
         "error",
@@ -70,7 +70,7 @@ def _step_in_eval_mode(analysis: Analysis, optimizer: OptimizerRecord, step: Ste
         dedupe_locations(
             [
                 *(analysis.user_frames(back.site, "loaded, with its mode, here") if back is not None else ()),
-                *(analysis.user_frames(switches[-1].site, "switched to eval mode here") if switches else ()),
+                *(analysis.user_frames(switch.site, "switched to eval mode here") if switch is not None else ()),
                 *analysis.user_frames(optimizer.site, "optimizer made here"),
                 *analysis.user_frames(step.site, "step() called here"),
             ]
@@ -86,29 +86,33 @@ def _loaded_in_eval_mode(analysis: Analysis, optimizer: OptimizerRecord, step: S
     return loads[-1] if loads and loads[-1].left_training else None
 
 
-def _swaps(analysis: Analysis, optimizer: OptimizerRecord) -> list[Op]:
-    """The writes with which `train()` and `eval()` exchange one parameter's weights, one for each call."""
-    held = list(optimizer.held)
-    found = [
+def _switched(analysis: Analysis, optimizer: OptimizerRecord, step: Step) -> Op | None:
+    """The last op before a step with which `eval()` put other weights in place: it stands for that call."""
+    held, sites = frozenset(optimizer.held), analysis.capture.sites
+    writes = (
         op
-        for op in analysis.capture.ops
-        if op.name == "lerp_" and not op.has(Trait.STEP) and any(w.tensor in held for w in op.writes)
-    ]
-    first = next((w.tensor for op in found for w in op.writes), -1)
-    return [op for op in found if any(w.tensor == first for w in op.writes)]
+        for op in reversed(analysis.capture.ops[: step.start])
+        if not op.has(Trait.STEP) and op.site >= 0 and any(write.tensor in held for write in op.writes)
+    )
+    return next((op for op in writes if any(_is_eval(frame) for frame in sites[op.site].frames)), None)
+
+
+def _is_eval(frame: Location) -> bool:
+    return frame.function.rpartition(".")[2] == "eval"
 
 
 def _looked_at_in_train_mode(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Problem]:
     """A model in eval mode ran without grad, or its state_dict was taken, while the optimizer was in train mode."""
     capture = analysis.capture
     held = set(optimizer.held)
+    if analysis.timeline.trains(optimizer.id, len(capture.ops)) is None:
+        return
     steps = [s for s in capture.steps if s.optimizer == optimizer.id and not s.error]
-    swaps = [op.index for op in _swaps(analysis, optimizer)]
     told: set[str] = set()
     for op in capture.ops:
         what = _looks(analysis, op) if held.intersection(op.inputs) and not op.has(Trait.STEP | Trait.BACKWARD) else ""
         before = [s for s in steps if s.at < op.index]
-        if not what or what in told or not before or sum(before[-1].at < at < op.index for at in swaps) % 2:
+        if not what or what in told or not before or not analysis.timeline.trains(optimizer.id, op.index):
             continue
         told.add(what)
         call = capture.calls[op.call] if op.call >= 0 else None

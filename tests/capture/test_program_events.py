@@ -16,6 +16,7 @@ from autograd_inspector.model.program_events import (
     ModuleAttached,
     ModuleHookRegistered,
     OptimizerCreated,
+    OptimizerModeMet,
     ParameterRegistered,
     ParametersConverted,
     ParametersRefused,
@@ -221,3 +222,40 @@ def test_they_come_back_from_a_file():
     kinds = [type(event) for event in report.capture.events_of(ProgramEvent)]
     assert kinds == [ParametersConverted, ZeroGradCalled, StateLoaded]
     assert Report.from_json(report.to_json()).capture.events == report.capture.events
+
+
+class Switched(torch.optim.SGD):
+    """Has a mode in its groups, as schedule-free optimizers do."""
+
+    def __init__(self, params):
+        super().__init__(params, lr=0.1)
+        for group in self.param_groups:
+            group["train_mode"] = False
+
+    def train(self):
+        self.param_groups[0]["train_mode"] = True
+
+    def eval(self):
+        self.param_groups[0]["train_mode"] = False
+
+
+def test_mode_of_an_optimizer():
+    """It is met where a step begins, and where a model is called or saved; each change is told once."""
+    net = nn.Linear(2, 1)
+
+    def program():
+        optimizer = Switched(net.parameters())
+        net(torch.ones(1, 2)).sum().backward()
+        optimizer.train()
+        optimizer.step()
+        optimizer.step()
+        optimizer.eval()
+        net.state_dict()
+        optimizer.train()
+        net(torch.ones(1, 2))
+        stepped(net)
+
+    met = observe(program).events_of(OptimizerModeMet)
+    assert [event.training for event in met] == [True, False, True]
+    assert {event.api for event in met} == {"Switched.train()", "Switched.eval()"}
+    assert [event.at for event in met] == sorted(event.at for event in met)

@@ -8,7 +8,7 @@ import schedulefree
 import torch
 from torch import nn
 
-from .programs import diagnosed, trained
+from .programs import alarms, diagnosed, inspected, summary, trained
 from .twins import calm
 
 X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
@@ -200,3 +200,83 @@ def test_saving_in_train_mode():
 
     diagnosed(lambda: program(switch=False), "AG410", "net.state_dict()", "eval()", severity="warning", where=program)
     calm(lambda: program(switch=True))
+
+
+def looked_at(kind, *, switch, rounds=2):
+    """A model is evaluated and saved, in the mode that its optimizer asks for, or in the other one."""
+    net = nn.Linear(4, 2)
+    optimizer = kind(net.parameters(), lr=0.01)
+    for _ in range(rounds):
+        net.train()
+        optimizer.train()
+        trained(optimizer, loss_of(net))
+        net.eval()
+        if switch:
+            optimizer.eval()
+        with torch.no_grad():
+            net(X)
+    net.state_dict()
+
+
+def test_mode_however_the_weights_are_exchanged():
+    """What the groups hold tells the mode: the reference copies weights where others interpolate them."""
+    for kind in (schedulefree.AdamWScheduleFreeReference, schedulefree.SGDScheduleFreeReference, Averaging):
+        calm(lambda kind=kind: looked_at(kind, switch=True))
+        report = inspected(lambda kind=kind: looked_at(kind, switch=False))
+        assert [f.rule for f in alarms(report)] == ["AG410", "AG410"], summary(report)
+        # Of a long run the last look before the steps that are kept tells.
+        assert not alarms(inspected(lambda kind=kind: looked_at(kind, switch=True, rounds=40)))
+
+
+def test_optimizers_without_a_mode():
+    """With a closure there is nothing to switch: neither method exists, and nothing is said."""
+
+    def program(kind):
+        net = nn.Linear(4, 2)
+        optimizer = kind(net.parameters(), lr=0.01)
+
+        def closure():
+            optimizer.zero_grad()
+            loss = loss_of(net)
+            loss.backward()
+            return loss
+
+        for _ in range(3):
+            optimizer.step(closure)
+        net.eval()
+        with torch.no_grad():
+            net(X)
+        net.state_dict()
+
+    calm(lambda: program(schedulefree.AdamWScheduleFreeClosure), lambda: program(schedulefree.SGDScheduleFreeClosure))
+
+
+class Averaging(torch.optim.Optimizer):
+    """The program's own: plain steps at one set of weights, their mean beside them."""
+
+    def __init__(self, params, lr):
+        super().__init__(params, {"lr": lr, "train_mode": False})
+
+    def train(self):
+        self._exchange(training=True)
+
+    def eval(self):
+        self._exchange(training=False)
+
+    @torch.no_grad()
+    def _exchange(self, *, training):
+        for group in self.param_groups:
+            if group["train_mode"] is not training:
+                for p in group["params"]:
+                    other = self.state[p].setdefault("other", p.detach().clone())
+                    kept = p.detach().clone()
+                    p.copy_(other)
+                    other.copy_(kept)
+            group["train_mode"] = training
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for p in group["params"]:
+                p.sub_(p.grad, alpha=group["lr"])
+                self.state[p]["other"].lerp_(p, 0.1)

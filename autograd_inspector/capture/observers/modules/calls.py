@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from torch import Tensor, nn
@@ -24,6 +24,7 @@ from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.torch_private.resolving import read_own
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
+from autograd_inspector.capture.undisturbed.patches import observed
 from autograd_inspector.model.op import ModuleCall
 
 
@@ -47,10 +48,17 @@ class Modules:
         self._conversions = Conversions(recording, guard, self)
         self._known = KnownModules()
         self._stack: list[tuple[int, nn.Module]] = []
+        self.used: Callable[[], None] = lambda: None
+        """Called before a model is called or saved."""
 
     def install(self, into: Installation) -> None:
         """What observes registration, conversion and loading."""
         self._conversions.install(into)
+        observed(into, nn.Module, "state_dict", before=self._saved, guard=self._guard)
+
+    def _saved(self, _module: nn.Module, _args: tuple[Any, ...], _kwargs: dict[str, Any]) -> None:
+        if self.recording.active():
+            self.used()
 
     def close(self) -> None:
         """Let go of the modules whose call never came back."""
@@ -71,6 +79,7 @@ class Modules:
     def _push(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         recording = self.recording
         if not self._stack:
+            self.used()
             recording.registry.given_to_model((*args, *kwargs.values()))
         if self._stale and not self._stack:
             self.look_again()

@@ -13,6 +13,7 @@ from torch.optim import Optimizer
 
 from autograd_inspector.capture.observers.optimizers.groups import entries, groups_of, parameters_of, table
 from autograd_inspector.capture.observers.optimizers.loading import Loads
+from autograd_inspector.capture.observers.optimizers.modes import Modes
 from autograd_inspector.capture.observers.optimizers.own_methods import codes_of
 from autograd_inspector.capture.observers.optimizers.placement import Rows, settings_of
 from autograd_inspector.capture.observers.optimizers.spread import is_share, state_of
@@ -23,7 +24,15 @@ from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import observed
 from autograd_inspector.model.placement_rows import OptimizerRecord
-from autograd_inspector.model.program_events import OptimizerCreated, ParametersRefused, ZeroGradCalled
+from autograd_inspector.model.program_events import (
+    OptimizerCreated,
+    OptimizerModeMet,
+    ParametersRefused,
+    ZeroGradCalled,
+)
+
+_SWAP_NOTHING = (ZeroGradCalled, OptimizerModeMet)
+"""Events that leave the state where it is."""
 
 
 class Optimizers:
@@ -45,6 +54,7 @@ class Optimizers:
         """How many had been told at the last step."""
         self._steps = Steps(recording, guard, self)
         self._loads = Loads(recording, self)
+        self.modes = Modes(recording)
         self.adopt: Callable[[list[Tensor]], None] = lambda parameters: None
         """Told the parameters of each optimizer met, so that whoever knows modules can name them."""
         self.look_around: Callable[[], None] = lambda: None
@@ -107,6 +117,7 @@ class Optimizers:
         self.recording.optimizers[number] = replace(
             record, parameters=parameters, groups=tuple(map(settings_of, groups))
         )
+        self.modes.look_at(optimizer, number)
 
     def _begun(self, optimizer: Optimizer, _args: Any, _kwargs: Any) -> None:
         self._making.add(id(optimizer))
@@ -179,6 +190,7 @@ class Optimizers:
             self._dirty.discard(number)
         self._known = {key: known for key, known in self._known.items() if known[1] in recording.optimizers}
         recording.state_owners.fold(recording.optimizers)
+        self.modes.fold(recording.optimizers)
 
     # --- what they hold ------------------------------------------------------------------------------------------
 
@@ -192,7 +204,7 @@ class Optimizers:
         self._refresh(optimizer, number)
         recent = self.recording.events[self._events :]
         self._events += len(recent)
-        if not all(isinstance(event, ZeroGradCalled) for event in recent):
+        if not all(isinstance(event, _SWAP_NOTHING) for event in recent):
             self._dirty.update(known for _, known in self._known.values())
         if number in self._dirty or self._marks.get(number) != _mark(optimizer):
             self.snapshot(optimizer, number)

@@ -12,6 +12,7 @@ from torch.optim import Optimizer
 from autograd_inspector.capture.graph_walk.walk import short
 from autograd_inspector.capture.observers.optimizers.groups import entries, groups_of, parameters_of, table
 from autograd_inspector.capture.observers.optimizers.knowing import KnownOptimizers
+from autograd_inspector.capture.observers.optimizers.modes import training_of
 from autograd_inspector.capture.observers.optimizers.param_names import misnamed, names_of
 from autograd_inspector.capture.observers.optimizers.spread import elsewhere, state_of
 from autograd_inspector.capture.recording.recording import Recording
@@ -38,7 +39,7 @@ class _Load:
         self.owners: dict[int, int] = {}
         self.owner_names: dict[int, str] = {}
         self.names = names_of(optimizer)
-        self.training = _training(optimizer)
+        self.training = training_of(optimizer)
 
 
 class Loads:
@@ -100,7 +101,7 @@ class Loads:
             if name in after and after[name] != dtype and name != "step"
         )
         ids, kind = recording.optimizers[number].held, type(optimizer).__name__
-        left = load is not None and load.training and not _training(optimizer)
+        left = load is not None and bool(load.training) and not training_of(optimizer)
         recording.events.append(
             StateLoaded(len(recording.ops), recording.stacks.here(0), number, kind, ids, casts, left_training=left)
         )
@@ -129,11 +130,6 @@ class Loads:
         if absent and len(absent) < len(flat) - len(others):
             bare = tuple(map(recording.id_of, absent))
             recording.events.append(StateAbsent(len(recording.ops), recording.stacks.here(0), number, kind, bare))
-
-
-def _training(optimizer: Optimizer) -> bool:
-    """Whether a schedule-free optimizer is in train mode: its groups say so."""
-    return any(group.get("train_mode") is True for group in groups_of(optimizer))
 
 
 def _dtypes(state: Mapping[Any, Any]) -> dict[str, str]:
