@@ -46,6 +46,7 @@ _POINTING: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "events.tensors",
             "value_faults.outputs.tensor",
             "value_faults.inputs.tensor",
+            "value_faults.weights.tensor",
             "gradient_faults.ranges.tensor",
             "leaf_values.tensor",
             "bad_tensors",

@@ -29,18 +29,27 @@ class Range(Struct, frozen=True, omit_defaults=True, gc=False):
         """Neither NaN nor infinity is among them."""
         return not (self.nan or self.inf)
 
+    @property
+    def size(self) -> float:
+        """The largest finite magnitude."""
+        return max(abs(self.low), abs(self.high))
+
     def __str__(self) -> str:
         bad = [f"{count} {what}" for count, what in ((self.nan, "NaN"), (self.inf, "Inf")) if count]
         return f"{self.low:.3g} to {self.high:.3g}" + (f", {' and '.join(bad)}" if bad else "")
 
 
 class ValueFault(Struct, frozen=True, omit_defaults=True):
-    """An op whose results are not finite while its inputs are. ``op`` -1: it came that way to ``met_by``."""
+    """An op whose results are not finite while its inputs are. ``op`` -1: it came that way to ``met_by``.
+
+    ``weights``: where the inputs are large, the values of the parameter that has the largest then, if any.
+    """
 
     op: int
     outputs: tuple[Range, ...]
     inputs: tuple[Range, ...] = ()
     met_by: int = -1
+    weights: tuple[Range, ...] = ()
 
 
 class GradientFault(Struct, frozen=True, omit_defaults=True, gc=False):

@@ -13,8 +13,8 @@ X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
 Y = torch.rand(8, 1, generator=torch.Generator().manual_seed(2))
 
 
-def test_growth_from_step_to_step():
-    """Values have grown where each backward left a larger gradient, and not where a mask is large."""
+def test_weights_that_have_grown():
+    """The size of the weights is blamed where they are large, and not where a mask is and a divisor is zero."""
 
     def diverging():
         w = nn.Parameter(torch.ones(1))
@@ -34,8 +34,11 @@ def test_growth_from_step_to_step():
             optimizer.step()
 
     grown = diagnosed(diverging, "AG304", "w.pow(2)", severity="error", values=True)
-    assert "grown from step to step" in grown.message
-    assert "grown" not in diagnosed(masked, "AG304", "scores / torch", severity="error", values=True).message
+    assert "w reaches" in grown.message
+    assert "learning rate" in grown.fix
+    divided = diagnosed(masked, "AG304", "scores / torch", severity="error", values=True)
+    assert "reaches" not in divided.message
+    assert "never 0" in divided.fix
 
 
 @pytest.mark.parametrize("epochs", [3, 40])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -171,4 +172,13 @@ class Recording(Records):
 
 def new_recording(stop: FrameType | None, *, values: bool) -> Recording:
     """An empty recording whose stacks end at ``stop``."""
-    return Recording(Registry(), Stacks(stop), values=Values() if values else None)
+    registry = Registry()
+    return Recording(registry, Stacks(stop), values=Values(partial(_living_parameters, registry)) if values else None)
+
+
+def _living_parameters(registry: Registry) -> Iterator[tuple[int, Tensor]]:
+    for number in sorted(registry.parameters):
+        entry = registry.entries.get(number)
+        tensor = None if entry is None else entry()
+        if tensor is not None:
+            yield number, tensor

@@ -21,6 +21,7 @@ from autograd_inspector.capture.tensors.reading import (
 )
 from autograd_inspector.model.autograd import Node
 from autograd_inspector.model.graphs import Nodes
+from autograd_inspector.model.op import Write
 from autograd_inspector.model.values import SATURATING, GradientFault, LeafValues, Range, ValueFault
 
 
@@ -36,12 +37,18 @@ Edge = tuple[int, int]
 TensorsOf = Callable[[int], Iterable[tuple[int, Tensor]]]
 
 _KEPT = 256
+_LARGE = 2.0**11
+"""Numbers from here on may have grown in the course of the training: float16 has lost its last whole place there."""
 
 
 class Values:
     """Follows which tensors hold values that are not finite. Every look costs a pass over the tensor and a sync."""
 
-    def __init__(self) -> None:
+    def __init__(self, parameters: Callable[[], Iterable[tuple[int, Tensor]]]) -> None:
+        self._parameters = parameters
+        """The parameters that are alive."""
+        self._stepped: dict[int, int] = {}
+        """Tensor -> the optimizer step that wrote it since the last look at it, as an op."""
         self.faults: list[ValueFault] = []
         self.gradient_faults: list[GradientFault] = []
         self.leaves: list[LeafValues] = []
@@ -53,9 +60,15 @@ class Values:
         """Op that may saturate -> what it was given and made, where all its results are at the ends of their range."""
 
     def op(
-        self, index: int, inputs: list[Tensor], entries: list[Entry], results: Iterable[tuple[int, Tensor]], name: str
+        self,
+        index: int,
+        inputs: list[Tensor],
+        entries: list[Entry],
+        results: Iterable[tuple[int, Tensor]],
+        name: str,
+        writes: Iterable[Write] = (),
     ) -> None:
-        """Look at what an op returned and wrote."""
+        """Look at what an op was given, returned and wrote."""
         given = {entry.tensor for entry in entries}
         for entry, tensor in zip(entries, inputs, strict=True):
             if entry.tensor not in self._seen and version_of(tensor) <= 0:
@@ -67,6 +80,8 @@ class Values:
             before = [(entry.tensor, t) for entry, t in zip(entries, inputs, strict=True)]
             self._extreme[index] = _ranges((*before, *made.items())) if all(map(whole, made.values())) else ()
         after |= made
+        own = {*made, *(write.tensor for write in writes)}
+        self._brought(index, [(number, after.pop(number)) for number in [*after] if number not in own])
         tainted, poisoned = bool(self.bad & given), bool(self._nan & given)
         found = []
         for number, tensor in after.items():
@@ -83,7 +98,40 @@ class Values:
                 self._nan.add(number)
         if found and len(self.faults) < _KEPT:
             given_ranges = _ranges([(e.tensor, t) for e, t in zip(entries, inputs, strict=True)], counts=True)
-            self.faults.append(ValueFault(index, _ranges(found), given_ranges))
+            large = any(values.size > _LARGE for values in given_ranges if values.finite)
+            weights = self._largest() if large else ()
+            self.faults.append(ValueFault(index, _ranges(found), given_ranges, weights=weights))
+
+    def stepped(self, index: int, tensors: Iterable[int]) -> None:
+        """An optimizer step, the op of that index, wrote those tensors."""
+        self._stepped |= dict.fromkeys(tensors, index)
+
+    def _brought(self, index: int, inputs: list[tuple[int, Tensor]]) -> None:
+        """What an op read and did not write is no product of its own: a step made it, or nothing that was seen."""
+        found: dict[int, list[tuple[int, Tensor]]] = {}
+        for number, tensor in inputs:
+            step = self._stepped.pop(number, -1)
+            if sound(tensor):
+                self.bad.discard(number)
+                self._nan.discard(number)
+                continue
+            if number in self._nan:
+                continue
+            nan = has_nan(tensor)
+            if nan or number not in self.bad:
+                found.setdefault(step, []).append((number, tensor))
+            self.bad.add(number)
+            if nan:
+                self._nan.add(number)
+        for step, tensors in found.items():
+            if len(self.faults) < _KEPT:
+                met = index if step < 0 else -1
+                self.faults.append(ValueFault(step, _ranges(tensors), met_by=met))
+
+    def _largest(self) -> tuple[Range, ...]:
+        """The parameter with the largest value, of those that can be read."""
+        ranges = _ranges(self._parameters())
+        return (max(ranges, key=lambda values: values.size),) if ranges else ()
 
     def arrived(self, number: int, tensor: Tensor, index: int) -> None:
         """A tensor that no op of the capture made, met by the op of that index."""
@@ -101,6 +149,7 @@ class Values:
         self.bad &= tensors
         self._nan &= tensors
         self._seen &= tensors
+        self._stepped = {tensor: step for tensor, step in self._stepped.items() if tensor in tensors}
         self._extreme = dict([*self._extreme.items()][-_KEPT:])
 
     def watch(

@@ -82,7 +82,7 @@ FIELDS: dict[type[Struct], dict[str, str]] = {
         "altered": "named",
     },
     Range: {"tensor": "tensor"},
-    ValueFault: {"op": "op", "outputs": "records", "inputs": "records", "met_by": "op"},
+    ValueFault: {"op": "op", "outputs": "records", "inputs": "records", "met_by": "op", "weights": "records"},
     GradientFault: {"backward": "backward", "node": "node", "ranges": "records"},
     LeafValues: {"backward": "backward", "tensor": "tensor"},
     StateEntry: {"tensor": "tensor"},

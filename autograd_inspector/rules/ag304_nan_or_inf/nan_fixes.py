@@ -34,12 +34,19 @@ def cure(op: Op | None) -> str:
     return _CURES.get(_kind(op), "Bound the inputs of this op, or compute in a wider dtype.")
 
 
-def overflow_cure(analysis: Analysis, op: Op) -> str:
+def overflow_cure(analysis: Analysis, fault: ValueFault, op: Op) -> str:
     """The same of an op that made Inf out of finite values."""
     halves = {analysis.capture.tensors[t].dtype for t in op.outputs} == {"float16"}
     if halves and _kind(op) not in {"div", "log", "sqrt"}:
         return "float16 ends at 65504: compute this in float32 (`x.float()` before it), or in bfloat16."
+    if _kind(op) == "pow" and any(given.size > 1 for given in fault.inputs):
+        return "Bound the base (`x.clamp(-c, c)`), or compute in a wider dtype."
     return cure(op)
+
+
+def is_infinite_at_0(op: Op) -> bool:
+    """Whether the op makes Inf out of a zero, so that the size of what it is given explains nothing."""
+    return _kind(op) in {"div", "reciprocal", "log", "log2", "log10", "sqrt"}
 
 
 def _kind(op: Op | None) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from itertools import pairwise
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.scaled_gradients import scaled_by
@@ -12,11 +10,12 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import Location, dedupe_locations
-from autograd_inspector.model.op import Op
-from autograd_inspector.model.values import Range, ValueFault
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.op import Trait
+from autograd_inspector.model.values import ValueFault
 from autograd_inspector.model.wording import agree, join_names, summarize_names
-from autograd_inspector.rules.ag304_nan_or_inf.nan_fixes import all_ignored, cure, overflow_cure
+from autograd_inspector.rules.ag304_nan_or_inf.nan_fixes import all_ignored, cure, is_infinite_at_0, overflow_cure
+from autograd_inspector.rules.ag304_nan_or_inf.sizes import by_step, size_of
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -47,7 +46,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         bad_roots = [r for r in run.roots if _holds_bad(analysis, r)]
         if run.index not in spoiled and not bad_roots:
             continue
-        forward = _forward_fault(analysis, run) if bad_roots else None
+        forward = _origin(analysis, run) if bad_roots else None
         if forward is not None:
             yield _produced(analysis, forward, run)
             return
@@ -94,12 +93,70 @@ def _holds_bad(analysis: Analysis, tensor: int) -> bool:
 
 def _forward_fault(analysis: Analysis, run: Backward) -> ValueFault | None:
     """The first producer upstream of the loss; an infinity that was meant (a mask) only where there is no other."""
-    above = {op.index for op, _ in analysis.flow.upstream([(r, run.start) for r in run.roots], lambda o, t: True)}
+    above = _above(analysis, run)
     capture = analysis.capture
     found = [f for f in capture.value_faults if (f.op if f.op >= 0 else f.met_by) in above]
     found = [f for f in found if f.op < 0 or not is_a(capture.ops[f.op].name, OpKind.LEAVES_UNSET)]
     unmeant = [f for f in found if any(r.nan for r in f.outputs) or not _meant(analysis, f)]
     return next(iter(unmeant or found), None)
+
+
+def _above(analysis: Analysis, run: Backward) -> frozenset[int]:
+    starts = [(root, run.start) for root in run.roots]
+    return frozenset(op.index for op, _ in analysis.flow.upstream(starts, lambda o, t: True))
+
+
+def _origin(analysis: Analysis, run: Backward) -> ValueFault | None:
+    """Where that of a loss comes from: an op above it, or a step that left such weights to it.
+
+    What made such weights may have been the same loss in an earlier step, also in one that is folded away.
+    """
+    own, step = _forward_fault(analysis, run), _by_a_step(analysis, run)
+    if own is not None and (step is None or own.op < 0 or _meant(analysis, own) or all(r.finite for r in own.inputs)):
+        return own
+    earlier = _of_an_earlier_loss(analysis, run)
+    found = [fault for fault in analysis.capture.value_faults if fault is earlier or fault is step]
+    return next(iter(found), own)
+
+
+def _by_a_step(analysis: Analysis, run: Backward) -> ValueFault | None:
+    """The first step that made such weights, of those that the loss is computed from, out of sound gradients."""
+    ops = analysis.capture.ops
+    read = {tensor for index in _above(analysis, run) for tensor in ops[index].inputs}
+    return next(
+        (
+            fault
+            for fault in analysis.capture.value_faults
+            if 0 <= fault.op < run.start and ops[fault.op].has(Trait.STEP)
+            if any(made.tensor in read for made in fault.outputs) and not _had_bad_gradients(analysis, fault)
+        ),
+        None,
+    )
+
+
+def _had_bad_gradients(analysis: Analysis, fault: ValueFault) -> bool:
+    """Whether some backward before a step had left gradients that are not finite."""
+    capture = analysis.capture
+    bad = [v.backward for v in capture.leaf_values if v.nonfinite]
+    bad += [f.backward for f in capture.gradient_faults if f.kind == "nonfinite"]
+    return any(capture.backwards[number].start < fault.op for number in bad)
+
+
+def _of_an_earlier_loss(analysis: Analysis, run: Backward) -> ValueFault | None:
+    """The first fault of the same lines, before the steps that came between."""
+    capture, above = analysis.capture, _above(analysis, run)
+    lines = {(capture.ops[index].name, capture.ops[index].site) for index in above}
+    for fault in capture.value_faults:
+        op = capture.ops[fault.op] if fault.op >= 0 else None
+        if (
+            op is not None
+            and op.index not in above
+            and op.index < run.start
+            and (op.name, op.site) in lines
+            and not _meant(analysis, fault)
+        ):
+            return fault
+    return None
 
 
 def _meant(analysis: Analysis, fault: ValueFault) -> bool:
@@ -124,13 +181,14 @@ def _produced(analysis: Analysis, fault: ValueFault, run: Backward, dead: tuple[
     op = analysis.capture.ops[fault.op]
     into = f"in {names}" if "[" not in names else f"in its result ({names})"
     sound = all(r.finite for r in fault.inputs)
-    grown = _grown(analysis, fault, op) if sound else ()
+    size = size_of(analysis, fault, op) if what == "Inf" and not is_infinite_at_0(op) else None
     target = all_ignored(analysis, fault, op)
     given = [f"{name_of(analysis, r.tensor)}: {r}" for r in fault.inputs]
-    why, fix = "", overflow_cure(analysis, op) if sound and what == "Inf" else cure(op)
-    if grown:
-        why = ": the values have grown from step to step"
-        fix = "Lower the learning rate, or clip the gradients: torch.nn.utils.clip_grad_norm_."
+    why, fix = "", overflow_cure(analysis, fault, op) if sound and what == "Inf" else cure(op)
+    if op.has(Trait.STEP):
+        why, fix = by_step(analysis, op)
+    elif size is not None:
+        why, fix = size.why, size.fix or fix
     elif target:
         why = f": every target equals ignore_index ({target}), so the mean is over zero elements"
         fix = (
@@ -146,42 +204,13 @@ def _produced(analysis: Analysis, fault: ValueFault, run: Backward, dead: tuple[
         "error",
         f"`{op.name}` makes the first {what}, {into}, out of {'finite' if sound else 'infinite'} values{why}",
         fix,
-        dedupe_locations([*analysis.user_frames(op.site, f"first {what} here"), *grown, *ends]),
+        dedupe_locations(
+            [*analysis.user_frames(op.site, f"first {what} here"), *(size.places if size is not None else ()), *ends]
+        ),
         tuple(dict.fromkeys([*dead, names, op.name])),
         tuple(f"It was given {text}." for text in dict.fromkeys(given)),
         (op.index,),
     )
-
-
-_SPACED = {"float16": 2.0**11, "bfloat16": 2.0**8, "float32": 2.0**24, "float64": 2.0**53}
-"""The number from which on a dtype leaves out integers: what has got there has lost its last whole place."""
-
-
-def _grown(analysis: Analysis, fault: ValueFault, op: Op) -> tuple[Location, ...]:
-    """Where the optimizer was made whose steps led to values of this size, with a larger gradient each time."""
-    steps = [s for s in analysis.capture.steps if s.at < op.index]
-    if len(steps) < 2 or not any(_is_beyond(analysis, r) for r in fault.inputs) or not _gradients_grew(analysis, op):
-        return ()
-    optimizer = analysis.capture.placement.optimizers[steps[-1].optimizer]
-    return (
-        *analysis.user_frames(optimizer.site, "the steps of this optimizer led here"),
-        *analysis.user_frames(steps[-1].site, "last step before it"),
-    )
-
-
-def _is_beyond(analysis: Analysis, values: Range) -> bool:
-    limit = _SPACED.get(analysis.capture.tensors[values.tensor].dtype, math.inf)
-    return max(abs(values.low), abs(values.high)) > limit
-
-
-def _gradients_grew(analysis: Analysis, op: Op) -> bool:
-    """Whether each backward before the op, and there were several, left larger gradients than the one before it."""
-    norms: dict[int, float] = {}
-    for value in analysis.capture.leaf_values:
-        if value.norm >= 0 and analysis.capture.backwards[value.backward].end <= op.index:
-            norms[value.backward] = math.hypot(norms.get(value.backward, 0.0), value.norm)
-    sizes = [norms[backward] for backward in sorted(norms)]
-    return len(sizes) > 1 and all(before < after for before, after in pairwise(sizes))
 
 
 def _in_backward(analysis: Analysis, run: Backward, node: Node) -> Problem:

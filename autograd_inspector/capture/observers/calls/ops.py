@@ -240,7 +240,7 @@ class Recorder(HiddenMode):
                 traits |= AUTOCAST
             if recording.values is not None:
                 results = [result] if type(result) is Tensor else found
-                recording.values.op(now, inputs, entries, zip(outputs, results, strict=True), name)
+                recording.values.op(now, inputs, entries, zip(outputs, results, strict=True), name, writes)
             if recording.traits and _ident() != recording.thread:
                 first = last = -1  # A backward thread of another device: its sequence numbers are its own.
             recording.ops.append(

@@ -117,6 +117,8 @@ class Steps:
         op = recording.append(
             f"{kind}.step", tuple(gradients), writes=tuple(writes), traits=STEP, site=site, error=error
         )
+        if recording.values is not None:
+            recording.values.stepped(op, [write.tensor for write in writes])
         recording.steps.append(
             Step(
                 op,
