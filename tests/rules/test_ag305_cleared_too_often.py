@@ -164,3 +164,41 @@ def test_rounds_that_end_early(*, to_none, rounds):
         report = inspected(program)
         assert not alarms(report), summary(report)
     diagnosed(each_time, "AG305", "optimizer.zero_grad(set_to_none=to_none)", severity="warning")
+
+
+@pytest.mark.parametrize("rounds", [5, 80])
+@pytest.mark.parametrize("to_none", [True, False])
+def test_rounds_that_are_skipped(*, to_none, rounds):
+    """A line that clears in skipped rounds alone skips them by intention, however many they are."""
+
+    def spikes():
+        net, optimizer = pair()
+        for step in range(rounds):
+            loss = F.mse_loss(net(X), Y)
+            loss.backward()
+            if step % 2 == 0:
+                optimizer.zero_grad(set_to_none=to_none)
+                continue
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=to_none)
+
+    def first_ones():
+        net, optimizer = pair()
+        for step in range(rounds):
+            optimizer.zero_grad(set_to_none=to_none)
+            F.mse_loss(net(X), Y).backward()
+            if step >= rounds // 2:
+                optimizer.step()
+
+    def afterwards():
+        net, optimizer = pair()
+        for step in range(rounds):
+            F.mse_loss(net(X), Y).backward()
+            if step % 2:
+                optimizer.step()
+            optimizer.zero_grad(set_to_none=to_none)  # In each micro-batch.
+
+    for program in (spikes, first_ones):
+        report = inspected(program)
+        assert not alarms(report), summary(report)
+    diagnosed(afterwards, "AG305", "In each micro-batch", severity="warning")

@@ -15,12 +15,16 @@ from autograd_inspector.model.program_events import ZeroGradCalled
 
 
 class Lost(Struct, frozen=True):
-    """A backward all of whose gradients were cleared unseen at ``site``; ``again``: the same line ran next."""
+    """A backward all of whose gradients were cleared unseen, at ``site``; ``again``: the same line ran next.
+
+    ``cleared``: when, for each parameter that it reached.
+    """
 
     run: Backward
     reached: frozenset[int]
     site: int
     again: bool
+    cleared: dict[int, int]
 
 
 class Losses:
@@ -62,6 +66,29 @@ class Losses:
             elif any(self._following(tensor, run, number) is not None for tensor in reached):
                 self.served.append(run)
 
+    def ended_early(self, lost: Lost) -> bool:
+        """Whether a round broke off: the line that cleared runs in such rounds alone, in others a step runs instead.
+
+        Between the micro-batches of one step the same line clears what a step has used, too, or what is still empty.
+        """
+        if all(run.site != lost.run.site for run in self.served):
+            return False
+        cleared = {pair for other in self.found for pair in other.cleared.items()}
+        return all(
+            (tensor, at) in cleared or self._on_the_edge(tensor, at)
+            for tensor in lost.reached
+            for at, site, _ in self._clearings.get(tensor, ())
+            if site == lost.site
+        )
+
+    def _on_the_edge(self, tensor: int, at: int) -> bool:
+        """Whether what it cleared is folded away, or nothing comes after a backward that would show the loss."""
+        met = self._met[tensor]
+        last = met[-1][2]
+        if self._analysis.capture.history.folded and at < met[0][0]:
+            return True
+        return isinstance(last, Backward) and last.end <= at
+
     def _following(self, tensor: int, run: Backward, number: int) -> Backward | Step | None:
         """What meets the gradient of a run next."""
         met = self._met[tensor]
@@ -69,15 +96,16 @@ class Losses:
         return met[at][2] if at < len(met) else None
 
     def _lost(self, run: Backward, number: int, reached: frozenset[int]) -> Lost | None:
-        site, again = -1, True
+        site, again, when = -1, True, dict[int, int]()
         for tensor in sorted(reached):
             following = self._following(tensor, run, number)
             cleared = None if following is None else self._cleared(run, tensor, following)
             if cleared is None or self._read(tensor, run.end, cleared[0]):
                 return None
+            when[tensor] = cleared[0]
             site = cleared[1] if site < 0 else site
             again = again and isinstance(following, Backward) and following.site == run.site
-        return Lost(run, reached, site, again) if reached else None
+        return Lost(run, reached, site, again, when) if reached else None
 
     def _read(self, tensor: int, start: int, end: int) -> bool:
         reads = self._reads.get(tensor, ())
