@@ -29,6 +29,31 @@ def spelled(analysis: Analysis, edit: Op, name: str) -> str:
     return name if is_path(name) and not analysis.capture.display_names.is_registered(name) else ""
 
 
+def stored_by(analysis: Analysis, edits: list[Op]) -> Op | None:
+    """The op by which the line of the first edit puts its result back into a tensor: ``h[:, 0] += 1``.
+
+    Of a list (``xs[0] += 1``) the item is assigned, which modifies no tensor.
+    """
+    line = line_of(analysis, edits[0].site)
+    return next((op for op in edits[1:] if op.name == "__setitem__" and line_of(analysis, op.site) == line), None)
+
+
+def subscripted(analysis: Analysis, stored: Op) -> str:
+    """What the line subscripts to modify a part of a tensor: ``h`` of ``h[:, 0] += 1``, and of ``h[0][1] += 1``."""
+    place = analysis.capture.place(stored.site)
+    node = statement(place.source) if place is not None else None
+    if not isinstance(node, ast.AugAssign):
+        return ""
+    shown, tensor, line = node.target, stored.inputs[0], line_of(analysis, stored.site)
+    while isinstance(shown, ast.Subscript):
+        shown, made = shown.value, analysis.flow.birth(tensor)
+        if made is None or made.name != "__getitem__" or line_of(analysis, made.site) != line:
+            break
+        tensor = made.inputs[0]
+    text = ast.unparse(shown)
+    return text if is_path(text) else ""
+
+
 def kept_apart(analysis: Analysis, edit: Op, name: str, saver: Op | None) -> str:
     """The advice for an edit that has to take effect: then whoever saves the value reads a copy. "" for any other.
 

@@ -30,16 +30,16 @@ def around(analysis: Analysis, op: Op) -> Op | None:
 
 
 def edit_name(analysis: Analysis, op: Op) -> str:
-    """The modifying op, with the module or the custom Function that ran it."""
+    """The modifying op as code, and in words the module or the custom Function that ran it."""
     outer = around(analysis, op)
     if outer is not None and outer.name == CHECKPOINT:
-        return f"{op.name} under checkpoint(use_reentrant=True)"
+        return f"`{op.name}` under checkpoint(use_reentrant=True)"
     if outer is not None:
-        return f"{op.name} in {outer.name.removesuffix('.apply')}.forward"
+        return f"`{op.name}` in {outer.name.removesuffix('.apply')}.forward"
     if op.call >= 0 and analysis.capture.calls[op.call].inplace:
         call = analysis.capture.calls[op.call]
-        return f"{op.name} of {analysis.capture.display_names.layer(call)} (nn.{call.type}, inplace=True)"
-    return op.name
+        return f"`{op.name}` of {analysis.capture.display_names.layer(call)} (nn.{call.type}, inplace=True)"
+    return f"`{op.name}`"
 
 
 def saver_name(analysis: Analysis, node: Node) -> str:

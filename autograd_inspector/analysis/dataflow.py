@@ -126,9 +126,15 @@ class DataFlow:
         return self.capture.ops[memory.born] if memory is not None and 0 <= memory.born < limit else None
 
     def upstream(
-        self, starts: Iterable[tuple[int, int]], through: Callable[[Op, int], bool] | None = None
+        self,
+        starts: Iterable[tuple[int, int]],
+        through: Callable[[Op, int], bool] | None = None,
+        ends: Callable[[int], bool] | None = None,
     ) -> Iterator[tuple[Op, int]]:
-        """(op, the tensor it was reached through) upstream of (tensor, op index) pairs; ``through`` says go on."""
+        """(op, the tensor it was reached through) upstream of (tensor, op index) pairs; ``through`` says go on.
+
+        ``ends``: what gave such a tensor its value is not asked for where an op reads it.
+        """
         seen: set[tuple[int, int]] = set()
         walked: set[tuple[int, int]] = set()
         entered: set[int] = set()
@@ -144,14 +150,14 @@ class DataFlow:
                 # One that made a thousand tensors, and is reached through each of them, read what it read once.
                 if (through is None or through(op, tensor)) and index not in entered:
                     entered.add(index)
-                    todo += [(read, index) for read in op.inputs]
+                    todo += [(read, index) for read in op.inputs if ends is None or not ends(read)]
                     for export in self.exports.get(index, ()):
                         if (export, tensor) not in seen:
                             seen.add((export, tensor))
                             left = self.capture.ops[export]
                             yield left, left.inputs[0]
                             if through is None or through(left, left.inputs[0]):
-                                todo += [(read, export) for read in left.inputs]
+                                todo += [(read, export) for read in left.inputs if ends is None or not ends(read)]
 
 
 def _last(ops: Sequence[int], before: int, after: int) -> int:

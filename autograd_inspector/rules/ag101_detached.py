@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.cut_problems import caused_by, cut_problem, described
+from autograd_inspector.advice.detached_copies import attached
 from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut, bypassed, copied_in
@@ -71,22 +72,7 @@ def _cutting(analysis: Analysis, cut: GradientCut) -> tuple[str, str, str]:
         return by, f"gives {target} the values of a computed tensor without their history", _FUNCTIONAL
     if not is_a(op.name, OpKind.DETACHES):
         return what, f"makes a new leaf of the result of `{op.name}`, without its history", _FUNCTIONAL
-    fix = f"Use the tensor itself instead of {what} where gradient has to flow; keep {what} for logging."
-    if _serves_again(analysis, cut):
-        fix = (
-            f"Recompute it before each backward(): a graph can be used only once. Keep the {what} copy for comparisons."
-        )
-    return what, f"cuts {described(analysis, op)} from the graph", fix
-
-
-def _serves_again(analysis: Analysis, cut: GradientCut) -> bool:
-    """Whether several backwards start from what was computed of one and the same cut result."""
-    first = cut.ops[0]
-    runs = [r for r in analysis.capture.backwards if r.api == "backward" and not r.error and r.start > first.index][:2]
-    return len(runs) == 2 and all(
-        any(op.index == first.index for op, _ in analysis.flow.upstream([(root, run.start) for root in run.roots]))
-        for run in runs
-    )
+    return what, f"cuts {described(analysis, op)} from the graph", attached(analysis, cut, what)
 
 
 _FUNCTIONAL = (

@@ -122,3 +122,57 @@ def test_embedding_with_max_norm():
     )  # fmt: skip
     assert "`self.table.weight.clone()`" in finding.fix
     calm(lambda: Tied(copied=True)(torch.arange(4)).backward())
+
+
+def test_part_of_a_tensor_written_by_an_augmented_assignment():
+    """`h[:, 0] += 1` writes into the tensor however it is spelled: it needs a copy; the item of a list does not."""
+    w = torch.randn(3, 3, requires_grad=True)
+
+    def part(*, copied):
+        h = torch.sigmoid(w)
+        y = h * h
+        if copied:
+            h = h.clone()
+        h[:, 0] += 1
+        (y.sum() + h.sum()).backward()
+
+    def element(*, copied):
+        h = torch.sigmoid(w)
+        y = h * h
+        if copied:
+            h = h.clone()
+        h[0][1] *= 2
+        (y.sum() + h.sum()).backward()
+
+    def item(*, copied):
+        hs = [torch.sigmoid(w)]
+        y = hs[0] * hs[0]
+        if copied:
+            hs[0] = hs[0] + 1
+        else:
+            hs[0] += 1
+        (y.sum() + hs[0].sum()).backward()
+
+    for program, culprit, advice in (
+        (part, "h[:, 0] += 1", "`h = h.clone()` before the assignment"),
+        (element, "h[0][1] *= 2", "`h = h.clone()` before the assignment"),
+        (item, "hs[0] += 1", "Write `hs[0] = hs[0] + 1`"),
+    ):
+        found = diagnosed(
+            lambda program=program: program(copied=False), "AG201", culprit, severity="error", where=program
+        )
+        assert advice in found.fix, found.fix
+        calm(lambda program=program: program(copied=True))
+
+
+def test_code_and_words_are_told_apart():
+    """Only the op's name is set as code where a module is said to have run it."""
+
+    def program():
+        net = nn.Sequential(nn.Linear(3, 3), nn.Sigmoid(), nn.ReLU(inplace=True))
+        net(torch.randn(2, 3)).sum().backward()
+
+    finding = diagnosed(program, "AG201", "net(torch.randn(2, 3))", severity="error")
+    assert "by `relu` of" in finding.message
+    assert "(nn.ReLU, inplace=True):" in finding.message
+    assert "relu of net.2 (nn.ReLU, inplace=True)" in finding.subjects

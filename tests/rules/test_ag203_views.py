@@ -85,3 +85,25 @@ def test_slot_taken_under_no_grad():
     )
     assert "would not reach memory" in finding.fix
     calm(lambda: program(torch.enable_grad))
+
+
+def test_part_of_a_leaf_taken_under_no_grad():
+    """A leaf may not be modified where gradient is recorded: the update moves under no_grad, and not the view out."""
+
+    def sick():
+        w = torch.randn(3, 4, requires_grad=True)
+        with torch.no_grad():
+            row = w[0]
+        row.mul_(2)
+        w.sum().backward()
+
+    def healthy():
+        w = torch.randn(3, 4, requires_grad=True)
+        with torch.no_grad():
+            row = w[0]
+            row.mul_(2)
+        w.sum().backward()
+
+    finding = diagnosed(sick, "AG203", "row.mul_(2)", "row", severity="error")
+    assert finding.fix.startswith("Wrap the update in `with torch.no_grad():`"), finding.fix
+    calm(healthy)

@@ -120,7 +120,16 @@ def _exported(capture: Capture, op: Op) -> bool:
 
 def learning(capture: Capture, op: Op) -> Iterator[int]:
     """What an op read that may learn: leaves that require grad."""
-    for tensor in op.inputs:
-        record = capture.tensors[tensor]
-        if record.requires_grad and (record.leaf or record.kind == "parameter" or tensor in capture.optimized):
-            yield tensor
+    return (tensor for tensor in op.inputs if may_learn(capture, tensor))
+
+
+def may_learn(capture: Capture, tensor: int) -> bool:
+    """Whether a tensor is a leaf that requires grad: gradient ends there."""
+    record = capture.tensors[tensor]
+    return record.requires_grad and (record.leaf or record.kind == "parameter" or tensor in capture.optimized)
+
+
+def is_origin(capture: Capture, tensor: int) -> bool:
+    """Whether gradient is meant to end there: at a leaf that no cut has made one."""
+    birth = capture.tensors[tensor].birth
+    return may_learn(capture, tensor) and (birth < 0 or not capture.ops[birth].has(Trait.CUT))

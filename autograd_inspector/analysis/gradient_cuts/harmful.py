@@ -9,8 +9,8 @@ from itertools import islice
 from autograd_inspector.analysis.dataflow import DataFlow
 from autograd_inspector.analysis.failed_reads import last_read
 from autograd_inspector.analysis.gradient_cuts.classifier import Cause, Cut, GradientCut, cause_of, is_cut
+from autograd_inspector.analysis.gradient_cuts.cuts_behind import cuts_behind
 from autograd_inspector.analysis.gradient_cuts.exported_values import as_arrays, left_for_good, only_left
-from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.gradient_cuts.python_scalars import as_numbers, called_on_number
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
@@ -145,38 +145,14 @@ def _copied(capture: Capture, op: Op) -> bool:
 
 def _behind_failure(capture: Capture, flow: DataFlow, run: Backward, meant: frozenset[int]) -> Iterator[GradientCut]:
     starts = [(root, run.start) for root in run.roots if not capture.tensors[root].requires_grad]
-    cuts: dict[Cut, tuple[int, ...]] = {}
-    leaves = Leaves(capture, flow)
     if _frozen(capture, flow, starts):
         return
-    for op, through in flow.upstream(starts, lambda op, tensor: _goes_on(capture, op, tensor)):
-        if is_cut(capture, op, through):
-            above = leaves.above(op)
-            others = tuple(leaf for leaf in above if not _written_through(capture, op, leaf))
-            if others or not above:
-                cuts[op, through] = others
+    behind = cuts_behind(capture, flow, starts, lambda op, tensor: _goes_on(capture, op, tensor))
+    cuts = {cut: kept for cut, kept, above in behind if kept or not above}
     if any(meant.intersection(found) for found in cuts.values()):  # A frozen teacher's cut is no loss.
         cuts = {cut: tuple(t for t in found if t in meant) for cut, found in cuts.items() if meant.intersection(found)}
     found = tuple(group_by_cause(capture, cuts, run, fatal=True))
     yield from found or left_for_good(capture, flow, run, None)
-
-
-def _written_through(capture: Capture, op: Op, leaf: int) -> bool:
-    """Whether the op made an alias of the leaf that only served to write to it: ``weight.data.normal_()``.
-
-    Whoever reads the leaf reads what was written, and its gradient is its own.
-    """
-    storage = capture.tensors[leaf].storage
-    if storage < 0 or leaf not in op.inputs:
-        return False
-    aliases = [t for t in op.outputs if capture.tensors[t].storage == storage]
-    readers = [capture.ops[at] for alias in aliases for at in capture.readers.get(alias, ()) if at > op.index]
-    return bool(readers) and all(
-        all(write.storage == storage for write in reader.writes)
-        if reader.writes
-        else is_a(reader.name, OpKind.ALIASES | OpKind.VIEWS) and _written_through(capture, reader, reader.inputs[0])
-        for reader in readers
-    )
 
 
 def _goes_on(capture: Capture, op: Op, through: int) -> bool:
@@ -199,12 +175,10 @@ def _starving(
 ) -> Iterator[GradientCut]:
     starts = [(root, run.start) for run in runs for root in run.roots]
     cuts: dict[Cut, tuple[int, ...]] = {}
-    leaves = Leaves(capture, flow)
-    for op, through in flow.upstream(starts):
-        if is_cut(capture, op, through):
-            found = tuple(t for t in leaves.above(op) if t in starved and not _written_through(capture, op, t))
-            if found:
-                cuts[op, through] = found
+    for cut, kept, _ in cuts_behind(capture, flow, starts):
+        found = tuple(t for t in kept if t in starved)
+        if found:
+            cuts[cut] = found
     yield from group_by_cause(capture, cuts, runs[-1], fatal=fatal)
 
 

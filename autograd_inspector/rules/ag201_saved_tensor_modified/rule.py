@@ -102,7 +102,7 @@ def _modified(analysis: Analysis, run: Backward, members: list[tuple[Saved, list
     shown = _places(analysis, node, edits, run)
     before = edited_before(node, saved, [write for _, write in culprits])
     if edits:
-        spelled = "by " + join_names((f"`{edit_name(analysis, op)}`" for op in edits), 3)
+        spelled = "by " + join_names((edit_name(analysis, op) for op in edits), 3)
     else:
         spelled = "before this capture began" if before else "by code that no torch call shows"
     if edits and before:
@@ -114,7 +114,7 @@ def _modified(analysis: Analysis, run: Backward, members: list[tuple[Saved, list
         entry = culprits[0][1].before if culprits else now
         details.append(f"When this capture began, {name} was at version {entry} already: an earlier cell modified it.")
     details += [
-        f"`{edit_name(analysis, op)}` moved it from version {write.before} to {write.after}"
+        f"{edit_name(analysis, op)} moved it from version {write.before} to {write.after}"
         f"{_through(analysis, write, saved)}{place_of(analysis, op)}."
         for op, write in culprits[:12]
     ]
@@ -130,7 +130,7 @@ def _modified(analysis: Analysis, run: Backward, members: list[tuple[Saved, list
         if before
         else repair(analysis, edits, name, _reader(analysis, node, saved)),
         shown,
-        tuple(dict.fromkeys([name, *others, *(edit_name(analysis, op) for op in edits[:4])])),
+        tuple(dict.fromkeys([name, *others, *(edit_name(analysis, op).replace("`", "") for op in edits[:4])])),
         tuple(details),
         tuple(dict.fromkeys([*(op.index for op in edits[:64]), *([node.op] if node.op >= 0 else [])])),
     )

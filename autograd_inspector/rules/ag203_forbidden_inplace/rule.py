@@ -14,14 +14,25 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.torch_errors import TorchError, says
-from autograd_inspector.rules.ag203_forbidden_inplace.views import leaf_behind, lost_in_a_copy, maker, several_fix
+from autograd_inspector.rules.ag203_forbidden_inplace.views import (
+    leaf_behind,
+    lost_in_a_copy,
+    maker,
+    several_fix,
+    shows_a_leaf,
+)
+
+_UNDER_NO_GRAD = (
+    "Wrap the update in `with torch.no_grad():`; where gradient has to flow through it, compute a new tensor out of place "
+    "instead."
+)
+_OUTSIDE = "Make the view where gradient is recorded, outside of torch.no_grad(){lost}."
 
 _FORBIDDEN = (
     (
         TorchError.VIEW_OF_LEAF,
         "is a view of {base} that requires grad",
-        "Wrap the update in `with torch.no_grad():`; where gradient has to flow through it, compute a new tensor out of "
-        "place instead.",
+        _UNDER_NO_GRAD,
     ),
     (
         TorchError.LEAF_IN_PLACE,
@@ -51,7 +62,7 @@ _FORBIDDEN = (
     (
         TorchError.VIEW_MADE_IN_NO_GRAD,
         "is a view made under no_grad and modified with grad mode on",
-        "Make the view where gradient is recorded, outside of torch.no_grad(){lost}.",
+        _OUTSIDE,
     ),
 )
 
@@ -94,6 +105,8 @@ def _finding(analysis: Analysis, op: Op, what: str, fix: str) -> Problem:
     place = analysis.capture.place(op.site)
     name = name_of(analysis, target) if record.names else receiver(place, op.name) or name_of(analysis, target)
     made = maker(analysis, target) if record.kind != "parameter" else None
+    if fix is _OUTSIDE and shows_a_leaf(analysis, target):
+        fix = _UNDER_NO_GRAD
     by = f" (made by `{made.name}`)" if made is not None and not name.startswith("the result of ") else ""
     return Problem(
         "error" if analysis.capture.error else "info",  # The program caught it and went on.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from autograd_inspector.advice.loops import gone_over, is_loop
 from autograd_inspector.advice.naming import is_named, name_of
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradient_cuts.classifier import may_learn
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op
 
@@ -21,11 +22,22 @@ def maker(analysis: Analysis, target: int) -> Op | None:
 
 def leaf_behind(analysis: Analysis, view: int) -> str:
     """What a view shows of: "lstm.bias_hh_l0, a leaf", or "a leaf"."""
+    base = _base(analysis, view)
+    return f"{name_of(analysis, base)}, a leaf" if is_named(analysis, base) else "a leaf"
+
+
+def shows_a_leaf(analysis: Analysis, view: int) -> bool:
+    """Whether a view shows of a leaf that requires grad: autograd lets nobody modify it where gradient is recorded."""
+    return may_learn(analysis.capture, _base(analysis, view))
+
+
+def _base(analysis: Analysis, view: int) -> int:
+    """The tensor that a view is one of, by way of other views perhaps."""
     op = analysis.flow.birth(view)
     while op is not None and is_a(op.name, OpKind.VIEWS) and op.inputs:
         view = op.inputs[0]
         op = analysis.flow.birth(view)
-    return f"{name_of(analysis, view)}, a leaf" if is_named(analysis, view) else "a leaf"
+    return view
 
 
 def several_fix(analysis: Analysis, made: Op, name: str) -> str:

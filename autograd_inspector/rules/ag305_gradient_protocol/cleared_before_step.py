@@ -1,8 +1,8 @@
 """AG305 where gradients are cleared, again and again, before any step or reader has seen them.
 
-One such backward may be a sanity check, or a round that ended early: where each step loses some they are cleared too
-often, in each micro-batch of an accumulation or between the losses of one step. Where none is ever used, the step is
-missing.
+One such backward may be a sanity check, or a round that ended early: where as many are lost as are used, and not once
+alone, they are cleared too often, in each micro-batch of an accumulation or between the losses of one step. Where none
+is ever used, the step is missing.
 """
 
 from __future__ import annotations
@@ -16,9 +16,6 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag305_gradient_protocol.discarded_gradients import Losses, Lost, windows
-
-_FEWER_LAST = 2
-"""So many steps do not tell a last step with fewer micro-batches from a round that broke off before the first one."""
 
 
 def wasted(analysis: Analysis) -> Iterator[Problem]:
@@ -47,22 +44,21 @@ def _holds(step: Step, tensors: frozenset[int]) -> bool:
 def _too_often(analysis: Analysis, losses: Losses, members: list[Lost], tensors: frozenset[int]) -> bool:
     """Whether what those backwards and the ones that were used had computed was meant for the same steps.
 
-    Then each step loses some of it, but for the last one, which may have fewer micro-batches. A round that breaks off
-    is the exception, leaves the first step alone, or clears where no other round does.
+    Then the first step loses some of it, and it is no single one that does, and as many are lost as are used. Rounds
+    that break off are the exception, or come together, or clear where no other round does.
     """
     served = [run for run in losses.served if not tensors.isdisjoint(run.reached)]
     spans = list(windows(analysis, tensors))
     lossy = [any(start < lost.run.start <= end for lost in members) for start, end in spans]
-    used = any(run.site == members[0].run.site for run in served)
+    used = sum(run.site == members[0].run.site for run in served)
     if len(members) < 2 or not served or not (used or len(spans) > 1):
         return False
     if all(losses.ended_early(lost) for lost in members):
         return False
     if analysis.capture.history.folded:
         return any(lossy) and _always_so_many(analysis)
-    if not used:
-        return lossy[0]
-    return bool(lossy) and all(lossy[:-1]) and (lossy[-1] or len(lossy) > _FEWER_LAST)
+    again = sum(lossy) > 1 or len(lossy) == 1 or not used
+    return bool(lossy) and lossy[0] and again and len(members) >= used
 
 
 def _always_so_many(analysis: Analysis) -> bool:

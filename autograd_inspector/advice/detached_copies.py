@@ -1,0 +1,64 @@
+"""What to write where a detached copy starves parameters, by what the copy serves."""
+
+from __future__ import annotations
+
+from autograd_inspector.advice.naming import name_of, names_of
+from autograd_inspector.advice.spelling import is_path
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut, is_origin, may_learn
+from autograd_inspector.analysis.gradient_cuts.harmful import stepped_with
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.op import Op
+from autograd_inspector.model.wording import summarize_names
+
+_SEVERAL = 2
+
+
+def attached(analysis: Analysis, cut: GradientCut, what: str) -> str:
+    """The advice for a cut that ``what`` makes; a copy that several losses are computed from may be right for some."""
+    runs = _served(analysis, cut)
+    if len(runs) < _SEVERAL:
+        edit = _edit(analysis, cut.ops[0])
+        form = f", with the out-of-place form of `{edit}`," if edit else ""
+        return f"Use the tensor itself instead of {what}{form} where gradient has to flow; keep {what} for logging."
+    trained = [{t for held in stepped_with(analysis.capture, run) for t in held} for run in runs]
+    own = [held for held in trained if not held.isdisjoint(cut.parameters)]
+    others = [held for held in trained if held and held.isdisjoint(cut.parameters)]
+    if len(own) == 1 and len(others) == len(runs) - 1:
+        result = name_of(analysis, cut.ops[0].outputs[0])
+        copy = f"write `{result}.detach()`" if is_path(result) else "detach the result"
+        return (
+            f"Leave out {what} here, and {copy} only in the loss that trains "
+            f"{summarize_names(names_of(analysis, sorted(set().union(*others))))}: the loss that trains "
+            f"{summarize_names(names_of(analysis, cut.parameters))} needs the graph."
+        )
+    return f"Recompute it before each backward(): a graph can be used only once. Keep the {what} copy for comparisons."
+
+
+def _served(analysis: Analysis, cut: GradientCut) -> list[Backward]:
+    """Of the next two backwards those that start from what was computed of the very result that was cut.
+
+    By way of a parameter's memory they start from whatever was written to it.
+    """
+    capture, first = analysis.capture, cut.ops[0]
+    runs = [r for r in capture.backwards if r.api == "backward" and not r.error and r.start > first.index][:_SEVERAL]
+    return [
+        run
+        for run in runs
+        if any(
+            op.index == first.index
+            for op, _ in analysis.flow.upstream(
+                [(root, run.start) for root in run.roots], ends=lambda t: is_origin(capture, t)
+            )
+        )
+    ]
+
+
+def _edit(analysis: Analysis, op: Op) -> str:
+    """The op that modifies a leaf through the alias, which autograd allows of the leaf itself under no_grad alone."""
+    capture = analysis.capture
+    if not any(may_learn(capture, tensor) for tensor in op.inputs):
+        return ""
+    memory = {capture.tensors[tensor].storage for tensor in op.outputs}
+    readers = (capture.ops[at] for tensor in op.outputs for at in capture.readers.get(tensor, ()) if at > op.index)
+    return next((r.name for r in readers if any(w.storage in memory for w in r.writes)), "")
