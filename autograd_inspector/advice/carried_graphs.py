@@ -93,16 +93,20 @@ def _detached(analysis: Analysis, reader: Op, tensor: int, made: Op | None) -> s
     """The code that cuts it off, together with what else the same op made and the same op reads: (h, c)."""
     tensors = analysis.capture.tensors
     name = carried_name(analysis, reader, tensor)
+    call = "detach().requires_grad_()" if _differentiated(analysis, tensor) else "detach()"
     if not assignable(name, analysis, tensor):
-        return "detach() where it is kept"
+        return f"{call} where it is kept"
     if not tensors[tensor].variable:
-        return f"read `{name}.detach()` there"
+        return f"read `{name}.{call}` there"
     together = [t for t in made.outputs if t in reader.inputs] if made is not None else [tensor]
     names = list(dict.fromkeys(tensors[t].variable for t in together if tensors[t].variable))
     if len(together) > 1 and names == [name]:
-        return (
-            f"`{name} = tuple(t.detach() for t in {name})`"  # Only the first item is named where a tuple is assigned.
-        )
+        return f"`{name} = tuple(t.{call} for t in {name})`"  # Only the first item is named where a tuple is assigned.
     if len(together) == len(names) > 1:
-        return f"`{', '.join(names)} = {', '.join(f'{n}.detach()' for n in names)}`"
-    return f"`{name} = {name}.detach()`"
+        return f"`{', '.join(names)} = {', '.join(f'{n}.{call}' for n in names)}`"
+    return f"`{name} = {name}.{call}`"
+
+
+def _differentiated(analysis: Analysis, tensor: int) -> bool:
+    """Whether the program asks for the gradient of the tensor, which then has to be a leaf that requires grad."""
+    return any(run.api == "grad" for run in analysis.timeline.runs_to(tensor).all)

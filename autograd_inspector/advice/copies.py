@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 
+from autograd_inspector.advice.quoting import method_of
 from autograd_inspector.advice.receivers import receiver
 from autograd_inspector.advice.spelling import is_path, path_in
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op
-from autograd_inspector.source.fragments import statement
+from autograd_inspector.model.torch_names import FOR_EACH
+from autograd_inspector.source.fragments import expression, statement
 from autograd_inspector.source.writing import written
 
 _RESULTS = {"result", "output", "out", "result0", "result1"}
@@ -26,7 +28,26 @@ def spelled(analysis: Analysis, edit: Op, name: str) -> str:
     found = receiver(analysis.capture.place(edit.site), edit.name)
     if found:
         return found
+    if edit.name.startswith(FOR_EACH):
+        return ""  # The name is that of one of them.
     return name if is_path(name) and not analysis.capture.display_names.is_registered(name) else ""
+
+
+def copied(edit: Op, code: str) -> str:
+    """A copy of what an edit modifies, as far as ``code`` shows that: of a list a copy of each tensor in it."""
+    node, text = expression(code), ""
+    if isinstance(node, ast.ListComp):
+        each = method_of(node.elt, "clone()")
+        text = written(ast.ListComp(ast.Name(each), node.generators)) if each else ""
+    elif isinstance(node, (ast.List, ast.Tuple)):
+        items = [method_of(item, "clone()") for item in node.elts]
+        text = f"[{', '.join(items)}]" if all(items) else ""
+    elif not edit.name.startswith(FOR_EACH):
+        text = "" if node is None else method_of(node, "clone()")
+        return f"`{text}`" if text else "a copy (`.clone()`)"
+    elif is_path(code):
+        text = f"[t.clone() for t in {code}]"
+    return f"`{text}`" if text else "`.clone()` of each tensor"
 
 
 def stored_by(analysis: Analysis, edits: list[Op]) -> Op | None:
@@ -44,13 +65,14 @@ def subscripted(analysis: Analysis, stored: Op) -> str:
     node = statement(place.source) if place is not None else None
     if not isinstance(node, ast.AugAssign):
         return ""
-    shown, tensor, line = node.target, stored.inputs[0], line_of(analysis, stored.site)
+    shown: ast.expr = node.target
+    tensor, line = stored.inputs[0], line_of(analysis, stored.site)
     while isinstance(shown, ast.Subscript):
         shown, made = shown.value, analysis.flow.birth(tensor)
         if made is None or made.name != "__getitem__" or line_of(analysis, made.site) != line:
             break
         tensor = made.inputs[0]
-    text = ast.unparse(shown)
+    text = written(shown)
     return text if is_path(text) else ""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autograd_inspector.advice.copies import kept_apart, saves_its_result, spelled, stored_by, subscripted
+from autograd_inspector.advice.copies import copied, kept_apart, saves_its_result, spelled, stored_by, subscripted
 from autograd_inspector.advice.quoting import written_out
 from autograd_inspector.advice.saved_tensors import CHECKPOINT, around
 from autograd_inspector.analysis.analysis import Analysis
@@ -30,7 +30,7 @@ def repair(analysis: Analysis, edits: list[Op], name: str, saver: Op | None = No
         return f"Give whoever modifies {name} a copy (`.clone()`)."
     op = stored_by(analysis, edits) or edits[0]
     code = subscripted(analysis, op) if op is not edits[0] else spelled(analysis, op, name)
-    copy = f"`{code}.clone()`" if code else "a copy (`.clone()`)"
+    copy = copied(op, code)
     place = analysis.capture.place(op.site)
     instead = written_out(place.source) if place is not None and op is edits[0] else ""
     call = analysis.capture.calls[op.call] if op.call >= 0 else None

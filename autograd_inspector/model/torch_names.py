@@ -7,6 +7,8 @@ MODULE_HOOK = "BackwardHookFunction"
 SAVES_INPUTS = "_NoopSaveInputs"
 """The Function with which checkpoint() keeps its inputs in some versions."""
 
+FOR_EACH = "_foreach_"
+"""How the name of an op on a list of tensors begins."""
 ZERO_EACH = "_foreach_zero_"
 COPY_EACH = "_foreach_copy_"
 LERP_EACH = "_foreach_lerp_"

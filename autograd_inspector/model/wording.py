@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Sized
 from itertools import takewhile
+
+_PIECE = re.compile(r"\[(?:'[^']*'|\"[^\"]*\"|[^\]])*\]|\.?[^.\[]+|\.")
+"""A part of a name: ``net``, ``.0``, or what stands in brackets, whatever it is: ``['0.weight']``."""
 
 
 def agree(subject: int | Sized, one: str, several: str) -> str:
@@ -25,17 +30,25 @@ def join_names(names: Iterable[str], limit: int = 6) -> str:
 
 
 def summarize_names(names: Iterable[str], limit: int = 4) -> str:
-    """Parameter names for a sentence: many of one module become ``net.encoder.* (47 parameters)``."""
-    given = list(dict.fromkeys(names))
-    if len(given) <= limit:
-        return join_names(given, limit)
-    paths = [name.split(".") for name in given]
-    columns = zip(*(path[:-1] for path in paths), strict=False)
-    shared = sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, columns))
-    # All in one layer: that. All in one model: its layers. In several: the models.
-    depth = shared if shared > 1 else shared + 1
-    groups: dict[str, list[str]] = {}
-    for name, path in zip(given, paths, strict=True):
-        groups.setdefault(".".join(path[:depth]), []).append(name)
-    parts = [f"{head}.* ({len(found):,} parameters)" if len(found) > 1 else found[0] for head, found in groups.items()]
+    """Parameter names for a sentence: many of one module become ``net.encoder.* (47 parameters)``.
+
+    A Counter says how many parameters have each name: ``Linear.weight (4 parameters)``.
+    """
+    number = names if isinstance(names, Counter) else Counter(dict.fromkeys(names, 1))
+    given = list(number)
+    groups: dict[str, list[str]] = {name: [name] for name in given}
+    if len(given) > limit:
+        paths = [_PIECE.findall(name) for name in given]
+        columns = zip(*(path[:-1] for path in paths), strict=False)
+        shared = sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, columns))
+        # All in one layer: that. All in one model: its layers. In several: the models.
+        depth = shared if shared > 1 else shared + 1
+        groups = {}
+        for name, path in zip(given, paths, strict=True):
+            groups.setdefault("".join(path[:depth]), []).append(name)
+    parts = []
+    for head, found in groups.items():
+        count = sum(number[name] for name in found)
+        what = f"{head}.*" if len(found) > 1 else found[0]
+        parts.append(f"{what} ({count:,} parameters)" if count > 1 else what)
     return join_names(parts, 6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
@@ -69,9 +70,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
 
 def _finding(analysis: Analysis, tensors: list[int]) -> Problem:
-    names = list(
-        dict.fromkeys(name_of(analysis, t) for t in tensors)
-    )  # Made anew in each forward it is called the same.
+    names = _numbered(analysis, tensors)
+    total = names.total()
+    them = agree(total, "it", "them")
     born = [place for t in tensors[:4] for place in _birthplace(analysis, t)]
     use = next((op for op in analysis.capture.ops if set(tensors) & set(op.inputs) and op.call >= 0), None)
     inside = analysis.capture.calls[use.call] if use is not None else None
@@ -80,13 +81,25 @@ def _finding(analysis: Analysis, tensors: list[int]) -> Problem:
     owner = inside.type if inside is not None else "the module"
     return Problem(
         "warning",
-        f"{summarize_names(names)} {agree(names, 'is', 'are')} used by {owner}.forward and {agree(names, 'gets', 'get')} "
-        f"gradients, but {agree(names, 'is', 'are')} not registered in {owner}: {owner}.parameters() omits {agree(names, 'it', 'them')}",
-        "Register it in __init__: nn.Parameter as an attribute, nn.ParameterList / nn.ModuleList instead of a Python list; "
-        "make it once, not in forward.",
+        f"{summarize_names(names)} {agree(total, 'is', 'are')} used by {owner}.forward and {agree(total, 'gets', 'get')} "
+        f"gradients, but {agree(total, 'is', 'are')} not registered in {owner}: {owner}.parameters() omits {them}",
+        f"Register {them} in __init__: nn.Parameter as an attribute, nn.ParameterList / nn.ModuleList instead of a Python "
+        f"list; make {them} once, not in forward.",
         dedupe_locations([*born, *(analysis.user_frames(use.site, "used here") if use is not None else ())]),
         tuple(names),
     )
+
+
+def _numbered(analysis: Analysis, tensors: list[int]) -> Counter[str]:
+    """How many parameters have each name: as many as one backward gives gradients.
+
+    The layers of a list are called by their class all alike; so is what is made anew in each forward, one at a time.
+    """
+    called = {tensor: name_of(analysis, tensor) for tensor in tensors}
+    found = Counter(dict.fromkeys(called.values(), 1))
+    for run in analysis.capture.backwards:
+        found |= Counter(called[tensor] for tensor in dict.fromkeys(run.reached) if tensor in called)
+    return found
 
 
 def _birthplace(analysis: Analysis, tensor: int) -> tuple[Location, ...]:

@@ -73,7 +73,7 @@ def _finding(analysis: Analysis, reads: list[GradRead]) -> Problem:
         )
     elif made is not None and _reassigned(analysis, first, made):
         place = analysis.capture.place(made.site)
-        again = ending_in(place.source, ".detach().requires_grad_()") if place is not None else ""
+        again = ending_in(place.source, place.expression, "detach().requires_grad_()") if place is not None else ""
         fix = (
             f"Detach {name} in each iteration, so that it is a leaf again: "
             f"`{again or f'{name} = {name}.detach().requires_grad_()'}`."
@@ -102,8 +102,8 @@ def _made_last(analysis: Analysis, made: Op) -> str:
         p is not None and (p.filename, p.lineno) == (place.filename, place.lineno) for p in places
     ):
         return ""
-    whole = ending_in(place.source, ".requires_grad_()", without="requires_grad")
-    return f"Call requires_grad_() last, on what the whole line computes: `{whole}`." if whole else ""
+    whole = ending_in(place.source, place.expression, "requires_grad_()", without="requires_grad")
+    return f"Call requires_grad_() last, on the tensor that the line computes: `{whole}`." if whole else ""
 
 
 def _reassigned(analysis: Analysis, tensor: int, made: Op) -> bool:

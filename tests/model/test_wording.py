@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from autograd_inspector.model.wording import agree, counted, join_names, summarize_names
@@ -41,6 +43,13 @@ def layers(*modules):
         (layers("net.a", "net.b", "net.c"), "net.a.* (2 parameters), net.b.* (2 parameters), net.c.* (2 parameters)"),
         (layers("gen.0", "gen.1", "critic.0"), "gen.* (4 parameters), critic.* (2 parameters)"),
         ([*layers("net.a", "net.b"), "scale"], "net.* (4 parameters), scale"),
+        (["p['a.w']", "p['a.b']", 'p["c.w"]', "p[0]", "p[i.j].w"], "p['a.w'], p['a.b'], p[\"c.w\"], p[0], p[i.j].w"),
+        (
+            layers("w['a.0']", "w['b.1']", "w['c.2']"),
+            ", ".join(f"w[{k}].* (2 parameters)" for k in ("'a.0'", "'b.1'", "'c.2'")),
+        ),
+        (Counter({"Linear.weight": 4, "Linear.bias": 1}), "Linear.weight (4 parameters), Linear.bias"),
+        (Counter(dict.fromkeys(layers("B.0", "B.1", "B.2"), 3)), ", ".join(f"B.{k}.* (6 parameters)" for k in "012")),
     ],
 )
 def test_many_names_are_summarized(names, said):

@@ -36,7 +36,11 @@ def test_layers_in_a_python_list():
     def sick():
         fit(Blocks(list))
 
-    diagnosed(sick, "AG107", "nn.Linear(4, 4) for _", "Blocks", severity="warning", where=Blocks)
+    finding = diagnosed(sick, "AG107", "nn.Linear(4, 4) for _", "Blocks", severity="warning", where=Blocks)
+    assert finding.fix.startswith("Register them in __init__")
+    assert finding.message.startswith("block.weight (2 parameters), block.bias (2 parameters) are used"), (
+        finding.message
+    )
     calm(lambda: fit(Blocks(nn.ModuleList)))
 
 

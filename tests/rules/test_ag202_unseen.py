@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from .programs import diagnosed, silent, trained
+from .twins import calm
 
 X, Y = torch.randn(8, 4), torch.randint(0, 2, (8,))
 
@@ -195,3 +196,46 @@ def test_result_of_an_inplace_op_on_a_view():
 
     diagnosed(lambda: program(zeroed), "AG202", "hidden.data.zero_()", "tanh_", severity="error", where=zeroed)
     silent(lambda: program(elsewhere))
+
+
+def test_a_list_written_at_once():
+    """What a foreach op modifies is a list: the advice copies each tensor in it, and that works."""
+    w = torch.randn(3, requires_grad=True)
+
+    def comprehension(*, copied):
+        made = [torch.exp(w), torch.sigmoid(w)]
+        if copied:
+            torch._foreach_mul_([t.data.clone() for t in made], 0.5)
+        else:
+            torch._foreach_mul_([t.data for t in made], 0.5)
+        sum(t.sum() for t in made).backward()
+
+    def written_out():
+        a, b = torch.exp(w), torch.sigmoid(w)
+        torch._foreach_mul_([a.data, b.data], 0.5)
+        (a + b).sum().backward()
+
+    def named():
+        a, b = torch.exp(w), torch.sigmoid(w)
+        both = [a.data, b.data]
+        torch._foreach_mul_(both, 0.5)
+        (a + b).sum().backward()
+
+    def called():
+        made = {"a": torch.exp(w), "b": torch.sigmoid(w)}
+        torch._foreach_mul_([t.data for t in made.values()], 0.5)
+        sum(t.sum() for t in made.values()).backward()
+
+    def once():
+        comprehension(copied=False)
+
+    for program, fix, where in (
+        (once, "`[t.data.clone() for t in made]`", comprehension),
+        (written_out, "`[a.data.clone(), b.data.clone()]`", written_out),
+        (named, "`[t.clone() for t in both]`", named),
+        (called, "`.clone()` of each tensor", called),
+    ):
+        culprit = "torch._foreach_mul_([t.data for t in made], 0.5)" if program is once else "torch._foreach_mul_"
+        found = diagnosed(program, "AG202", culprit, severity="error", where=where)
+        assert fix in found.fix, found.fix
+    calm(lambda: comprehension(copied=True))

@@ -172,3 +172,35 @@ def test_optimizer_given_a_non_leaf():
         torch.optim.SGD([w], lr=0.1)
 
     diagnosed(sick, "AG302", "requires_grad=True).double()", "w", severity="error")
+
+
+def test_weights_made_in_a_list():
+    """A list has no requires_grad_(): it is called on each tensor in it, and that works."""
+
+    def listed(*, last):
+        if last:
+            ws = [(torch.randn(3) * 0.1).requires_grad_() for _ in range(2)]
+        else:
+            ws = [torch.randn(3, requires_grad=True) * 0.1 for _ in range(2)]
+        sum((w * w).sum() for w in ws).backward()
+        return [w.grad for w in ws]
+
+    def generated():
+        ws = list(torch.randn(3, requires_grad=True) * 0.1 for _ in range(2))  # noqa: C400
+        sum((w * w).sum() for w in ws).backward()
+        return [w.grad for w in ws]
+
+    def named():
+        ws = {"a": torch.randn(3, requires_grad=True) * 0.1, "b": torch.randn(3)}
+        sum((w * w).sum() for w in ws.values()).backward()
+        return ws["a"].grad
+
+    for program, culprit, fix in (
+        (lambda: listed(last=False), "requires_grad=True", "ws = [(torch.randn(3) * 0.1).requires_grad_() for _ in"),
+        (generated, "requires_grad=True", "ws = list(((torch.randn(3) * 0.1).requires_grad_() for _ in range(2)))"),
+        (named, "requires_grad=True", "{'a': (torch.randn(3) * 0.1).requires_grad_(), 'b': torch.randn(3)}"),
+    ):
+        where = program if program in (generated, named) else listed
+        found = diagnosed(program, "AG302", culprit, "not a leaf", severity="warning", where=where)
+        assert fix in found.fix, found.fix
+    calm(lambda: listed(last=True))

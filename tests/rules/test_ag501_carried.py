@@ -65,3 +65,27 @@ def test_state_of_a_cell():
 
     finding = diagnosed(program, "AG501", "state = cell", "state", severity="error")
     assert "`state = tuple(t.detach() for t in state)`" in finding.fix
+
+
+def test_weights_that_the_next_round_differentiates():
+    """What the next round asks for the gradient of has to require grad once it is cut off."""
+
+    def program(*, anew):
+        rate = nn.Parameter(torch.tensor(0.1))
+        optimizer = torch.optim.Adam([rate], 1e-2)
+        w = torch.randn(3, 1, requires_grad=True)
+        for _ in range(3):
+            (g,) = torch.autograd.grad((X[0] @ w).pow(2).mean(), w, create_graph=True)
+            updated = w - rate * g
+            optimizer.zero_grad()
+            (X[1] @ updated).pow(2).mean().backward()
+            optimizer.step()
+            if anew:
+                updated = updated.detach().requires_grad_()
+            w = updated
+
+    finding = diagnosed(
+        lambda: program(anew=False), "AG501", "updated = w - rate * g", "updated", severity="error", where=program
+    )
+    assert "`updated = updated.detach().requires_grad_()`" in finding.fix
+    calm(lambda: program(anew=True))
