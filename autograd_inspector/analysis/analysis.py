@@ -132,7 +132,7 @@ class Analysis:
     def copies(self) -> tuple[int, ...]:
         """Unoptimized parameters that are a copy of trained ones."""
         loose = self.unoptimized
-        return () if loose is None else copies_of(self.capture, loose, self.flow)
+        return () if loose is None else copies_of(self.capture, loose, self.writes_to, self.flow)
 
     @cached_property
     def copies_used(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Op, Trait
@@ -26,6 +27,18 @@ class _Memory:
         """What wrote no value: a tensor was born in that memory, or lost its history (``detach_()``)."""
         self.born = -1
         """The first birth."""
+
+
+class Past(NamedTuple):
+    """The writes to a tensor's memory from the one at place ``at`` back to op ``end``, and what the tensor began with.
+
+    Two reads of a tensor share all of it but what was written in between.
+    """
+
+    tensor: int
+    at: int
+    end: int
+    begun: tuple[int, ...]
 
 
 class DataFlow:
@@ -86,35 +99,56 @@ class DataFlow:
 
         Writes are gone through from the latest to the one that all earlier ones come through.
         """
-        ops, tensors = self.capture.ops, self.capture.tensors
-        record = tensors[tensor]
+        ops, record = self.capture.ops, self.capture.tensors[tensor]
         memory = self._memory.get(record.storage)
-        born = 0 <= record.birth < before
-        found = [record.birth] if born else []
-        if memory is None:
-            return [op for op in found if not ops[op].has(SKIPPED)]
-        # An op that data flow does not go through is no beginning either.
-        since = record.birth if born and not ops[record.birth].has(SKIPPED) else -1
-        cut = _last(self._cuts.get(tensor, ()), before, since)
-        wrapped = -1 if record.birth >= 0 else _last(memory.met, min(before, record.first_use), cut)
-        for at in range(bisect_left(memory.written, before) - 1, -1, -1):
-            op, touched = memory.written[at], memory.by[at]
-            if op <= since or op <= cut or op < wrapped:
+        begun, end, wrapped = self._beginning(tensor, before)
+        found: list[int] = []
+        for at in range(bisect_left(memory.written, before) - 1, -1, -1) if memory is not None else ():
+            if memory.written[at] <= end:
                 break
             if (tensor, at) in walked:
-                return list(dict.fromkeys(found[born:]))
+                return list(dict.fromkeys(found))
             walked.add((tensor, at))
+            op, touched = memory.written[at], memory.by[at]
             if touched == tensor and tensor in ops[op].inputs:
-                return list(
-                    dict.fromkeys((*found[born:], op))
-                )  # It read what it wrote: what came before comes through.
-            if tensors[touched].overlaps(record):
+                return list(dict.fromkeys((*found, op)))  # It read what it wrote: what came before comes through.
+            if self.capture.tensors[touched].overlaps(record):
                 found.append(op)
-        if cut >= 0 and wrapped < 0:
-            return [cut, *found[born:]]
+        return [op for op in dict.fromkeys((*begun, *found, *wrapped)) if not ops[op].has(SKIPPED)]
+
+    def _beginning(self, tensor: int, before: int) -> tuple[tuple[int, ...], int, tuple[int, ...]]:
+        """(what made the tensor, the op up to which no write is of account for it, what made the memory it wraps)."""
+        record = self.capture.tensors[tensor]
+        memory = self._memory.get(record.storage)
+        born = (record.birth,) if 0 <= record.birth < before else ()
+        if memory is None:
+            return born, -1, ()
+        # An op that data flow does not go through is no beginning either.
+        since = record.birth if born and not self.capture.ops[record.birth].has(SKIPPED) else -1
+        cut = _last(self._cuts.get(tensor, ()), before, since)
+        wrapped = -1 if record.birth >= 0 else _last(memory.met, min(before, record.first_use), cut)
         if wrapped >= 0:
-            found.append(wrapped)
-        return [op for op in dict.fromkeys(found) if not ops[op].has(SKIPPED)]
+            return born, max(since, cut, wrapped - 1), (wrapped,)
+        return ((cut,) if cut >= 0 else born), max(since, cut), ()
+
+    def past(self, tensor: int, before: int) -> Past:
+        """What a read of ``tensor`` by op ``before`` depends on, to be gone back through with ``further``."""
+        memory = self._memory.get(self.capture.tensors[tensor].storage)
+        begun, end, wrapped = self._beginning(tensor, before)
+        at = -1 if memory is None else bisect_left(memory.written, before) - 1
+        return Past(tensor, at, end, tuple(op for op in (*begun, *wrapped) if not self.capture.ops[op].has(SKIPPED)))
+
+    def further(self, past: Past) -> tuple[tuple[int, ...], Past | None]:
+        """The producers that come next, and what comes before them."""
+        record = self.capture.tensors[past.tensor]
+        memory = self._memory.get(record.storage)
+        if memory is None or past.at < 0 or memory.written[past.at] <= past.end:
+            return past.begun, None
+        op, touched = memory.written[past.at], memory.by[past.at]
+        if touched == past.tensor and touched in self.capture.ops[op].inputs:
+            return (op,), None
+        seen = (op,) if self.capture.tensors[touched].overlaps(record) else ()
+        return seen, past._replace(at=past.at - 1)
 
     def birth(self, tensor: int) -> Op | None:
         """The op that made the tensor, or the memory that it wraps (``nn.Parameter(t)``); None: it existed before."""

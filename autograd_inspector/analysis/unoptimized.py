@@ -48,13 +48,13 @@ def unoptimized_of(capture: Capture, writes_to: WritesTo, flow: DataFlow) -> Uno
         runs = [run for run in capture.backwards if run.api == "backward" and not run.error and run.start > start]
         led = leading(capture, flow, runs, start)
         orphans = tuple(t for t in orphans if t not in led)
-    memory = {capture.tensors[t].storage for t in held} - {-1}
+    memory = memory_of(capture, held)
     found = [
         t
         for t in sorted(reached - held)
         if capture.tensors[t].storage not in memory  # A part of one flat parameter moves with it.
         and _counts(capture, t, orphans, flow)
-        and not _updated_by_hand(capture, t, held, writes_to, flow)
+        and not _updated_by_hand(capture, t, memory, writes_to, flow)
     ]
     handed = _handed_over(capture, held, flow) | _given_up(capture, held)
     found = [t for t in found if t not in handed]
@@ -155,7 +155,7 @@ def _converted(capture: Capture, new: int, old: int, flow: DataFlow) -> bool:
     return False
 
 
-def _updated_by_hand(capture: Capture, tensor: int, held: set[int], writes_to: WritesTo, flow: DataFlow) -> bool:
+def _updated_by_hand(capture: Capture, tensor: int, held: frozenset[int], writes_to: WritesTo, flow: DataFlow) -> bool:
     """Whether the program itself moves the parameter after a backward (manual SGD), not as a copy of a trained one."""
     storage = capture.tensors[tensor].storage
     first = min((run.end for run in capture.backwards), default=0)
@@ -167,10 +167,14 @@ def _updated_by_hand(capture: Capture, tensor: int, held: set[int], writes_to: W
     return bool(own) and not any(copied_from(capture, op, held, flow) for op in own.values())
 
 
-def copied_from(capture: Capture, op: Op, trained: Iterable[int], flow: DataFlow) -> bool:
-    """Whether values of trained parameters went into what the op writes, other than by way of a gradient."""
+def memory_of(capture: Capture, tensors: Iterable[int]) -> frozenset[int]:
+    """The storages of some tensors."""
+    return frozenset(capture.tensors[t].storage for t in tensors) - {-1}
+
+
+def copied_from(capture: Capture, op: Op, sources: frozenset[int], flow: DataFlow) -> bool:
+    """Whether values in that memory went into what the op writes, other than by way of a gradient."""
     tensors = capture.tensors
-    sources = {tensors[t].storage for t in trained} - {-1}
     own = {write.storage for write in op.writes}
 
     def read(reader: Op) -> bool:
@@ -183,32 +187,31 @@ def copied_from(capture: Capture, op: Op, trained: Iterable[int], flow: DataFlow
     return read(op) or any(other(*pair) and read(pair[0]) for pair in flow.upstream(starts, other))
 
 
-def copies_of(capture: Capture, loose: Unoptimized, flow: DataFlow) -> tuple[int, ...]:
+def copies_of(capture: Capture, loose: Unoptimized, writes_to: WritesTo, flow: DataFlow) -> tuple[int, ...]:
     """Those that were copied from trained parameters: by deepcopy or load, or with the same names and class."""
     trained = {t for t in capture.optimized if any(t in run.reached for run in capture.backwards)}
     replacing = {new for replacement in capture.replacements for _, _, new in replacement.replaced}
     if replacing.intersection(loose.parameters):
         return ()  # Made of a trained one's values to take its place.
+    memory = memory_of(capture, trained)
     twins = {(_path(capture, t), capture.tensors[t].shape) for t in trained}
     found = []
     for tensor in loose.parameters:
         record = capture.tensors[tensor]
         starts = [(tensor, record.first_use)] if record.first_use >= 0 else []
         copied = any(t in trained for op, _ in flow.upstream(starts, lambda o, t: True) for t in op.inputs)
-        copied = copied or _refreshed(capture, tensor, trained, flow)
+        copied = copied or _refreshed(capture, tensor, memory, writes_to, flow)
         if copied or ((_path(capture, tensor), record.shape) in twins and loose.optimizer.site < 0):
             found.append(tensor)
     return tuple(found) if len(found) == len(loose.parameters) else ()
 
 
-def _refreshed(capture: Capture, tensor: int, trained: set[int], flow: DataFlow) -> bool:
-    """Whether the program writes values of trained parameters into it (a periodic load, a moving average)."""
-    storage = capture.tensors[tensor].storage
+def _refreshed(capture: Capture, tensor: int, trained: frozenset[int], writes_to: WritesTo, flow: DataFlow) -> bool:
+    """Whether the program writes values from that memory into it (a periodic load, a moving average)."""
     return any(
-        any(w.storage == storage >= 0 or w.tensor == tensor for w in op.writes)
-        and copied_from(capture, op, trained, flow)
-        for op in capture.ops
-        if op.writes and not op.has(Trait.STEP | Trait.BACKWARD)
+        copied_from(capture, op, trained, flow)
+        for op, _ in writes_to(capture.tensors[tensor].storage, tensor, 0, len(capture.ops))
+        if not op.has(Trait.STEP | Trait.BACKWARD)
     )
 
 

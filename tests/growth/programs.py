@@ -529,3 +529,44 @@ def script(ops: int) -> Program:
     linecache.cache[filename] = len(text), None, text.splitlines(keepends=True), filename
     code = compile(text, filename, "exec")
     return lambda: exec(code, {"__name__": "script"})
+
+
+def written_through(ops: int) -> Program:
+    """One weight that is written through an alias again and again, and starved by a cut."""
+    w, head = (nn.Parameter(torch.ones(3)) for _ in range(2))
+    optimizer = torch.optim.SGD([w, head], lr=0.01)
+
+    def run() -> None:
+        for _ in range(ops // 3):
+            values = w.data
+            values.add_(1)
+            values.mul_(0.5)
+        ((w * 2).detach() * head).sum().backward()
+        optimizer.step()
+
+    return run
+
+
+def listed_layers(ops: int) -> Program:
+    """Layers in a list, which no optimizer knows."""
+
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.hidden = [nn.Linear(2, 2) for _ in range(ops // 8)]
+            self.out = nn.Linear(2, 1)
+
+        def forward(self, x: Tensor) -> Tensor:
+            for layer in self.hidden:
+                x = layer(x)
+            return self.out(x)
+
+    def run() -> None:
+        net = Net()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+        for _ in range(2):
+            optimizer.zero_grad()
+            net(torch.ones(1, 2)).sum().backward()
+            optimizer.step()
+
+    return run

@@ -75,6 +75,8 @@ PROGRAMS = {
     "a long script": programs.script,
     "one expression on a line": lambda ops: programs.one_expression(ops, 1),
     "one expression over many lines": lambda ops: programs.one_expression(ops, 16),
+    "a weight written through its aliases": programs.written_through,
+    "layers that no optimizer knows": programs.listed_layers,
 }
 SHARED = {
     "one loop differentiated again and again": programs.unrolled_once,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autograd_inspector.analysis.dataflow import DataFlow
+from autograd_inspector.analysis.dataflow import DataFlow, Past
 from autograd_inspector.analysis.gradient_cuts.classifier import is_cut, learning
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.capture import Capture
@@ -17,7 +17,8 @@ class Leaves:
         self.flow = flow
         self._met: list[int] = []
         self._bits: dict[int, int] = {}
-        self._above: dict[tuple[int, bool], int] = {}
+        self._above: dict[tuple[int | Past, bool], int] = {}
+        """(an op, or the past of a tensor; whether from NumPy) -> the leaves."""
 
     def above(self, cut: Op) -> tuple[int, ...]:
         """The leaves that gradient would arrive at, in the order in which the analysis met them."""
@@ -25,8 +26,8 @@ class Leaves:
         tensors = self.capture.tensors
         read = [t for t in cut.inputs if back or tensors[t].requires_grad or t in cut.outputs]
         found = self._own(cut)
-        for source in self._sources(cut, read, back=back):
-            found |= self._leaves(source, back=back)
+        for tensor in read:
+            found |= self._leaves(self.flow.past(tensor, cut.index), back=back)
         return self._members(found)
 
     def of(self, tensor: int, before: int) -> tuple[int, ...]:
@@ -35,46 +36,46 @@ class Leaves:
         A running sum that began as zeros (``loss = torch.zeros(()); loss += ...``) was a leaf, and is none any more.
         """
         record = self.capture.tensors[tensor]
-        found = 0
-        for producer in self.flow.producers(tensor, before):
-            if not is_cut(self.capture, self.capture.ops[producer], tensor):
-                found |= self._leaves(producer, back=False)
+        found = self._leaves(self.flow.past(tensor, before), back=False)
         if not found and record.leaf and record.requires_grad:
             return (tensor,)
         return self._members(found)
 
-    def _leaves(self, start: int, *, back: bool) -> int:
-        """The leaves above an op, its own inputs included; iterative, for a chain may be as long as the program."""
+    def _leaves(self, start: Past, *, back: bool) -> int:
+        """The leaves that a tensor's value came from; iterative, for a chain may be as long as the program."""
         ops, known = self.capture.ops, self._above
-        todo = [start]
+        todo: list[int | Past] = [start]
         while todo:
-            index = todo[-1]
-            if (index, back) in known:
+            node = todo[-1]
+            if (node, back) in known:
                 todo.pop()
                 continue
-            sources = self._sources(ops[index], ops[index].inputs, back=back)
+            sources = self._sources(node, back=back)
             missing = [source for source in sources if (source, back) not in known]
             if missing:
                 todo += missing
                 continue
-            found = self._own(ops[index])
+            found = self._own(ops[node]) if isinstance(node, int) else 0
             for source in sources:
                 found |= known[source, back]
-            known[index, back] = found
+            known[node, back] = found
             todo.pop()
         return known[start, back]
 
-    def _sources(self, op: Op, read: tuple[int, ...] | list[int], *, back: bool) -> list[int]:
-        """The ops whose results it read and let gradient through."""
+    def _sources(self, node: int | Past, *, back: bool) -> list[int | Past]:
+        """Of an op the pasts of what it read; of a past the ops in it that let gradient through, and an earlier past."""
         ops = self.capture.ops
-        return [
+        if isinstance(node, int):
+            return [self.flow.past(tensor, node) for tensor in ops[node].inputs]
+        producers, earlier = self.flow.further(node)
+        found: list[int | Past] = [
             producer
-            for tensor in read
-            for producer in self.flow.producers(tensor, op.index)
-            if not is_cut(self.capture, ops[producer], tensor)
+            for producer in producers
+            if not is_cut(self.capture, ops[producer], node.tensor)
             # What came back from NumPy had to be detached on the way out: that is one cut, not two.
             or (back and is_a(ops[producer].name, OpKind.DETACHES))
         ]
+        return found if earlier is None else [*found, earlier]
 
     def _own(self, op: Op) -> int:
         found = 0

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.optimizer_snippets import remade
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.unoptimized import copied_from
+from autograd_inspector.analysis.unoptimized import copied_from, memory_of
 from autograd_inspector.model.event import ParameterReplacement
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
@@ -62,9 +62,9 @@ def _gone(analysis: Analysis, optimizer: OptimizerRecord, tensor: int) -> bool:
 def _merged(analysis: Analysis, gone: Collection[int]) -> bool:
     """Whether the program put their values into a parameter that a model still has."""
     capture = analysis.capture
-    left = {capture.tensors[t].storage for t in capture.owners} - {-1}
+    left, memory = memory_of(capture, capture.owners), memory_of(capture, gone)
     return any(
-        any(write.storage in left for write in op.writes) and copied_from(capture, op, gone, analysis.flow)
+        any(write.storage in left for write in op.writes) and copied_from(capture, op, memory, analysis.flow)
         for op in capture.ops
         if op.writes and not op.has(Trait.STEP | Trait.BACKWARD)
     )
