@@ -29,6 +29,10 @@ class _Memory:
         """The first birth."""
 
 
+_UNTOUCHED = _Memory()
+"""Of what nothing happened to."""
+
+
 class Past(NamedTuple):
     """The writes to a tensor's memory from the one at place ``at`` back to op ``end``, and what the tensor began with.
 
@@ -100,10 +104,10 @@ class DataFlow:
         Writes are gone through from the latest to the one that all earlier ones come through.
         """
         ops, record = self.capture.ops, self.capture.tensors[tensor]
-        memory = self._memory.get(record.storage)
+        memory = self._memory.get(record.storage, _UNTOUCHED)
         begun, end, wrapped = self._beginning(tensor, before)
         found: list[int] = []
-        for at in range(bisect_left(memory.written, before) - 1, -1, -1) if memory is not None else ():
+        for at in range(bisect_left(memory.written, before) - 1, -1, -1):
             if memory.written[at] <= end:
                 break
             if (tensor, at) in walked:
@@ -119,10 +123,8 @@ class DataFlow:
     def _beginning(self, tensor: int, before: int) -> tuple[tuple[int, ...], int, tuple[int, ...]]:
         """(what made the tensor, the op up to which no write is of account for it, what made the memory it wraps)."""
         record = self.capture.tensors[tensor]
-        memory = self._memory.get(record.storage)
+        memory = self._memory.get(record.storage, _UNTOUCHED)
         born = (record.birth,) if 0 <= record.birth < before else ()
-        if memory is None:
-            return born, -1, ()
         # An op that data flow does not go through is no beginning either.
         since = record.birth if born and not self.capture.ops[record.birth].has(SKIPPED) else -1
         cut = _last(self._cuts.get(tensor, ()), before, since)
@@ -133,16 +135,16 @@ class DataFlow:
 
     def past(self, tensor: int, before: int) -> Past:
         """What a read of ``tensor`` by op ``before`` depends on, to be gone back through with ``further``."""
-        memory = self._memory.get(self.capture.tensors[tensor].storage)
+        memory = self._memory.get(self.capture.tensors[tensor].storage, _UNTOUCHED)
         begun, end, wrapped = self._beginning(tensor, before)
-        at = -1 if memory is None else bisect_left(memory.written, before) - 1
+        at = bisect_left(memory.written, before) - 1
         return Past(tensor, at, end, tuple(op for op in (*begun, *wrapped) if not self.capture.ops[op].has(SKIPPED)))
 
     def further(self, past: Past) -> tuple[tuple[int, ...], Past | None]:
         """The producers that come next, and what comes before them."""
         record = self.capture.tensors[past.tensor]
-        memory = self._memory.get(record.storage)
-        if memory is None or past.at < 0 or memory.written[past.at] <= past.end:
+        memory = self._memory.get(record.storage, _UNTOUCHED)
+        if past.at < 0 or memory.written[past.at] <= past.end:
             return past.begun, None
         op, touched = memory.written[past.at], memory.by[past.at]
         if touched == past.tensor and touched in self.capture.ops[op].inputs:

@@ -38,7 +38,7 @@ def summarize_names(names: Iterable[str], limit: int = 4) -> str:
     given = list(number)
     groups: dict[str, list[str]] = {name: [name] for name in given}
     if len(given) > limit:
-        paths = [_PIECE.findall(name) for name in given]
+        paths = [_pieces(name) for name in given]
         columns = zip(*(path[:-1] for path in paths), strict=False)
         shared = sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, columns))
         # All in one layer: that. All in one model: its layers. In several: the models.
@@ -52,3 +52,9 @@ def summarize_names(names: Iterable[str], limit: int = 4) -> str:
         what = f"{head}.*" if len(found) > 1 else found[0]
         parts.append(f"{what} ({count:,} parameters)" if count > 1 else what)
     return join_names(parts, 6)
+
+
+def _pieces(name: str) -> list[str]:
+    """The parts of a path; what is said in words has none."""
+    found: list[str] = _PIECE.findall(name)
+    return [name] if any(" " in piece and piece[0] != "[" for piece in found) else found

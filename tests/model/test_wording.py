@@ -48,6 +48,10 @@ def layers(*modules):
             layers("w['a.0']", "w['b.1']", "w['c.2']"),
             ", ".join(f"w[{k}].* (2 parameters)" for k in ("'a.0'", "'b.1'", "'c.2'")),
         ),
+        (
+            [f"the {k} of `exp` in m.{k}.0" for k in range(5)],
+            ", ".join(f"the {k} of `exp` in m.{k}.0" for k in range(5)),
+        ),
         (Counter({"Linear.weight": 4, "Linear.bias": 1}), "Linear.weight (4 parameters), Linear.bias"),
         (Counter(dict.fromkeys(layers("B.0", "B.1", "B.2"), 3)), ", ".join(f"B.{k}.* (6 parameters)" for k in "012")),
     ],
