@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from autograd_inspector.advice.quoting import method_of
-from autograd_inspector.advice.receivers import receiver
+from autograd_inspector.advice.receivers import given_list, receiver
 from autograd_inspector.advice.spelling import is_path, path_in
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
@@ -25,11 +25,12 @@ def saves_its_result(saved: str) -> bool:
 
 def spelled(analysis: Analysis, edit: Op, name: str) -> str:
     """The expression for what an edit modifies: what its line says, else the name, where that is a variable."""
-    found = receiver(analysis.capture.place(edit.site), edit.name)
+    place = analysis.capture.place(edit.site)
+    if edit.name.startswith(FOR_EACH):
+        return given_list(place, edit.name)  # The name is that of one of them.
+    found = receiver(place, edit.name)
     if found:
         return found
-    if edit.name.startswith(FOR_EACH):
-        return ""  # The name is that of one of them.
     return name if is_path(name) and not analysis.capture.display_names.is_registered(name) else ""
 
 

@@ -8,6 +8,7 @@ from autograd_inspector.advice.saved_tensors import CHECKPOINT, around
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.torch_names import FOR_EACH
 
 _FACTORS = {"self", "other", "mat1", "mat2", "weight", "input", "tensor1", "tensor2", "batch1", "batch2"}
 
@@ -62,4 +63,5 @@ def repair(analysis: Analysis, edits: list[Op], name: str, saver: Op | None = No
         return f"Assign into a copy: {into} before the assignment, or use torch.where."
     if op.name.endswith("_") and not op.name.startswith("_") and not is_a(op.name, OpKind.IN_PLACE_ONLY):
         return f"Use the out-of-place `{op.name.rstrip('_')}` instead of `{op.name}`, or modify {copy}."
-    return f"Modify a copy{f': {copy}' if code else ' (`.clone()`)'}, or do it after backward()."
+    copies = code or op.name.startswith(FOR_EACH)
+    return f"Modify a copy{f': {copy}' if copies else ' (`.clone()`)'}, or do it after backward()."

@@ -24,6 +24,19 @@ def receiver(place: Location | None, op: str) -> str:
     return "" if found is None or any(isinstance(node, ast.Call) for node in ast.walk(found)) else written(found)
 
 
+def given_list(place: Location | None, op: str) -> str:
+    """The list of tensors that an op of that name modifies, "" where the source does not show it."""
+    node = expression(place.expression) if place is not None else None
+    if not isinstance(node, ast.Call) or _called(node) != op or not node.args:
+        return ""
+    given = node.args[0]
+    return "" if any(isinstance(part, ast.Call) for part in ast.walk(given)) else written(given)
+
+
+def _called(node: ast.Call) -> str:
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
 def read_of(place: Location | None) -> str:
     """What ``.grad`` was read of: ``p["w"]`` of ``p["w"].grad``, "" where the source does not show it."""
     if place is None or not place.expression.endswith(".grad"):
@@ -42,7 +55,7 @@ def _modified(place: Location, node: ast.expr, op: str) -> ast.expr | None:
     for keyword in node.keywords:
         if keyword.arg == "out":
             return keyword.value
-    called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    called = _called(node)
     if isinstance(node.func, ast.Attribute) and called == op and is_value(place, node.func.value):
         return node.func.value
     inplace = any(k.arg == "inplace" for k in node.keywords)
