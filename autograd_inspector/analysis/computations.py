@@ -42,7 +42,9 @@ class Computations:
         if found is None:
             versions = (*op.versions, *(0 for _ in op.inputs))
             read = zip(op.inputs, versions, strict=False)
-            found = self._calls[key] = self._number("call", op.name, *(self._of(*each, deepest - 1) for each in read))
+            numbers = tuple(sorted(self._flow.capture.given.get(op.index, {}).items()))
+            of = (self._of(*each, deepest - 1) for each in read)
+            found = self._calls[key] = self._number("call", op.name, numbers, *of)
         return found
 
     def _number(self, *computation: object) -> int:

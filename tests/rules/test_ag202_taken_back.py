@@ -318,3 +318,37 @@ def test_operands_that_have_nothing_to_do_with_each_other():
     """What adds one tensor and subtracts another takes nothing back; two that are computed alike may be the same."""
     assert severities(unlike_operands) == {"error"}
     assert severities(recomputed_operands) == {"info"}
+
+
+def probed(*amounts):
+    """Weights are moved along one direction by each of the amounts, between a forward and its backward."""
+
+    def program():
+        weight, direction = leaf(4, 4), torch.randn(4, 4, dtype=torch.double)
+        saved = weight.exp()
+        for amount in amounts:
+            saved.data.add_(amount * direction * 1e-3)
+        saved.sum().backward()
+
+    return program
+
+
+def merged(into, out):
+    """A product of two matrices is added with one scale and subtracted with another."""
+
+    def program():
+        weight, a, b = leaf(4, 4), leaf(2, 4), leaf(4, 2)
+        saved = weight.exp()
+        saved.data += (b.data @ a.data) * into
+        saved.data -= (b.data @ a.data) / out
+        (saved.sum() + a.sum() + b.sum()).backward()
+
+    return program
+
+
+def test_numbers_that_scale_an_operand():
+    """They tell how often it is added: what adds up to nothing is likely put back, what does not certainly is not."""
+    for program in (probed(1, -2, 1), probed(0.5, -0.5), merged(2.0, 0.5)):
+        assert severities(program) == {"info"}
+    for program in (probed(1, -3, 1), probed(0.1, -0.5), merged(2.0, 1.0)):
+        assert severities(program) == {"error"}

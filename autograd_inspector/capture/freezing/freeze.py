@@ -37,6 +37,9 @@ from autograd_inspector.model.steps_history import History
 from autograd_inspector.model.tensor import TensorKind, TensorRecord
 from autograd_inspector.source.index import last_return
 
+_OPERANDS = 6
+"""So many ops back what was computed for a write is told with the numbers that went into it."""
+
 
 def freeze(recording: Recording, modules: Modules, history: History, *, seconds: float, error: str) -> Capture:
     """All records of a finished capture; ``history`` tells of the steps that are no longer in it."""
@@ -118,12 +121,18 @@ def freeze(recording: Recording, modules: Modules, history: History, *, seconds:
 
 
 def _given(recording: Recording, tensors: tuple[TensorRecord, ...], ops: tuple[Op, ...]) -> dict[int, dict[str, float]]:
-    """The numbers given to writes through an alias that has a version counter of its own, and to those that zero."""
-    return {
-        op: dict(numbers)
-        for op, numbers in recording.given.items()
-        if any(tensors[write.tensor].counter < -1 for write in ops[op].writes) or 0.0 in dict(numbers).values()
-    }
+    """The numbers given to writes through an alias that has a version counter of its own, and to those that zero.
+
+    Those as well that were given to what computed such a write's operands.
+    """
+    zeroing = {op: dict(numbers) for op, numbers in recording.given.items() if 0.0 in dict(numbers).values()}
+    unseen = {op.index for op in ops if op.writes and any(tensors[write.tensor].counter < -1 for write in op.writes)}
+    wanted, front = set(unseen), unseen
+    for _ in range(_OPERANDS):
+        front = {tensors[tensor].birth for op in front for tensor in ops[op].inputs} - wanted - {-1}
+        wanted |= front
+    scales = {op: {"1": float(number)} for op, number in recording.scales.items() if op in wanted}
+    return zeroing | {op: dict(numbers) for op, numbers in recording.given.items() if op in unseen} | scales
 
 
 def _returning(recording: Recording, code: CodeType) -> int:

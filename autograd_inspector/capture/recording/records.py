@@ -64,6 +64,8 @@ class Records:
     """(op, op that had taken a number out of torch which this one was given)."""
     given: dict[int, tuple[tuple[str, float], ...]] = field(default_factory=dict)
     """Op that wrote something -> the plain numbers among its arguments."""
+    scales: dict[int, float] = field(default_factory=dict)
+    """Op that multiplied or divided by a plain number -> that."""
     none_gradients: dict[NoneGradient, None] = field(default_factory=dict)
     """Each once, the last that came last: a graph that is kept goes backward again and again."""
     replacements: list[ParameterReplacement] = field(default_factory=list)

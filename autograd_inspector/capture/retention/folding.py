@@ -162,6 +162,7 @@ class Folding:
             recording.values.fold(kept.tensors, kept.backwards)
         recording.ops.fold(cut, kept.ops)
         recording.given = {op: numbers for op, numbers in recording.given.items() if op in recording.ops}
+        recording.scales = {op: number for op, number in recording.scales.items() if op in recording.ops}
         recording.calls.fold(len(recording.calls), kept.calls)
         recording.regions.fold(len(recording.regions), kept.regions)
         recording.backwards.fold(len(recording.backwards), kept.backwards)

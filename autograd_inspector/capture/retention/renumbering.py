@@ -210,7 +210,7 @@ def settle(recording: Recording, modules: Modules, history: History) -> History:
     recording.scalar_reentries = [
         (op[at], op[taken]) for at, taken in recording.scalar_reentries if at in op and taken in op
     ]
-    recording.given = _keyed(recording.given, op)
+    recording.given, recording.scales = _keyed(recording.given, op), _keyed(recording.scales, op)
     recording.variables = _keyed(recording.variables, tensor)
     recording.alive = numbers.tensors(recording.alive)
     recording.error_tensor = tensor.get(recording.error_tensor, -1)

@@ -46,11 +46,11 @@ def effect_of(analysis: Analysis, op: Op, write: Write) -> Effect | None:
     if is_a(op.name, OpKind.NEGATES):
         number = -1.0
     if number is None:
-        operand, negative = _operand(analysis, op, op.inputs.index(write.tensor), several=several)
+        operand, times = _operand(analysis, op, op.inputs.index(write.tensor), several=several)
         computation = analysis.computations.of(*operand) if operand[0] >= 0 else -1
         if kind == "sum":
-            return Effect(kind, sign, 0.0, operand, sign * alpha * negative, computation)
-        return Effect(kind, sign, negative, operand, sign, computation)
+            return Effect(kind, sign, 0.0, operand, sign * alpha * times, computation)
+        return Effect(kind, sign, times**sign, operand, sign, computation) if times else None
     if (kind == "product" and not number) or (len(op.inputs) > 1 and not several):
         return None
     return Effect(kind, sign, sign * alpha * number if kind == "sum" else number**sign)
@@ -67,20 +67,29 @@ def _kind_and_sign(op: Op) -> tuple[Kind, int] | None:
 
 
 def _operand(analysis: Analysis, op: Op, at: int, *, several: bool) -> tuple[Operand, float]:
-    """(the other operand, its sign)."""
+    """(the other operand, how often it is taken): of ``-0.1 * d`` it is d, -0.1 times."""
     half = len(op.inputs) // 2 if several else 1
     if at >= half or at + half >= len(op.inputs):
         return (-1, op.index), 1.0  # A list of numbers, or something else that is not looked into.
     tensor, version = op.inputs[at + half], (*op.versions, *(0 for _ in op.inputs))[at + half]
-    sign = 1.0
-    while (
-        (born := analysis.flow.birth(tensor)) is not None
-        and is_a(born.name, OpKind.ALIASES | OpKind.NEGATES)
-        and born.inputs
-    ):
-        sign = -sign if is_a(born.name, OpKind.NEGATES) else sign
+    times = 1.0
+    while (born := analysis.flow.birth(tensor)) is not None and born.inputs:
+        taken = 1.0 if is_a(born.name, OpKind.ALIASES) else _times(analysis, born, version)
+        if taken is None:
+            break
+        times *= taken
         tensor, version = born.inputs[0], born.versions[0] if born.versions else 0
-    return (tensor, version), sign
+    return (tensor, version), times
+
+
+def _times(analysis: Analysis, op: Op, version: int) -> float | None:
+    """How often an op took its only operand, where nothing has modified its result since; None: it is no such op."""
+    if version or len(op.inputs) != 1:
+        return None
+    if is_a(op.name, OpKind.NEGATES):
+        return -1.0
+    known, number = _kind_and_sign(op), analysis.capture.given.get(op.index, {}).get("1", 0.0)
+    return number ** known[1] if known is not None and known[0] == "product" and number else None
 
 
 Outcome = Literal["nothing", "perhaps nothing", "something"]

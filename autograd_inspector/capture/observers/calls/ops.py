@@ -261,6 +261,8 @@ class Recorder(HiddenMode):
             )
             if writes and (kwargs or len(args) > 1):
                 _note_numbers(recording, now, args, kwargs)
+            elif name in _SCALES and args and not kwargs and type(args[-1]) in _NUMBERS:
+                recording.scales[now] = args[-1]
             if recording.exports.numbers:
                 recording.exports.used(recording, now, (*args, *kwargs.values()), frame)
         except RecursionError:
@@ -366,8 +368,13 @@ def _writes(inputs: list[Tensor], entries: list[Entry], versions: list[int], aft
     return tuple(found)
 
 
+_NUMBERS = frozenset({float, int})
+_SCALES = frozenset({"mul", "div"})
+"""Of what computes an operand these tell how often it is added; more would cost every op."""
+
+
 def _note_numbers(recording: Recording, op: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """What an in-place op was given besides tensors: an edit can be told from the one that takes it back."""
+    """What an in-place op was given beside tensors: an edit can be told from the one that takes it back."""
     named = [*((str(place), value) for place, value in enumerate(args)), *kwargs.items()]
     found = [(name, float(value)) for name, value in named if type(value) is float or type(value) is int]
     if found and len(args) > 1 and (args[1] is Ellipsis or (type(args[1]) is slice and args[1] == slice(None))):
