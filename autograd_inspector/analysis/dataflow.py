@@ -150,7 +150,7 @@ class DataFlow:
         if touched == past.tensor and touched in self.capture.ops[op].inputs:
             return (op,), None
         seen = (op,) if self.capture.tensors[touched].overlaps(record) else ()
-        return seen, past._replace(at=past.at - 1)
+        return seen, Past(past.tensor, past.at - 1, past.end, past.begun)
 
     def birth(self, tensor: int) -> Op | None:
         """The op that made the tensor, or the memory that it wraps (``nn.Parameter(t)``); None: it existed before."""

@@ -6,6 +6,8 @@ A metaclass, a class and a module may each compute what Python reads of them by 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
+from itertools import islice
 from types import GetSetDescriptorType, MemberDescriptorType, ModuleType
 from typing import Any
 
@@ -16,6 +18,7 @@ members_of = vars(type)["__dict__"].__get__
 contents_of = vars(ModuleType)["__dict__"].__get__
 """The names of a module."""
 
+_TRIES = 3
 _BY_PYTHON = (GetSetDescriptorType, MemberDescriptorType)
 
 
@@ -34,3 +37,14 @@ def own_attributes(value: Any) -> dict[Any, Any] | None:
         return None
     own = object.__getattribute__(value, "__dict__")
     return own if issubclass(type(own), dict) else None
+
+
+def items_of(held: dict[Any, Any], most: int | None = None) -> list[tuple[Any, Any]]:
+    """The first entries of a dictionary of the program's; none where it changes at each look.
+
+    Another thread may change it meanwhile, and so may what the garbage collector calls: it runs where the list grows.
+    """
+    for _ in range(_TRIES):
+        with suppress(RuntimeError):
+            return list(islice(dict.items(held), most))
+    return []

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from torch import Tensor, nn
 
-from autograd_inspector.capture.lines.attributes import own_attributes
+from autograd_inspector.capture.lines.attributes import items_of, own_attributes
 from autograd_inspector.capture.lines.frame_locals import locals_of
 from autograd_inspector.capture.lines.stacks import USER, classify
 from autograd_inspector.capture.torch_private.modules import MADE
@@ -28,7 +28,7 @@ Chosen = Callable[[Iterable[Any]], Iterable[bool]]
 
 def variables(frame: FrameType) -> list[tuple[str, Any]]:
     """(name, value) of a frame's locals and of its module's globals."""
-    return [*locals_of(frame), *dict.items(frame.f_globals)]
+    return [*locals_of(frame), *items_of(frame.f_globals)]
 
 
 def user_frames(stop: FrameType | None) -> Iterator[FrameType]:
@@ -119,13 +119,12 @@ def attributes_of(value: Any) -> dict[Any, Any]:
 
 
 def _entries(container: Any, kind: type[T], chosen: Chosen | None) -> Iterator[tuple[Any, T]]:
-    pairs: Iterable[tuple[Any, Any]]
-    if _is(container, dict):
-        pairs = dict.items(container)
-    else:
-        pairs = enumerate(list.__iter__(container) if _is(container, list) else tuple.__iter__(container))
     # A list of them first: the container may change meanwhile, by another thread.
-    found = list(islice(pairs, _LONGEST))
+    if _is(container, dict):
+        found = items_of(container, _LONGEST)
+    else:
+        every = list.__iter__(container) if _is(container, list) else tuple.__iter__(container)
+        found = list(islice(enumerate(every), _LONGEST))
     entries = [entry for _, entry in found]
     types = list(map(type, entries))
     kinds = {each for each in set(types) if issubclass(each, kind)}

@@ -7,6 +7,8 @@ from heapq import heappop, heappush
 from itertools import count, islice
 from typing import Any
 
+from autograd_inspector.capture.lines.attributes import items_of
+
 _CONTAINERS = (list, tuple, dict)
 
 
@@ -20,11 +22,11 @@ def entries_within(values: Collection[Any], deepest: int, most: int) -> Iterator
     waiting: list[tuple[int, int, int, Collection[Any]]] = [(len(values), next(order), deepest, values)]
     while waiting and most:
         _, _, deeper, container = heappop(waiting)
-        found = list(islice(container, most))
+        found = [v for _, v in items_of(container, most)] if type(container) is dict else list(islice(container, most))
         most -= len(found)
         yield from found
         for value in found if deeper else ():
             kind = type(value)
             if kind in _CONTAINERS and id(value) not in met:
                 met.add(id(value))
-                heappush(waiting, (len(value), next(order), deeper - 1, value.values() if kind is dict else value))
+                heappush(waiting, (len(value), next(order), deeper - 1, value))

@@ -14,6 +14,7 @@ from autograd_inspector.analysis.state_kinds import ELEMENTWISE
 from autograd_inspector.analysis.state_lines import assigned_by_program, is_assigned
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.op import Trait
 from autograd_inspector.model.placement_rows import Held, OptimizerRecord, ParameterRow, StateEntry
 from autograd_inspector.model.program_events import LoadRefused, StateSwapped
 from autograd_inspector.model.wording import agree, join_names, summarize_names
@@ -108,10 +109,22 @@ def _unfit(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Problem]:
             [
                 *loads,
                 *(assigned if written or not loads else ()),
+                *(_made(analysis, wrong) if not loads else ()),
                 *analysis.user_frames(optimizer.site, "optimizer made here"),
             ]
         ),
         tuple(dict.fromkeys([*names, *(e.name for _, e in wrong)])),
+    )
+
+
+def _made(analysis: Analysis, wrong: list[tuple[ParameterRow, StateEntry]]) -> tuple[Location, ...]:
+    """Where the program made what is state now."""
+    made = [analysis.flow.birth(entry.tensor) for _, entry in wrong if entry.tensor >= 0]
+    return tuple(
+        place
+        for op in made[:1]
+        if op is not None and not op.has(Trait.STEP)
+        for place in analysis.user_frames(op.site, "this state is made here")
     )
 
 
