@@ -26,6 +26,27 @@ def test_an_offloading_programs_unpack_hook_runs_only_in_backward():
     assert saved(capture) == {"ExpBackward0.result": "packed"}
 
 
+def test_a_list_of_which_some_tensors_have_a_hook():
+    """`x[:, [0, 1]]` saves no index for its first dimension, and one for the second: nobody asks for the list."""
+    calls = []
+
+    def unpack(packed):
+        calls.append("unpack")
+        return packed
+
+    x = torch.ones(3, 3, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, unpack):
+        loss = x.clone()[:, [0, 1]].sum()
+
+    def program():
+        calls.append("backward")
+        loss.backward()
+
+    capture = observe(program)
+    assert calls == ["backward", "unpack"]
+    assert saved(capture) == {"IndexBackward0.indices[1]": "packed"}
+
+
 def test_save_on_cpu_is_packed_too():
     """Torch's own offload hooks are hooks like any other."""
 

@@ -169,18 +169,22 @@ class Walk:
     def _saved(self, node: Any, attribute: str, raw: Any, made: tuple[int, int], into: list[SavedTensor]) -> None:
         name = attribute.removeprefix(RAW)
         if isinstance(raw, (tuple, list)):
+            # The node tells of all of them at once: of one without a hook it would run the hooks of the others.
+            ask = all(item.unpack_hook is None for item in raw)
             for number, item in enumerate(raw):
-                self._one(node, f"{name}[{number}]", item, made, into)
+                self._one(node, f"{name}[{number}]", item, made, into, ask=ask)
         else:
             self._one(node, name, raw, made, into)
 
-    def _one(self, node: Any, name: str, raw: Any, made: tuple[int, int], into: list[SavedTensor]) -> None:
+    def _one(
+        self, node: Any, name: str, raw: Any, made: tuple[int, int], into: list[SavedTensor], *, ask: bool = True
+    ) -> None:
         if raw.unpack_hook is not None:
             into.append(SavedTensor(name, -1, (), "", "", 0, -1, 0, 0, "packed"))
             return
         tensor = raw.data
         if tensor is None:
-            if made[0] < 0 and verify(node, name)[0] == "freed":
+            if ask and made[0] < 0 and verify(node, name)[0] == "freed":
                 into.append(freed(name))
             return
         kept = self._unchecked(name, tensor, made)
@@ -191,7 +195,7 @@ class Walk:
         # An op that modifies what it saved (`x *= x`) may have saved it before or after, and a graph from before the
         # capture may have been edited before it: only autograd knows.
         if saved != version or ledger.moved(counter, made[0]) or (version and made[0] < 0 and made[1] <= 0):
-            status, verdict, expected = verify(node, name)
+            status, verdict, expected = verify(node, name) if ask else ("unverifiable", "", None)
             saved = version if status == "valid" else expected
         idle = unused(node, name)
         into.append(replace(kept, status=status, saved_version=saved, verdict=verdict, unused=idle))
