@@ -296,6 +296,43 @@ def test_operand_that_was_modified_in_between():
     assert severities(between(changed_meanwhile)) == {"info"}
 
 
+def through_alias(alias, modified):
+    """An operand is added, modified, and subtracted: through an alias or by itself."""
+
+    def program():
+        weight, operand = leaf(4), torch.randn(4, dtype=torch.double)
+        saved, other = weight.exp(), alias(operand)
+        saved.data.add_(other)
+        {"alias": other, "source": operand}[modified].mul_(3)
+        saved.data.sub_(other)
+        saved.data.add_(1).sub_(1)
+        saved.sum().backward()
+
+    return program
+
+
+@pytest.mark.parametrize("modified", ["alias", "source"])
+@pytest.mark.parametrize("alias", [torch.Tensor.detach, lambda t: t.data], ids=["detach", "data"])
+def test_operand_that_was_modified_through_an_alias(alias, modified):
+    """By how much it was modified is not known, whether the alias counts its writes with its source or for itself."""
+    assert severities(through_alias(alias, modified)) == {"info"}
+
+
+@pytest.mark.parametrize("number", [1e-320, -1e-310, 1e300])
+def test_numbers_at_the_end_of_the_range(number):
+    """1 by a number may be larger than any float: that the division takes the multiplication back is not known then."""
+
+    def program():
+        weight = leaf(4)
+        saved, scaled = weight.exp(), torch.randn(4, dtype=torch.double)
+        saved.data.mul_(number).div_(number)
+        saved.data.add_(scaled / number).sub_(scaled / number)
+        saved.sum().backward()
+
+    assert "AG202" in {finding.rule for finding in inspected(program).findings}
+    assert not inspected(program).notes
+
+
 def unlike_operands():
     """Adds one tensor, subtracts another."""
     weight = leaf(4, 4)

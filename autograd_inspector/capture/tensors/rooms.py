@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 from torch import Tensor
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter
 
+from autograd_inspector.capture.lines.attributes import looked_up
 from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.capture.torch_private.dispatch import openly, refusing, straight_to_kernels
 
@@ -33,7 +34,7 @@ def room_of(kind: type) -> Room:
 
 def dispatch_of(kind: type) -> object:
     """The ``__torch_dispatch__`` of a class that is not torch's own default, None where there is none."""
-    found: object = next((vars(base)[_HOOK] for base in kind.__mro__ if _HOOK in vars(base)), _NONE)
+    found: object = looked_up(kind, _HOOK)
     return None if found is _NONE else found
 
 

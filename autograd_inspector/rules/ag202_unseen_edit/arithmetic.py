@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
-from math import prod
 from typing import Literal
 
 from msgspec import Struct
@@ -14,7 +14,7 @@ from autograd_inspector.model.op import Op, Write
 
 Kind = Literal["sum", "product"]
 Operand = tuple[int, int]
-"""A tensor, and its version when it was read; (-1, op) of what is not known."""
+"""A tensor, and its version when it was read, negative where an alias counts it; (-1, op) of what is not known."""
 
 _ROUNDING = 1e-9
 
@@ -50,10 +50,18 @@ def effect_of(analysis: Analysis, op: Op, write: Write) -> Effect | None:
         computation = analysis.computations.of(*operand) if operand[0] >= 0 else -1
         if kind == "sum":
             return Effect(kind, sign, 0.0, operand, sign * alpha * times, computation)
-        return Effect(kind, sign, times**sign, operand, sign, computation) if times else None
-    if (kind == "product" and not number) or (len(op.inputs) > 1 and not several):
+        factor = _power(times, sign)
+        return Effect(kind, sign, factor, operand, sign, computation) if factor is not None else None
+    if len(op.inputs) > 1 and not several:
         return None
-    return Effect(kind, sign, sign * alpha * number if kind == "sum" else number**sign)
+    effect = sign * alpha * number if kind == "sum" else _power(number, sign)
+    return Effect(kind, sign, effect) if effect is not None else None
+
+
+def _power(number: float, sign: int) -> float | None:
+    """A number, or 1 by it; None where that is 0 or infinite: what is multiplied by it cannot be got back."""
+    power = number if sign > 0 else 1 / number if number else math.inf
+    return power if power and math.isfinite(power) else None
 
 
 def _kind_and_sign(op: Op) -> tuple[Kind, int] | None:
@@ -74,12 +82,24 @@ def _operand(analysis: Analysis, op: Op, at: int, *, several: bool) -> tuple[Ope
     tensor, version = op.inputs[at + half], (*op.versions, *(0 for _ in op.inputs))[at + half]
     times = 1.0
     while (born := analysis.flow.birth(tensor)) is not None and born.inputs:
-        taken = 1.0 if is_a(born.name, OpKind.ALIASES) else _times(analysis, born, version)
+        source, known = born.inputs[0], born.versions[0] if born.versions else 0
+        if is_a(born.name, OpKind.ALIASES):
+            tensor, version = source, _of_source(analysis, (tensor, version), (source, known))
+            continue
+        taken = _times(analysis, born, version)
         if taken is None:
             break
         times *= taken
-        tensor, version = born.inputs[0], born.versions[0] if born.versions else 0
+        tensor, version = source, known
     return (tensor, version), times
+
+
+def _of_source(analysis: Analysis, alias: Operand, source: Operand) -> int:
+    """At which version an alias shows its source; negative: one of the alias, which counts what went through it alone."""
+    tensors = analysis.capture.tensors
+    if tensors[alias[0]].counter == tensors[source[0]].counter:
+        return alias[1]
+    return -alias[1] or source[1]
 
 
 def _times(analysis: Analysis, op: Op, version: int) -> float | None:
@@ -89,7 +109,7 @@ def _times(analysis: Analysis, op: Op, version: int) -> float | None:
     if is_a(op.name, OpKind.NEGATES):
         return -1.0
     known, number = _kind_and_sign(op), analysis.capture.given.get(op.index, {}).get("1", 0.0)
-    return number ** known[1] if known is not None and known[0] == "product" and number else None
+    return _power(number, known[1]) if known is not None and known[0] == "product" else None
 
 
 Outcome = Literal["nothing", "perhaps nothing", "something"]
@@ -103,7 +123,7 @@ def together(effects: Iterable[Effect]) -> Outcome:
     """
     members = list(effects)
     product = members[0].kind == "product"
-    number = prod(effect.number for effect in members) - 1 if product else sum(effect.number for effect in members)
+    number = math.prod(effect.number for effect in members) - 1 if product else sum(effect.number for effect in members)
     factors: dict[Operand, float] = {}
     for effect in members:
         if effect.operand is not None:

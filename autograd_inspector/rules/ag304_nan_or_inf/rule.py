@@ -76,7 +76,7 @@ def _swallowed(analysis: Analysis) -> Iterator[Problem]:
     for run in capture.backwards:
         still = found.get(run.index, set()) - moving
         still &= capture.optimized or still
-        fault = _forward_fault(analysis, run) if still else None
+        fault = _forward_fault(analysis, _above(analysis, run)) if still else None
         if fault is None or fault.op < 0 or _meant(analysis, fault) or not all(r.finite for r in fault.inputs):
             continue
         starts = [(r.tensor, fault.op + 1) for r in fault.outputs]
@@ -91,9 +91,8 @@ def _holds_bad(analysis: Analysis, tensor: int) -> bool:
     return tensor in analysis.bad_tensors
 
 
-def _forward_fault(analysis: Analysis, run: Backward) -> ValueFault | None:
+def _forward_fault(analysis: Analysis, above: frozenset[int]) -> ValueFault | None:
     """The first producer upstream of the loss; an infinity that was meant (a mask) only where there is no other."""
-    above = _above(analysis, run)
     capture = analysis.capture
     found = [f for f in capture.value_faults if (f.op if f.op >= 0 else f.met_by) in above]
     found = [f for f in found if f.op < 0 or not is_a(capture.ops[f.op].name, OpKind.LEAVES_UNSET)]
@@ -102,6 +101,7 @@ def _forward_fault(analysis: Analysis, run: Backward) -> ValueFault | None:
 
 
 def _above(analysis: Analysis, run: Backward) -> frozenset[int]:
+    """The ops upstream of the losses of a run."""
     starts = [(root, run.start) for root in run.roots]
     return frozenset(op.index for op, _ in analysis.flow.upstream(starts, lambda o, t: True))
 
@@ -111,18 +111,19 @@ def _origin(analysis: Analysis, run: Backward) -> ValueFault | None:
 
     What made such weights may have been the same loss in an earlier step, also in one that is folded away.
     """
-    own, step = _forward_fault(analysis, run), _by_a_step(analysis, run)
+    above = _above(analysis, run)
+    own, step = _forward_fault(analysis, above), _by_a_step(analysis, run, above)
     if own is not None and (step is None or own.op < 0 or _meant(analysis, own) or all(r.finite for r in own.inputs)):
         return own
-    earlier = _of_an_earlier_loss(analysis, run)
+    earlier = _of_an_earlier_loss(analysis, run, above)
     found = [fault for fault in analysis.capture.value_faults if fault is earlier or fault is step]
     return next(iter(found), own)
 
 
-def _by_a_step(analysis: Analysis, run: Backward) -> ValueFault | None:
+def _by_a_step(analysis: Analysis, run: Backward, above: frozenset[int]) -> ValueFault | None:
     """The first step that made such weights, of those that the loss is computed from, out of sound gradients."""
     ops = analysis.capture.ops
-    read = {tensor for index in _above(analysis, run) for tensor in ops[index].inputs}
+    read = {tensor for index in above for tensor in ops[index].inputs}
     return next(
         (
             fault
@@ -142,9 +143,9 @@ def _had_bad_gradients(analysis: Analysis, fault: ValueFault) -> bool:
     return any(capture.backwards[number].start < fault.op for number in bad)
 
 
-def _of_an_earlier_loss(analysis: Analysis, run: Backward) -> ValueFault | None:
+def _of_an_earlier_loss(analysis: Analysis, run: Backward, above: frozenset[int]) -> ValueFault | None:
     """The first fault of the same lines, before the steps that came between."""
-    capture, above = analysis.capture, _above(analysis, run)
+    capture = analysis.capture
     lines = {(capture.ops[index].name, capture.ops[index].site) for index in above}
     for fault in capture.value_faults:
         op = capture.ops[fault.op] if fault.op >= 0 else None

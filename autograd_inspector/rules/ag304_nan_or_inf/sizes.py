@@ -70,7 +70,7 @@ def by_step(analysis: Analysis, op: Op) -> tuple[str, str]:
     groups = analysis.capture.placement.optimizers[step.optimizer].groups if step is not None else ()
     if any(group.get("eps") == 0 for group in groups):
         return (
-            ": its eps is 0, and so is the denominator of an entry whose gradients were all zero",
+            ": its eps is 0, so an entry whose gradients were all zero becomes 0 / 0",
             "Give the optimizer an eps above 0.",
         )
     return "", "Look at the settings of this optimizer (learning rate, eps) and at the gradients before the step."

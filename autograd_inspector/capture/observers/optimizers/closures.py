@@ -10,6 +10,7 @@ from typing import Any
 
 from torch import nn
 
+from autograd_inspector.capture.lines.attributes import looked_up, members_of, order_of
 from autograd_inspector.capture.lines.stacks import SKIP, classify
 
 _DEEPEST = 8
@@ -27,7 +28,7 @@ def codes_of(optimizer: object, given: Iterable[Any]) -> tuple[CodeType, ...]:
     if not found:
         return ()
     # A decorator's wrapper around the step, too, does not tell whether the closure runs.
-    steps = (vars(kind).get("step") for kind in type(optimizer).__mro__)
+    steps = (members_of(kind).get("step") for kind in order_of(type(optimizer)))
     own = {id(code) for step in steps for code in _codes(step)}
     return tuple(code for code in found if id(code) not in own)
 
@@ -71,5 +72,5 @@ _FUNC = vars(functools.partial)["func"].__get__
 
 
 def _of_class(kind: type, name: str) -> Any:
-    found: Any = next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
+    found = looked_up(kind, name)
     return found.__func__ if type(found) in {staticmethod, classmethod} else found

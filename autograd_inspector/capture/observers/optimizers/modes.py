@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 from torch.optim import Optimizer
 
+from autograd_inspector.capture.lines.attributes import looked_up
 from autograd_inspector.capture.observers.optimizers.groups import groups_of
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.model.program_events import OptimizerModeMet
@@ -35,7 +36,7 @@ class Modes:
         if training is None or self._met.get(number, (None, None))[1] is training:
             return
         recording, kind = self.recording, type(optimizer)
-        if number not in self._met and not all(any(name in vars(k) for k in kind.__mro__) for name in _METHODS):
+        if number not in self._met and any(looked_up(kind, name) is None for name in _METHODS):
             return  # Nothing switches it.
         self._met[number] = weakref.ref(optimizer), training
         recording.events.append(OptimizerModeMet(len(recording.ops), -1, number, kind.__name__, training))

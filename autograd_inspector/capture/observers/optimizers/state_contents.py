@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from autograd_inspector.capture.lines.attributes import members_of, order_of, own_attributes
+from autograd_inspector.capture.lines.attributes import looked_up, members_of, order_of, own_attributes
 from autograd_inspector.capture.torch_private.modules import own_buffers, own_children, own_parameters
 
 _MOST = 100_000
@@ -132,7 +132,7 @@ def _opaque(value: Any) -> str:
     opaque = issubclass(kind, Iterator) or (
         issubclass(kind, (Mapping, Sequence, AbstractSet)) and kind.__module__ != "builtins"
     )
-    array = any("__array_interface__" in vars(base) for base in kind.__mro__)
+    array = looked_up(kind, "__array_interface__") is not None
     return f"{kind.__module__}.{kind.__qualname__}" if opaque or array else ""
 
 
