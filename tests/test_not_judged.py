@@ -72,4 +72,4 @@ def test_a_program_with_its_own_capture(tmp_path, capsys):
     assert main(["run", str(script)]) == 0
     said = capsys.readouterr().out
     assert said.startswith("<Report: no findings · ")
-    assert "stopped where the program opened a capture of its own (own.py:4)" in " ".join(said.split())
+    assert "stopped where the program opened its own inspect() block (own.py:4)" in " ".join(said.split())

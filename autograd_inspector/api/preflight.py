@@ -18,7 +18,7 @@ __all__ = ["Preflight", "PreflightError", "PreflightFindingsError", "preflight"]
 
 
 class PreflightFindingsError(AutogradFindingsError):
-    """Not every parameter that is meant to learn does, or the step raised."""
+    """Not every trainable parameter learns, or the step raised."""
 
     def __init__(self, preflight: Preflight) -> None:
         super().__init__(preflight.report, tuple(f for f in preflight.report.findings if f.severity != "info"))
@@ -38,14 +38,14 @@ class Preflight(Struct, frozen=True):
 
     @property
     def ok(self) -> bool:
-        """Whether all that is meant to learn got a gradient and moved, and nothing worse than info was found."""
+        """Whether all trainable parameters got a gradient and moved, and nothing worse than info was found."""
         meant = [each for each in self.parameters if each.meant]
         calm = all(finding.severity == "info" for finding in self.report.findings)
         return bool(meant) and all(each.ok for each in meant) and calm and not self.report.capture.error
 
     @property
     def stuck(self) -> tuple[Learning, ...]:
-        """The parameters that are meant to learn and did not."""
+        """The trainable parameters that did not learn."""
         return tuple(each for each in self.parameters if each.meant and not each.ok)
 
     def raise_for_findings(self) -> None:
@@ -74,7 +74,7 @@ def preflight(
     values: bool = False,
     ignore: tuple[str, ...] | list[str] = (),
 ) -> Preflight:
-    """Try one training step, and say whether every parameter that is meant to learn gets a gradient and moves.
+    """Try one training step, and say whether every trainable parameter gets a gradient and moves.
 
     ::
 

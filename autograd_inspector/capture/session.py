@@ -207,7 +207,7 @@ class Session:
         """End here: the program opens a capture of its own in that frame."""
         where = "" if to is None else f" ({Path(to.f_code.co_filename).name}:{to.f_lineno})"
         self.recording.note(
-            f"stopped where the program opened a capture of its own{where}: that one saw what came after"
+            f"recording stopped where the program opened its own inspect() block{where}: that one saw what came after"
         )
         self._ended = self.finish()
 

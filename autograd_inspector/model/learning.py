@@ -14,7 +14,7 @@ GradientKind = Literal["none", "zero", "not finite", "unread", "some"]
 class Learning(Struct, frozen=True):
     """One parameter; ``names`` are several when it is tied.
 
-    ``standing``: "learns" is what requires grad and sits in the optimizer, so what is meant to learn.
+    ``standing``: "learns" is what requires grad and sits in the optimizer, so what is trainable.
     ``late``: only the second step gave it a gradient other than zero (LoRA's A, while B is zero).
     """
 
@@ -33,7 +33,7 @@ class Learning(Struct, frozen=True):
 
     @property
     def meant(self) -> bool:
-        """Whether it is meant to learn."""
+        """Whether it is trainable."""
         return self.standing == "learns"
 
     @property

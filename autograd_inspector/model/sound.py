@@ -191,7 +191,7 @@ def _faults_of_rows(placement: Placement) -> Iterator[str]:
 
 def _faults_of_history(history: History) -> Iterator[str]:
     if not 0 <= history.steps <= _MOST_STEPS:
-        yield f"steps: {history.steps} is no number of steps"
+        yield f"steps: {history.steps} is not a number of steps"
         return
     for name in _COLUMNS:
         runs = getattr(history, name)

@@ -17,7 +17,7 @@ from autograd_inspector.model.wording import join_names
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """A `.detach()`, `.detach_()` or `.data` cuts what is meant to learn.
+    """A `.detach()`, `.detach_()` or `.data` cuts trainable parameters off the loss.
 
     Why it matters
         A detached tensor has the same values and no history. What lies behind it gets no gradient: backward raises

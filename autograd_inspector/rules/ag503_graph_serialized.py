@@ -83,7 +83,7 @@ def _fix(analysis: Analysis, held: list[int], verb: str) -> str:
     if name.isidentifier():
         return f"{verb} `{name}.detach()` instead of {name}, {elsewhere}"
     return (
-        f"Store a detached copy in {name}, and go on with the tensor itself under a name of its own: "
+        f"Store a detached copy in {name}, and keep the tensor itself under another name: "
         f"`{name} = features.detach()`, where `features` is what is stored there now."
     )
 

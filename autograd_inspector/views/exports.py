@@ -27,5 +27,5 @@ _FORMS: dict[str, Callable[[ReportData], str]] = {
 def writer_of(form: object) -> Callable[[ReportData], str]:
     """What writes a report in that form; raises ValueError for one that there is not."""
     if not isinstance(form, str) or form not in _FORMS:
-        raise ValueError(f"there is no export as {form!r}; there is {', '.join(_FORMS)}")
+        raise ValueError(f"cannot export as {form!r}; there is {', '.join(_FORMS)}")
     return _FORMS[form]

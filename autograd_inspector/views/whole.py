@@ -10,7 +10,7 @@ from pathlib import Path
 def write_whole(path: Path, content: str | bytes) -> None:
     """Replace a file's content in one step: a reader never meets half of it, nor does a crash leave half of it.
 
-    What is no regular file (``/dev/stdout``, a pipe) is written as it is. Raises OSError.
+    What is not a regular file (``/dev/stdout``, a pipe) is written as it is. Raises OSError.
     """
     data = content.encode() if isinstance(content, str) else content
     if path.exists() and not path.is_file():

@@ -226,12 +226,12 @@ def test_safetensors_not_installed(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("index", "told"),
     [
-        ("{", "no index"),
-        ("[]", "no index"),
+        ("{", "not an index"),
+        ("[]", "not an index"),
         ('{"weight_map": {"a": "../../etc/passwd"}}', "outside its folder"),
         ('{"weight_map": {"a": "model-1.safetensors"}}', "lacks the shards model-1.safetensors"),
         ('{"weight_map": {}}', "no tensors"),
-        ('{"weight_map": {"b": "here.safetensors"}}', "which it has not"),
+        ('{"weight_map": {"b": "here.safetensors"}}', "but it does not"),
     ],
 )
 def test_a_broken_index(tmp_path, index, told):

@@ -210,8 +210,11 @@ def test_without_nbclient(notebook, monkeypatch, capsys):
     ("arguments", "said"),
     [
         (["run", "."], ". is a folder: name a script or a notebook in it"),
-        (["run", "report.json"], "report.json is no program; to look at it: autograd-inspect show report.json"),
-        (["run", "model.pt"], "model.pt is no program; to look at it: autograd-inspect checkpoint model.pt"),
+        (
+            ["run", "report.json"],
+            "report.json is not a script or notebook; to open it: autograd-inspect show report.json",
+        ),
+        (["run", "model.pt"], "model.pt is not a script or notebook; to open it: autograd-inspect checkpoint model.pt"),
         (["run", "-m", "train.py"], "no module named 'train.py'; did you mean -m train?"),
         (["run"], "the following arguments are required: program"),
         (

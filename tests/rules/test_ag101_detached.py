@@ -1,4 +1,4 @@
-"""AG101: a `.detach()`, `.detach_()` or `.data` cuts what is meant to learn."""
+"""AG101: a `.detach()`, `.detach_()` or `.data` cuts trainable parameters off."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AG104: an op without derivative between the loss and what is meant to learn."""
+"""AG104: an op without derivative between the loss and trainable parameters."""
 
 from __future__ import annotations
 

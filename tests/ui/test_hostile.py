@@ -76,8 +76,8 @@ for traits in (
     display(Damaged(**traits))
 """
 REFUSED = (
-    "this is no autograd_inspector capture: it is not JSON",
-    "this is no autograd_inspector capture: it is not JSON",
+    "this is not an autograd_inspector capture: it is not JSON",
+    "this is not an autograd_inspector capture: it is not JSON",
     "this capture has version 99; this widget reads version 1: update both",
     "this capture is damaged: edges.source",
     "this capture is damaged: nodes.op",
@@ -149,7 +149,7 @@ def test_a_damaged_comparison_leaves_the_capture_itself(hostile):
     last = hostile.page.locator(".jp-Cell").nth(1).locator(READY)
     expect(last).to_have_count(1)
     last.get_by_role("tab", name="Compare").click()
-    expect(last.get_by_role("tabpanel")).to_contain_text("this is no autograd_inspector capture: it is not JSON")
+    expect(last.get_by_role("tabpanel")).to_contain_text("this is not an autograd_inspector capture: it is not JSON")
 
 
 def test_the_dark_theme_is_as_safe(hostile, shots):

@@ -90,7 +90,7 @@ def test_a_notebook_from_elsewhere_shows_its_capture_without_a_kernel(page, lab,
 @pytest.mark.parametrize(
     ("name", "wrong", "said"),
     [
-        ("text", HOSTILE, "this is no autograd_inspector capture"),
+        ("text", HOSTILE, "this is not an autograd_inspector capture"),
         ("version", {"wire": HOSTILE}, "this widget reads version"),
         ("damaged", {"nodes": {"kind": HOSTILE}}, "this capture is damaged"),
         ("edges", {"edges": None}, "this capture is damaged"),

@@ -126,7 +126,7 @@ def test_a_form_that_there_is_not_is_an_answer_too(shown, monkeypatch):
     sent = Sent(shown, monkeypatch)
     for message in ({"command": "export", "id": 1, "format": "exe"}, {"command": "x"}, "text", None):
         shown._handle_custom_msg(message, [])
-    assert sent.messages == [{"id": 1, "error": "there is no export as 'exe'; there is json, dot, text, html"}]
+    assert sent.messages == [{"id": 1, "error": "cannot export as 'exe'; there is json, dot, text, html"}]
 
 
 def test_the_display_bundle_is_complete_without_widgets(shown, broken):

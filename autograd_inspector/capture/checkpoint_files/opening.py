@@ -74,7 +74,7 @@ def _opened(path: Path) -> Checkpoint:
     if not path.exists():
         raise CheckpointError(f"no such file: {path}")
     if not path.is_file():
-        raise CheckpointError(f"{path} is no regular file")
+        raise CheckpointError(f"{path} is not a regular file")
     if path.name.endswith(INDEX):
         return _sharded(path)
     with path.open("rb") as file:
@@ -88,7 +88,7 @@ def _recognised(path: Path, head: bytes, size: int) -> Checkpoint:
     """A file by its first bytes."""
     foreign = next((what for magic, what in _OTHERS if head.startswith(magic)), "")
     if foreign:
-        raise CheckpointError(f"{path} is no checkpoint: it is {foreign}")
+        raise CheckpointError(f"{path} is not a checkpoint: it is {foreign}")
     if head[_TAR] == b"ustar":
         raise CheckpointError(f"{path} is a tar archive: unpack it first, or load it with the torch that wrote it")
     if path.suffix == ".safetensors" or looks_like_safetensors(head, size):
@@ -99,7 +99,7 @@ def _recognised(path: Path, head: bytes, size: int) -> Checkpoint:
         return replace(_of_objects(str(path), "torch.save (legacy)", *load_legacy(path)), nbytes=size)
     if head[0] == LEGACY[0] or head.startswith((b"(", b"c")):
         refuse_pickle(path)
-    raise CheckpointError(f"{path} is no checkpoint: it is neither a torch.save file nor safetensors")
+    raise CheckpointError(f"{path} is not a checkpoint: it is neither a torch.save file nor safetensors")
 
 
 def _sharded(index: Path) -> Checkpoint:
@@ -111,7 +111,7 @@ def _sharded(index: Path) -> Checkpoint:
         lost = sorted(names - {tensor.name for tensor in found})
         if lost:
             raise CheckpointError(
-                f"{index} says that {shard.name} has {lost[0]!r}, which it has not: download both again"
+                f"{index} says that {shard.name} has {lost[0]!r}, but it does not: download both again"
             )
         tensors += [tensor for tensor in found if tensor.name in names]
     size = sum(shard.stat().st_size for shard in shards)

@@ -69,8 +69,8 @@ def saved_optimizer(path: Path, state: Mapping[str, Any], locations: Locations) 
         keys = group.get("params") if isinstance(group, Mapping) else None
         if not isinstance(keys, (list, tuple)) or not all(isinstance(key, (int, str)) for key in keys):
             raise CheckpointError(
-                "the checkpoint's param_groups do not list parameters by position: it is no optimizer.state_dict(); "
-                "save the one that optimizer.state_dict() returns"
+                "the checkpoint's param_groups do not list parameters by position: it is not an "
+                "optimizer.state_dict(); save the one that optimizer.state_dict() returns"
             )
         given = group.get("param_names")
         names = [str(name) for name in given] if isinstance(given, (list, tuple)) else []

@@ -43,7 +43,7 @@ def read_safetensors(path: Path) -> tuple[CheckpointTensor, ...]:
             return tuple(_tensor(name, file.get_slice(name)) for name in file.keys())  # noqa: SIM118 - no iterator
     except Exception as failure:
         raise CheckpointError(
-            f"{path} is no sound safetensors file, cut short or damaged: {one_line(str(failure))}; "
+            f"{path} is not a valid safetensors file, it is cut short or damaged: {one_line(str(failure))}; "
             "copy or download it again"
         ) from None
 

@@ -54,7 +54,9 @@ def shards_of(index: Path) -> dict[Path, set[str]]:
             raise CheckpointError(f"{index} is too large for an index of shards")
         weights = msgspec.json.decode(index.read_bytes(), type=_Index).weight_map
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        raise CheckpointError(f"{index} is no index of shards: a JSON object with a weight_map is expected") from None
+        raise CheckpointError(
+            f"{index} is not an index of shards: a JSON object with a weight_map is expected"
+        ) from None
     found: dict[Path, set[str]] = {}
     for name, shard in weights.items():
         if Path(shard).name != shard or shard in {"", ".", ".."} or "\0" in shard:

@@ -79,7 +79,7 @@ class Cutoffs:
             )
         if found.blind:
             parts.append(
-                "Of some of the rest nothing is known, for it was made before this capture or by code that no torch "
-                "call shows; no finding rests on it."
+                "Nothing is known of some of the rest, which was made before this capture or by code that no torch "
+                "call shows; no finding depends on it."
             )
         return " ".join(parts)

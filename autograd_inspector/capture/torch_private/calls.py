@@ -15,7 +15,7 @@ SWAP = Place(
 
 
 def _questions() -> tuple[Any, ...]:
-    use = "a call that makes no tensor is no op"
+    use = "a call that makes no tensor is not an op"
     found = (
         private("torch:_has_compatible_shallow_copy_type", use, instead=None),
         private("torch._C:_nn._parse_to", use, instead=None),

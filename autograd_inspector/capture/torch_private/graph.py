@@ -56,7 +56,7 @@ in_training = attribute(
     "torch._C:_functions.NativeBatchNormBackward0._saved_training",
     "a batch norm that normalises by its batch does not need the running statistics that it saved",
     instead=lambda _: True,
-    without="edits of a batch norm's running statistics are not told",
+    without="edits of a batch norm's running statistics are not reported",
 )
 
 function_of = attribute(

@@ -67,7 +67,7 @@ metadata_of = attribute(
 )
 
 _REORDERED = "whether hooks bring the state that an optimizer loads into another order"
-_MISNAMED = "state that an optimizer loaded for other parameters is not told by their names"
+_MISNAMED = "state that an optimizer loaded for other parameters is not named after them"
 _BEFORE, _AFTER = "_optimizer_load_state_dict_pre_hooks", "_optimizer_load_state_dict_post_hooks"
 LOADING_HOOKS_TOLD = all(
     [

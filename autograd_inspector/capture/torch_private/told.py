@@ -35,7 +35,7 @@ spelled(_CHECKPOINT + torch_names.SAVES_INPUTS, "the Function by which checkpoin
 spelled(
     "torch.nn.modules._functions:" + torch_names.MODULE_HOOK,
     "the Function that calls the backward hooks of a module",
-    without="gradients that a module's backward hook made zero are told of the op before it",
+    without="gradients that a module's backward hook made zero are reported at the op before it",
 )
 
 _OP = "an op of optimizers, and of programs that do what those do"

@@ -66,7 +66,7 @@ def _outcome(parser: argparse.ArgumentParser, options: argparse.Namespace, endin
         )
     other = _NOT_RUN.get(path.suffix.lower())
     if other is not None:
-        parser.error(f"{path} is no program; to look at it: autograd-inspect {other} {path}")
+        parser.error(f"{path} is not a script or notebook; to open it: autograd-inspect {other} {path}")
     if path.suffix != ".ipynb":
         return run_script(path, options.arguments, **asked, ended=ending.hold)
     if options.arguments:

@@ -31,7 +31,7 @@ def run_notebook(path: Path, *, values: bool, ignore: Sequence[str]) -> Outcome:
     try:
         notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     except (nbformat.reader.NotJSONError, nbformat.ValidationError) as error:
-        raise NotebookError(f"{path} is no notebook: {str(error).splitlines()[0]}") from None
+        raise NotebookError(f"{path} is not a notebook: {str(error).splitlines()[0]}") from None
     with tempfile.TemporaryDirectory() as folder:
         options = ["--quiet", "--json", f"{folder}/report.json", *(["--values"] if values else [])]
         options += ["--ignore", ",".join(ignore)] if ignore else []

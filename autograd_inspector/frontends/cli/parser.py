@@ -12,7 +12,7 @@ STATUSES = """\
 exit status
   0    healthy: the program ran well, with no finding as severe as --fail-on (an error, unless told otherwise)
   1    a finding as severe as --fail-on, or the program failed
-  2    bad usage: a wrong option, no such file, a file that is no report; nothing was run
+  2    bad usage: a wrong option, no such file, a file that is not a report; nothing was run
   3    not judged: the inspector itself failed and stopped recording, while the program ran well
   130  interrupted
   n    the program's own: a script or module that calls sys.exit(n), n not 0, keeps its n

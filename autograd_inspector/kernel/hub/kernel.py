@@ -60,7 +60,7 @@ def _quietly(step: Callable[P, None]) -> Callable[P, None]:
         except Exception as failure:
             if is_interrupt(failure) or os.environ.get("AUTOGRAD_INSPECTOR_STRICT"):
                 raise
-            _log.warning("autograd_inspector: the panel was not told of a capture", exc_info=True)
+            _log.warning("autograd_inspector: the panel could not be notified of a capture", exc_info=True)
 
     return tried
 

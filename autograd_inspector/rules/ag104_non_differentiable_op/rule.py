@@ -17,7 +17,7 @@ from autograd_inspector.rules.ag104_non_differentiable_op.hidden_samples import 
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """An op without derivative between the loss and what is meant to learn: argmax, comparison, integer cast, sampling.
+    """An op without derivative between the loss and trainable parameters: argmax, comparison, integer cast, sampling.
 
     Why it matters
         The result is integer or boolean, or has no derivative formula: nothing behind it learns, or, like the

@@ -51,7 +51,7 @@ def idle_optimizers(analysis: Analysis) -> Iterator[Problem]:
 def asked(analysis: Analysis, held: tuple[int, ...]) -> str:
     """How to make them require grad."""
     if not are_bare(analysis, held):
-        return "Unfreeze what is meant to learn: module.requires_grad_(True)."
+        return "Unfreeze the parameters to train: module.requires_grad_(True)."
     name = name_of(analysis, held[0])
     call = f"`{name}.requires_grad_()`" if analysis.capture.tensors[held[0]].variable else "requires_grad_() on it"
     return f"Call {call} before the optimizer is built and the forward runs."

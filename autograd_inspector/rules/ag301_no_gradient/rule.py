@@ -28,7 +28,7 @@ _UNRECORDED = (
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """A parameter meant to learn was not reached by backward: never used, or used for something that is not the loss.
+    """A trainable parameter was not reached by backward: never used, or used for something that is not the loss.
 
     Why it matters
         Its `.grad` stays None and the optimizer skips it without a word. Data-parallel training raises for it.

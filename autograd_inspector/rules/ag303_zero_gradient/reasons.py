@@ -36,16 +36,16 @@ def reason(analysis: Analysis, op: Op, ranges: Mapping[int, Range]) -> Reason:
     seen = f" ({_span(given)})" if given is not None else ", where the loss reads it,"
     if is_a(op.name, OpKind.HINGES):
         return (
-            f"nothing that goes in{seen} is above its threshold",
+            f"none of its inputs{seen} is above its threshold",
             "Let some of its input be positive: normalise it, start from a smaller or positive bias, lower the learning "
             "rate, or use a LeakyReLU, which has a slope on both sides.",
             (),
         )
     if is_a(op.name, OpKind.CLAMPS):
         return (
-            f"all that goes in{seen} lies outside its bounds",
-            "Bound it with something that has a slope everywhere (a scaled tanh), or clamp only what no gradient is meant "
-            "to pass.",
+            f"all of its inputs{seen} lie outside its bounds",
+            "Bound it with something that has a slope everywhere (a scaled tanh), or clamp only values that need no "
+            "gradient.",
             (),
         )
     if is_a(op.name, OpKind.SATURATES) or (op.name == "softmax" and given is not None):
@@ -82,7 +82,7 @@ def _zero_factor(analysis: Analysis, op: Op, ranges: Mapping[int, Range]) -> Rea
     known = name if "[" not in name else f"the other factor, {name},"
     return (
         f"it multiplies by zeros: {known} is zero throughout",
-        f"Look at what makes {name if '[' not in name else 'that factor'}: of a mask, whether its condition is the wrong "
-        "way round or selects nothing of this batch.",
+        f"Check what computes {name if '[' not in name else 'that factor'}. If it is a mask, its condition may be inverted "
+        "or may select nothing in this batch.",
         analysis.user_frames(made.site, "all zeros from here") if made is not None else (),
     )

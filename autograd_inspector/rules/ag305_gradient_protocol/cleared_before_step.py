@@ -74,15 +74,15 @@ def _cleared_too_often(analysis: Analysis, losses: Losses, members: list[Lost], 
     used = {t for run in losses.served for t in run.reached}
     last = [name_of(analysis, t) for t in tensors if t in used]
     never = [name_of(analysis, t) for t in tensors if t not in used]
-    counts = [f"only the last counts for {summarize_names(last)}"] * bool(last) + [
-        f"none counts for {summarize_names(never)}"
+    counts = [f"only the last backward() before each step contributes to {summarize_names(last)}"] * bool(last) + [
+        f"none contributes to {summarize_names(never)}"
     ] * bool(never)
     steps = [step for step in analysis.capture.steps if step.optimizer in optimizers]
     return Problem(
         "warning",
-        f"zero_grad() cleared the gradients of {len(members)} backward() calls before any step() used them: of those "
-        f"for one step {', and '.join(counts)}",
-        "Where several backward() calls serve one step (micro-batches, several losses), call zero_grad() once for each "
+        f"zero_grad() cleared the gradients of {len(members)} backward() calls before any step() used them: "
+        f"{', and '.join(counts)}",
+        "If several backward() calls belong to one step (micro-batches, several losses), call zero_grad() once for each "
         "step(), right after it.",
         dedupe_locations(
             [

@@ -37,9 +37,9 @@ def edited_in_hook(analysis: Analysis) -> Iterator[Problem]:
             hooked = [name_of(analysis, h.tensor) for h in hooks]
             yield Problem(
                 "warning",
-                f"`{op.name}` modifies a gradient in place inside a hook{' of ' + summarize_names(hooked) if hooked else ''}: what "
-                "backward computed is lost, for it goes on with the modified values whatever the hook returns, and other "
-                "paths of backward may share that tensor",
+                f"`{op.name}` modifies a gradient in place inside a hook{' of ' + summarize_names(hooked) if hooked else ''}: backward "
+                "continues with the modified values whatever the hook returns, and other paths of backward may share that "
+                "tensor",
                 _out_of_place(op),
                 dedupe_locations(
                     [

@@ -41,7 +41,7 @@ def emptied_by_hook(analysis: Analysis) -> Iterator[Problem]:
         yield Problem(
             "warning",
             f"the hook {name} {_TEXTS[what].format(summarize_names(names))}",
-            "Scale or clip the gradient in the hook (`parameter.grad.mul_(...)`), step there with an optimizer of its own "
+            "Scale or clip the gradient in the hook (`parameter.grad.mul_(...)`), step there with a separate optimizer "
             "before it is cleared, or remove the hook.",
             dedupe_locations(
                 [

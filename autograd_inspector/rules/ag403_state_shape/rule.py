@@ -158,7 +158,7 @@ def _unsharded(analysis: Analysis, optimizer: OptimizerRecord, wrong: list[tuple
 
 
 def _spread(held: Held) -> str:
-    return "is no DTensor" if held.sharding is None else f"is {', '.join(held.sharding.placements)}"
+    return "is not a DTensor" if held.sharding is None else f"is {', '.join(held.sharding.placements)}"
 
 
 def _foreign(analysis: Analysis, api: str, state: Sequence[str], where: tuple[Location, ...]) -> Problem:

@@ -25,7 +25,7 @@ def state_swapped(analysis: Analysis, swap: StateSwapped) -> Problem:
     return Problem(
         "error" if raised else "warning",
         f"{swap.api} matched state by position, and the parameters are in another order than when it was saved"
-        f"{' (their param_names tell)' if swap.by_name else ''}: {name_of(analysis, new)} got {what} of "
+        f"{' (by their param_names)' if swap.by_name else ''}: {name_of(analysis, new)} got {what} of "
         f"{name_of(analysis, old)}{', ' if others else ''}{join_names(others, 3)}",
         "Build the optimizer from the same parameters in the same order and groups as the one that was saved"
         f"{_renumbered(analysis, optimizer) if swap.by_name else ''}.",
@@ -43,7 +43,7 @@ def _renumbered(analysis: Analysis, optimizer: OptimizerRecord) -> str:
     """Statements that load the state by the names in the groups."""
     name = variable(analysis, optimizer)
     return (
-        """, or number the state anew by name: `names = [n for g in checkpoint["param_groups"] for n in g["param_names"]]`, """
+        """, or renumber the state by name: `names = [n for g in checkpoint["param_groups"] for n in g["param_names"]]`, """
         f"""`own = [n for g in {name}.param_groups for n in g["param_names"]]`, `{name}.load_state_dict({{"state": """
         """{i: checkpoint["state"][names.index(n)] for i, n in enumerate(own) if names.index(n) in checkpoint["state"]}, """
         f""""param_groups": {name}.state_dict()["param_groups"]}})` (learning rates and other settings stay as they are)"""

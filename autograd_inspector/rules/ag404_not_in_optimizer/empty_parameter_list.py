@@ -32,7 +32,7 @@ def given_nothing(analysis: Analysis) -> Iterator[Problem]:
         fix = "parameters() is a generator and can be walked once: call it again for the optimizer, or keep list(net.parameters())."
     else:
         why = f"and {summarize_names(names)} are all frozen: a filter by requires_grad leaves nothing"
-        fix = "Unfreeze what is meant to learn (requires_grad_(True)) before the optimizer is built."
+        fix = "Unfreeze the parameters to train (requires_grad_(True)) before the optimizer is built."
     yield Problem(
         "error",
         f"{refused[-1].api} was given no parameters, {why}",

@@ -66,8 +66,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         f"{summarize_names(names)} {agree(names, 'gets', 'get')} gradients but {agree(names, 'is', 'are')} in no "
         f"optimizer: {loose.optimizer.type} does not hold {agree(names, 'it', 'them')}{of}{_without(empty)}",
         f"{_WALKED if empty else ''}Build the optimizer from the parameters of the model that is trained, after it has all its layers, or call "
-        f"add_param_group for the new ones{as_code(group_added(analysis, loose.optimizer, loose.parameters))}; freeze with "
-        "requires_grad_(False) what is not meant to learn.",
+        f"add_param_group for the new ones{as_code(group_added(analysis, loose.optimizer, loose.parameters))}; freeze "
+        "what stays fixed with requires_grad_(False).",
         dedupe_locations([*unfrozen, *(born if not early else ()), *made, *born])
         or first_use(analysis, loose.parameters[0]),
         tuple(names),

@@ -80,7 +80,7 @@ def _finding(
         "warning" if loud else "info",
         f"{optimizer.type} holds {summarize_names(names)}, which no model has any more: {agree(names, 'it', 'they')} got no gradient "
         f"since, and step() trains nothing with {agree(names, 'it', 'them')}",
-        f"Build the optimizer anew once the model has changed{f': `{statement}`' if statement else ''}, or change it "
+        f"Rebuild the optimizer once the model has changed{f': `{statement}`' if statement else ''}, or change it "
         "after training.",
         dedupe_locations([*taken_out(analysis, gone), *analysis.user_frames(optimizer.site, "optimizer made here")]),
         tuple(dict.fromkeys(names)),

@@ -68,7 +68,7 @@ def frozen_groups(analysis: Analysis, told: Collection[str]) -> Iterator[Problem
             f"{summarize_names(names)} {agree(names, 'has', 'have')} a parameter group of {optimizer.type} and "
             f"{agree(names, 'does', 'do')} not require grad at any step: step() never moves "
             f"{agree(names, 'it', 'them')}",
-            "If it is meant to learn, call requires_grad_(True) (Embedding.from_pretrained(..., freeze=False)); if not, "
+            "To train it, call requires_grad_(True) (Embedding.from_pretrained(..., freeze=False)); otherwise "
             "leave it out of the optimizer.",
             dedupe_locations(
                 [

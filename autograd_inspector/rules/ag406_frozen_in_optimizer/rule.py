@@ -72,7 +72,7 @@ def _frozen_with_its_twin(analysis: Analysis) -> Iterator[Problem]:
             yield Problem(
                 "warning",
                 f"freezing {frozen[0]} also froze {join_names(learning)}: they are one parameter (tied), and the module of "
-                f"{learning[0]} is still meant to learn",
+                f"{learning[0]} is still to be trained",
                 f"Untie them ({learning[0]} = nn.Parameter(weight.clone())), or leave the tied weight out of the freezing.",
                 analysis.user_frames(change.site, "frozen here"),
                 capture.display_names.every_name_of(change.tensor),

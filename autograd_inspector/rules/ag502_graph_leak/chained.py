@@ -181,10 +181,12 @@ def _fix(analysis: Analysis, line: tuple[str, int], last: Link, name: str) -> st
         if all(tensors[t].shape == () for t in added):
             numbers, copies = _listed(known, "item"), _listed(known, "detach")
             return f"Add a number, not a tensor with its graph: {numbers} (or {copies}) into {name}."
-        return f"Add what has no history into {name}: read {_listed(known, 'detach')} on this line."
+        return f"Detach before accumulating into {name}: read {_listed(known, 'detach')} on this line."
     if all(tensors[t].shape == () for t in last.op.outputs):
         return f"Add a number, not a tensor with its graph, into {name}: `.item()` or `.detach()` of what is added."
-    return f"Add what has no history into {name}: `.detach()` what is added" + (f", or {cut}." if cut else ".")
+    return f"Detach before accumulating into {name}: call `.detach()` on what is added" + (
+        f", or {cut}." if cut else "."
+    )
 
 
 def _listed(names: Iterable[str], method: str) -> str:

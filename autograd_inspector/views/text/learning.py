@@ -20,13 +20,12 @@ def verdict(learnings: Iterable[Learning], report: ReportData) -> str:
     if report.capture.error:
         return f"the step raised {shown(report.capture.error.splitlines()[0], 400)}"
     if not meant:
-        return "no parameter is meant to learn: none that requires grad sits in the optimizer"
-    count = counted(len(meant), "parameter")
+        return "nothing is trained: the optimizer holds no parameter that requires grad"
+    count = counted(len(meant), "trainable parameter")
     bad = sum(not each.ok for each in meant)
     if bad:
-        return f"{bad:,} of {count} that {agree(meant, 'is', 'are')} meant to learn did not get a gradient and move"
-    everyone = f"{agree(meant, 'the', 'all')} {count}"
-    return f"{everyone} that {agree(meant, 'is', 'are')} meant to learn got a gradient and moved"
+        return f"{bad:,} of {count} did not get a gradient and move"
+    return f"{agree(meant, 'the', 'all')} {count} got a gradient and moved"
 
 
 def to_text(learnings: Iterable[Learning], report: ReportData) -> str:
@@ -41,7 +40,7 @@ def _reasons(learnings: list[Learning]) -> Iterator[str]:
     yield from _grouped((_LATE, each.name) for each in meant if each.late)
     for standing in dict.fromkeys(each.standing for each in learnings if not each.meant):
         names = [each.name for each in learnings if each.standing == standing]
-        yield from _grouped((f"not meant to learn: {len(names):,} {standing}", name) for name in names)
+        yield from _grouped((f"not trained: {len(names):,} {standing}", name) for name in names)
 
 
 def _grouped(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:

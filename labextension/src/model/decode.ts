@@ -16,7 +16,7 @@ export function decode(text: string, buffer: ArrayBuffer | DataView = new ArrayB
   try {
     found = JSON.parse(text);
   } catch {
-    throw new WireError("this is no autograd_inspector capture: it is not JSON");
+    throw new WireError("this is not an autograd_inspector capture: it is not JSON");
   }
   return decoded(found, plain(buffer));
 }
@@ -24,7 +24,7 @@ export function decode(text: string, buffer: ArrayBuffer | DataView = new ArrayB
 /** The same from JSON that was read already, as a notebook file's is. */
 export function decoded(value: unknown, bytes = new ArrayBuffer(0)): Data {
   if (typeof value !== "object" || value === null || !("wire" in value)) {
-    throw new WireError("this is no autograd_inspector capture");
+    throw new WireError("this is not an autograd_inspector capture");
   }
   const found = value as Record<string, unknown>;
   if (found.wire !== WIRE) {
