@@ -95,30 +95,18 @@ class DataFlow:
         return found
 
     def producers(self, tensor: int, before: int) -> list[int]:
-        """The ops whose results a read of ``tensor`` by op ``before`` depends on."""
+        """The ops whose results a read of ``tensor`` by op ``before`` depends on: writes, the latest first, then its birth."""
         return self._producers(tensor, before, set())
 
     def _producers(self, tensor: int, before: int, walked: set[tuple[int, int]]) -> list[int]:
-        """The same without those that an earlier walk from the tensor found: ``walked`` is where it has been.
-
-        Writes are gone through from the latest to the one that all earlier ones come through.
-        """
-        ops, record = self.capture.ops, self.capture.tensors[tensor]
-        memory = self._memory.get(record.storage, _UNTOUCHED)
-        begun, end, wrapped = self._beginning(tensor, before)
-        found: list[int] = []
-        for at in range(bisect_left(memory.written, before) - 1, -1, -1):
-            if memory.written[at] <= end:
-                break
-            if (tensor, at) in walked:
-                return list(dict.fromkeys(found))
-            walked.add((tensor, at))
-            op, touched = memory.written[at], memory.by[at]
-            if touched == tensor and tensor in ops[op].inputs:
-                return list(dict.fromkeys((*found, op)))  # It read what it wrote: what came before comes through.
-            if self.capture.tensors[touched].overlaps(record):
-                found.append(op)
-        return [op for op in dict.fromkeys((*begun, *found, *wrapped)) if not ops[op].has(SKIPPED)]
+        """The same without those that an earlier walk from the tensor found: ``walked`` is where it has been."""
+        found: dict[int, None] = {}
+        past: Past | None = self.past(tensor, before)
+        while past is not None and (past.at < 0 or (tensor, past.at) not in walked):
+            walked.add((tensor, past.at))
+            ops, past = self.further(past)
+            found.update(dict.fromkeys(ops))
+        return list(found)
 
     def _beginning(self, tensor: int, before: int) -> tuple[tuple[int, ...], int, tuple[int, ...]]:
         """(what made the tensor, the op up to which no write is of account for it, what made the memory it wraps)."""
