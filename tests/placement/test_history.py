@@ -11,6 +11,8 @@ from torch import nn
 import autograd_inspector
 from autograd_inspector.analysis.history import history_of
 
+from .told import Told, numbers
+
 X = torch.ones(2, 4)
 
 
@@ -53,7 +55,11 @@ def test_steps_say_what_they_wrote_and_fold():
         return net
 
     events = told(program)
-    assert the(events, "SGD.step()") == "wrote 3 of 5 parameters; not net.0.bias: frozen; not unused: no gradient"
+    row = Told.of(the(events, "SGD.step()"))
+    assert row.counts == [3, 5]
+    assert len(row.parts) == 3
+    assert "frozen" in row.of_each("net.0.bias")
+    assert "no gradient" in row.of_each("unused")
     assert [times for api, _, _, times in events if api == "SGD.step()"] == [3]
 
 
@@ -66,10 +72,10 @@ def test_step_with_lr_zero():
         train(net, torch.optim.SGD(groups, lr=0.1))
         return net
 
-    assert (
-        the(told(program), "SGD.step()")
-        == "wrote 2 of 4 parameters; net.0.weight, net.0.bias at lr 0, which changes nothing"
-    )
+    row = Told.of(the(told(program), "SGD.step()"))
+    assert row.counts == [2, 4]
+    assert "lr 0" in row.of_each("net.0.weight", "net.0.bias")
+    assert not [part for part in row.parts if "net.2" in part]
 
 
 def test_closure_without_backward():
@@ -80,7 +86,9 @@ def test_closure_without_backward():
         torch.optim.SGD(net.parameters(), lr=0.1).step(lambda: net(X).sum().item())
         return net
 
-    assert "the closure ran no backward" in the(told(program), "SGD.step()")
+    row = Told.of(the(told(program), "SGD.step()"))
+    assert row.counts == [0, 4]
+    assert "closure ran no backward" in row.of_each("net.0.weight", "net.0.bias", "net.2.weight", "net.2.bias")
 
 
 def test_state_without_data():
@@ -95,7 +103,9 @@ def test_state_without_data():
         train(net, optimizer)
         return net
 
-    assert any("its state is on meta" in said for _, said, _, _ in told(program))
+    first, second = [Told.of(said) for api, said, _, _ in told(program) if api == "SGD.step()"]
+    assert (first.counts, second.counts) == ([4, 4], [0, 4])
+    assert "on meta" in second.of_each("net.0.weight", "net.0.bias", "net.2.weight", "net.2.bias")
 
 
 def test_gradients_that_a_step_changes():
@@ -109,9 +119,8 @@ def test_gradients_that_a_step_changes():
         train(net, optimizer)
         return net
 
-    assert "changed .grad of net.0.weight, net.0.bias, net.2.weight, net.2.bias in place" in the(
-        told(program), "AdamWScheduleFree"
-    )
+    row = Told.of(the(told(program), "AdamWScheduleFree"))
+    assert ".grad" in row.of_each("net.0.weight", "net.0.bias", "net.2.weight", "net.2.bias")
 
 
 def test_conversion_keeps_parameters_and_leaves_state():
@@ -125,9 +134,11 @@ def test_conversion_keeps_parameters_and_leaves_state():
         return net, optimizer
 
     (event,) = [event for event in told(program) if event[0] == "Sequential.to()"]
-    assert "kept net.0.weight, net.0.bias, net.2.weight, net.2.bias as the same parameters" in event[1]
-    assert "now float64 instead of float32" in event[1]
-    assert "left exp_avg, exp_avg_sq of Adam behind" in event[1]
+    row = Told.of(event[1])
+    kept = row.of_each("net.0.weight", "net.0.bias", "net.2.weight", "net.2.bias")
+    assert "the same parameters" in kept
+    assert "float64 instead of float32" in kept
+    assert "behind" in row.of_each("exp_avg", "exp_avg_sq", "Adam")
     assert event[2] == "net.to(torch.float64)"
 
 
@@ -174,7 +185,11 @@ def test_tying():
         return net
 
     said = the(told(program), "head.weight = Parameter")
-    assert said == "replaced net.head.weight by a parameter of another name (tied); SGD holds 1 of the old parameters"
+    row = Told.of(said)
+    replaced = row.of_each("net.head.weight")
+    assert replaced.startswith("replaced ")
+    assert "tied" in replaced
+    assert numbers(row.of_each("SGD", "old")) == [1]
 
 
 def test_merging_an_adapter():
@@ -191,7 +206,7 @@ def test_merging_an_adapter():
 
     events = [said for _, said, line, _ in told(program) if line == "net.merge_and_unload()"]
     assert any("took away" in said and "lora_A" in said for said in events)
-    assert any("Adam holds 2 of the old parameters" in said for said in events)
+    assert any(numbers(Told.of(said).of_each("Adam", "old")) == [2] for said in events if "Adam" in said)
 
 
 def test_resizing_token_embeddings():
@@ -223,4 +238,6 @@ def test_loading_optimizer_state():
         return net
 
     said = the(told(program), "Adam.load_state_dict()")
-    assert said.startswith("loaded state into 4 parameters; cast exp_avg: float32 -> bfloat16")
+    row = Told.of(said)
+    assert row.counts == [4]
+    assert row.of_each("exp_avg", "exp_avg: float32 -> bfloat16").startswith("cast ")

@@ -7,14 +7,16 @@ import torch
 from torch import nn
 
 import autograd_inspector
-from autograd_inspector.analysis.history import history_of
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.steps_history import History, Runs
 from autograd_inspector.views.summaries.steps import steps_of
 
+from .told import fates, numbers, step_rows
+
 X = torch.ones(2, 4)
-DATALESS = "wrote 0 of 2 parameters; not net.weight, net.bias: its state is on meta, which has no data"
+NAMES = ("net.weight", "net.bias")
+WRITTEN = dict.fromkeys(NAMES, "written")
 
 
 def inspected(optimizer_of, between=lambda net, optimizer, number: None, steps=3):
@@ -29,9 +31,22 @@ def inspected(optimizer_of, between=lambda net, optimizer, number: None, steps=3
     return inspection.report
 
 
-def rows(report):
-    """What is said of the steps -> of how many of them."""
-    return {event.said: event.times for event in history_of(report.capture) if event.api.endswith(".step()")}
+def figures(report):
+    """Label of each figure of the steps -> what is said of it."""
+    return {row.label: row.said for row in steps_of(report).rows}
+
+
+def lost_its_data(report):
+    """One step of three wrote nothing, for its state was on meta; which of the three."""
+    good, lost = step_rows(report)
+    assert (good.counts, good.times) == ([2, 2], 2)
+    assert (lost.counts, lost.times) == ([0, 2], 1)
+    assert "on meta" in lost.of_each(*NAMES)
+    steps = fates(report)
+    (at,) = [at for at, step in enumerate(steps) if step != WRITTEN]
+    assert all("on meta" in why for why in steps[at].values())
+    assert set(steps[at]) == set(NAMES)
+    return at
 
 
 def momentum(net):
@@ -46,7 +61,7 @@ def test_state_that_loses_its_data_later():
             for state in optimizer.state.values():
                 state["momentum_buffer"] = state["momentum_buffer"].to("meta")
 
-    assert rows(inspected(momentum, between)) == {"wrote 2 of 2 parameters": 2, DATALESS: 1}
+    assert lost_its_data(inspected(momentum, between)) == 2
 
 
 def test_state_that_gets_its_data_back():
@@ -57,7 +72,7 @@ def test_state_that_gets_its_data_back():
             like = torch.zeros_like if number == 2 else torch.empty_like
             state["momentum_buffer"] = like(state["momentum_buffer"], device="cpu" if number == 2 else "meta")
 
-    assert rows(inspected(momentum, between)) == {"wrote 2 of 2 parameters": 2, DATALESS: 1}
+    assert lost_its_data(inspected(momentum, between)) == 1
 
 
 def test_group_that_is_changed_later():
@@ -69,10 +84,11 @@ def test_group_that_is_changed_later():
             optimizer.add_param_group({"params": [net.bias], "lr": 0.0})
 
     report = inspected(lambda net: torch.optim.SGD(net.parameters(), lr=0.1), between)
-    assert rows(report) == {
-        "wrote 2 of 2 parameters": 2,
-        "wrote 1 of 2 parameters; net.bias at lr 0, which changes nothing": 1,
-    }
+    before, after = step_rows(report)
+    assert (before.counts, before.times) == ([2, 2], 2)
+    assert (after.counts, after.times) == ([1, 2], 1)
+    assert "lr 0" in after.of_each("net.bias")
+    assert not [part for part in after.parts if "net.weight" in part]
     assert list(report.history.written()) == [2, 2, 1]
 
 
@@ -89,10 +105,12 @@ def test_parameter_that_is_frozen_out_of_sight():
     def between(net, optimizer, number):
         net.bias.requires_grad_(number != 1)
 
-    assert rows(inspected(lambda net: Freezing(net.parameters(), lr=0.1), between)) == {
-        "wrote 2 of 2 parameters": 2,
-        "wrote 1 of 2 parameters; not net.bias: frozen": 1,
-    }
+    report = inspected(lambda net: Freezing(net.parameters(), lr=0.1), between)
+    assert fates(report) == [WRITTEN, WRITTEN | {"net.bias": "frozen"}, WRITTEN]
+    learning, frozen = step_rows(report)
+    assert (learning.counts, learning.times) == ([2, 2], 2)
+    assert (frozen.counts, frozen.times) == ([1, 2], 1)
+    assert "frozen" in frozen.of_each("net.bias")
 
 
 class ThroughData(torch.optim.SGD):
@@ -120,12 +138,13 @@ class Idle(torch.optim.SGD):
 def test_steps_that_move_no_version_counter(optimizer_of):
     """Whether they wrote is not known: they are told neither as writes nor as none."""
     report = inspected(optimizer_of)
-    assert set(rows(report)) == {
-        "stepped 2 of 2 parameters: no version counter moved (a fused step, or one through .data)"
-    }
+    assert fates(report) == [dict.fromkeys(NAMES, "unseen")] * 3
+    (row,) = step_rows(report)
+    assert (row.counts, row.times) == ([2, 2], 3)
+    assert "no version counter" in row.parts[0]
+    assert "wrote" not in row.parts[0]
     assert list(report.history.written()) == [-1, -1, -1]
-    figures = {row.label: row.said for row in steps_of(report).rows}
-    assert figures["parameters written"] == "not seen: of some parameters no version counter moved"
+    assert figures(report)["parameters written"].startswith("not seen")
 
 
 def test_some_parameters_of_a_group_that_are_left_out():
@@ -138,7 +157,10 @@ def test_some_parameters_of_a_group_that_are_left_out():
                 first.add_(first.grad, alpha=-0.1)
 
     report = inspected(lambda net: First(net.parameters(), lr=0.1))
-    assert set(rows(report)) == {"wrote 1 of 2 parameters; not net.bias: the step did not write to it"}
+    (row,) = step_rows(report)
+    assert (row.counts, row.times) == ([1, 2], 3)
+    assert "did not write" in row.of_each("net.bias")
+    assert [step["net.weight"] for step in fates(report)] == ["written"] * 3
     assert list(report.history.written()) == [1, 1, 1]
 
 
@@ -149,11 +171,13 @@ def test_fused_group_beside_another():
         return torch.optim.SGD([{"params": [net.weight]}, {"params": [net.bias], "fused": True}], lr=0.1)
 
     report = inspected(optimizer_of)
-    assert set(rows(report)) == {
-        "wrote 1 of 2 parameters; of 1 no version counter moved (a fused step, or one through .data)"
-    }
-    said = {row.label: row.said for row in steps_of(report).rows}
-    assert said["parameters written"] == "not seen: of some parameters no version counter moved"
+    assert fates(report) == [{"net.weight": "written", "net.bias": "unseen"}] * 3
+    (row,) = step_rows(report)
+    assert row.counts == [1, 2]
+    assert numbers(row.parts[1]) == [1]
+    assert "no version counter" in row.parts[1]
+    said = figures(report)
+    assert said["parameters written"].startswith("not seen")
     assert said["parameters with a gradient"] == "2 of 2"
 
 
@@ -162,13 +186,13 @@ def test_a_row_of_which_nothing_is_known():
     unknown = Runs.of([(0, 3, -1)])
     columns = ("ops", "nodes", "saved_bytes", "backwards", "parameters", "without", "still", "stepped", "graph")
     report = ReportData(Capture(history=History(steps=3, **dict.fromkeys(columns, unknown))))
-    said = {row.label: row.said for row in steps_of(report).rows}
-    assert said.pop("parameters written") == "not seen: of some parameters no version counter moved"
+    said = figures(report)
+    assert said.pop("parameters written").startswith("not seen")
     assert set(said.values()) == {"not known"}
 
 
 def test_no_row_says_moved():
     """Values were not read: nothing is said to have moved."""
-    text = inspected(momentum).to_text()
-    assert "wrote 2 of 2 parameters" in text
-    assert "moved" not in text
+    report = inspected(momentum)
+    assert [row.counts for row in step_rows(report)] == [[2, 2]]
+    assert "moved" not in report.to_text()
