@@ -49,6 +49,11 @@ def said(finding: Finding) -> str:
     return "\n".join([finding.message, finding.fix, *finding.subjects, *finding.details, *sources])
 
 
+def quoted(text: str) -> list[str]:
+    """The code that a message or a fix has in backticks, in order."""
+    return text.split("`")[1::2]
+
+
 def summary(report: Report) -> str:
     """Every finding, for the message of a failed assertion."""
     lines = [f"error of the program: {report.capture.error}"]

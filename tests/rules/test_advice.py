@@ -14,7 +14,7 @@ import autograd_inspector
 from autograd_inspector.advice.quoting import in_place
 from autograd_inspector.source.fragments import uncommented
 
-from .programs import alarms, diagnosed, inspected, line_of, summary, trained
+from .programs import alarms, diagnosed, inspected, line_of, quoted, summary, trained
 from .twins import calm
 
 X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
@@ -61,11 +61,11 @@ def fit(choose):
 def test_what_a_cut_inside_a_module_keeps_out():
     """A cut within a forward keeps out what goes into it: a layer's output, a parameter or the result of an op."""
     found = diagnosed(lambda: fit(hard), "AG104", "argmax(1)", "gate.weight", severity="warning", where=hard)
-    assert "it cuts the output of net.gate from the graph" in found.message
+    assert "cuts the output of net.gate" in found.message
     found = diagnosed(lambda: fit(doubled), "AG101", ".detach()", "gate.weight", severity="warning", where=doubled)
-    assert "cuts the result of `mul` from the graph" in found.message
+    assert "the result of `mul`" in found.message
     found = diagnosed(lambda: fit(rounded), "AG104", ".long()", "offset", severity="warning", where=rounded)
-    assert "it cuts net.offset from the graph" in found.message
+    assert "cuts net.offset" in found.message
     calm(lambda: fit(soft))
 
 
@@ -92,7 +92,7 @@ def test_a_mode_that_leaked_out_of_a_block():
 
     (found,) = alarms(inspected(program))
     assert found.rule == "AG102"
-    assert "was still in force" in found.message
+    assert "still in force" in found.message
     assert "block" not in found.fix
 
 
@@ -115,7 +115,7 @@ def test_the_block_is_quoted_without_its_comment():
             trained(optimizer, F.cross_entropy(second(hidden), Y))
 
     (found,) = alarms(inspected(program))
-    assert found.fix == 'Move the computation out of the block of `with measured("a # b"):`.'
+    assert quoted(found.fix) == ['with measured("a # b"):']
     assert [uncommented(line) for line in ("f(x)  # so", "if x:", "f('#')", "g(")] == ["f(x)", "if x:", "f('#')", "g("]
 
 
@@ -166,9 +166,9 @@ def test_a_weight_that_was_replaced_by_its_update():
             w = w - 0.1 * w.grad
 
     finding = diagnosed(unrecorded, "AG102", "torch.no_grad()", "w", severity="error")
-    assert "`w -= 0.1 * w.grad`" in finding.fix
+    assert "w -= 0.1 * w.grad" in quoted(finding.fix)
     finding = diagnosed(recorded, "AG302", "w = w", "w", severity="error")
-    assert "`w -= 0.1 * w.grad`" in finding.fix
+    assert "w -= 0.1 * w.grad" in quoted(finding.fix)
 
 
 def test_a_function_that_was_wrapped():
@@ -202,7 +202,7 @@ def test_weights_edited_through_data_before_backward(edit):
 
     found = alarms(inspected(program))
     assert {f.rule for f in found} == {"AG202"}
-    assert all(f.fix.startswith("Modify parameters only after backward()") for f in found)
+    assert all("only after backward()" in f.fix for f in found)
 
 
 def test_group_that_an_optimizer_has_already():
@@ -219,9 +219,9 @@ def test_group_that_an_optimizer_has_already():
     (first,), (second,) = alarms(inspected(made)), alarms(inspected(added))
     assert first.rule == second.rule == "AG407"
     names = {"net": nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 2))}
-    exec(first.fix.split("`")[1], names)
+    exec(quoted(first.fix)[0], names)
     assert len(names["rest"]) == 2
-    assert "set that group's lr" in second.fix
+    assert "group's lr" in second.fix
 
 
 def test_optimizer_built_anew_under_a_scheduler():
@@ -249,7 +249,7 @@ def test_inference_tensor_from_before_the_capture():
         (net(X) @ anchors.T).logsumexp(1).mean().backward()
     (found,) = alarms(inspection.report)
     assert found.rule == "AG103", summary(inspection.report)
-    assert "before the capture began" in found.message
+    assert "before the capture" in found.message
     assert [place.role for place in found.locations][:1] == ["used here"]
 
 
@@ -325,7 +325,7 @@ def test_a_detached_value_that_several_backwards_use():
         trained(optimizer, F.cross_entropy(head(body(X).detach()), Y))
 
     found = diagnosed(lambda: program(anew=False), "AG101", ".detach()", severity="warning", where=program)
-    assert found.fix.startswith("Recompute it before each backward()")
+    assert found.fix.startswith("Recompute ")
     calm(lambda: program(anew=True))
     found = diagnosed(once, "AG101", ".detach()", severity="warning")
-    assert found.fix.startswith("Use the tensor itself")
+    assert "the tensor itself" in found.fix

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .programs import diagnosed, trained
+from .programs import diagnosed, quoted, trained
 
 X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
 Y = torch.arange(8) % 2
@@ -100,8 +100,8 @@ def test_an_alias_that_is_written_and_read():
 
     for kind, culprit, edit in ((Halved, "self.w.data", "mul_"), (Clamped, "self.w.detach()", "clamp_")):
         found = diagnosed(lambda kind=kind: program(kind), "AG101", culprit, severity="warning", where=kind.forward)
-        assert found.fix.startswith("Use the tensor itself"), found.fix
-        assert f"out-of-place form of `{edit}`" in found.fix
+        assert "the tensor itself" in found.fix
+        assert edit in quoted(found.fix)
 
 
 def test_detached_where_another_loss_needs_the_graph():
@@ -119,4 +119,6 @@ def test_detached_where_another_loss_needs_the_graph():
         lambda: adversaries(early=True), "AG101", "made(X).detach()", "made.weight", severity="warning",
         where=adversaries,
     )  # fmt: skip
-    assert "write `fake.detach()` only in the loss that trains judge.weight, judge.bias" in found.fix
+    assert quoted(found.fix)[-1] == "fake.detach()"
+    assert "only in the loss" in found.fix
+    assert "judge.weight, judge.bias" in found.fix

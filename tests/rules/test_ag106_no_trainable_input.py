@@ -141,7 +141,7 @@ def test_gradient_of_a_batch_of_a_loader():
         lambda: attack([(torch.rand(8, 4), Y)], learn=False), "AG106", "data.grad.sign()", "data",
         severity="error", where=attack,
     )  # fmt: skip
-    assert "Call data.requires_grad_()" in finding.fix
+    assert "data.requires_grad_()" in finding.fix
     silent(lambda: attack([(torch.rand(8, 4), Y)], learn=True))
 
 

@@ -37,10 +37,8 @@ def test_layers_in_a_python_list():
         fit(Blocks(list))
 
     finding = diagnosed(sick, "AG107", "nn.Linear(4, 4) for _", "Blocks", severity="warning", where=Blocks)
-    assert finding.fix.startswith("Register them in __init__")
-    assert finding.message.startswith("block.weight (2 parameters), block.bias (2 parameters) are used"), (
-        finding.message
-    )
+    assert "__init__" in finding.fix
+    assert finding.message.startswith("block.weight (2 parameters), block.bias (2 parameters) "), finding.message
     calm(lambda: fit(Blocks(nn.ModuleList)))
 
 

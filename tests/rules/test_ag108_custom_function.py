@@ -158,7 +158,7 @@ def test_a_graph_that_goes_backward_again_and_again():
     report = inspected(retained)
     assert len(report.capture.none_gradients) == 4
     (finding,) = [f for f in report.findings if f.rule == "AG108"]
-    assert "the input that leads to scale, which gets no gradient" in finding.message
+    assert "leads to scale" in finding.message
 
 
 def test_no_return_statement():

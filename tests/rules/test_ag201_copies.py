@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .programs import diagnosed
+from .programs import diagnosed, quoted
 from .twins import calm
 
 X = torch.randn(4, 3, generator=torch.Generator().manual_seed(1))
@@ -33,9 +33,8 @@ def test_buffer_that_is_filled_from_itself():
         lambda: Forecaster(lambda t: t)(X).sum().backward(), "AG201", "path[:, t + 1] =", "path", severity="error",
         where=Forecaster.forward,
     )  # fmt: skip
-    assert finding.fix == (
-        "Let `linear` read a copy: `path[:, t].clone()`, or collect the parts in a list and join them with torch.stack."
-    )
+    assert quoted(finding.fix) == ["linear", "path[:, t].clone()"]
+    assert "torch.stack" in finding.fix
     calm(lambda: Forecaster(torch.clone)(X).sum().backward())
 
 
@@ -69,7 +68,7 @@ def test_queue_that_has_to_be_updated():
         lambda: Reading(copied=False)(X).sum().backward(), "AG201", "self.queue[:, :4] =", "queue", severity="error",
         where=Reading,
     )  # fmt: skip
-    assert finding.fix.startswith("Let `matmul` read a copy: `self.queue.clone()`")
+    assert quoted(finding.fix)[:2] == ["matmul", "self.queue.clone()"]
     calm(lambda: Contrastive(copied=True)(X).sum().backward())
 
 
@@ -174,5 +173,5 @@ def test_code_and_words_are_told_apart():
 
     finding = diagnosed(program, "AG201", "net(torch.randn(2, 3))", severity="error")
     assert "by `relu` of" in finding.message
-    assert "(nn.ReLU, inplace=True):" in finding.message
+    assert "nn.ReLU, inplace=True" in finding.message
     assert "relu of net.2 (nn.ReLU, inplace=True)" in finding.subjects

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .programs import diagnosed, silent, trained
+from .programs import diagnosed, quoted, silent, trained
 
 X, Y = torch.randn(8, 4), torch.randint(0, 2, (8,))
 
@@ -83,7 +83,7 @@ def test_fix_of_a_line_with_a_comment():
         hidden.sum().backward()
 
     fix = diagnosed(sick, "AG201", "hidden *= 0.5", "hidden", severity="error").fix
-    assert fix == "Write `hidden = hidden * 0.5` instead of `hidden *= 0.5`."
+    assert quoted(fix) == ["hidden = hidden * 0.5", "hidden *= 0.5"]
 
 
 def test_recurrent_state_written_in_place():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from .programs import diagnosed
+from .programs import diagnosed, quoted
 from .twins import calm
 
 X = torch.randn(4, 3, generator=torch.Generator().manual_seed(1))
@@ -29,7 +29,7 @@ def test_slice_of_a_bias_that_is_initialised():
                 self.lstm.bias_ih_l0[4:8].fill_(1.0)
 
     finding = diagnosed(Tagger, "AG203", "bias[4:8].fill_", "lstm.bias_ih_l0, a leaf", severity="error")
-    assert finding.fix.startswith("Wrap the update in `with torch.no_grad():`")
+    assert quoted(finding.fix)[0] == "with torch.no_grad():"
     assert "clone()" not in finding.fix
     calm(lambda: Decorated().lstm(X)[0].sum().backward())
 
@@ -62,7 +62,7 @@ def test_rows_that_a_loop_hands_out():
         Looping()(nn.Linear(3, 2)(X), torch.rand(4))
 
     finding = diagnosed(over_arguments, "AG203", "row.mul_(weight)", "row", severity="error", where=Looping)
-    assert "from all of feats at once" in finding.fix
+    assert "all of feats" in finding.fix
     assert "torch.stack" in finding.fix
     assert "torch.stack" in diagnosed(sick, "AG203", "row.mul_(weight)", "row", severity="error").fix
     assert "out-of-place" in diagnosed(assigned, "AG203", "gate.sigmoid_()", "chunk", severity="error").fix
@@ -83,7 +83,7 @@ def test_slot_taken_under_no_grad():
     finding = diagnosed(
         lambda: program(torch.no_grad), "AG203", "slot += write(x)", "slot", severity="error", where=program
     )
-    assert "would not reach memory" in finding.fix
+    assert "not reach memory" in finding.fix
     calm(lambda: program(torch.enable_grad))
 
 
@@ -105,5 +105,5 @@ def test_part_of_a_leaf_taken_under_no_grad():
         w.sum().backward()
 
     finding = diagnosed(sick, "AG203", "row.mul_(2)", "row", severity="error")
-    assert finding.fix.startswith("Wrap the update in `with torch.no_grad():`"), finding.fix
+    assert quoted(finding.fix)[0] == "with torch.no_grad():"
     calm(healthy)

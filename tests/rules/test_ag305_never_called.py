@@ -38,7 +38,7 @@ def test_generator_loss_without_backward(*, detached, to_none):
             print(end=str(g_loss.clone().detach().item())[:0])
 
     finding = diagnosed(program, "AG305", "own.step()", "backward()", "generator.weight", severity="warning")
-    assert finding.fix == "Call g_loss.backward() before optimizer.step()."
+    assert "g_loss.backward() before" in finding.fix
     assert line_of(program, "g_loss = ") in [place.lineno for place in finding.locations]
 
 
@@ -145,6 +145,6 @@ def test_closure_without_backward():
     finding = diagnosed(
         lambda: program(right=False), "AG305", "optimizer.step(closure)", "closure", severity="warning", where=program
     )
-    assert finding.fix == "Call loss.backward() inside the closure, before it returns the loss."
+    assert "loss.backward() inside the closure" in finding.fix
     assert line_of(program, "loss = F.mse_loss") in [place.lineno for place in finding.locations]
     calm(lambda: program(right=True))

@@ -59,7 +59,7 @@ def test_gradients_never_cleared():
                 p.grad.zero_()
 
     finding = diagnosed(sick, "AG305", "loss.backward()", "weight", "zero_grad", severity="warning")
-    assert finding.fix == "Call optimizer.zero_grad() before backward()."
+    assert "optimizer.zero_grad() before backward()" in finding.fix
     calm(at_the_end, through_the_model, by_hand, in_place)
 
 
@@ -90,7 +90,7 @@ def test_accumulation_over_micro_batches():
                 optimizer.step()
 
     finding = diagnosed(sick, "AG305", ").backward()", "weight", severity="warning")
-    assert finding.fix == "Call optimizer.zero_grad() once for each step(), right after it."
+    assert "optimizer.zero_grad() once for each step()" in finding.fix
     diagnosed(cleared_each_time, "AG305", "optimizer.zero_grad()", "zero_grad", severity="warning")
     calm(healthy)
 
@@ -254,7 +254,8 @@ def test_generator_that_forgot_its_backward():
 
     report = inspected(program)
     (finding,) = [f for f in alarms(report) if f.rule == "AG305"]
-    assert "never called on what generator.weight" in finding.message, summary(report)
+    assert "never called" in finding.message, summary(report)
+    assert "generator.weight" in finding.subjects
     assert finding.locations[0].lineno == line_of(program, "first.step()")
 
 

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .programs import diagnosed, trained
+from .programs import diagnosed, quoted, trained
 from .twins import calm
 
 X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
@@ -55,8 +55,8 @@ def test_hook_that_edits_in_place():
         trained(optimizer, (head(left) + skip(right)).pow(2).mean())
 
     found = diagnosed(sick, "AG306", "grad.mul_(0.1)", "mul_", severity="warning", where=in_place)
-    assert "continues with the modified values" in found.message
-    assert "Call `mul` instead of `mul_`" in found.fix
+    assert "the modified values" in found.message
+    assert quoted(found.fix)[:2] == ["mul", "mul_"]
 
 
 def test_clamp_that_forgot_to_return():

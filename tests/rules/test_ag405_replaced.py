@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .programs import diagnosed, line_of, trained
+from .programs import diagnosed, line_of, quoted, trained
 from .twins import calm
 
 X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
@@ -190,7 +190,7 @@ def test_state_of_what_a_group_let_go():
     )  # fmt: skip
     optimizer = program(clear=False)
     assert len(optimizer.state) == 6
-    exec(found.fix.split("`")[1], {"optimizer": optimizer})
+    exec(quoted(found.fix)[0], {"optimizer": optimizer})
     assert len(optimizer.state) == 4
     calm(lambda: program(clear=True))
 

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .programs import alarms, diagnosed, inspected, line_of, trained
+from .programs import alarms, diagnosed, inspected, line_of, quoted, trained
 from .twins import calm
 
 X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
@@ -75,7 +75,7 @@ def test_adapters_merged_while_the_optimizer_holds_them():
         lambda: program(anew=False), "AG405", "self.model[0] = self.model[0].merged()", "down.weight", "up.weight",
         "net = net.merge()", severity="warning", where=Wrapped.merge,
     )  # fmt: skip
-    assert "no model has any more" in found.message
+    assert "no model has" in found.message
     calm(lambda: program(anew=True))
 
 
@@ -131,7 +131,7 @@ def test_many_left_out_parameters_in_one_expression():
     (found,) = alarms(inspected(program))
     assert found.rule == "AG404"
     net, optimizer = program()
-    exec(found.fix.split("`")[1], {"net": net, "optimizer": optimizer})
+    exec(quoted(found.fix)[0], {"net": net, "optimizer": optimizer})
     assert [len(group["params"]) for group in optimizer.param_groups] == [1, 7]
 
 
@@ -167,7 +167,7 @@ def test_a_leaf_replaced_by_its_own_converted_copy():
     assert [place.lineno for place in found.locations if place.role == "optimizer made here"] == [
         line_of(Table.__init__, "torch.optim.SGD")
     ]
-    assert "backward() was never called on what" in "".join(found.consequences)
+    assert [text for text in found.consequences if text.startswith("AG305 ") and "never called" in text]
     calm(lambda: program(Table.widen_in_place))
 
 

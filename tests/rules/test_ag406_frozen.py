@@ -46,7 +46,7 @@ def test_frozen_with_a_gradient_left():
 
     finding = diagnosed(sick, "AG406", "p.requires_grad = False", "0.weight", severity="warning")
     assert "set_to_none=False" in finding.message
-    assert "momentum and weight decay apply" in finding.message
+    assert "momentum and weight decay" in finding.message
     assert line_of(sick, "optimizer.zero_grad(set_to_none=False)") in [place.lineno for place in finding.locations]
     calm(healthy)
 
@@ -66,11 +66,12 @@ def test_frozen_with_an_old_gradient():
 
     culprit = "net[0].requires_grad_(False)"
     finding = diagnosed(program, "AG406", culprit, "0.weight", severity="warning")
-    assert "step() applies it again" in finding.message
+    assert "applies it again" in finding.message
     assert "momentum" not in finding.message
     assert "decay" not in finding.message
     finding = diagnosed(lambda: program(momentum=0.9), "AG406", culprit, severity="warning", where=program)
-    assert finding.message.endswith("; momentum applies as well")
+    assert "momentum" in finding.message
+    assert "decay" not in finding.message
 
 
 def test_zeros_that_move_nothing():

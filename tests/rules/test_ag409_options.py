@@ -24,7 +24,7 @@ def test_option_switched_on_after_the_first_step():
         trained(optimizer, net(X).sum())
 
     finding = diagnosed(late, "AG409", 'group["amsgrad"] = True', "max_exp_avg_sq", "weight", "bias", severity="error")
-    assert "Pass amsgrad to Adam()" in finding.fix
+    assert "amsgrad to Adam()" in finding.fix
 
 
 def test_option_switched_on_out_of_sight():

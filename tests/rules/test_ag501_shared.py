@@ -128,7 +128,7 @@ def test_part_of_a_learned_table_that_is_kept():
         lambda: program(keep=True), "AG501", "self.cached[n] = torch.tanh", "1.table", severity="error",
         where=Biased.bias,
     )  # fmt: skip
-    assert "again in each round instead of keeping it" in finding.fix
+    assert "again in each round" in finding.fix
     calm(lambda: program(keep=False))
 
 
@@ -145,5 +145,5 @@ def test_gradient_asked_for_before_the_other_loss():
     finding = diagnosed(
         lambda: program(retain=False), "AG501", "loss.backward()", "penalty", severity="error", where=program
     )
-    assert finding.fix.startswith("Pass retain_graph=True to the first call")
+    assert "retain_graph=True to the first call" in finding.fix
     calm(lambda: program(retain=True))

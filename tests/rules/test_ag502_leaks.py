@@ -227,7 +227,7 @@ def test_remembered_features_of_a_model_that_is_copied():
         severity="error", where=Remembering.forward,
     )  # fmt: skip
     assert finding.subjects == ("self.last",)
-    assert "Store a detached copy in self.last" in finding.fix
+    assert "detached copy in self.last" in finding.fix
     calm(lambda: program(keep=False))
 
 

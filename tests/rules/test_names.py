@@ -142,7 +142,7 @@ def test_gradient_read_through_an_entry_or_an_attribute():
     for program, name in ((attribute, "self.features"), (entry, "table['slope']")):
         (found,) = alarms(inspected(program))
         assert found.rule == "AG302"
-        assert f".grad of {name} was read" in found.message
+        assert f".grad of {name} " in found.message
 
 
 def test_parameter_made_in_forward():
@@ -164,4 +164,5 @@ def test_parameter_made_in_forward():
             trained(optimizer, net(X).pow(2).mean())
 
     found = diagnosed(program, "AG107", "shift = nn.Parameter", severity="warning", where=Shifted)
-    assert found.message.startswith("shift is used by Shifted.forward and gets")
+    assert found.message.startswith("shift ")
+    assert "Shifted.forward" in found.message

@@ -9,7 +9,7 @@ from torch import nn
 
 from autograd_inspector.advice.spelling import is_path, method_on
 
-from .programs import alarms, inspected, said
+from .programs import alarms, inspected, quoted, said
 
 X = torch.randn(4, 3, generator=torch.Generator().manual_seed(1))
 
@@ -65,5 +65,5 @@ def test_nameless_tensors_stay_out_of_code():
         found = alarms(inspected(program))
         assert found, program.__name__
         for finding in found:
-            code = f"{finding.message} {finding.fix}".split("`")[1::2]
+            code = quoted(f"{finding.message} {finding.fix}")
             assert not [part for part in code if re.search(r"\b(float|int|bool)\d*\[", part)], said(finding)
