@@ -117,7 +117,8 @@ def older(name):
 def history(report):
     """What its text says of parameters and state."""
     lines = report.to_text(width=200).splitlines()
-    return lines[lines.index("what happened to parameters and state") + 1 :]
+    (heading,) = [at for at, line in enumerate(lines) if line.startswith("what happened")]
+    return lines[heading + 1 :]
 
 
 @pytest.mark.parametrize("name", SHOWN)

@@ -7,6 +7,7 @@ from torch import nn
 import autograd_inspector
 
 DEEPER = 6_000
+UNKNOWN = "nothing is known"
 REACHED = {"cell.start": True, "cell.weight": True, "cell.unused": False}
 
 
@@ -98,11 +99,12 @@ def test_what_was_cut_off_is_said_once():
 
     report = inspected(program)
     (note,) = report.notes
-    assert "5,002 of its nodes were walked, to a depth of 5,000." in note
-    assert "From `mul` (test_deep_graphs.py:" in note
-    assert "Of some of the rest nothing is known" not in note
+    assert "5,002 of its nodes" in note
+    assert "depth of 5,000" in note
+    assert "`mul` (test_deep_graphs.py:" in note
+    assert UNKNOWN not in note
     for page in (report.to_text(width=10_000), report.to_html()):
-        assert "nodes were walked, to a depth of 5,000" in page
+        assert "depth of 5,000" in page
     walked = [node for node in report.capture.graph_of(report.capture.backwards[0]).nodes if node.met]
     assert len(walked) == 5_002
 
@@ -129,7 +131,7 @@ def test_a_deep_graph_from_before():
 
     report = inspected(program)
     assert report.capture.backwards[0].graph.blind
-    assert "Of some of the rest nothing is known" in report.notes[0]
+    assert UNKNOWN in report.notes[0]
     assert alarms(report) == []
 
 
@@ -243,7 +245,7 @@ def test_a_version_error_far_below(program, saver, line):
     report = inspected(program)
     (found,) = [f for f in report.findings if f.severity == "error"]
     assert found.rule == "AG201"
-    assert f"was saved by `{saver}` at version" in found.message
+    assert f"saved by `{saver}`" in found.message
     assert found.locations[0].source.strip() == line
     assert found.locations[0].role == "modified here"
 

@@ -59,9 +59,11 @@ def test_the_last_norm_is_told():
     weight = torch.nn.Parameter(torch.ones(4))
     report = trained(weight, times=3)
     (remark,) = remarks_of(report.capture, report.graph)
-    assert remark.text == "gradient norm 12 after backward 3"
+    assert "norm 12 " in remark.text
+    assert remark.text.endswith("backward 3")
     assert not remark.alarming
     report = trained(torch.nn.Parameter(torch.zeros(4)))
     (remark,) = remarks_of(report.capture, report.graph)
-    assert remark.text == "the gradient is exactly zero after backward 1"
+    assert "exactly zero" in remark.text
+    assert remark.text.endswith("backward 1")
     assert remark.alarming

@@ -191,7 +191,7 @@ def test_forgotten_zero_grad_is_told_as_what_it_is():
         program()
     (finding,) = inspection.report.findings
     assert finding.rule == "AG305"
-    assert "gradient of the step before" in finding.message.replace(".grad", "gradient")
+    assert "of the step before" in finding.message
     assert "when the capture began" not in finding.message
 
 
@@ -208,7 +208,7 @@ def test_a_sum_that_keeps_every_graph_is_found():
         train(60, loss_of=loss_of)
     (finding,) = inspection.report.findings
     assert finding.rule == "AG502"
-    assert "graphs of more and more steps" in finding.message
+    assert "more and more steps" in finding.message
 
 
 HEALTHY = {}

@@ -138,7 +138,7 @@ def test_a_load_that_is_refused():
             other.load_state_dict(saved)
 
     refused = seen(program, LoadRefused)
-    assert refused.error == "loaded state dict has a different number of parameter groups"
+    assert "different number" in refused.error
     assert (refused.saved_groups, refused.own_groups) == ((2,), (2, 1))
     assert set(refused.saved_state) == {"step", "exp_avg", "exp_avg_sq"}
 

@@ -26,7 +26,7 @@ def test_one_after_the_other():
 def test_the_report_is_there_when_the_block_has_ended():
     """Asking earlier is an error that says so."""
     inspection = autograd_inspector.inspect()
-    with inspection, pytest.raises(RuntimeError, match="once the `with` block has ended"):
+    with inspection, pytest.raises(RuntimeError, match="`with` block"):
         _ = inspection.report
     assert inspection.report.capture.ops == ()
 

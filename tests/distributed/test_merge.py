@@ -50,7 +50,8 @@ def test_files_of_two_of_four_ranks(tmp_path, capsys):
     page = tmp_path / "all.html"
     assert main(["merge", *map(str, sorted(tmp_path.glob("left-*.json"))), "--html", str(page)]) == 0
     printed = capsys.readouterr().out
-    assert "4 ranks · no findings · no report from ranks 0, 2" in printed
+    assert "4 ranks · no findings · " in printed
+    assert "no report from ranks 0, 2" in printed
     header = next(line for line in printed.splitlines() if line.startswith("parameter"))
     assert "rank 1 (cpu)" in header
     assert "rank 3 (cpu)" in header
@@ -82,13 +83,15 @@ def test_no_file_is_a_report(tmp_path, capsys):
     with pytest.raises(SystemExit) as left:
         main(["merge", str(tmp_path / "none.json")])
     assert left.value.code == 2
-    assert "none of the files is a report" in capsys.readouterr().err
+    assert "none of the files" in capsys.readouterr().err
 
 
 def test_what_ended_a_rank_is_a_note(merged):
     """The first line of what its program raised."""
     _, found, _ = merged(("a.json", report(0, 2)), ("b.json", report(1, 2, error="ValueError: too deep\nmore")))
-    assert found.notes == ("rank 1: the program raised ValueError: too deep",)
+    (note,) = found.notes
+    assert note.startswith("rank 1: ")
+    assert note.endswith("ValueError: too deep")
 
 
 def test_a_merged_report_can_be_shown(merged, tmp_path, capsys):

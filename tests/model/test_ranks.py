@@ -3,7 +3,7 @@
 from autograd_inspector.analysis.across_ranks import placement_of_ranks
 from autograd_inspector.model.placement import Placement
 from autograd_inspector.model.placement_rows import OptimizerRecord, ParameterRow, Sharding, StateEntry
-from autograd_inspector.model.ranks import ranks_text
+from autograd_inspector.model.ranks import Difference, ranks_text
 
 
 def row(name, model="net", **facts) -> ParameterRow:
@@ -21,8 +21,9 @@ def names(ranked) -> list:
     return [(each.name, [share is not None for share in each.shares]) for each in ranked.rows]
 
 
-def told(ranked) -> list[str]:
-    return [str(difference) for each in ranked.rows for difference in each.differences]
+def told(ranked) -> list[tuple[str, dict[str, tuple[int, ...]]]]:
+    """What differs, and which ranks have which value of it."""
+    return [(found.what, dict(found.values)) for each in ranked.rows for found in each.differences]
 
 
 def test_rows_are_matched_by_name_and_not_by_order():
@@ -69,14 +70,14 @@ def test_pipeline_stages_are_no_difference():
 def test_a_replica_that_lacks_a_parameter_is_marked():
     """It has most of what the other has."""
     found = placement_of_ranks({0: placement(row("a"), row("b"), row("c")), 1: placement(row("a"), row("b"))})
-    assert told(found) == ["held: yes on rank 0, no on rank 1"]
+    assert told(found) == [("held", {"yes": (0,), "no": (1,)})]
 
 
 def test_devices_of_one_kind_are_no_difference():
     """Each rank has a GPU of its own; a CPU among them is marked."""
     gpus = {rank: placement(row("a", device=f"cuda:{rank}")) for rank in range(2)}
     assert told(placement_of_ranks(gpus)) == []
-    assert told(placement_of_ranks(gpus | {2: placement(row("a"))})) == ["device: cuda on ranks 0–1, cpu on rank 2"]
+    assert told(placement_of_ranks(gpus | {2: placement(row("a"))})) == [("device", {"cuda": (0, 1), "cpu": (2,)})]
 
 
 def test_state_groups_and_settings_are_compared():
@@ -86,9 +87,9 @@ def test_state_groups_and_settings_are_compared():
     one, other = placement(row("a", state=state)), placement(row("a", state=lower), groups=({"lr": "0.2"},))
     bare = placement(row("a", group=1), groups=({"lr": "0.1"}, {"lr": "0.1"}))
     assert told(placement_of_ranks({0: one, 1: other, 2: bare})) == [
-        "group: 0 on ranks 0–1, 1 on rank 2",
-        "state exp_avg: float32 cpu on rank 0, bfloat16 cpu on rank 1, none on rank 2",
-        "lr: 0.1 on ranks 0, 2, 0.2 on rank 1",
+        ("group", {"0": (0, 1), "1": (2,)}),
+        ("state exp_avg", {"float32 cpu": (0,), "bfloat16 cpu": (1,), "none": (2,)}),
+        ("lr", {"0.1": (0, 2), "0.2": (1,)}),
     ]
 
 
@@ -109,5 +110,6 @@ def test_records_have_the_same_keys():
 
 
 def test_ranks_in_words():
-    """Runs are folded."""
+    """Runs are folded, and one rank is no ranks."""
     assert [ranks_text(r) for r in ((3,), (0, 1, 2, 5), (4, 6))] == ["rank 3", "ranks 0–2, 5", "ranks 4, 6"]
+    assert str(Difference("lr", (("0.1", (0, 2)), ("0.2", (1,))))) == "lr: 0.1 on ranks 0, 2, 0.2 on rank 1"
