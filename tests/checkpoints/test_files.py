@@ -257,23 +257,23 @@ def test_param_groups_without_positions():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "text"),
+    ("arguments", "facts"),
     [
-        ((3,), "inspect_checkpoint: expected a path or a dict as checkpoint, got int"),
-        ((io.BytesIO(),), "inspect_checkpoint: expected a path or a dict as checkpoint, got BytesIO"),
-        (
-            (nn.Linear(1, 1),),
-            "inspect_checkpoint: expected a path or a dict as checkpoint, got Linear; give it its state_dict()",
-        ),
-        (({}, "net"), "inspect_checkpoint: expected a torch.nn.Module as model, got str"),
-        (({}, None, "adam"), "inspect_checkpoint: expected a torch.optim.Optimizer as optimizer, got str"),
+        ((3,), ("as checkpoint", "got int")),
+        ((io.BytesIO(),), ("as checkpoint", "got BytesIO")),
+        ((nn.Linear(1, 1),), ("as checkpoint", "got Linear", "state_dict()")),
+        (({}, "net"), ("a torch.nn.Module as model", "got str")),
+        (({}, None, "adam"), ("a torch.optim.Optimizer as optimizer", "got str")),
     ],
 )
-def test_wrong_kind_of_argument(arguments, text):
+def test_wrong_kind_of_argument(arguments, facts):
     """What was expected and what was given, in one line."""
     with pytest.raises(TypeError) as caught:
         inspect_checkpoint(*arguments)
-    assert str(caught.value) == text
+    text = str(caught.value)
+    assert text.startswith("inspect_checkpoint: ")
+    assert "\n" not in text
+    assert [fact for fact in facts if fact not in text] == []
 
 
 @pytest.mark.parametrize("kind", ["zip", "legacy", "safetensors"])

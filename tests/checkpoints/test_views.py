@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -26,7 +27,7 @@ def test_the_text_says_what_goes_where(file):
     net = network()
     text = inspect_checkpoint(file, net, adam(net)).to_text()
     assert f"checkpoint: {file}" in text
-    assert "4 of the model's 4 names found" in text
+    assert re.search(r"\b4 of .* 4 names", text)
     assert "to load it:" in text
     assert "weights_only=True" in text
     assert "goes to" in text

@@ -67,7 +67,9 @@ def test_without_a_screen(stored, tmp_path, built, monkeypatch, capsys):
     monkeypatch.setattr(show.webbrowser, "open", lambda _: pytest.fail("a browser was started"))
     page = tmp_path / "r.html"
     assert main(["show", str(stored), "--html", str(page)]) == 0
-    assert capsys.readouterr().out == f"wrote {page.resolve()}; open it in a browser: {page.resolve().as_uri()}\n"
+    (line,) = capsys.readouterr().out.splitlines()
+    assert str(page.resolve()) in line
+    assert line.endswith(page.resolve().as_uri())
 
 
 def test_a_front_end_that_was_not_built(stored, tmp_path, opened, monkeypatch, capsys):
@@ -79,7 +81,7 @@ def test_a_front_end_that_was_not_built(stored, tmp_path, opened, monkeypatch, c
     monkeypatch.setattr("autograd_inspector.views.html.page.asset", missing)
     assert main(["show", str(stored), "--html", str(tmp_path / "r.html")]) == 0
     assert "<html" in (tmp_path / "r.html").read_text("utf-8")
-    assert capsys.readouterr().out.startswith("a static page: the widget is not built")
+    assert capsys.readouterr().out.startswith("a static page")
 
 
 def test_text(stored, report, opened, capsys):
