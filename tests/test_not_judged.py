@@ -48,7 +48,8 @@ def test_the_command_line_says_3(tmp_path, capsys):
     assert main(["run", str(script)]) == 3
     printed = capsys.readouterr()
     assert printed.out.startswith("done\nautograd inspector: recording stopped")
-    assert "not judged: autograd_inspector stopped recording: AttributeError: torch has changed" in printed.err
+    assert "not judged: " in printed.err
+    assert "AttributeError: torch has changed" in printed.err
     script.write_text("import sys\nsys.exit(7)\n")
     assert main(["run", "--quiet", str(script)]) == 7
 
@@ -72,4 +73,4 @@ def test_a_program_with_its_own_capture(tmp_path, capsys):
     assert main(["run", str(script)]) == 0
     said = capsys.readouterr().out
     assert said.startswith("<Report: no findings · ")
-    assert "stopped where the program opened its own inspect() block (own.py:4)" in " ".join(said.split())
+    assert "a capture of its own (own.py:4)" in " ".join(said.split())

@@ -16,7 +16,7 @@ def test_a_healthy_model_is_all_right():
     check = preflight(*made_for(loss_of), ignore=["AG404"])
     assert check.ok
     check.raise_for_findings()
-    assert str(check).startswith("preflight: all 3 trainable parameters got a gradient and moved")
+    assert str(check).startswith("preflight: all 3 parameters ")
     found = {each.name: each for each in check.parameters}
     assert found["embed.weight"].names == ("embed.weight", "head.weight")
     assert {each.name: each.standing for each in check.parameters if not each.meant} == {
@@ -50,9 +50,7 @@ def test_a_cut_is_told_with_its_line():
     check = preflight(model, IDS, loss_fn, optimizer)
     assert [each.name for each in check.stuck] == ["frozen.weight", "frozen.bias"]
     assert [each.why for each in check.stuck] == ["got no gradient"] * 2
-    with pytest.raises(
-        PreflightFindingsError, match=r"2 of 4 trainable parameters did not get a gradient and move"
-    ) as caught:
+    with pytest.raises(PreflightFindingsError, match="2 of 4 parameters ") as caught:
         check.raise_for_findings()
     assert isinstance(caught.value, autograd_inspector.AutogradFindingsError)
     assert caught.value.preflight is check
@@ -71,7 +69,7 @@ def test_a_step_that_raises_is_told_with_line_and_traceback():
     assert not check.ok
     assert "AG201" in [finding.rule for finding in check.report.findings]
     assert "hidden.add_(1)" in str(check)
-    assert check.traceback.splitlines()[-1].startswith("RuntimeError: one of the variables")
+    assert check.traceback.splitlines()[-1].startswith("RuntimeError: ")
     assert "autograd_inspector/" not in check.traceback
 
 
@@ -91,12 +89,17 @@ def test_why_a_parameter_did_not_move():
         lambda m, zero: m["still"].sum() + (zero * m["dead"]).sum() + m["fine"].sum() + m["coarse"].sum(),
         optimizer,
     )
-    assert {each.name: each.why for each in check.parameters} == {
-        "still": "did not move: its group's lr is 0",
-        "dead": "got a gradient of exactly zero",
-        "fine": "",
-        "coarse": "got a gradient and did not move",
+    found = {each.name: each for each in check.parameters}
+    assert [name for name, each in found.items() if not each.why] == ["fine"]
+    assert {name: (each.gradient, each.moved) for name, each in found.items()} == {
+        "still": ("some", False),
+        "dead": ("zero", False),
+        "fine": ("some", True),
+        "coarse": ("some", False),
     }
+    assert "lr is 0" in found["still"].why
+    assert "exactly zero" in found["dead"].why
+    assert "did not move" in found["coarse"].why
 
 
 def test_a_factor_that_is_zero_only_at_first_is_all_right():
@@ -107,7 +110,7 @@ def test_a_factor_that_is_zero_only_at_first_is_all_right():
     )
     assert check.ok, str(check)
     assert [(each.name, each.late) for each in check.parameters] == [("a", True), ("b", False)]
-    assert "learns from the second step on" in str(check)
+    assert "second step" in str(check)
 
 
 def test_arguments_of_another_kind_are_refused():

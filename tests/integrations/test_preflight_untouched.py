@@ -58,10 +58,10 @@ def test_a_loss_function_that_runs_the_model_itself_is_refused():
     """Its closure has the original, which stays untouched."""
     model, optimizer = made()
     before = everything(model, optimizer)
-    with pytest.raises(PreflightError, match="use the model that it is given"):
+    with pytest.raises(PreflightError, match="use the model "):
         preflight(model, IDS, lambda _, ids: loss_of(model, ids), optimizer)
     assert everything(model, optimizer) == before
-    with pytest.raises(PreflightError, match="use the model that it is given"):
+    with pytest.raises(PreflightError, match="use the model "):
         preflight(model, IDS, lambda _, ids: model.embed(ids).sum(), optimizer)
 
 
@@ -100,7 +100,7 @@ def test_a_model_that_cannot_be_copied_is_refused_in_one_line():
     model, optimizer = made()
     model.norm.cache = model.embed(IDS)
     before = everything(model, optimizer)
-    with pytest.raises(PreflightError, match=r"norm\.cache is a tensor with a graph; keep norm\.cache\.detach\(\)"):
+    with pytest.raises(PreflightError, match=r"norm\.cache .*norm\.cache\.detach\(\)"):
         preflight(model, IDS, loss_of, optimizer)
     model.norm.cache = (n for n in ())
     with pytest.raises(PreflightError, match=r"cannot be copied .*generator") as caught:

@@ -46,5 +46,5 @@ def test_with_several_ranks_the_text_says_whose_it_is(tmp_path):
         loop.run(1, spoil=1, raising=ValueError("mine"))
     capture = replace(loop.steps.report.capture, rank=1, world_size=2)
     text = said_of(7, replace(loop.steps.report, capture=capture, findings=()))
-    assert text.startswith("rank 1, step 7 raised ValueError: mine: no findings")
-    assert text.endswith("; no finding of this rank explains it")
+    assert text.startswith("rank 1, step 7 raised ValueError: mine: ")
+    assert "no finding of this rank" in text

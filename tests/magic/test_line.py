@@ -131,7 +131,7 @@ def test_a_capture_inside_an_inspected_cell(shell):
     assert ran.success
     assert [op.name for op in shell["seen"].capture.ops] == ["mul"]
     assert [op.name for op in shell["own"].report.capture.ops] == ["exp"]
-    assert any("opened a capture of its own" in note for note in shell["seen"].notes)
+    assert any("capture of its own" in note for note in shell["seen"].notes)
     assert shell.run("%%autograd_inspect --quiet\nw * 2").success
 
 
@@ -139,7 +139,7 @@ def test_the_header_twice(shell):
     """One line says what to leave out; the next cell is inspected as ever."""
     ran = shell.run("%%autograd_inspect\n%%autograd_inspect\nw.exp().sum().backward()")
     assert isinstance(ran.error, UsageError)
-    assert "leave one of the two %%autograd_inspect out" in str(ran.error)
+    assert "one of the two %%autograd_inspect" in str(ran.error)
     assert shell.run("%%autograd_inspect --quiet --store seen\nw * 2").success
     assert [op.name for op in shell["seen"].capture.ops] == ["mul"]
 

@@ -263,7 +263,7 @@ def test_a_block_whose_end_was_never_reached(program):
     with pytest.raises(Interrupted), Left() as left:
         program.step()
     assert program.block().notes == (INTERRUPTED,)
-    with pytest.raises(RuntimeError, match="the end of the block was never reached"):
+    with pytest.raises(RuntimeError, match="never reached"):
         _ = left.report
     assert program.block().notes == ()
 
@@ -279,7 +279,7 @@ def test_a_report_that_could_not_be_made(error, monkeypatch):
     inspection = autograd_inspector.inspect()
     with pytest.raises(type(error)), inspection:
         pass
-    with pytest.raises(RuntimeError, match=f"no report: {type(error).__name__}: {error} was raised while"):
+    with pytest.raises(RuntimeError, match=f"no report: {type(error).__name__}: {error} "):
         _ = inspection.report
 
 
