@@ -10,6 +10,8 @@ from torch import nn
 from .programs import alarms, diagnosed, inspected, summary, trained
 from .twins import calm
 
+BEHIND = "left the state behind"
+
 
 class Lion(torch.optim.Optimizer):
     def __init__(self, params, like=False):
@@ -39,7 +41,7 @@ def test_state_on_the_default_device():
         on_meta, "AG401", 'state["mean"] = torch.zeros_like(p)', "mean", "0.weight", "cpu", "meta",
         severity="error", where=Lion.step,
     )  # fmt: skip
-    assert "left the state behind" not in finding.message
+    assert BEHIND not in finding.message
     assert "torch.zeros_like(p)" in finding.fix
     calm(lambda: on_meta(like=True))
 
@@ -77,7 +79,7 @@ def test_parameters_converted_after_the_state_was_made():
         trained(optimizer, net(torch.ones(3, 4, device="meta")).sum())
 
     (finding,) = [f for f in alarms(inspected(program)) if f.rule == "AG401"]
-    assert "left the state behind" in finding.message
+    assert BEHIND in finding.message
 
 
 def restored(state, optimizer, net, cast):
