@@ -8,7 +8,6 @@ import pytest
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.ui
-FIX = "Use the out-of-place `add` instead of `add_`, or modify `hidden.clone()`."
 
 
 @pytest.fixture
@@ -24,7 +23,7 @@ def card(spoiled):
 def test_a_finding_says_what_and_why_in_steps(card):
     """Severity, rule and name, one sentence, then what saved it, what moved it and what backward found."""
     expect(card.locator(".agi-severity")).to_have_text("error")
-    expect(card.locator(".agi-message")).to_contain_text("hidden was saved for backward by layer_norm")
+    expect(card.locator(".agi-message")).to_contain_text("saved for backward by layer_norm")
     steps = card.locator(".agi-steps > li").all_inner_texts()
     assert [re.search(r"saved|moved|found", step)[0] for step in steps] == ["saved", "moved", "found"]
 
@@ -45,7 +44,8 @@ def test_the_fix_is_copied(spoiled, card):
     copy = card.get_by_role("button", name="Copy the fix")
     copy.click()
     expect(copy).to_have_text("Copied")
-    assert spoiled.page.evaluate("() => navigator.clipboard.readText()") == FIX
+    copied = spoiled.page.evaluate("() => navigator.clipboard.readText()")
+    assert copied.split("`")[1::2] == ["add", "add_", "hidden.clone()"]
     expect(copy).to_have_text("Copy")
 
 

@@ -48,7 +48,7 @@ def test_the_figures_of_all_steps_are_drawn(panel):
 
 def test_what_was_new_is_told_with_its_step_and_line(panel):
     """A branch that was never taken before."""
-    expect(panel.locator(".agi-run li")).to_contain_text(["step 121 exp ran here for the first time"])
+    expect(panel.locator(".agi-run li")).to_contain_text(["step 121 exp ran here"])
     expect(panel.locator(".agi-run li").first).to_contain_text("In [2], line 6")
 
 
