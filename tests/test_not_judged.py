@@ -73,4 +73,4 @@ def test_a_program_with_its_own_capture(tmp_path, capsys):
     assert main(["run", str(script)]) == 0
     said = capsys.readouterr().out
     assert said.startswith("<Report: no findings · ")
-    assert "a capture of its own (own.py:4)" in " ".join(said.split())
+    assert " inspect() block (own.py:4)" in " ".join(said.split())

@@ -16,7 +16,7 @@ def test_a_healthy_model_is_all_right():
     check = preflight(*made_for(loss_of), ignore=["AG404"])
     assert check.ok
     check.raise_for_findings()
-    assert str(check).startswith("preflight: all 3 parameters ")
+    assert str(check).startswith("preflight: all 3 ")
     found = {each.name: each for each in check.parameters}
     assert found["embed.weight"].names == ("embed.weight", "head.weight")
     assert {each.name: each.standing for each in check.parameters if not each.meant} == {
@@ -50,7 +50,7 @@ def test_a_cut_is_told_with_its_line():
     check = preflight(model, IDS, loss_fn, optimizer)
     assert [each.name for each in check.stuck] == ["frozen.weight", "frozen.bias"]
     assert [each.why for each in check.stuck] == ["got no gradient"] * 2
-    with pytest.raises(PreflightFindingsError, match="2 of 4 parameters ") as caught:
+    with pytest.raises(PreflightFindingsError, match="2 of 4 ") as caught:
         check.raise_for_findings()
     assert isinstance(caught.value, autograd_inspector.AutogradFindingsError)
     assert caught.value.preflight is check

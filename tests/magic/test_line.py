@@ -131,7 +131,7 @@ def test_a_capture_inside_an_inspected_cell(shell):
     assert ran.success
     assert [op.name for op in shell["seen"].capture.ops] == ["mul"]
     assert [op.name for op in shell["own"].report.capture.ops] == ["exp"]
-    assert any("capture of its own" in note for note in shell["seen"].notes)
+    assert any("inspect() block" in note for note in shell["seen"].notes)
     assert shell.run("%%autograd_inspect --quiet\nw * 2").success
 
 

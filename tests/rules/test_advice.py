@@ -202,7 +202,7 @@ def test_weights_edited_through_data_before_backward(edit):
 
     found = alarms(inspected(program))
     assert {f.rule for f in found} == {"AG202"}
-    assert all("only after backward()" in f.fix for f in found)
+    assert all("after backward()" in f.fix for f in found)
 
 
 def test_group_that_an_optimizer_has_already():
@@ -325,7 +325,7 @@ def test_a_detached_value_that_several_backwards_use():
         trained(optimizer, F.cross_entropy(head(body(X).detach()), Y))
 
     found = diagnosed(lambda: program(anew=False), "AG101", ".detach()", severity="warning", where=program)
-    assert found.fix.startswith("Recompute ")
+    assert "recompute" in found.fix.lower()
     calm(lambda: program(anew=True))
     found = diagnosed(once, "AG101", ".detach()", severity="warning")
     assert "the tensor itself" in found.fix
