@@ -166,8 +166,8 @@ def test_steps_know_the_groups_again():
     for row, frozen, before in zip(rows, rested, SHOWN["steps"]["history"], strict=True):
         (unseen,) = [part for part in row.parts if "no version counter" in part]
         assert numbers(unseen) == [2]
-        assert "frozen" in row.of_each(*frozen)
-        assert "lr 0" in row.of_each("1.weight", "1.bias")
+        assert "frozen" in row.about(*frozen)
+        assert "lr 0" in row.about("1.weight", "1.bias")
         moved, held_still, resting = re.search(r"moved (\d) of 8 .*; not (.*): frozen; not (.*):", before).groups()
         assert (held_still, resting) == (", ".join(frozen), "1.weight, 1.bias")
         assert int(moved) == row.counts[0] + 2

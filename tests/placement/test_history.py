@@ -58,8 +58,8 @@ def test_steps_say_what_they_wrote_and_fold():
     row = Told.of(the(events, "SGD.step()"))
     assert row.counts == [3, 5]
     assert len(row.parts) == 3
-    assert "frozen" in row.of_each("net.0.bias")
-    assert "no gradient" in row.of_each("unused")
+    assert "frozen" in row.about("net.0.bias")
+    assert "no gradient" in row.about("unused")
     assert [times for api, _, _, times in events if api == "SGD.step()"] == [3]
 
 
@@ -74,7 +74,7 @@ def test_step_with_lr_zero():
 
     row = Told.of(the(told(program), "SGD.step()"))
     assert row.counts == [2, 4]
-    assert "lr 0" in row.of_each("net.0.weight", "net.0.bias")
+    assert "lr 0" in row.about("net.0.weight", "net.0.bias")
     assert not [part for part in row.parts if "net.2" in part]
 
 
@@ -88,7 +88,7 @@ def test_closure_without_backward():
 
     row = Told.of(the(told(program), "SGD.step()"))
     assert row.counts == [0, 4]
-    assert "closure ran no backward" in row.of_each("net.0.weight", "net.0.bias", "net.2.weight", "net.2.bias")
+    assert "closure ran no backward" in row.about("net.0.weight", "net.0.bias", "net.2.weight", "net.2.bias")
 
 
 def test_state_without_data():
@@ -105,7 +105,7 @@ def test_state_without_data():
 
     first, second = [Told.of(said) for api, said, _, _ in told(program) if api == "SGD.step()"]
     assert (first.counts, second.counts) == ([4, 4], [0, 4])
-    assert "on meta" in second.of_each("net.0.weight", "net.0.bias", "net.2.weight", "net.2.bias")
+    assert "on meta" in second.about("net.0.weight", "net.0.bias", "net.2.weight", "net.2.bias")
 
 
 def test_gradients_that_a_step_changes():
@@ -120,7 +120,7 @@ def test_gradients_that_a_step_changes():
         return net
 
     row = Told.of(the(told(program), "AdamWScheduleFree"))
-    assert ".grad" in row.of_each("net.0.weight", "net.0.bias", "net.2.weight", "net.2.bias")
+    assert ".grad" in row.about("net.0.weight", "net.0.bias", "net.2.weight", "net.2.bias")
 
 
 def test_conversion_keeps_parameters_and_leaves_state():
@@ -135,10 +135,10 @@ def test_conversion_keeps_parameters_and_leaves_state():
 
     (event,) = [event for event in told(program) if event[0] == "Sequential.to()"]
     row = Told.of(event[1])
-    kept = row.of_each("net.0.weight", "net.0.bias", "net.2.weight", "net.2.bias")
+    kept = row.about("net.0.weight", "net.0.bias", "net.2.weight", "net.2.bias")
     assert "the same parameters" in kept
     assert "float64 instead of float32" in kept
-    assert "behind" in row.of_each("exp_avg", "exp_avg_sq", "Adam")
+    assert "behind" in row.about("exp_avg", "exp_avg_sq", "Adam")
     assert event[2] == "net.to(torch.float64)"
 
 
@@ -186,10 +186,10 @@ def test_tying():
 
     said = the(told(program), "head.weight = Parameter")
     row = Told.of(said)
-    replaced = row.of_each("net.head.weight")
+    replaced = row.about("net.head.weight")
     assert replaced.startswith("replaced ")
     assert "tied" in replaced
-    assert numbers(row.of_each("SGD", "old")) == [1]
+    assert numbers(row.about("SGD", "old")) == [1]
 
 
 def test_merging_an_adapter():
@@ -206,7 +206,7 @@ def test_merging_an_adapter():
 
     events = [said for _, said, line, _ in told(program) if line == "net.merge_and_unload()"]
     assert any("took away" in said and "lora_A" in said for said in events)
-    assert any(numbers(Told.of(said).of_each("Adam", "old")) == [2] for said in events if "Adam" in said)
+    assert any(numbers(Told.of(said).about("Adam", "old")) == [2] for said in events if "Adam" in said)
 
 
 def test_resizing_token_embeddings():
@@ -240,4 +240,4 @@ def test_loading_optimizer_state():
     said = the(told(program), "Adam.load_state_dict()")
     row = Told.of(said)
     assert row.counts == [4]
-    assert row.of_each("exp_avg", "exp_avg: float32 -> bfloat16").startswith("cast ")
+    assert row.about("exp_avg", "exp_avg: float32 -> bfloat16").startswith("cast ")

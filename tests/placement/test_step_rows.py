@@ -41,7 +41,7 @@ def lost_its_data(report):
     good, lost = step_rows(report)
     assert (good.counts, good.times) == ([2, 2], 2)
     assert (lost.counts, lost.times) == ([0, 2], 1)
-    assert "on meta" in lost.of_each(*NAMES)
+    assert "on meta" in lost.about(*NAMES)
     steps = fates(report)
     (at,) = [at for at, step in enumerate(steps) if step != WRITTEN]
     assert all("on meta" in why for why in steps[at].values())
@@ -87,7 +87,7 @@ def test_group_that_is_changed_later():
     before, after = step_rows(report)
     assert (before.counts, before.times) == ([2, 2], 2)
     assert (after.counts, after.times) == ([1, 2], 1)
-    assert "lr 0" in after.of_each("net.bias")
+    assert "lr 0" in after.about("net.bias")
     assert not [part for part in after.parts if "net.weight" in part]
     assert list(report.history.written()) == [2, 2, 1]
 
@@ -110,7 +110,7 @@ def test_parameter_that_is_frozen_out_of_sight():
     learning, frozen = step_rows(report)
     assert (learning.counts, learning.times) == ([2, 2], 2)
     assert (frozen.counts, frozen.times) == ([1, 2], 1)
-    assert "frozen" in frozen.of_each("net.bias")
+    assert "frozen" in frozen.about("net.bias")
 
 
 class ThroughData(torch.optim.SGD):
@@ -159,7 +159,7 @@ def test_some_parameters_of_a_group_that_are_left_out():
     report = inspected(lambda net: First(net.parameters(), lr=0.1))
     (row,) = step_rows(report)
     assert (row.counts, row.times) == ([1, 2], 3)
-    assert "did not write" in row.of_each("net.bias")
+    assert "did not write" in row.about("net.bias")
     assert [step["net.weight"] for step in fates(report)] == ["written"] * 3
     assert list(report.history.written()) == [1, 1, 1]
 

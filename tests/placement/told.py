@@ -25,8 +25,8 @@ class Told(NamedTuple):
         """The numbers of its first part, as of 3 of 5 parameters; digits in names are none."""
         return numbers(self.parts[0])
 
-    def of_each(self, *names: str) -> str:
-        """The one part that names a parameter, and all of these."""
+    def about(self, *names: str) -> str:
+        """The one part that says something of the first name; it has to have all the others, too."""
         (found,) = [part for part in self.parts if names[0] in part.replace(":", "").replace(",", "").split()]
         missing = [name for name in names if name not in found]
         assert not missing, f"no {missing} in {found!r}"
