@@ -110,6 +110,6 @@ def test_records_have_the_same_keys():
 
 
 def test_ranks_in_words():
-    """Runs are folded, and one rank is no ranks."""
+    """Runs are folded; the noun agrees with how many they are."""
     assert [ranks_text(r) for r in ((3,), (0, 1, 2, 5), (4, 6))] == ["rank 3", "ranks 0–2, 5", "ranks 4, 6"]
     assert str(Difference("lr", (("0.1", (0, 2)), ("0.2", (1,))))) == "lr: 0.1 on ranks 0, 2, 0.2 on rank 1"
