@@ -61,9 +61,9 @@ def fit(choose):
 def test_what_a_cut_inside_a_module_keeps_out():
     """A cut within a forward keeps out what goes into it: a layer's output, a parameter or the result of an op."""
     found = diagnosed(lambda: fit(hard), "AG104", "argmax(1)", "gate.weight", severity="warning", where=hard)
-    assert "cuts the output of net.gate" in found.message
+    assert "output of net.gate" in found.message
     found = diagnosed(lambda: fit(doubled), "AG101", ".detach()", "gate.weight", severity="warning", where=doubled)
-    assert "the result of `mul`" in found.message
+    assert "result of `mul`" in found.message
     found = diagnosed(lambda: fit(rounded), "AG104", ".long()", "offset", severity="warning", where=rounded)
     assert "cuts net.offset" in found.message
     calm(lambda: fit(soft))

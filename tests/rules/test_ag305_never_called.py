@@ -38,7 +38,7 @@ def test_generator_loss_without_backward(*, detached, to_none):
             print(end=str(g_loss.clone().detach().item())[:0])
 
     finding = diagnosed(program, "AG305", "own.step()", "backward()", "generator.weight", severity="warning")
-    assert "g_loss.backward() before" in finding.fix
+    assert 0 <= finding.fix.find("g_loss.backward()") < finding.fix.find("optimizer.step()")
     assert line_of(program, "g_loss = ") in [place.lineno for place in finding.locations]
 
 
@@ -145,6 +145,6 @@ def test_closure_without_backward():
     finding = diagnosed(
         lambda: program(right=False), "AG305", "optimizer.step(closure)", "closure", severity="warning", where=program
     )
-    assert "loss.backward() inside the closure" in finding.fix
+    assert "loss.backward() inside" in finding.fix
     assert line_of(program, "loss = F.mse_loss") in [place.lineno for place in finding.locations]
     calm(lambda: program(right=True))

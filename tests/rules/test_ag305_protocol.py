@@ -59,7 +59,7 @@ def test_gradients_never_cleared():
                 p.grad.zero_()
 
     finding = diagnosed(sick, "AG305", "loss.backward()", "weight", "zero_grad", severity="warning")
-    assert "optimizer.zero_grad() before backward()" in finding.fix
+    assert 0 <= finding.fix.find("optimizer.zero_grad()") < finding.fix.find(" backward()")
     calm(at_the_end, through_the_model, by_hand, in_place)
 
 

@@ -10,7 +10,7 @@ from torch import nn
 from .programs import alarms, diagnosed, inspected, summary, trained
 from .twins import calm
 
-BEHIND = "left the state behind"
+BEHIND = "state behind"
 
 
 class Lion(torch.optim.Optimizer):
