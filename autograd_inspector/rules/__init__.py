@@ -28,15 +28,15 @@ def findings_of(
     A rule that fails says so in the notes and takes nothing else with it: the report of the others stands.
     """
     analysis = Analysis(capture)
-    found: list[Finding] = []
+    findings: list[Finding] = []
     notes: list[str] = []
     for done, code in enumerate(sorted(CATALOGUE)):
         if progress is not None:
             progress(done, len(CATALOGUE))
         try:
-            found += CATALOGUE[code].findings(analysis)
+            findings += CATALOGUE[code].findings(analysis)
         except Exception as failure:
             if is_interrupt(failure) or os.environ.get("AUTOGRAD_INSPECTOR_STRICT"):
                 raise
             notes.append(f"rule {code} failed on this capture: {text_of(failure)}")
-    return tuple(merged(ordered(capture, found))), (*unread(capture), *notes)
+    return tuple(merged(ordered(capture, findings))), (*unread(capture), *notes)

@@ -61,10 +61,12 @@ def _made_to_stay(analysis: Analysis) -> Iterator[Problem]:
     """Parameters of an optimizer that were made under inference mode."""
     made = {tensor: analysis.flow.birth(tensor) for tensor in sorted(analysis.capture.optimized)}
     regions = analysis.capture.regions
-    found = {t: op for t, op in made.items() if op is not None and regions[op.region].kind == "inference_mode"}
-    if found:
-        op = next(iter(found.values()))
-        names = [name_of(analysis, tensor) for tensor in found]
+    inference_makers = {
+        t: op for t, op in made.items() if op is not None and regions[op.region].kind == "inference_mode"
+    }
+    if inference_makers:
+        op = next(iter(inference_makers.values()))
+        names = [name_of(analysis, tensor) for tensor in inference_makers]
         yield Problem(
             "error",
             f"made in torch.inference_mode(), {summarize_names(names)} can never learn: inference tensors cannot be updated "
@@ -85,10 +87,10 @@ def _taken_from(analysis: Analysis, tensor: int) -> int:
     """The tensor from before the capture that this one is a view of: ``anchors`` of ``anchors.T``."""
     made = analysis.flow.birth(tensor)
     while made is not None:
-        given = [t for t in made.inputs if analysis.capture.tensors[t].inference]
-        if not given:
+        inference_inputs = [t for t in made.inputs if analysis.capture.tensors[t].inference]
+        if not inference_inputs:
             return tensor
-        tensor, made = given[0], analysis.flow.birth(given[0])
+        tensor, made = inference_inputs[0], analysis.flow.birth(inference_inputs[0])
     return tensor
 
 

@@ -65,15 +65,15 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
 def _by_line(analysis: Analysis, cuts: Iterable[GradientCut]) -> Iterator[GradientCut]:
     """Of one line that takes several values out, and brings them back perhaps, one record."""
-    found: dict[tuple[str, int, int], GradientCut] = {}
+    cut_of_line: dict[tuple[str, int, int], GradientCut] = {}
     for cut in cuts:
         key = (*_line(analysis, cut.ops[0]), cut.added)
-        one = found.setdefault(key, cut)
+        one = cut_of_line.setdefault(key, cut)
         if one is not cut:
             parameters = tuple(dict.fromkeys((*one.parameters, *cut.parameters)))
             ops, fatal = (*one.ops, *cut.ops), one.fatal or cut.fatal
-            found[key] = replace(one, ops=ops, parameters=parameters, fatal=fatal)
-    yield from found.values()
+            cut_of_line[key] = replace(one, ops=ops, parameters=parameters, fatal=fatal)
+    yield from cut_of_line.values()
 
 
 def _way_out(analysis: Analysis, op: Op) -> Op:
@@ -108,9 +108,9 @@ def _spelled(op: Op) -> str:
 def _given(analysis: Analysis, cut: GradientCut) -> str:
     """What the line took the values of."""
     ops = [o for o in cut.ops if _line(analysis, o) == _line(analysis, cut.ops[0])]
-    given = [name_of(analysis, undetached(analysis, t)) for o in ops for t in o.inputs]
-    named = [name for name in given if not name.startswith(NAMELESS)]
-    return join_names(named or given, 3)
+    source_names = [name_of(analysis, undetached(analysis, t)) for o in ops for t in o.inputs]
+    named = [name for name in source_names if not name.startswith(NAMELESS)]
+    return join_names(named or source_names, 3)
 
 
 def _line(analysis: Analysis, op: Op) -> tuple[str, int]:

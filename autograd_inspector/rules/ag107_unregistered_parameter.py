@@ -64,9 +64,11 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     if says(analysis.capture.error, TorchError.NO_PARAMETERS) and not waiting(analysis):
         yield _empty(analysis)
     # A parameter that forward wraps around another's values is that one's loss: AG101 tells it.
-    found = analysis.unregistered - {t for cut in analysis.harmful_cuts if cut.cause == "detached" for t in cut.through}
-    if found:
-        yield _finding(analysis, sorted(found))
+    unregistered = analysis.unregistered - {
+        t for cut in analysis.harmful_cuts if cut.cause == "detached" for t in cut.through
+    }
+    if unregistered:
+        yield _finding(analysis, sorted(unregistered))
 
 
 def _finding(analysis: Analysis, tensors: list[int]) -> Problem:
@@ -96,10 +98,10 @@ def _numbered(analysis: Analysis, tensors: list[int]) -> Counter[str]:
     The layers of a list are called by their class all alike; so is what is made anew in each forward, one at a time.
     """
     called = {tensor: name_of(analysis, tensor) for tensor in tensors}
-    found = Counter(dict.fromkeys(called.values(), 1))
+    counts = Counter(dict.fromkeys(called.values(), 1))
     for run in analysis.capture.backwards:
-        found |= Counter(called[tensor] for tensor in dict.fromkeys(run.reached) if tensor in called)
-    return found
+        counts |= Counter(called[tensor] for tensor in dict.fromkeys(run.reached) if tensor in called)
+    return counts
 
 
 def _birthplace(analysis: Analysis, tensor: int) -> tuple[Location, ...]:

@@ -46,12 +46,12 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         torch.Tensor.grad, torch.Tensor.is_leaf, torch.Tensor.retain_grad.
     """
     yield from _refused(analysis)
-    told: dict[int, list[GradRead]] = {}
+    reads_by_maker: dict[int, list[GradRead]] = {}
     for read in analysis.capture.grad_reads:
         if not read.leaf and not read.retains_grad and read.gradient < 0 and analysis.capture.site(read.site):
             made = analysis.flow.birth(read.tensor)
-            told.setdefault(-1 - read.tensor if made is None else made.site, []).append(read)
-    for reads in told.values():
+            reads_by_maker.setdefault(-1 - read.tensor if made is None else made.site, []).append(read)
+    for reads in reads_by_maker.values():
         yield _finding(analysis, reads)
 
 
@@ -112,8 +112,8 @@ def _reassigned(analysis: Analysis, tensor: int, made: Op) -> bool:
     if not capture.tensors[tensor].variable or capture.tensors[tensor].names:
         return False
     above = analysis.flow.upstream([(tensor, made.index + 1)], lambda op, t: capture.tensors[t].requires_grad)
-    given = dict.fromkeys(t for op, _ in above for t in op.inputs if t != tensor)
-    leaves = [t for t in given if capture.tensors[t].leaf and capture.tensors[t].requires_grad]
+    inputs = dict.fromkeys(t for op, _ in above for t in op.inputs if t != tensor)
+    leaves = [t for t in inputs if capture.tensors[t].leaf and capture.tensors[t].requires_grad]
     return any(capture.tensors[t].variable == name and t not in capture.optimized for t in leaves)
 
 
@@ -131,10 +131,12 @@ def _was_leaf(analysis: Analysis, tensor: int) -> bool:
     if made is None or made.call >= 0:
         return False
     tensors = analysis.capture.tensors
-    given = [tensors[t] for t in made.inputs if tensors[t].requires_grad]
-    if len(given) != 1 or not given[0].leaf or given[0].shape != tensors[tensor].shape:
+    tracked_inputs = [tensors[t] for t in made.inputs if tensors[t].requires_grad]
+    if len(tracked_inputs) != 1 or not tracked_inputs[0].leaf or tracked_inputs[0].shape != tensors[tensor].shape:
         return False
-    return not is_named(analysis, given[0].id) or name_of(analysis, given[0].id) == name_of(analysis, tensor)
+    return not is_named(analysis, tracked_inputs[0].id) or name_of(analysis, tracked_inputs[0].id) == name_of(
+        analysis, tensor
+    )
 
 
 def _refused(analysis: Analysis) -> Iterator[Problem]:

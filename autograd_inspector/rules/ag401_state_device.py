@@ -40,21 +40,29 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """
     yield from before_loading(analysis, device_problems)
     for optimizer in analysis.capture.placement.optimizers:
-        wrong = [(row, entry) for row, entry in entries(analysis, optimizer, device=True) if entry.device != row.device]
-        if wrong:
-            yield misplaced(analysis, optimizer, wrong, _device_text(analysis, optimizer, wrong), always=True)
+        misplaced_entries = [
+            (row, entry) for row, entry in entries(analysis, optimizer, device=True) if entry.device != row.device
+        ]
+        if misplaced_entries:
+            yield misplaced(
+                analysis,
+                optimizer,
+                misplaced_entries,
+                _device_text(analysis, optimizer, misplaced_entries),
+                always=True,
+            )
 
 
-def _device_text(analysis: Analysis, optimizer: OptimizerRecord, wrong: list[Misplaced]) -> tuple[str, str]:
-    row, entry = wrong[0]
-    kinds = join_names(dict.fromkeys(e.name for _, e in wrong), 4)
-    names = summarize_names(r.name for r, _ in wrong)
-    moved = state_moved(analysis, optimizer, [r for r, _ in wrong])
-    own = made_by_own_step(analysis, optimizer, wrong)
+def _device_text(analysis: Analysis, optimizer: OptimizerRecord, misplaced_entries: list[Misplaced]) -> tuple[str, str]:
+    row, entry = misplaced_entries[0]
+    kinds = join_names(dict.fromkeys(e.name for _, e in misplaced_entries), 4)
+    names = summarize_names(r.name for r, _ in misplaced_entries)
+    moved = state_moved(analysis, optimizer, [r for r, _ in misplaced_entries])
+    made_by_step = made_by_own_step(analysis, optimizer, misplaced_entries)
     return (
-        f"{kinds} of {names} {agree(wrong, 'is', 'are')} on {entry.device} while the parameters are on {row.device}",
+        f"{kinds} of {names} {agree(misplaced_entries, 'is', 'are')} on {entry.device} while the parameters are on {row.device}",
         "Make the state of each parameter like the parameter: `torch.zeros_like(p)`, or with `device=p.device`."
-        if own
+        if made_by_step
         else "Move the model first, then build the optimizer and load its state. "
         + (f"For the state that is there now: `{moved}`." if moved else "State on meta has no data: load it again."),
     )

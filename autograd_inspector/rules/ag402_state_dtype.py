@@ -46,9 +46,13 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """
     yield from before_loading(analysis, dtype_problems)
     for optimizer in analysis.capture.placement.optimizers:
-        wrong = [(row, entry) for row, entry in entries(analysis, optimizer, device=False) if _clashing(row, entry)]
-        if wrong:
-            yield misplaced(analysis, optimizer, wrong, _dtype_text(analysis, optimizer, wrong), always=False)
+        clashing_entries = [
+            (row, entry) for row, entry in entries(analysis, optimizer, device=False) if _clashing(row, entry)
+        ]
+        if clashing_entries:
+            yield misplaced(
+                analysis, optimizer, clashing_entries, _dtype_text(analysis, optimizer, clashing_entries), always=False
+            )
         yield from _cast_by_loading(analysis, optimizer)
 
 
@@ -56,13 +60,13 @@ def _clashing(row: ParameterRow, entry: StateEntry) -> bool:
     return entry.dtype != row.dtype and differentiable(entry.dtype) and differentiable(row.dtype)
 
 
-def _dtype_text(analysis: Analysis, optimizer: OptimizerRecord, wrong: list[Misplaced]) -> tuple[str, str]:
-    row, entry = wrong[0]
-    kinds = join_names(dict.fromkeys(e.name for _, e in wrong), 4)
-    names = summarize_names(r.name for r, _ in wrong)
+def _dtype_text(analysis: Analysis, optimizer: OptimizerRecord, clashing_entries: list[Misplaced]) -> tuple[str, str]:
+    row, entry = clashing_entries[0]
+    kinds = join_names(dict.fromkeys(e.name for _, e in clashing_entries), 4)
+    names = summarize_names(r.name for r, _ in clashing_entries)
     name = stepper(analysis, optimizer)
     return (
-        f"{kinds} of {names} {agree(wrong, 'is', 'are')} {entry.dtype} while the parameters are {row.dtype}",
+        f"{kinds} of {names} {agree(clashing_entries, 'is', 'are')} {entry.dtype} while the parameters are {row.dtype}",
         "Convert the model first, then build the optimizer and load its state. For the state that is there now: "
         f"`{name}.load_state_dict({name}.state_dict())` casts it to the parameters' dtype.",
     )
@@ -103,10 +107,10 @@ def _uncast(
     """torch's own optimizers compute with state of their parameters' dtype alone; others may know better."""
     if refuses(optimizer) and differentiable(before):
         models = {analysis.capture.owners.get(row.tensor, -1) for row in rows}
-        known = analysis.capture.models[models.pop()] if len(models) == 1 and -1 not in models else ""
-        known = known if TARGET.fullmatch(known) else "model"
+        model = analysis.capture.models[models.pop()] if len(models) == 1 and -1 not in models else ""
+        model = model if TARGET.fullmatch(model) else "model"
         return (
-            f"Keep the parameters in the dtype that the state was made for: `{known}.to(torch.{before})` before the optimizer "
+            f"Keep the parameters in the dtype that the state was made for: `{model}.to(torch.{before})` before the optimizer "
             "is built and loaded; compute in the lower precision under torch.autocast. "
             f"{optimizer.type} cannot step with state of another dtype than its parameters."
         )

@@ -83,9 +83,11 @@ def _left_out_once(analysis: Analysis, refusal: ParametersRefused) -> str:
             "The optimizer has them already: set that group's lr (`optimizer.param_groups[i]['lr'] = ...`), or leave them "
             "out when it is made and add them here."
         )
-    own, model = collected(analysis, refusal.tensors)
+    collection, model = collected(analysis, refusal.tensors)
     general = (
-        f": `own = set(map(id, {own})); rest = [p for p in {model}.parameters() if id(p) not in own]`" if own else ""
+        f": `own = set(map(id, {collection})); rest = [p for p in {model}.parameters() if id(p) not in own]`"
+        if collection
+        else ""
     )
     return f"Leave them out of the general group{general}."
 

@@ -37,7 +37,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     References
         schedulefree.AdamWScheduleFree.step; torch.optim.SGD (nesterov, foreach).
     """
-    told: set[tuple[int, int]] = set()
+    reported_sites: set[tuple[int, int]] = set()
     for step in analysis.capture.steps:
         changed = {
             p.gradient: p.tensor for p in step.parameters if p.gradient >= 0 and p.gradient_after > p.gradient_before
@@ -46,8 +46,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
             continue
         reads = [r for r in analysis.capture.grad_reads if r.gradient in changed and _stale(analysis, step, r)]
         sites = (step.site, reads[0].site) if reads else (-1, -1)
-        if reads and sites not in told:
-            told.add(sites)
+        if reads and sites not in reported_sites:
+            reported_sites.add(sites)
             yield _finding(analysis, step, reads)
 
 

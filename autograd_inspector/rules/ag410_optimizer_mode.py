@@ -108,13 +108,13 @@ def _looked_at_in_train_mode(analysis: Analysis, optimizer: OptimizerRecord) -> 
     if analysis.timeline.trains(optimizer.id, len(capture.ops)) is None:
         return
     steps = [s for s in capture.steps if s.optimizer == optimizer.id and not s.error]
-    told: set[str] = set()
+    reported_looks: set[str] = set()
     for op in capture.ops:
         what = _looks(analysis, op) if held.intersection(op.inputs) and not op.has(Trait.STEP | Trait.BACKWARD) else ""
         before = [s for s in steps if s.at < op.index]
-        if not what or what in told or not before or not analysis.timeline.trains(optimizer.id, op.index):
+        if not what or what in reported_looks or not before or not analysis.timeline.trains(optimizer.id, op.index):
             continue
-        told.add(what)
+        reported_looks.add(what)
         call = capture.calls[op.call] if op.call >= 0 else None
         while call is not None and call.parent >= 0:
             call = capture.calls[call.parent]

@@ -40,16 +40,16 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     References
         torch.multiprocessing; torch.utils.data.DataLoader (num_workers).
     """
-    said = analysis.capture.error
-    in_worker = _WORKER in said and says(said, TorchError.OUT_ARGUMENT)
-    if not (says(said, *_SERIALIZED) or in_worker):
+    error = analysis.capture.error
+    in_worker = _WORKER in error and says(error, TorchError.OUT_ARGUMENT)
+    if not (says(error, *_SERIALIZED) or in_worker):
         return
     failed = [op for op in analysis.capture.ops if says(op.error, *_SERIALIZED)]
     held = _held(analysis, failed)
     names = [name_of(analysis, t) for t in held]
     made = [place for t in held[:4] for place in _made(analysis, t)]
     where = [place for op in failed for place in analysis.user_frames(op.site, "serialized here")]
-    copied = says(said, TorchError.DEEPCOPY_OF_NON_LEAF)
+    copied = says(error, TorchError.DEEPCOPY_OF_NON_LEAF)
     carry = agree(held or [""], "carries its", "carry their")
     yield Problem(
         "error",
@@ -65,10 +65,16 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 def _held(analysis: Analysis, failed: list[Op]) -> list[int]:
     """The tensors to blame, which have a history: parameters are leaves, and may be copied and sent."""
     capture = analysis.capture
-    known = [t for op in failed for t in op.inputs] or ([capture.error_tensor] if capture.error_tensor >= 0 else [])
-    attached = [t for t in known or capture.alive if capture.tensors[t].requires_grad and not capture.tensors[t].leaf]
+    serialized_tensors = [t for op in failed for t in op.inputs] or (
+        [capture.error_tensor] if capture.error_tensor >= 0 else []
+    )
+    attached = [
+        t
+        for t in serialized_tensors or capture.alive
+        if capture.tensors[t].requires_grad and not capture.tensors[t].leaf
+    ]
     # Of all that is alive, what the program has a variable for, rather than what its graph alone may hold.
-    named = [] if known else [t for t in attached if capture.tensors[t].variable]
+    named = [] if serialized_tensors else [t for t in attached if capture.tensors[t].variable]
     return list(dict.fromkeys(named or attached))
 
 

@@ -44,10 +44,10 @@ class Rule(Struct, frozen=True):
 def _rules() -> Iterator[Rule]:
     """``ag404_not_in_optimizer`` is AG404, not-in-optimizer; a folder has its ``check`` in ``rule.py``."""
     room = __name__.rpartition(".")[0]
-    for found in iter_modules(import_module(room).__path__):
-        named = _MODULE.fullmatch(found.name)
+    for module_info in iter_modules(import_module(room).__path__):
+        named = _MODULE.fullmatch(module_info.name)
         if named is not None:
-            module = import_module(f"{room}.{found.name}{'.rule' if found.ispkg else ''}")
+            module = import_module(f"{room}.{module_info.name}{'.rule' if module_info.ispkg else ''}")
             yield Rule(f"AG{named[1]}", named[2].replace("_", "-"), module.check)
 
 

@@ -39,13 +39,13 @@ def merged(findings: list[Finding]) -> list[Finding]:
     """
     findings = _each_once(findings)
     roots = _roots(findings)
-    told: dict[int, list[str]] = {at: [] for at, root in enumerate(roots) if at == root}
+    consequences_of: dict[int, list[str]] = {at: [] for at, root in enumerate(roots) if at == root}
     for at, root in enumerate(roots):
         if at != root:
-            told[root].append(f"{findings[at].rule} {findings[at].name}: {findings[at].message}")
+            consequences_of[root].append(f"{findings[at].rule} {findings[at].name}: {findings[at].message}")
     return [
         replace(findings[at], consequences=(*findings[at].consequences, *lines)) if lines else findings[at]
-        for at, lines in told.items()
+        for at, lines in consequences_of.items()
     ]
 
 
@@ -53,7 +53,7 @@ def _each_once(findings: list[Finding]) -> list[Finding]:
     ops: dict[Finding, dict[int, None]] = {}
     for finding in findings:
         ops.setdefault(replace(finding, ops=()), {}).update(dict.fromkeys(finding.ops))
-    return [replace(finding, ops=tuple(found)) for finding, found in ops.items()]
+    return [replace(finding, ops=tuple(all_ops)) for finding, all_ops in ops.items()]
 
 
 def _roots(findings: list[Finding]) -> list[int]:
@@ -67,11 +67,11 @@ def _roots(findings: list[Finding]) -> list[int]:
 
     def cause(at: int) -> int:
         one = next(iter(findings[at].subjects), "")
-        found = (
+        candidates = (
             next((other for other in causes.get((rule, one), ()) if subjects[at] <= subjects[other]), len(findings))
             for rule in _CAUSES.get(findings[at].rule, ())
         )
-        first = min(found, default=len(findings))
+        first = min(candidates, default=len(findings))
         return at if first == len(findings) else cause(first)
 
     return [cause(at) for at in range(len(findings))]

@@ -34,20 +34,22 @@ def half_hidden(analysis: Analysis) -> Iterator[Draw]:
     if not drawing:
         return
     leaves = Leaves(capture, analysis.flow)
-    told: set[int] = set()
+    reported_sites: set[int] = set()
     for run in capture.backwards:
         if run.api != "backward" or run.error or run.nested_in >= 0:
             continue
-        own = {tensor for held in stepped_with(capture, run) for tensor in held} or analysis.optimized_trainable
-        learning = own.intersection(run.reached).difference(run.empty)
+        stepped_parameters = {
+            tensor for held in stepped_with(capture, run) for tensor in held
+        } or analysis.optimized_trainable
+        learning = stepped_parameters.intersection(run.reached).difference(run.empty)
         starts = [(root, run.start) for root in run.roots]
         ways = analysis.flow.upstream(starts, lambda op, t: op.region in drawing or not is_cut(capture, op, t))
         for op, through in ways:
-            if op.region not in drawing or op.site in told or not is_cut(capture, op, through):
+            if op.region not in drawing or op.site in reported_sites or not is_cut(capture, op, through):
                 continue
             hidden = tuple(t for t in leaves.above(op) if t in learning)
             if hidden and not _scored(analysis, leaves, op.region, hidden):
-                told.add(op.site)
+                reported_sites.add(op.site)
                 yield Draw(op, hidden, run)
 
 

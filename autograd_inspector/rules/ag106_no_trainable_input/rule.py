@@ -72,22 +72,22 @@ def _is_checkpoint(analysis: Analysis, cut: GradientCut) -> bool:
 
 def _reentrant_checkpoint(analysis: Analysis, run: Backward) -> Op | None:
     """A reentrant checkpoint above the loss whose inputs did not require grad while its parameters did."""
-    found = None
+    checkpoint_op = None
     for op, _ in analysis.flow.upstream([(root, run.start) for root in run.roots]):
         if op.name == CHECKPOINT and _inside(analysis, op):
-            found = op
-    return found
+            checkpoint_op = op
+    return checkpoint_op
 
 
 def _inside(analysis: Analysis, checkpoint: Op) -> list[int]:
     """The parameters that require grad and were used inside a reentrant checkpoint's forward."""
     tensors = analysis.capture.tensors
-    found: dict[int, None] = {}
+    parameters: dict[int, None] = {}
     for op in reversed(analysis.capture.ops[: checkpoint.index]):
         if not op.has(Trait.INNER):
             break
-        found |= dict.fromkeys(t for t in op.inputs if tensors[t].kind == "parameter" and tensors[t].requires_grad)
-    return list(reversed(found))
+        parameters |= dict.fromkeys(t for t in op.inputs if tensors[t].kind == "parameter" and tensors[t].requires_grad)
+    return list(reversed(parameters))
 
 
 def _idle_checkpoints(analysis: Analysis) -> Iterator[Problem]:
@@ -134,9 +134,9 @@ def _all_frozen(analysis: Analysis, run: Backward) -> Problem:
     frozen = [*learnt, *(t for t in frozen if t not in learnt)]
     names = [name_of(analysis, t) for t in frozen]
     roots = join_names((_root(analysis, run, t) for t in run.roots), 2)
-    given = list(dict.fromkeys(t for op, _ in above for t in op.inputs if _given(analysis, t)))
-    sources = [capture.tensors[t].variable for t in given]
-    made_at = [op for op in map(analysis.flow.birth, given) if op is not None and not names]
+    named_sources = list(dict.fromkeys(t for op, _ in above for t in op.inputs if _given(analysis, t)))
+    sources = [capture.tensors[t].variable for t in named_sources]
+    made_at = [op for op in map(analysis.flow.birth, named_sources) if op is not None and not names]
     since = f"{summarize_names(names)} {agree(names, 'is', 'are')} frozen" if names else "no parameter took part"
     if 0 < len(learnt) < len(names):
         since += f"; the optimizer was given {summarize_names(names[: len(learnt)])} to learn"
@@ -171,8 +171,8 @@ def _all_frozen(analysis: Analysis, run: Backward) -> Problem:
 
 def _root(analysis: Analysis, run: Backward, root: int) -> str:
     """The name of what backward was called on; of one that has none what the call reads: ``out.loss``."""
-    found = called_on(analysis.capture.place(run.site), "backward") if len(run.roots) == 1 else ""
-    return name_of(analysis, root) if not found or is_named(analysis, root) else found
+    receiver = called_on(analysis.capture.place(run.site), "backward") if len(run.roots) == 1 else ""
+    return name_of(analysis, root) if not receiver or is_named(analysis, root) else receiver
 
 
 def _given_to(analysis: Analysis, tensors: tuple[int, ...]) -> list[Location]:

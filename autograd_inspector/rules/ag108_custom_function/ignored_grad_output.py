@@ -21,7 +21,7 @@ _UNIT = re.compile(
 
 def ignoring(analysis: Analysis) -> Iterator[Problem]:
     """Each such Function once, where what it leaves out is more than the 1 that backward starts with."""
-    blind, told = analysis.capture.blind_functions, set()
+    blind, reported_names = analysis.capture.blind_functions, set()
     scaled: set[int] = set()
     for run, new in analysis.run_graphs if blind else ():
         for node in _scaled(analysis.capture.nodes, new, scaled):
@@ -29,26 +29,26 @@ def ignoring(analysis: Analysis) -> Iterator[Problem]:
             if op is None or not op.has(Trait.FUNCTION):
                 continue
             name = op.name.removesuffix(".apply")
-            if name in blind and name not in told and not _returned_nothing(analysis, node):
-                told.add(name)
+            if name in blind and name not in reported_names and not _returned_nothing(analysis, node):
+                reported_names.add(name)
                 yield _finding(analysis, run, node, name)
 
 
-def _scaled(nodes: Sequence[Node], new: list[Node], known: set[int]) -> list[Node]:
+def _scaled(nodes: Sequence[Node], new: list[Node], already_scaled: set[int]) -> list[Node]:
     """The nodes to which some way leads through an op that makes of a gradient of ones another one.
 
-    Those that do so since a run has those ``new`` nodes: the others are ``known``, which grows. What the nodes of an op
+    Those that do so since a run has those ``new`` nodes: the others are ``already_scaled``, which grows. What the nodes of an op
     make that none of them was looked at is not known.
     """
-    found: list[int] = []
+    newly_scaled: list[int] = []
     todo = [node for node in new if node.met and not _UNIT.match(node.name)]
     while todo:
         for index, _ in todo.pop().edges:
-            if index not in known:
-                known.add(index)
-                found.append(index)
+            if index not in already_scaled:
+                already_scaled.add(index)
+                newly_scaled.append(index)
                 todo.append(nodes[index])
-    return [nodes[index] for index in sorted(found)]
+    return [nodes[index] for index in sorted(newly_scaled)]
 
 
 def _returned_nothing(analysis: Analysis, node: Node) -> bool:

@@ -40,20 +40,20 @@ class PartlyNone:
 
     def _behind(self, run: Backward, gap: _Gap) -> list[int]:
         """The leaves behind it that got nothing."""
-        found = gap[1] & self._analysis.timeline.empty(run)
-        return sorted(tensor for tensor in found if not _switch(self._analysis, tensor))
+        empty_leaves = gap[1] & self._analysis.timeline.empty(run)
+        return sorted(tensor for tensor in empty_leaves if not _switch(self._analysis, tensor))
 
     @cached_property
     def _gaps(self) -> dict[int, _Gap]:
         """Node -> what it left out, as the nodes are numbered."""
-        capture, found = self._analysis.capture, dict[int, _Gap]()
+        capture, gaps = self._analysis.capture, dict[int, _Gap]()
         for node in capture.nodes:
             if node.op >= 0 and node.seq in capture.none_gradients_of and capture.ops[node.op].has(Trait.FUNCTION):
                 missing = capture.none_gradients_of[node.seq][-1]
                 starts = [node.edges[number][0] for number in missing if number < len(node.edges)]
                 name = capture.ops[node.op].name.removesuffix(".apply")
-                found[node.index] = name, self._analysis.leaves.of(starts)
-        return found
+                gaps[node.index] = name, self._analysis.leaves.of(starts)
+        return gaps
 
     @cached_property
     def _below(self) -> KindsBelow[_Gap]:

@@ -53,7 +53,7 @@ def overwritten(capture: Capture, flow: DataFlow) -> tuple[Overwritten, ...]:
 def _sources(capture: Capture, flow: DataFlow, op: Op, tensor: int, storages: dict[int, int]) -> set[int]:
     """The parameters of the same shape whose values went into what the op wrote, by copying and averaging alone."""
     record = capture.tensors[tensor]
-    found: set[int] = set()
+    sources: set[int] = set()
 
     def copied(above: Op, through: int) -> bool:
         return is_a(above.name, _COPYING) and capture.tensors[through].storage not in {record.storage, *storages}
@@ -62,7 +62,7 @@ def _sources(capture: Capture, flow: DataFlow, op: Op, tensor: int, storages: di
         for read in reader.inputs:
             other = capture.tensors[read]
             if other.shape == record.shape and other.storage != record.storage and other.storage in storages:
-                found.add(storages[other.storage])
+                sources.add(storages[other.storage])
 
     if is_a(op.name, _COPYING):
         look(op)
@@ -70,4 +70,4 @@ def _sources(capture: Capture, flow: DataFlow, op: Op, tensor: int, storages: di
         for above, _ in flow.upstream(starts, copied):
             if is_a(above.name, _COPYING):
                 look(above)
-    return found
+    return sources

@@ -67,12 +67,15 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
 def _stepped(analysis: Analysis) -> Iterator[Problem]:
     """A copy within the optimizer: what a step changes in it the next refresh throws away."""
-    found = overwritten(analysis.capture, analysis.flow)
-    if not found:
+    overwrites = overwritten(analysis.capture, analysis.flow)
+    if not overwrites:
         return
-    copies, last = list(dict.fromkeys(each.tensor for each in found)), max(each.ops[-1].index for each in found)
+    copies, last = (
+        list(dict.fromkeys(each.tensor for each in overwrites)),
+        max(each.ops[-1].index for each in overwrites),
+    )
     names = [name_of(analysis, t) for t in copies]
-    sources = summarize_names(name_of(analysis, each.source) for each in found)
+    sources = summarize_names(name_of(analysis, each.source) for each in overwrites)
     yield Problem(
         "warning",
         f"backward reaches {summarize_names(names)}, and an optimizer steps {agree(copies, 'it', 'them')}, although the program "
@@ -87,11 +90,11 @@ def _stepped(analysis: Analysis) -> Iterator[Problem]:
     )
 
 
-def _summed(analysis: Analysis, found: Mixed) -> Problem:
+def _summed(analysis: Analysis, mixed_round: Mixed) -> Problem:
     """A generator that steps with the gradients of the discriminator's loss and of its own."""
     names, others = (
-        [name_of(analysis, t) for t in found.tensors],
-        summarize_names(name_of(analysis, t) for t in sorted(found.others)),
+        [name_of(analysis, t) for t in mixed_round.tensors],
+        summarize_names(name_of(analysis, t) for t in sorted(mixed_round.others)),
     )
     return Problem(
         "warning",
@@ -102,10 +105,10 @@ def _summed(analysis: Analysis, found: Mixed) -> Problem:
         "(zero_grad()) right before the second backward().",
         dedupe_locations(
             [
-                *entrance(analysis, found),
-                *analysis.user_frames(found.foreign.site, "leaves gradients here"),
-                *analysis.user_frames(found.own.site, "adds to them here"),
-                *analysis.user_frames(found.step.site, "step() uses the sum here"),
+                *entrance(analysis, mixed_round),
+                *analysis.user_frames(mixed_round.foreign.site, "leaves gradients here"),
+                *analysis.user_frames(mixed_round.own_run.site, "adds to them here"),
+                *analysis.user_frames(mixed_round.step.site, "step() uses the sum here"),
             ]
         ),
         tuple(dict.fromkeys(names)),

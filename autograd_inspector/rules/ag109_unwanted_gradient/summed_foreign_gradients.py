@@ -16,11 +16,11 @@ from autograd_inspector.model.location import Location
 
 
 class Mixed(Struct, frozen=True):
-    """A round: the ``foreign`` loss, the ``other`` step that it was for, the ``own`` loss, and the step after both."""
+    """A round: the ``foreign`` loss, the ``other`` step that it was for, its own loss (``own_run``), and the step after both."""
 
     foreign: Backward
     other: Step
-    own: Backward
+    own_run: Backward
     step: Step
 
     @property
@@ -46,12 +46,12 @@ def mixed(analysis: Analysis) -> Iterator[Mixed]:
     last: dict[int, int] = {}
     for step in capture.steps:
         before = step.optimizer in last
-        found = _round(analysis, step, last.get(step.optimizer, -1))
+        mixed_round = _round(analysis, step, last.get(step.optimizer, -1))
         last[step.optimizer] = step.at
-        if before or found is not None or not capture.history.folded:  # Else half of it may be folded away.
-            rounds.setdefault(step.optimizer, []).append(found)
+        if before or mixed_round is not None or not capture.history.folded:  # Else half of it may be folded away.
+            rounds.setdefault(step.optimizer, []).append(mixed_round)
     for each in rounds.values():
-        whole = [found for found in each if found is not None]
+        whole = [mixed_round for mixed_round in each if mixed_round is not None]
         if len(whole) == len(each) > 1 and all(_discarded(analysis, *pair) for pair in pairwise(whole)):
             yield whole[0]
 
@@ -72,43 +72,47 @@ def _round(analysis: Analysis, step: Step, since: int) -> Mixed | None:
     foreign = next((run for run in first if tensors | adversary <= set(run.reached)), None)
     if foreign is None or not second or {r.site for r in first} & {r.site for r in second}:
         return None
-    own = second[0]
-    both = tensors <= set(own.reached) and not adversary.isdisjoint(own.reached) and tensors.isdisjoint(adversary)
-    found = Mixed(foreign, other, own, step)
-    return found if both and tensors <= set(own.stale) and not _cleared(analysis, found, since) else None
+    own_run = second[0]
+    both = (
+        tensors <= set(own_run.reached) and not adversary.isdisjoint(own_run.reached) and tensors.isdisjoint(adversary)
+    )
+    mixed_round = Mixed(foreign, other, own_run, step)
+    return (
+        mixed_round if both and tensors <= set(own_run.stale) and not _cleared(analysis, mixed_round, since) else None
+    )
 
 
-def _cleared(analysis: Analysis, found: Mixed, since: int) -> bool:
+def _cleared(analysis: Analysis, mixed_round: Mixed, since: int) -> bool:
     """Whether something cleared what the foreign loss had left, or nothing what the round before had left."""
-    tensors = found.tensors
-    start, end = found.foreign.end, found.own.start
+    tensors = mixed_round.tensors
+    start, end = mixed_round.foreign.end, mixed_round.own_run.start
     # At the very index of the foreign backward it came before: setting to None after it would show, zeros are an op.
     if clearings(analysis, tensors, start + 1, end):
         return True
     if any(analysis.timeline.writes_of(tensor).places(start + 1, end) for tensor in tensors):
         return True
     if (
-        zeroed_in_place(analysis, [p.gradient for p in found.step.parameters if p.gradient >= 0], start, end)
+        zeroed_in_place(analysis, [p.gradient for p in mixed_round.step.parameters if p.gradient >= 0], start, end)
         is not None
     ):
         return True
-    old = [tensor for tensor in tensors if tensor in found.foreign.stale]
-    return bool(old) and not renewed(analysis, old, since, found.foreign)
+    old = [tensor for tensor in tensors if tensor in mixed_round.foreign.stale]
+    return bool(old) and not renewed(analysis, old, since, mixed_round.foreign)
 
 
 def _discarded(analysis: Analysis, one: Mixed, following: Mixed) -> bool:
     """Whether what the own loss left in the other network was cleared before that network's next loss."""
-    left = [t for t in one.own.reached if t in one.others and t in following.foreign.stale]
-    return not left or renewed(analysis, left, one.own.end, following.foreign)
+    left = [t for t in one.own_run.reached if t in one.others and t in following.foreign.stale]
+    return not left or renewed(analysis, left, one.own_run.end, following.foreign)
 
 
-def entrance(analysis: Analysis, found: Mixed) -> tuple[Location, ...]:
+def entrance(analysis: Analysis, mixed_round: Mixed) -> tuple[Location, ...]:
     """Where the foreign loss's network is given what was computed with these parameters."""
-    capture, live = analysis.capture, set(found.tensors)
+    capture, live = analysis.capture, set(mixed_round.tensors)
     calls = capture.calls
-    for op in capture.ops[: found.foreign.start]:
+    for op in capture.ops[: mixed_round.foreign.start]:
         if op.last_seq > op.first_seq and not live.isdisjoint(op.inputs):
-            if not found.others.isdisjoint(op.inputs):
+            if not mixed_round.others.isdisjoint(op.inputs):
                 call = calls[op.call] if op.call >= 0 else None
                 while call is not None and call.parent >= 0 and calls[call.parent].root == call.root:
                     call = calls[call.parent]

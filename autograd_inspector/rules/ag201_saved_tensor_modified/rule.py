@@ -81,16 +81,16 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 def _bumps(analysis: Analysis, run: Backward, node: Node, saved: SavedTensor) -> list[tuple[Op, Write]]:
     """The in-place ops that moved the saved tensor's counter after it was saved, in order."""
     capture = analysis.capture
-    found: list[tuple[Op, Write]] = []
+    bumps: list[tuple[Op, Write]] = []
     # The op that saved it may have modified it as well: in `x *= x` the saved factor is the one before.
     start = node.op if node.op >= 0 and saved.saved_version is not None else made_at(node)
     counter = counter_of(analysis, saved)
     for op, write in analysis.writes_in(saved.storage, start, run.end):
         if write.unseen or (saved.saved_version is not None and write.after <= saved.saved_version):
             continue
-        if capture.tensors[write.tensor].counter == counter and not (found and found[-1][0] is op):
-            found.append((op, write))
-    return found
+        if capture.tensors[write.tensor].counter == counter and not (bumps and bumps[-1][0] is op):
+            bumps.append((op, write))
+    return bumps
 
 
 def _modified(analysis: Analysis, run: Backward, members: list[tuple[Saved, list[tuple[Op, Write]]]]) -> Problem:

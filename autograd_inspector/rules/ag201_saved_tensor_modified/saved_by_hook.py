@@ -30,11 +30,11 @@ _HISTORY = re.compile(r"which is output \d+ of (?P<node>[A-Za-z_]+?)\d*,")
 
 def hidden_saver(analysis: Analysis, run: Backward) -> Iterator[Problem]:
     """Find the tensor by what the error says of it: its shape, and the versions that it had and has."""
-    said = _ERROR.search(run.error)
-    if said is None:
+    version_error = _ERROR.search(run.error)
+    if version_error is None:
         return
-    shape = tuple(int(size) for size in said["shape"].split(",") if size.strip())
-    now, then = int(said["now"]), int(said["then"])
+    shape = tuple(int(size) for size in version_error["shape"].split(",") if size.strip())
+    now, then = int(version_error["now"]), int(version_error["then"])
     history = _HISTORY.search(run.error)
     for op, tensor in _candidates(analysis, run, shape, then, history["node"] if history is not None else ""):
         edits = _edits(analysis, op, tensor, run, then, now)
@@ -58,7 +58,7 @@ def _candidates(
     below = {node.op for node in nodes if node.told_by != "node"} - {-1}
     packing = {node.op for node in nodes if any(saved.status == "packed" for saved in node.saved)}
     read = {tensors[t].storage for op in packing - {-1} for t in analysis.capture.ops[op].inputs}
-    found = []
+    ranked = []
     for op in analysis.capture.ops[: run.end]:
         met = [
             *((t, version, False) for t, version in zip(op.inputs, op.versions, strict=False)),
@@ -66,18 +66,20 @@ def _candidates(
             *((t, 0, True) for t in op.outputs if tensors[t].birth == op.index),
         ]
         for tensor, version, made in met:
-            own = tensors[tensor].shape
-            if version == then and (own == shape or (op.index in below and math.prod(own) == math.prod(shape))):
+            tensor_shape = tensors[tensor].shape
+            if version == then and (
+                tensor_shape == shape or (op.index in below and math.prod(tensor_shape) == math.prod(shape))
+            ):
                 named = _grad_fn(analysis, tensor, run.start) == history.lower()
                 inside = op.index in packing or tensors[tensor].storage in read
                 edits = any(write.tensor == tensor and write.before == then for write in op.writes)
                 kind: tuple[bool | int, ...] = (made, op.index not in packing, not named)
                 if op.index in below:
                     # What an op saved may be a view that it made for itself: a vector as a matrix of one row.
-                    kind = (own != shape, not named, _keeps_nothing(op, made=made), -op.index)
+                    kind = (tensor_shape != shape, not named, _keeps_nothing(op, made=made), -op.index)
                 rank = (op.index not in below, edits, not op.has(Trait.FUNCTION), not inside, *kind)
-                found.append((rank, (op, tensor)))
-    return [pair for _, pair in sorted(found, key=lambda entry: entry[0])]
+                ranked.append((rank, (op, tensor)))
+    return [pair for _, pair in sorted(ranked, key=lambda entry: entry[0])]
 
 
 def _keeps_nothing(op: Op, *, made: bool) -> bool:
@@ -92,8 +94,8 @@ def _grad_fn(analysis: Analysis, tensor: int, before: int) -> str:
     record = analysis.capture.tensors[tensor]
     writers = [op for op, _ in analysis.writes_to(record.storage, tensor, 0, before) if op.first_seq != op.last_seq]
     makers = [analysis.capture.ops[record.birth]] if record.birth >= 0 and record.requires_grad else []
-    found = writers[-1:] or makers
-    return found[0].name.replace("_", "") if found else ""
+    likeliest = writers[-1:] or makers
+    return likeliest[0].name.replace("_", "") if likeliest else ""
 
 
 def _edits(analysis: Analysis, saver: Op, tensor: int, run: Backward, then: int, now: int) -> list[tuple[Op, Write]]:

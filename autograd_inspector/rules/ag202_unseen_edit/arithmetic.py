@@ -36,12 +36,12 @@ class Effect(Struct, frozen=True):
 
 def effect_of(analysis: Analysis, op: Op, write: Write) -> Effect | None:
     """What the op does to each element of what it wrote, where it is plain arithmetic."""
-    known = _kind_and_sign(op)
-    if known is None or op.inputs.count(write.tensor) != 1:
+    kind_and_sign = _kind_and_sign(op)
+    if kind_and_sign is None or op.inputs.count(write.tensor) != 1:
         return None
-    kind, sign = known
-    given = analysis.capture.given.get(op.index, {})
-    number, alpha = given.get("1", given.get("other")), given.get("alpha", 1.0)
+    kind, sign = kind_and_sign
+    number_arguments = analysis.capture.given.get(op.index, {})
+    number, alpha = number_arguments.get("1", number_arguments.get("other")), number_arguments.get("alpha", 1.0)
     several = op.name.startswith("_foreach_")
     if is_a(op.name, OpKind.NEGATES):
         number = -1.0
@@ -82,15 +82,15 @@ def _operand(analysis: Analysis, op: Op, at: int, *, several: bool) -> tuple[Ope
     tensor, version = op.inputs[at + half], (*op.versions, *(0 for _ in op.inputs))[at + half]
     times = 1.0
     while (born := analysis.flow.birth(tensor)) is not None and born.inputs:
-        source, known = born.inputs[0], born.versions[0] if born.versions else 0
+        source, source_version = born.inputs[0], born.versions[0] if born.versions else 0
         if is_a(born.name, OpKind.ALIASES):
-            tensor, version = source, _of_source(analysis, (tensor, version), (source, known))
+            tensor, version = source, _of_source(analysis, (tensor, version), (source, source_version))
             continue
         taken = _times(analysis, born, version)
         if taken is None:
             break
         times *= taken
-        tensor, version = source, known
+        tensor, version = source, source_version
     return (tensor, version), times
 
 
@@ -108,8 +108,8 @@ def _times(analysis: Analysis, op: Op, version: int) -> float | None:
         return None
     if is_a(op.name, OpKind.NEGATES):
         return -1.0
-    known, number = _kind_and_sign(op), analysis.capture.given.get(op.index, {}).get("1", 0.0)
-    return _power(number, known[1]) if known is not None and known[0] == "product" else None
+    kind_and_sign, number = _kind_and_sign(op), analysis.capture.given.get(op.index, {}).get("1", 0.0)
+    return _power(number, kind_and_sign[1]) if kind_and_sign is not None and kind_and_sign[0] == "product" else None
 
 
 Outcome = Literal["nothing", "perhaps nothing", "something"]

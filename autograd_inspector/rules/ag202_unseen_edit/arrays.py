@@ -27,8 +27,8 @@ class Arrays:
     def edits(self, place: int, seen: set[int]) -> Iterator[Problem]:
         """Those that a run may have met; ``seen`` are the sites that were told."""
         self._lines = {site: line for site, line in self._lines.items() if site not in seen}
-        told = [met for line in self._lines.values() if (met := line.met(place)) is not None]
-        for use in sorted(told, key=lambda use: use.writer.order):
+        uses = [met for line in self._lines.values() if (met := line.met(place)) is not None]
+        for use in sorted(uses, key=lambda use: use.writer.order):
             seen.add(use.writer.alias.site)
             yield _finding(self._analysis, self._analysis.run_graphs.runs[place], use)
 

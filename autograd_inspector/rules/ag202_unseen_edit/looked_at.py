@@ -34,22 +34,22 @@ class LookedAt:
         """Nodes whose saved memory was edited since it was looked at, until a run has them."""
         self._seen = 0
 
-    def nodes(self, place: int, told: set[int]) -> tuple[list[Node], list[Node]]:
+    def nodes(self, place: int, reported_sites: set[int]) -> tuple[list[Node], list[Node]]:
         """(new ones of that run, edited ones of earlier runs that it has too) that may tell something new of it.
 
-        Of edits at the sites ``told`` there is nothing new.
+        Of edits at the sites ``reported_sites`` there is nothing new.
         """
-        self._take(self._runs.runs[place].start, told)
+        self._take(self._runs.runs[place].start, reported_sites)
         new = self._runs.new(place)
         edited = [self._analysis.capture.nodes[number] for number in self._edited.met(place)]
         for node in (*new, *edited):
             self._follow(node, place)
         return new, edited
 
-    def _take(self, end: int, told: set[int]) -> None:
+    def _take(self, end: int, reported_sites: set[int]) -> None:
         """The edits until that op."""
         for op in self._analysis.capture.ops[self._seen : end] if self._saving else ():
-            for write in op.writes if op.site not in told else ():
+            for write in op.writes if op.site not in reported_sites else ():
                 for key in (("storage", write.storage), ("tensor", write.tensor)):
                     if key in self._saving:
                         self._edit(key, write)

@@ -29,7 +29,7 @@ def packed_edits(analysis: Analysis) -> Iterator[Problem]:
     for op in capture.ops:
         if op.has(Trait.BACKWARD):
             again.setdefault(key_of(analysis, op), []).append(op.index)
-    told: set[int] = set()
+    reported_sites: set[int] = set()
     # Of all calls of a line, the nodes are alike: a run is looked at for each line, not for each node.
     below = KindsBelow(capture.nodes, lambda node: _saver(analysis, node))
     first = (
@@ -40,8 +40,8 @@ def packed_edits(analysis: Analysis) -> Iterator[Problem]:
             for at in _between(run.start, run.end, (again.get(key, []) for key in saver.keys)):
                 for name in saver.packed:
                     for tensor, edit in _edited(analysis, capture.ops[at], name, run.end):
-                        if edit.site not in told:
-                            told.add(edit.site)
+                        if edit.site not in reported_sites:
+                            reported_sites.add(edit.site)
                             yield _finding(analysis, saver.node, capture.ops[at], name, tensor, edit)
 
 
@@ -75,10 +75,10 @@ def _edited(analysis: Analysis, op: Op, name: str, end: int) -> Iterator[tuple[i
     tensors = analysis.capture.tensors
     written = {write.tensor for write in op.writes}
     for tensor in op.outputs[:1] if name == "result" else op.inputs[place : place + 1]:
-        own = tensor in written and name != "result"
-        if own and place == 0:
+        written_by_op = tensor in written and name != "result"
+        if written_by_op and place == 0:
             continue
-        for edit, write in analysis.writes_to(tensors[tensor].storage, tensor, op.index + (not own), end):
+        for edit, write in analysis.writes_to(tensors[tensor].storage, tensor, op.index + (not written_by_op), end):
             if edit.has(Trait.BACKWARD) and tensors[write.tensor].overlaps(tensors[tensor]):
                 yield tensor, edit
 

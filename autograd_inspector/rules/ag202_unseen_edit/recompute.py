@@ -25,7 +25,7 @@ def recompute_edits(analysis: Analysis, standing: Edits) -> Iterator[Problem]:
     if not any(op.has(Trait.BACKWARD) for op in capture.ops):
         return
     forwards, failed = Forwards(analysis), _failed(analysis)
-    told: dict[tuple[int, ...], list[tuple[Op, int, list[tuple[Op, Write]]]]] = {}
+    by_edit_sites: dict[tuple[int, ...], list[tuple[Op, int, list[tuple[Op, Write]]]]] = {}
     for op in capture.ops:
         if not op.has(Trait.BACKWARD):
             forwards.add(op)
@@ -39,8 +39,8 @@ def recompute_edits(analysis: Analysis, standing: Edits) -> Iterator[Problem]:
                 continue
             edits = _changed(analysis, standing, tensor, before, op, forwards.earlier(key, op))
             if edits:
-                told.setdefault(tuple(dict.fromkeys(e.site for e, _ in edits)), []).append((op, tensor, edits))
-    for members in told.values():
+                by_edit_sites.setdefault(tuple(dict.fromkeys(e.site for e, _ in edits)), []).append((op, tensor, edits))
+    for members in by_edit_sites.values():
         yield _finding(analysis, members)
 
 

@@ -25,7 +25,7 @@ def edited_twice(analysis: Analysis) -> Iterator[Problem]:
         return
     forward: dict[tuple[Key, int], Op] = {}
     readers = _Readers(analysis)
-    told: set[int] = set()
+    reported_sites: set[int] = set()
     for op in capture.ops:
         if op.name not in _ADDS_UP:
             continue
@@ -34,10 +34,10 @@ def edited_twice(analysis: Analysis) -> Iterator[Problem]:
                 forward |= {(key, write.storage): op for key in keys_of(analysis, op)}
                 continue
             key = (key_of(analysis, op), write.storage)
-            if key in forward and op.site not in told:
+            if key in forward and op.site not in reported_sites:
                 reader = readers.after(op, write.storage)
                 if reader is not None:
-                    told.add(op.site)
+                    reported_sites.add(op.site)
                     yield _finding(analysis, forward[key], op, write.tensor, reader)
 
 

@@ -122,10 +122,10 @@ class Forwards:
         ops, every = self._analysis.capture.ops, self._ops.get(key, [])
         place = self._place.get(op.index, -1)
         held = reversed(self._packed.get(key, [])) if place >= 0 else iter(())
-        own = (index for index in held if any(self._runs.has(place, node) for node in self._holding[index]))
-        first = next(own, None)
+        held_by_run = (index for index in held if any(self._runs.has(place, node) for node in self._holding[index]))
+        first = next(held_by_run, None)
         if first is not None:
-            yield from (ops[index] for index in chain((first,), own))
+            yield from (ops[index] for index in chain((first,), held_by_run))
             return
         count = bisect_right(every, self._last_held(place) if place >= 0 else -1) or len(every)
         yield from (ops[every[at]] for at in range(count - 1, -1, -1))

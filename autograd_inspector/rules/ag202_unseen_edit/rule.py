@@ -65,11 +65,11 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         nodes = [*edited, *new]
         if edited and _tells(analysis, edits, run, nodes, seen):
             nodes = analysis.run_graphs.whole(place)  # In the order in which a walk meets them.
-        for told, groups in zip((_unseen, _doubtful), _grouped(analysis, edits, run, nodes), strict=True):
+        for report, groups in zip((_unseen, _doubtful), _grouped(analysis, edits, run, nodes), strict=True):
             for site, members in groups.items():
                 if site not in seen:
                     seen.add(site)
-                    yield told(analysis, run, members)
+                    yield report(analysis, run, members)
         yield from arrays.edits(place, seen)
         yield from ctx_edits(analysis, edits, run, nodes, seen)
     yield from recompute_edits(analysis, edits)
@@ -79,8 +79,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
 def _tells(analysis: Analysis, edits: Edits, run: Backward, nodes: list[Node], seen: set[int]) -> bool:
     """Whether there is something to say of those nodes that was not said yet."""
-    told = (site for groups in _grouped(analysis, edits, run, nodes) for site in groups)
-    return any(site not in seen for site in told) or any(ctx_edits(analysis, edits, run, nodes, set(seen)))
+    sites = (site for groups in _grouped(analysis, edits, run, nodes) for site in groups)
+    return any(site not in seen for site in sites) or any(ctx_edits(analysis, edits, run, nodes, set(seen)))
 
 
 def _grouped(
@@ -171,8 +171,8 @@ def _were_saved(analysis: Analysis, members: list[Member], names: list[str]) -> 
     ops = (node.op for (node, _), _, _ in members if node.op >= 0)
     by = savers if len(savers) == 1 else [f"`{analysis.capture.ops[op].name}`" for op in ops]
     # Parameters are told by their module, what has no name by the op that made it.
-    known = all(saved.storage in analysis.capture.stored for (_, saved), _, _ in members)
-    several = summarize_names(names) if known else join_names(names, _SHOWN)
+    all_stored = all(saved.storage in analysis.capture.stored for (_, saved), _, _ in members)
+    several = summarize_names(names) if all_stored else join_names(names, _SHOWN)
     was = agree(set(names), "was", "were")
     return f"{several} {was} saved for backward" + (f" by {join_names(by, _SHOWN)}" if by else "")
 

@@ -85,10 +85,12 @@ class Edits:
             for op, write in self.analysis.writes_to(storage, tensor, followed.end, end):
                 self._follow(op, write, followed)
             followed.end = end
-        found: dict[str, list[Edit]] = {"gone": [], "doubtful": [], "certain": []}
+        edits_by_standing: dict[str, list[Edit]] = {"gone": [], "doubtful": [], "certain": []}
         for change in followed.changes:
-            found[change.standing(end)] += [edit for edit in change.edits if edit[0].index < end]
-        certain, doubtful = (sorted(found[k], key=lambda edit: edit[0].index) for k in ("certain", "doubtful"))
+            edits_by_standing[change.standing(end)] += [edit for edit in change.edits if edit[0].index < end]
+        certain, doubtful = (
+            sorted(edits_by_standing[k], key=lambda edit: edit[0].index) for k in ("certain", "doubtful")
+        )
         return Standing(tuple(certain), tuple(doubtful))
 
     def _follow(self, op: Op, write: Write, followed: _Followed) -> None:
@@ -133,7 +135,7 @@ class Edits:
 
     @cached_property
     def _exports(self) -> dict[int, list[int]]:
-        found: dict[int, list[int]] = {}
+        exports: dict[int, list[int]] = {}
         for back in self.analysis.capture.scalar_reentries:
-            found.setdefault(back.op, []).append(back.export)
-        return found
+            exports.setdefault(back.op, []).append(back.export)
+        return exports

@@ -44,22 +44,22 @@ class WritingLine:
         if self._order(run.site) < 0:
             return None
         met = frozenset(self._awaited.met(place))
-        found = [Use(*pair) for pair in self._saved[: self._taken] if pair[1][0].index in met] if met else []
-        found += self._recomputed(run)
-        return min(found, key=lambda use: use.writer.order, default=None)
+        uses = [Use(*pair) for pair in self._saved[: self._taken] if pair[1][0].index in met] if met else []
+        uses += self._recomputed(run)
+        return min(uses, key=lambda use: use.writer.order, default=None)
 
     @cached_property
     def _saved(self) -> list[tuple[Writer, Saved]]:
         """What was saved in the memory, each with the first write that reaches it after that, in their order."""
         ops = self._analysis.capture.ops
-        found = []
+        saved_with_writer = []
         for storage in self._writers:
             for node, saved in self._memory.saved.get(storage, ()):
                 before = node.op >= 0 and self._order(ops[node.op].site) < 0
                 writer = self._writer(storage, -1 if before else made_at(node))
                 if writer is not None:
-                    found.append((writer, (node, saved)))
-        return sorted(found, key=lambda pair: pair[0].order)
+                    saved_with_writer.append((writer, (node, saved)))
+        return sorted(saved_with_writer, key=lambda pair: pair[0].order)
 
     def _recomputed(self, run: Backward) -> Iterator[Use]:
         """Ops of the recomputation that read the memory, as they did in the forward before the write."""
@@ -75,12 +75,12 @@ class WritingLine:
     @cached_property
     def _forward(self) -> dict[tuple[int, Key], tuple[int, float]]:
         """(storage, what read it) -> the first op that did, and the first whose line stands before this one."""
-        found = {}
+        first_reads = {}
         for storage in self._writers:
             for key, ops in self._memory.read.get(storage, {}).items():
                 above = min((op.index for op in ops if self._order(op.site) < 0), default=math.inf)
-                found[storage, key] = ops[0].index, above
-        return found
+                first_reads[storage, key] = ops[0].index, above
+        return first_reads
 
     def _writer(self, storage: int, since: int) -> Writer | None:
         """The first write to that memory from an op on."""

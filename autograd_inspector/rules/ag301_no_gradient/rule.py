@@ -128,7 +128,7 @@ def _offsets(analysis: Analysis, tensors: list[int]) -> list[int]:
 def _entrances(analysis: Analysis) -> tuple[Location, ...]:
     """Where tensors without history enter the computation of the loss."""
     run = next(run for run in reversed(analysis.capture.backwards) if run.api == "backward")
-    found: list[Location] = []
+    entrances: list[Location] = []
     for op, _ in analysis.flow.upstream([(root, run.start) for root in run.roots], lambda o, t: True):
         for tensor in op.inputs:
             record = analysis.capture.tensors[tensor]
@@ -138,8 +138,8 @@ def _entrances(analysis: Analysis) -> tuple[Location, ...]:
                 and not record.requires_grad
                 and record.dtype.startswith("fl")
             ):
-                found += analysis.user_frames(op.site, "the loss is computed from this")
-    return dedupe_locations(found)[:4]
+                entrances += analysis.user_frames(op.site, "the loss is computed from this")
+    return dedupe_locations(entrances)[:4]
 
 
 def _uses(analysis: Analysis, tensors: list[int]) -> tuple[Location, ...]:

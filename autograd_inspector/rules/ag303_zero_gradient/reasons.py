@@ -32,8 +32,8 @@ def reason(analysis: Analysis, op: Op, ranges: Mapping[int, Range]) -> Reason:
             "has nothing to weigh.",
             (),
         )
-    given = ranges.get(op.inputs[0]) if op.inputs and not op.writes else None
-    seen = f" ({_span(given)})" if given is not None else ", where the loss reads it,"
+    input_range = ranges.get(op.inputs[0]) if op.inputs and not op.writes else None
+    seen = f" ({_span(input_range)})" if input_range is not None else ", where the loss reads it,"
     if is_a(op.name, OpKind.HINGES):
         return (
             f"none of its inputs{seen} is above its threshold",
@@ -48,7 +48,7 @@ def reason(analysis: Analysis, op: Op, ranges: Mapping[int, Range]) -> Reason:
             "gradient.",
             (),
         )
-    if is_a(op.name, OpKind.SATURATES) or (op.name == "softmax" and given is not None):
+    if is_a(op.name, OpKind.SATURATES) or (op.name == "softmax" and input_range is not None):
         return (
             f"it is saturated: its input{seen} is so large that the derivative rounds to zero",
             "Make its input smaller: normalise the data, scale down the initial weights, or take the loss of the input "
@@ -79,9 +79,9 @@ def _zero_factor(analysis: Analysis, op: Op, ranges: Mapping[int, Range]) -> Rea
     if len(zeros) != 1 or len(op.inputs) < 2:
         return "", _ANY, ()
     name, made = name_of(analysis, zeros[0]), analysis.flow.birth(zeros[0])
-    known = name if "[" not in name else f"the other factor, {name},"
+    factor = name if "[" not in name else f"the other factor, {name},"
     return (
-        f"it multiplies by zeros: {known} is zero throughout",
+        f"it multiplies by zeros: {factor} is zero throughout",
         f"Check what computes {name if '[' not in name else 'that factor'}. If it is a mask, its condition may be inverted "
         "or may select nothing in this batch.",
         analysis.user_frames(made.site, "all zeros from here") if made is not None else (),

@@ -49,7 +49,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     alive = {t for t, zero in always.items() if not zero}
     spoiled = {v.backward for v in capture.leaf_values if v.nonfinite}
     spoiled |= {run.index for run in capture.backwards if analysis.bad_tensors.intersection(run.roots)}
-    told: dict[int, set[int]] = {}
+    leaves_of_op: dict[int, set[int]] = {}
     ranges: dict[int, Range] = {}
     for fault in capture.gradient_faults:
         run = capture.backwards[fault.backward]
@@ -59,15 +59,15 @@ def check(analysis: Analysis) -> Iterator[Problem]:
             continue
         behind = analysis.leaves_below(node) & dead
         if behind and not _by_design(analysis, op, alive):
-            told.setdefault(op.index, set()).update(behind)
+            leaves_of_op.setdefault(op.index, set()).update(behind)
             ranges.update((values.tensor, values) for values in fault.ranges)
     places: dict[int, tuple[Op, set[int]]] = {}
-    for index, leaves in told.items():
+    for index, leaves in leaves_of_op.items():
         op = capture.ops[index]
-        known = places.setdefault(op.site, (op, set()))
-        known[1].update(leaves)
+        op_and_leaves = places.setdefault(op.site, (op, set()))
+        op_and_leaves[1].update(leaves)
         if op.name in SATURATING:  # What it feeds gets no gradient either, for its input is zero: a consequence.
-            places[op.site] = (op, known[1])
+            places[op.site] = (op, op_and_leaves[1])
     for op, parameters in flattened(
         analysis, OpKind.PIECEWISE_CONSTANT
     ):  # These are zero by definition: no value needs to be read.
@@ -95,7 +95,7 @@ def _fed_by(analysis: Analysis, op: Op, alive: set[int]) -> bool:
     """Whether one factor is computed from parameters that do learn, all of them: a gate whose last layer began at zero."""
     leaves = Leaves(analysis.capture, analysis.flow)
     above = [set(leaves.of(tensor, op.index)) for tensor in _factors(op)]
-    return any(found and found <= alive for found in above)
+    return any(parameters and parameters <= alive for parameters in above)
 
 
 def _factors(op: Op) -> tuple[int, ...]:
@@ -111,7 +111,7 @@ def _zero(analysis: Analysis, op: Op, leaves: list[int], ranges: dict[int, Range
     layer = layer_of(analysis, op)
     of = f" of {layer} (nn.{call.type})" if call is not None and layer else ""
     here = analysis.user_frames(op.site, "gradient becomes zero here")
-    given = _set_by_hand(analysis, op)
+    assigned_places = _set_by_hand(analysis, op)
     why, fix, made = reason(analysis, op, ranges)
     return Problem(
         "warning",
@@ -119,7 +119,9 @@ def _zero(analysis: Analysis, op: Op, leaves: list[int], ranges: dict[int, Range
         f"{agree(names, 'never moves', 'never move')}",
         fix,
         dedupe_locations(
-            [*given, *here, *made] if op.name in SATURATING or _own_weights(analysis, op) else [*here, *made, *given]
+            [*assigned_places, *here, *made]
+            if op.name in SATURATING or _own_weights(analysis, op)
+            else [*here, *made, *assigned_places]
         ),
         tuple(dict.fromkeys([*names, *([layer, call.type] if call is not None and layer else [])])),
         ops=(op.index,),

@@ -39,7 +39,7 @@ def overflow_cure(analysis: Analysis, fault: ValueFault, op: Op) -> str:
     halves = {analysis.capture.tensors[t].dtype for t in op.outputs} == {"float16"}
     if halves and _kind(op) not in {"div", "log", "sqrt"}:
         return "float16 ends at 65504: compute this in float32 (`x.float()` before it), or in bfloat16."
-    if _kind(op) == "pow" and any(given.size > 1 for given in fault.inputs):
+    if _kind(op) == "pow" and any(values.size > 1 for values in fault.inputs):
         return "Bound the base (`x.clamp(-c, c)`), or compute in a wider dtype."
     return cure(op)
 

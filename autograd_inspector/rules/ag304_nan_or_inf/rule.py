@@ -70,11 +70,11 @@ def _swallowed(analysis: Analysis) -> Iterator[Problem]:
     """An Inf that a later op made finite again (``x / inf``), where parameters above it get nothing but zeros."""
     capture = analysis.capture
     moving = {v.tensor for v in capture.leaf_values if not v.zero}
-    found: dict[int, set[int]] = {}
+    leaves_of_run: dict[int, set[int]] = {}
     for value in capture.leaf_values:
-        found.setdefault(value.backward, set()).add(value.tensor)
+        leaves_of_run.setdefault(value.backward, set()).add(value.tensor)
     for run in capture.backwards:
-        still = found.get(run.index, set()) - moving
+        still = leaves_of_run.get(run.index, set()) - moving
         still &= capture.optimized or still
         fault = _forward_fault(analysis, _above(analysis, run)) if still else None
         if fault is None or fault.op < 0 or _meant(analysis, fault) or not all(r.finite for r in fault.inputs):
@@ -94,10 +94,10 @@ def _holds_bad(analysis: Analysis, tensor: int) -> bool:
 def _forward_fault(analysis: Analysis, above: frozenset[int]) -> ValueFault | None:
     """The first producer upstream of the loss; an infinity that was meant (a mask) only where there is no other."""
     capture = analysis.capture
-    found = [f for f in capture.value_faults if (f.op if f.op >= 0 else f.met_by) in above]
-    found = [f for f in found if f.op < 0 or not is_a(capture.ops[f.op].name, OpKind.LEAVES_UNSET)]
-    unmeant = [f for f in found if any(r.nan for r in f.outputs) or not _meant(analysis, f)]
-    return next(iter(unmeant or found), None)
+    faults = [f for f in capture.value_faults if (f.op if f.op >= 0 else f.met_by) in above]
+    faults = [f for f in faults if f.op < 0 or not is_a(capture.ops[f.op].name, OpKind.LEAVES_UNSET)]
+    unmeant = [f for f in faults if any(r.nan for r in f.outputs) or not _meant(analysis, f)]
+    return next(iter(unmeant or faults), None)
 
 
 def _above(analysis: Analysis, run: Backward) -> frozenset[int]:
@@ -112,12 +112,17 @@ def _origin(analysis: Analysis, run: Backward) -> ValueFault | None:
     What made such weights may have been the same loss in an earlier step, also in one that is folded away.
     """
     above = _above(analysis, run)
-    own, step = _forward_fault(analysis, above), _by_a_step(analysis, run, above)
-    if own is not None and (step is None or own.op < 0 or _meant(analysis, own) or all(r.finite for r in own.inputs)):
-        return own
+    forward_fault, step = _forward_fault(analysis, above), _by_a_step(analysis, run, above)
+    if forward_fault is not None and (
+        step is None
+        or forward_fault.op < 0
+        or _meant(analysis, forward_fault)
+        or all(r.finite for r in forward_fault.inputs)
+    ):
+        return forward_fault
     earlier = _of_an_earlier_loss(analysis, run, above)
-    found = [fault for fault in analysis.capture.value_faults if fault is earlier or fault is step]
-    return next(iter(found), own)
+    candidates = [fault for fault in analysis.capture.value_faults if fault is earlier or fault is step]
+    return next(iter(candidates), forward_fault)
 
 
 def _by_a_step(analysis: Analysis, run: Backward, above: frozenset[int]) -> ValueFault | None:
@@ -184,7 +189,7 @@ def _produced(analysis: Analysis, fault: ValueFault, run: Backward, dead: tuple[
     sound = all(r.finite for r in fault.inputs)
     size = size_of(analysis, fault, op) if what == "Inf" and not is_infinite_at_0(op) else None
     target = all_ignored(analysis, fault, op)
-    given = [f"{name_of(analysis, r.tensor)}: {r}" for r in fault.inputs]
+    input_texts = [f"{name_of(analysis, r.tensor)}: {r}" for r in fault.inputs]
     why, fix = "", overflow_cure(analysis, fault, op) if sound and what == "Inf" else cure(op)
     if op.has(Trait.STEP):
         why, fix = by_step(analysis, op)
@@ -209,7 +214,7 @@ def _produced(analysis: Analysis, fault: ValueFault, run: Backward, dead: tuple[
             [*analysis.user_frames(op.site, f"first {what} here"), *(size.places if size is not None else ()), *ends]
         ),
         tuple(dict.fromkeys([*dead, names, op.name])),
-        tuple(f"It was given {text}." for text in dict.fromkeys(given)),
+        tuple(f"It was given {text}." for text in dict.fromkeys(input_texts)),
         (op.index,),
     )
 

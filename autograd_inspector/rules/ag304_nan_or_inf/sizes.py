@@ -43,7 +43,7 @@ def size_of(analysis: Analysis, fault: ValueFault, op: Op) -> Size | None:
             "does not hold what this op makes of it.",
         )
     why = f": its input reaches {reached}, and {name} reaches {weights.size:.2g}"
-    holder = next((known for known in capture.placement.optimizers if weights.tensor in known.held), None)
+    holder = next((optimizer for optimizer in capture.placement.optimizers if weights.tensor in optimizer.held), None)
     steps = [step for step in capture.steps if holder and step.optimizer == holder.id and step.at < op.index]
     if holder is None or not (steps or capture.history.folded):
         return Size(why, "Begin with smaller weights, or scale the data.")

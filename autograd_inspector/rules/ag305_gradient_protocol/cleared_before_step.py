@@ -22,7 +22,7 @@ def wasted(analysis: Analysis) -> Iterator[Problem]:
     """One finding for the optimizers that step with what is left, and one for each line that no step follows."""
     losses = Losses(analysis)
     lines: dict[int, list[Lost]] = {}
-    for lost in losses.found:
+    for lost in losses.lost:
         lines.setdefault(lost.run.site, []).append(lost)
     often: dict[tuple[int, ...], list[Lost]] = {}
     for members in lines.values():

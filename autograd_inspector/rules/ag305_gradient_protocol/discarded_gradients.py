@@ -55,14 +55,14 @@ class Losses:
         self._reads: dict[int, list[int]] = {}
         for read in capture.grad_reads:
             self._reads.setdefault(read.tensor, []).append(read.at)
-        self.found: list[Lost] = []
+        self.lost: list[Lost] = []
         self.served: list[Backward] = []
         for number, run in enumerate(runs):
             reached = frozenset(t for t in run.reached if t not in run.empty)
             judged = reached <= capture.optimized - hooked and not run.graph.blind
             lost = self._lost(run, number, reached) if judged else None
             if lost is not None:
-                self.found.append(lost)
+                self.lost.append(lost)
             elif any(self._following(tensor, run, number) is not None for tensor in reached):
                 self.served.append(run)
 
@@ -73,7 +73,7 @@ class Losses:
         """
         if all(run.site != lost.run.site for run in self.served):
             return False
-        cleared = {pair for other in self.found for pair in other.cleared.items()}
+        cleared = {pair for other in self.lost for pair in other.cleared.items()}
         return all(
             (tensor, at) in cleared or self._on_the_edge(tensor, at)
             for tensor in lost.reached
@@ -138,17 +138,17 @@ class Losses:
 
 def _clearings(analysis: Analysis) -> dict[int, list[tuple[int, int, bool]]]:
     """Parameter -> (when, site, whether it was an optimizer's zero_grad() and not `.grad = None`) of all clearings."""
-    found: dict[int, list[tuple[int, int, bool]]] = {}
+    clearings: dict[int, list[tuple[int, int, bool]]] = {}
     optimizers = analysis.capture.placement.optimizers
     for call in analysis.capture.events_of(ZeroGradCalled):
         for tensor in set(optimizers[call.optimizer].held) if call.optimizer >= 0 else ():
-            found.setdefault(tensor, []).append((call.at, call.site, True))
+            clearings.setdefault(tensor, []).append((call.at, call.site, True))
     for write in analysis.capture.grad_writes:
         if write.gradient < 0:
-            found.setdefault(write.tensor, []).append((write.at, write.site, False))
-    for calls in found.values():
+            clearings.setdefault(write.tensor, []).append((write.at, write.site, False))
+    for calls in clearings.values():
         calls.sort(key=lambda call: call[0])
-    return found
+    return clearings
 
 
 def _in_closure(analysis: Analysis, run: Backward, stepping: set[tuple[str, int] | None]) -> bool:
@@ -163,12 +163,12 @@ def windows(analysis: Analysis, tensors: frozenset[int]) -> Iterator[tuple[int, 
     The first one is left out where its beginning is folded away.
     """
     capture = analysis.capture
-    start, known = -1, not capture.history.folded
+    start, start_recorded = -1, not capture.history.folded
     starts = sorted(run.start for run in capture.backwards if run.api == "backward")
     for step in capture.steps:
         if not step.error and any(p.tensor in tensors for p in step.parameters):
             if bisect_right(starts, start) < bisect_right(starts, step.at):
-                if known:
+                if start_recorded:
                     yield start, step.at
-                known = True
+                start_recorded = True
             start = step.at

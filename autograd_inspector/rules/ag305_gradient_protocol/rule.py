@@ -44,14 +44,14 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     References
         "Taking an optimization step" in the documentation of torch.optim.
     """
-    told: set[tuple[str, int]] = set()
+    reported_cases: set[tuple[str, int]] = set()
     last: dict[int, int] = {}
     for step in analysis.capture.steps:
         since = last.get(step.optimizer)
         last[step.optimizer] = step.at
         for kind, finding in _judged(analysis, since, step):
-            if (kind, step.site) not in told:
-                told.add((kind, step.site))
+            if (kind, step.site) not in reported_cases:
+                reported_cases.add((kind, step.site))
                 yield finding
     yield from wasted(analysis)
     yield from misplaced_clipping(analysis)
@@ -106,13 +106,14 @@ def _reached(analysis: Analysis, tensor: int, since: int, step: Step) -> bool:
 
 def _first_to_add(analysis: Analysis, reached: set[int], since: int, step: Step) -> list[tuple[Backward, list[int]]]:
     """(backward, the parameters that it was the first to reach, and whose ``.grad`` was there already)."""
-    found: dict[int, tuple[Backward, list[int]]] = {}
+    first_runs: dict[int, tuple[Backward, list[int]]] = {}
     for tensor in reached:
         run = _runs_to(analysis, tensor, since, step)[0]
         if tensor in analysis.timeline.stale(run):
-            found.setdefault(run.index, (run, []))[1].append(tensor)
+            first_runs.setdefault(run.index, (run, []))[1].append(tensor)
     return [
-        (run, sorted(stale, key=analysis.timeline.stale(run).__getitem__)) for _, (run, stale) in sorted(found.items())
+        (run, sorted(stale, key=analysis.timeline.stale(run).__getitem__))
+        for _, (run, stale) in sorted(first_runs.items())
     ]
 
 

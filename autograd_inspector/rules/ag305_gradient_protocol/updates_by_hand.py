@@ -46,19 +46,19 @@ def updates(analysis: Analysis) -> Iterator[Update]:
         if op.has(_ASIDE) or op.call >= 0:
             continue
         if op.name == "grad":
-            found = frozenset(t for t in op.inputs if tensors[t].leaf and t not in capture.optimized)
+            parameters = frozenset(t for t in op.inputs if tensors[t].leaf and t not in capture.optimized)
         else:
-            found = _NONE.union(*(of.get(t, _NONE) for t in op.inputs))
-        if not found:
+            parameters = _NONE.union(*(of.get(t, _NONE) for t in op.inputs))
+        if not parameters:
             continue
-        given = {tensors[t].storage for t in op.inputs if t not in of}
-        for parameter in found:
+        input_storages = {tensors[t].storage for t in op.inputs if t not in of}
+        for parameter in parameters:
             record = tensors[parameter]
             if any(w.tensor == parameter or w.storage == record.storage >= 0 for w in op.writes):
                 yield Update(parameter, op, kept=True)
-            elif is_a(op.name, _ADDING) and record.storage in given and _shaped(analysis, op, parameter):
+            elif is_a(op.name, _ADDING) and record.storage in input_storages and _shaped(analysis, op, parameter):
                 yield Update(parameter, op, kept=False)
-        of.update(dict.fromkeys(op.outputs, found))
+        of.update(dict.fromkeys(op.outputs, parameters))
 
 
 def _shaped(analysis: Analysis, op: Op, parameter: int) -> bool:
@@ -100,12 +100,16 @@ def _added_up(analysis: Analysis, made: tuple[Update, ...]) -> Iterator[Problem]
         run = next(analysis.timeline.runs_to(parameter).since(update.op.index + 1), None) if update.kept else None
         if run is not None and parameter in run.stale and not renewed(analysis, [parameter], update.op.index, run):
             late.setdefault(update.op.site, {}).setdefault(name_of(analysis, parameter), (update, run))
-    for site, found in late.items():
-        _, run = next(iter(found.values()))
-        which = f"`{next(iter(found))}.grad = None`" if len(found) == 1 else "`p.grad = None` for each parameter p"
+    for site, late_updates in late.items():
+        _, run = next(iter(late_updates.values()))
+        which = (
+            f"`{next(iter(late_updates))}.grad = None`"
+            if len(late_updates) == 1
+            else "`p.grad = None` for each parameter p"
+        )
         yield Problem(
             "warning",
-            f"{summarize_names(found)} still had the .grad of the update before, and nothing cleared it: gradients add up from "
+            f"{summarize_names(late_updates)} still had the .grad of the update before, and nothing cleared it: gradients add up from "
             "round to round",
             f"Clear the gradient after each update: {which}.",
             dedupe_locations(
@@ -114,8 +118,8 @@ def _added_up(analysis: Analysis, made: tuple[Update, ...]) -> Iterator[Problem]
                     *analysis.user_frames(site, "updated here"),
                 ]
             ),
-            tuple(found),
-            ops=tuple(update.op.index for update, _ in found.values()),
+            tuple(late_updates),
+            ops=tuple(update.op.index for update, _ in late_updates.values()),
         )
 
 
@@ -127,12 +131,12 @@ def _dropped(analysis: Analysis, made: tuple[Update, ...]) -> list[Update]:
         if not update.kept:
             lost.setdefault((update.parameter, update.op.site), []).append(update)
     return [
-        found[0]
-        for (parameter, _), found in lost.items()
-        if next(analysis.timeline.runs_to(parameter).since(found[0].op.index + 1), None) is not None
-        and not _used(capture, [t for update in found for t in update.op.outputs])
-        and not _written(analysis, parameter, found[0].op.index)
-        and not _other_holder(analysis, found)
+        line_updates[0]
+        for (parameter, _), line_updates in lost.items()
+        if next(analysis.timeline.runs_to(parameter).since(line_updates[0].op.index + 1), None) is not None
+        and not _used(capture, [t for update in line_updates for t in update.op.outputs])
+        and not _written(analysis, parameter, line_updates[0].op.index)
+        and not _other_holder(analysis, line_updates)
     ]
 
 
@@ -157,9 +161,9 @@ def _written(analysis: Analysis, parameter: int, since: int) -> bool:
     return any(True for _ in analysis.writes_to(storage, parameter, since, len(analysis.capture.ops)))
 
 
-def _other_holder(analysis: Analysis, found: list[Update]) -> bool:
+def _other_holder(analysis: Analysis, line_updates: list[Update]) -> bool:
     """Whether another tensor has the new value's memory: a parameter made of it, what ``.data`` was set to."""
-    made = {t for update in found for t in update.op.outputs}
+    made = {t for update in line_updates for t in update.op.outputs}
     tensors = analysis.capture.tensors
     memory = {tensors[t].storage for t in made} - {-1}
     return any(record.storage in memory and record.id not in made for record in tensors)

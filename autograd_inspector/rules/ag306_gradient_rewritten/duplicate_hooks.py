@@ -17,17 +17,17 @@ from autograd_inspector.model.wording import agree, summarize_names
 
 def piled_up(analysis: Analysis) -> Iterator[Problem]:
     """The same hook several times on one leaf: each is given what the one before it made of the gradient."""
-    told: dict[int, dict[int, tuple[TensorHook, Backward]]] = {}
+    hooks_by_site: dict[int, dict[int, tuple[TensorHook, Backward]]] = {}
     for hook in analysis.capture.tensor_hooks:
         if hook.again and not hook.post:
             runs = [r for r in analysis.capture.backwards if hook.tensor in r.reached]
             before = any(run.end <= hook.at for run in runs) or analysis.capture.history.folded
             run = next((r for r in runs if r.start >= hook.at and _compounds(analysis, hook, r)), None)
             if before and run is not None:
-                told.setdefault(hook.site, {})[hook.tensor] = hook, run
-    for site, found in told.items():
-        names = [name_of(analysis, tensor) for tensor in found]
-        hook, run = max(found.values(), key=lambda pair: pair[0].again)
+                hooks_by_site.setdefault(hook.site, {})[hook.tensor] = hook, run
+    for site, hook_runs in hooks_by_site.items():
+        names = [name_of(analysis, tensor) for tensor in hook_runs]
+        hook, run = max(hook_runs.values(), key=lambda pair: pair[0].again)
         name, times = short_name(hook.name), hook.again + 1
         yield Problem(
             "warning",

@@ -32,12 +32,12 @@ class Overwritten(Struct, frozen=True):
 
 def overwritten(analysis: Analysis) -> Iterator[Problem]:
     """Gradients kept by reference and used as if they were still those of then."""
-    found: dict[int, list[Overwritten]] = {}
+    cases_by_site: dict[int, list[Overwritten]] = {}
     for reads in _by_gradient(analysis).values():
         case = _collected(analysis, reads) or _against_itself(analysis, reads)
         if case is not None:
-            found.setdefault(case.read.site, []).append(case)
-    for site, cases in found.items():
+            cases_by_site.setdefault(case.read.site, []).append(case)
+    for site, cases in cases_by_site.items():
         names = list(dict.fromkeys(name_of(analysis, case.read.tensor) for case in cases))
         read, run, op = cases[0].read, cases[0].run, cases[0].op
         holder = next(kept.name for kept in analysis.capture.gradients_kept if kept.site == read.site)
@@ -66,15 +66,15 @@ def _by_gradient(analysis: Analysis) -> dict[int, list[GradRead]]:
     kept = {k.site for k in capture.gradients_kept}
     if not kept:
         return {}
-    given = {w.gradient for w in capture.grad_writes if w.gradient >= 0}
-    storages = {capture.tensors[g].storage: capture.tensors[g].extent for g in given}
+    assigned = {w.gradient for w in capture.grad_writes if w.gradient >= 0}
+    storages = {capture.tensors[g].storage: capture.tensors[g].extent for g in assigned}
     larger = {t.storage for t in capture.tensors if t.storage in storages and t.extent > storages[t.storage]}
-    given = {g for g in given if capture.tensors[g].storage in larger}
-    found: dict[int, list[GradRead]] = {}
+    assigned = {g for g in assigned if capture.tensors[g].storage in larger}
+    reads_by_gradient: dict[int, list[GradRead]] = {}
     for read in capture.grad_reads:
-        if read.gradient >= 0 and read.leaf and read.gradient not in given:
-            found.setdefault(read.gradient, []).append(read)
-    return {g: reads for g, reads in found.items() if any(r.site in kept for r in reads)}
+        if read.gradient >= 0 and read.leaf and read.gradient not in assigned:
+            reads_by_gradient.setdefault(read.gradient, []).append(read)
+    return {g: reads for g, reads in reads_by_gradient.items() if any(r.site in kept for r in reads)}
 
 
 def _changes(analysis: Analysis, read: GradRead) -> list[Backward]:

@@ -76,28 +76,30 @@ def _is_gradient(analysis: Analysis, op: Op, tensor: int) -> bool:
     capture = analysis.capture
     record = capture.tensors[tensor]
     inside = any(r.start <= record.first_use <= r.end for r in capture.backwards)
-    own = any(read.gradient == tensor and read.at <= op.index for read in capture.grad_reads)
-    return inside and not own and any(capture.tensors[h.tensor].shape == record.shape for h in _given(analysis))
+    read_from_grad = any(read.gradient == tensor and read.at <= op.index for read in capture.grad_reads)
+    return (
+        inside and not read_from_grad and any(capture.tensors[h.tensor].shape == record.shape for h in _given(analysis))
+    )
 
 
 def zeroed_by_hook(analysis: Analysis) -> Iterator[Problem]:
     """A hooked leaf whose gradient is all zeros (or not finite) although what arrived was not. Needs values."""
     capture = analysis.capture
     explained = spoiled_elsewhere(analysis)
-    found: dict[TensorHook, list[LeafValues]] = {}
+    values_of_hook: dict[TensorHook, list[LeafValues]] = {}
     for value in capture.leaf_values:
         hooks = [h for h in _given(analysis) if h.tensor == value.tensor]
         if hooks:
-            found.setdefault(hooks[-1], []).append(value)
-    told: dict[tuple[int, str], list[str]] = {}
-    for hook, values in found.items():
+            values_of_hook.setdefault(hooks[-1], []).append(value)
+    names_by_case: dict[tuple[int, str], list[str]] = {}
+    for hook, values in values_of_hook.items():
         zero, bad = all(v.zero for v in values), any(v.nonfinite for v in values)
         if (zero or bad) and hook.tensor not in explained:
-            told.setdefault((hook.site, "all zeros" if zero else "not finite"), []).append(
+            names_by_case.setdefault((hook.site, "all zeros" if zero else "not finite"), []).append(
                 name_of(analysis, hook.tensor)
             )
     hook_of = {h.site: h for h in _given(analysis)}
-    for (site, what), names in told.items():
+    for (site, what), names in names_by_case.items():
         name = short_name(hook_of[site].name)
         yield Problem(
             "warning",
@@ -113,7 +115,7 @@ def zeroed_by_module_hook(analysis: Analysis) -> Iterator[Problem]:
     capture = analysis.capture
     alive = {v.tensor for v in capture.leaf_values if not v.zero}
     hooks = capture.events_of(ModuleHookRegistered)
-    told: dict[tuple[int, str], tuple[Op, set[int]]] = {}
+    zeroed_modules: dict[tuple[int, str], tuple[Op, set[int]]] = {}
     for fault in capture.gradient_faults:
         node = capture.nodes[fault.node]
         op = capture.ops[node.op] if node.op >= 0 else None
@@ -121,8 +123,8 @@ def zeroed_by_module_hook(analysis: Analysis) -> Iterator[Problem]:
         zero = fault.kind in {"zero", "hooked"}
         if zero and op is not None and op.name.startswith(MODULE_HOOK) and behind:
             of_module = (capture.calls[op.call].root, capture.calls[op.call].path) if op.call >= 0 else (-1, "")
-            told.setdefault(of_module, (op, set()))[1].update(behind)
-    for op, behind in told.values():
+            zeroed_modules.setdefault(of_module, (op, set()))[1].update(behind)
+    for op, behind in zeroed_modules.values():
         call = capture.calls[op.call] if op.call >= 0 else None
         mine = [hook for hook in hooks if call is None or hook.type == call.type] or hooks
         hook = short_name(mine[-1].hook) if mine else "a backward hook"
@@ -148,15 +150,15 @@ def zeroed_on_the_way(analysis: Analysis) -> Iterator[Problem]:
     """A hook on an activation turned its gradient into zeros in each backward. Needs values."""
     capture = analysis.capture
     alive = {v.tensor for v in capture.leaf_values if not v.zero}
-    told: dict[int, tuple[TensorHook, Op, set[int]]] = {}
+    zeroing_hooks: dict[int, tuple[TensorHook, Op, set[int]]] = {}
     for fault in capture.gradient_faults:
         node = capture.nodes[fault.node]
         op = capture.ops[node.op] if fault.kind == "hooked" and node.op >= 0 else None
         hooks = [h for h in _given(analysis) if op is not None and h.tensor in op.outputs]
         behind = analysis.leaves_below(node) - alive
         if op is not None and hooks and behind:
-            told.setdefault(hooks[-1].site, (hooks[-1], op, set()))[2].update(behind)
-    for hook, op, behind in told.values():
+            zeroing_hooks.setdefault(hooks[-1].site, (hooks[-1], op, set()))[2].update(behind)
+    for hook, op, behind in zeroing_hooks.values():
         names, name = [name_of(analysis, t) for t in sorted(behind)], short_name(hook.name)
         yield Problem(
             "warning",

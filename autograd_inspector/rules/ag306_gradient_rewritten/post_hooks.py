@@ -25,7 +25,7 @@ _TEXTS = {
 def emptied_by_hook(analysis: Analysis) -> Iterator[Problem]:
     """In every backward that reached the parameter, and no step inside the hook had used the gradient by then."""
     capture = analysis.capture
-    told: dict[tuple[int, str], list[TensorHook]] = {}
+    hooks_by_case: dict[tuple[int, str], list[TensorHook]] = {}
     for hook in capture.tensor_hooks:
         if not hook.post or hook.tensor not in capture.optimized:
             continue
@@ -34,8 +34,8 @@ def emptied_by_hook(analysis: Analysis) -> Iterator[Problem]:
             continue
         verdicts = [None if _stepped(analysis, hook, run) else _left(analysis, hook, run) for run in runs]
         if verdicts[-1] is not None and None not in verdicts:
-            told.setdefault(verdicts[-1], []).append(hook)
-    for (site, what), hooks in told.items():
+            hooks_by_case.setdefault(verdicts[-1], []).append(hook)
+    for (site, what), hooks in hooks_by_case.items():
         names = [name_of(analysis, hook.tensor) for hook in hooks]
         name = short_name(hooks[-1].name)
         yield Problem(
@@ -63,31 +63,31 @@ def _stepped(analysis: Analysis, hook: TensorHook, run: Backward) -> bool:
 def _left(analysis: Analysis, hook: TensorHook, run: Backward) -> tuple[int, str] | None:
     """(the site that rewrote it, what was left) of the gradient of one backward, None where it is alive."""
     capture, tensor = analysis.capture, hook.tensor
-    given = [w for w in capture.grad_writes if w.tensor == tensor and run.start <= w.at <= run.end]
+    grad_writes = [w for w in capture.grad_writes if w.tensor == tensor and run.start <= w.at <= run.end]
     if tensor in run.empty:
         # What the hook has read it may have carried off.
         read = any(r.tensor == tensor and r.gradient >= 0 and run.start <= r.at <= run.end for r in capture.grad_reads)
-        return (given[-1].site, "dropped") if given and given[-1].gradient < 0 and not read else None
+        return (grad_writes[-1].site, "dropped") if grad_writes and grad_writes[-1].gradient < 0 and not read else None
     gradients = gradients_of(analysis, [tensor])
-    if _carried_off(analysis, gradients, run, {w.gradient for w in given}):
+    if _carried_off(analysis, gradients, run, {w.gradient for w in grad_writes}):
         return None
     zeroed = zeroed_in_place(analysis, gradients, run.start, run.end)
     if zeroed is not None:
         return zeroed.site, "zeroed"
-    last = given[-1].gradient if given else -1
+    last = grad_writes[-1].gradient if grad_writes else -1
     made = analysis.flow.birth(last) if last >= 0 else None
     if (
         made is not None
         and is_a(made.name, OpKind.RETURNS_ZEROS)
         and not any(True for _ in writes_into(analysis, last, run.start, run.end))
     ):
-        return given[-1].site, "zeroed"
-    return _seen_zero(analysis, hook, run, [w.site for w in given])
+        return grad_writes[-1].site, "zeroed"
+    return _seen_zero(analysis, hook, run, [w.site for w in grad_writes])
 
 
-def _carried_off(analysis: Analysis, gradients: frozenset[int], run: Backward, given: set[int]) -> bool:
+def _carried_off(analysis: Analysis, gradients: frozenset[int], run: Backward, assigned_gradients: set[int]) -> bool:
     """Whether the hook read the gradient for something else than the next ``.grad``: a sum that it keeps elsewhere."""
-    wanted = set(given)
+    wanted = set(assigned_gradients)
     for op in reversed(analysis.capture.ops[run.start : run.end]):
         if not wanted.isdisjoint(op.outputs):
             wanted.update(op.inputs)

@@ -116,7 +116,7 @@ def _wiped(analysis: Analysis, write: GradWrite, owner: int) -> bool:
 def _replaced(analysis: Analysis) -> Iterator[Problem]:
     """Between backward and step, ``.grad`` was assigned something that no gradient went into."""
     capture = analysis.capture
-    found: dict[int, list[tuple[int, Op, int]]] = {}
+    replacements: dict[int, list[tuple[int, Op, int]]] = {}
     writes = [write for write in capture.grad_writes if write.gradient >= 0]
     runs = [(run, set(run.reached)) for run in capture.backwards if writes and run.api == "backward"]
     steps = [(step, {p.tensor for p in step.parameters}) for step in capture.steps if writes]
@@ -131,8 +131,8 @@ def _replaced(analysis: Analysis) -> Iterator[Problem]:
         made = analysis.flow.birth(write.gradient)
         # Where it comes from is not known: nothing can be said against it.
         if made is not None and not _from_gradients(analysis, gradients, write):
-            found.setdefault(write.site, []).append((write.tensor, made, after[0].site))
-    for site, members in found.items():
+            replacements.setdefault(write.site, []).append((write.tensor, made, after[0].site))
+    for site, members in replacements.items():
         names = [name_of(analysis, tensor) for tensor, _, _ in members]
         yield Problem(
             "warning",

@@ -15,23 +15,26 @@ from autograd_inspector.model.wording import join_names, summarize_names
 
 def reshaping(analysis: Analysis, row: ParameterRow, entry: StateEntry) -> Op | None:
     """The assignment to the parameter's ``.data`` since which it has another shape than its state."""
-    found = None
+    assignment = None
     loads = [load.at for load in analysis.timeline.loads_of(row.optimizer).all]
     writes = analysis.writes_to(-1, row.tensor, max(loads, default=0), len(analysis.capture.ops))
     for op in [op for op, _ in writes if assigns(op)][::-1]:
         if analysis.capture.tensors[op.inputs[0]].shape == entry.shape:
             break
-        found = op
-    return found
+        assignment = op
+    return assignment
 
 
 def resized(
-    analysis: Analysis, optimizer: OptimizerRecord, wrong: list[tuple[ParameterRow, StateEntry]], ops: Iterable[Op]
+    analysis: Analysis,
+    optimizer: OptimizerRecord,
+    unfit_entries: list[tuple[ParameterRow, StateEntry]],
+    ops: Iterable[Op],
 ) -> Problem:
     """One finding for all parameters of an optimizer that were given another shape."""
-    row, entry = wrong[0]
-    names = [r.name for r, _ in wrong]
-    kinds = list(dict.fromkeys(e.name for _, e in wrong))
+    row, entry = unfit_entries[0]
+    names = [r.name for r, _ in unfit_entries]
+    kinds = list(dict.fromkeys(e.name for _, e in unfit_entries))
     steps = [step for step in analysis.capture.steps if step.optimizer == optimizer.id]
     raised = any(step.error for step in steps)
     sites = dict.fromkeys(op.site for op in ops)

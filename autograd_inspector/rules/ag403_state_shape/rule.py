@@ -77,21 +77,21 @@ def _unfit(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Problem]:
     """State of another shape, or of another optimizer."""
     rows = analysis.capture.placement.rows_of.get(optimizer.id, [])
     entries = [(row, entry) for row in rows for entry in row.state]
-    wrong = [(row, entry) for row, entry in entries if entry.name in ELEMENTWISE and _unlike(row, entry)]
+    unfit_entries = [(row, entry) for row, entry in entries if entry.name in ELEMENTWISE and _unlike(row, entry)]
     loads = loads_of(analysis, optimizer)
-    own = _OWN_STATE.get(optimizer.type) if optimizer.module.startswith("torch.optim") else None
-    foreign = {entry.name for _, entry in entries} - own if own is not None and loads else set()
-    if foreign and not wrong:
+    own_state_names = _OWN_STATE.get(optimizer.type) if optimizer.module.startswith("torch.optim") else None
+    foreign = {entry.name for _, entry in entries} - own_state_names if own_state_names is not None and loads else set()
+    if foreign and not unfit_entries:
         yield _foreign(analysis, f"{optimizer.type}.load_state_dict()", sorted(foreign), loads)
-    if not wrong:
+    if not unfit_entries:
         return
-    row, entry = wrong[0]
-    names = [r.name for r, _ in wrong]
-    kinds = join_names(dict.fromkeys(e.name for _, e in wrong), 4)
-    if all(e.shape == r.shape for r, e in wrong):
-        yield _unsharded(analysis, optimizer, wrong)
+    row, entry = unfit_entries[0]
+    names = [r.name for r, _ in unfit_entries]
+    kinds = join_names(dict.fromkeys(e.name for _, e in unfit_entries), 4)
+    if all(e.shape == r.shape for r, e in unfit_entries):
+        yield _unsharded(analysis, optimizer, unfit_entries)
         return
-    changed = [(r, e, op) for r, e in wrong if (op := reshaping(analysis, r, e)) is not None]
+    changed = [(r, e, op) for r, e in unfit_entries if (op := reshaping(analysis, r, e)) is not None]
     if changed:
         yield resized(analysis, optimizer, [(r, e) for r, e, _ in changed], [op for *_, op in changed])
         return
@@ -100,7 +100,7 @@ def _unfit(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Problem]:
     written = is_assigned(analysis, optimizer)
     yield Problem(
         "error" if raised else "warning",
-        f"{optimizer.type}: {kinds} of {summarize_names(names)} {agree(wrong, 'has', 'have')} another shape than the "
+        f"{optimizer.type}: {kinds} of {summarize_names(names)} {agree(unfit_entries, 'has', 'have')} another shape than the "
         f"parameter ({entry.name} {list(entry.shape)}, {row.name} {list(row.shape)})",
         f"Pad or cut the {'loaded ' if loads else ''}state to the new shape"
         f"{f' too (`{entry.name}` as well as what is assigned)' if written and not loads else ''}, or start these parameters "
@@ -109,17 +109,17 @@ def _unfit(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Problem]:
             [
                 *loads,
                 *(assigned if written or not loads else ()),
-                *(_made(analysis, wrong) if not loads else ()),
+                *(_made(analysis, unfit_entries) if not loads else ()),
                 *analysis.user_frames(optimizer.site, "optimizer made here"),
             ]
         ),
-        tuple(dict.fromkeys([*names, *(e.name for _, e in wrong)])),
+        tuple(dict.fromkeys([*names, *(e.name for _, e in unfit_entries)])),
     )
 
 
-def _made(analysis: Analysis, wrong: list[tuple[ParameterRow, StateEntry]]) -> tuple[Location, ...]:
+def _made(analysis: Analysis, unfit_entries: list[tuple[ParameterRow, StateEntry]]) -> tuple[Location, ...]:
     """Where the program made what is state now."""
-    made = [analysis.flow.birth(entry.tensor) for _, entry in wrong if entry.tensor >= 0]
+    made = [analysis.flow.birth(entry.tensor) for _, entry in unfit_entries if entry.tensor >= 0]
     return tuple(
         place
         for op in made[:1]
@@ -132,28 +132,30 @@ def _unlike(row: ParameterRow, entry: StateEntry) -> bool:
     """Whether state that there is once for each element is laid out unlike the parameter, over ranks too."""
     if entry.shape != row.shape:
         return True
-    own, other = row.sharding, entry.sharding
-    if own is None or other is None:
-        return own is not other
-    return (own.placements, own.mesh) != (other.placements, other.mesh)
+    parameter_sharding, other = row.sharding, entry.sharding
+    if parameter_sharding is None or other is None:
+        return parameter_sharding is not other
+    return (parameter_sharding.placements, parameter_sharding.mesh) != (other.placements, other.mesh)
 
 
-def _unsharded(analysis: Analysis, optimizer: OptimizerRecord, wrong: list[tuple[ParameterRow, StateEntry]]) -> Problem:
+def _unsharded(
+    analysis: Analysis, optimizer: OptimizerRecord, unfit_entries: list[tuple[ParameterRow, StateEntry]]
+) -> Problem:
     """State of the right shape that is spread over the ranks unlike its parameter."""
-    row, entry = wrong[0]
-    names = [r.name for r, _ in wrong]
-    kinds = join_names(dict.fromkeys(e.name for _, e in wrong), 4)
+    row, entry = unfit_entries[0]
+    names = [r.name for r, _ in unfit_entries]
+    kinds = join_names(dict.fromkeys(e.name for _, e in unfit_entries), 4)
     raised = any(step.error and step.optimizer == optimizer.id for step in analysis.capture.steps)
     return Problem(
         "error" if raised else "warning",
-        f"{optimizer.type}: {kinds} of {summarize_names(names)} {agree(wrong, 'is', 'are')} not spread over the ranks like "
+        f"{optimizer.type}: {kinds} of {summarize_names(names)} {agree(unfit_entries, 'is', 'are')} not spread over the ranks like "
         f"the parameter ({entry.name} {_spread(entry)}, {row.name} {_spread(row)})",
         "Load with torch.distributed.checkpoint.state_dict.set_optimizer_state_dict(model, optimizer, "
         "optim_state_dict=state, options=StateDictOptions(full_state_dict=True)), which shards the state like its parameter.",
         dedupe_locations(
             [*loads_of(analysis, optimizer), *analysis.user_frames(optimizer.site, "optimizer made here")]
         ),
-        tuple(dict.fromkeys([*names, *(e.name for _, e in wrong)])),
+        tuple(dict.fromkeys([*names, *(e.name for _, e in unfit_entries)])),
     )
 
 

@@ -104,9 +104,9 @@ def _passed_through(analysis: Analysis, loose: Unoptimized) -> bool:
 
 def _cut_off(analysis: Analysis, optimizer: OptimizerRecord) -> bool:
     """Whether a cut explains why nothing that it holds gets a gradient: it holds the right parameters, then."""
-    told = {tensor for cut in analysis.harmful_cuts for tensor in cut.parameters}
+    cut_parameters = {tensor for cut in analysis.harmful_cuts for tensor in cut.parameters}
     held = {t for t in optimizer.held if analysis.capture.tensors[t].requires_grad}
-    return bool(held) and held <= told
+    return bool(held) and held <= cut_parameters
 
 
 def _wants_grad(analysis: Analysis, optimizer: OptimizerRecord) -> bool:

@@ -16,15 +16,15 @@ from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.wording import agree, summarize_names
 
 
-def vanished(analysis: Analysis, told: Collection[int]) -> Iterator[Problem]:
-    """One finding an optimizer, about what it goes on stepping in vain; ``told`` are known to have been replaced.
+def vanished(analysis: Analysis, replaced_parameters: Collection[int]) -> Iterator[Problem]:
+    """One finding an optimizer, about what it goes on stepping in vain; ``replaced_parameters`` are known to have been replaced.
 
     A layer that is taken out on purpose is worth seeing. Where its values went into what is left, or where nothing
     that the optimizer holds learns any more, training has stopped without a word.
     """
     for optimizer in analysis.capture.placement.optimizers:
         held = [t for t in optimizer.held if analysis.capture.tensors[t].requires_grad]
-        gone = [t for t in held if t not in told and _gone(analysis, optimizer, t)]
+        gone = [t for t in held if t not in replaced_parameters and _gone(analysis, optimizer, t)]
         if gone:
             loud = len(gone) == len(held) or _merged(analysis, gone)
             yield _finding(analysis, optimizer, gone, [t for t in held if t not in gone], loud=loud)
@@ -54,9 +54,9 @@ def _gone(analysis: Analysis, optimizer: OptimizerRecord, tensor: int) -> bool:
     lost = replacement_of(analysis, tensor)
     if lost is None or not any(s.optimizer == optimizer.id and s.at >= lost.at for s in analysis.capture.steps):
         return False
-    given = (write for write in analysis.capture.grad_writes if write.tensor == tensor and write.gradient >= 0)
+    assignments = (write for write in analysis.capture.grad_writes if write.tensor == tensor and write.gradient >= 0)
     reached = any(run.start >= lost.at and tensor in run.reached for run in analysis.capture.backwards)
-    return not reached and not any(write.at >= lost.at for write in given)
+    return not reached and not any(write.at >= lost.at for write in assignments)
 
 
 def _merged(analysis: Analysis, gone: Collection[int]) -> bool:

@@ -31,7 +31,7 @@ class Moved(Struct, frozen=True):
 
 def still_moving(analysis: Analysis) -> Iterator[Problem]:
     """One finding about those with a gradient of zeros, one about those that kept an old gradient."""
-    found: dict[int, Moved] = {}
+    moved_parameters: dict[int, Moved] = {}
     ends: dict[int, list[int]] = {}
     for run in analysis.capture.backwards:
         for tensor in run.reached:
@@ -47,14 +47,14 @@ def still_moving(analysis: Analysis) -> Iterator[Problem]:
         for p in step.parameters:
             moved = (
                 None
-                if p.tensor in found
+                if p.tensor in moved_parameters
                 else _moved(analysis, step, p, groups.get((step.optimizer, p.tensor), -1), ends.get(p.tensor, ()))
             )
             if moved is not None and not _meant(analysis, moved, p.gradient, last.get(p.tensor, 0)):
-                found[p.tensor] = moved
+                moved_parameters[p.tensor] = moved
             last[p.tensor] = step.at
-    zeros = [moved for moved in found.values() if moved.zeroed is not None]
-    stale = [moved for moved in found.values() if moved.zeroed is None]
+    zeros = [moved for moved in moved_parameters.values() if moved.zeroed is not None]
+    stale = [moved for moved in moved_parameters.values() if moved.zeroed is None]
     for alike in (zeros, stale):
         if alike:
             yield _finding(analysis, alike)
@@ -82,11 +82,15 @@ def _meant(analysis: Analysis, moved: Moved, gradient: int, since: int) -> bool:
     if moved.zeroed is not None:
         return False
     end = moved.step.at
-    given = any(
+    gradient_assigned = any(
         w.tensor == moved.tensor and w.gradient >= 0 and since <= w.at <= end for w in analysis.capture.grad_writes
     )
     written = any(True for _ in writes_into(analysis, gradient, since, end))
-    return given or written or any(change.requires_grad for change in analysis.requires_grad_changes_of(moved.tensor))
+    return (
+        gradient_assigned
+        or written
+        or any(change.requires_grad for change in analysis.requires_grad_changes_of(moved.tensor))
+    )
 
 
 def _drives(group: Settings) -> tuple[str, ...]:
@@ -95,12 +99,12 @@ def _drives(group: Settings) -> tuple[str, ...]:
     return ("momentum",) * momentum + ("weight decay",) * (not is_off(group.get("weight_decay")))
 
 
-def _finding(analysis: Analysis, found: list[Moved]) -> Problem:
-    names = [name_of(analysis, moved.tensor) for moved in found]
-    tensors = {moved.tensor for moved in found}
+def _finding(analysis: Analysis, moved_parameters: list[Moved]) -> Problem:
+    names = [name_of(analysis, moved.tensor) for moved in moved_parameters]
+    tensors = {moved.tensor for moved in moved_parameters}
     changes = [c for c in analysis.capture.requires_grad_changes if c.tensor in tensors and not c.requires_grad]
-    first = found[0]
-    drives = list(dict.fromkeys(drive for moved in found for drive in moved.drives))
+    first = moved_parameters[0]
+    drives = list(dict.fromkeys(drive for moved in moved_parameters for drive in moved.drives))
     applying = f"{' and '.join(drives)} {agree(drives, 'applies', 'apply')}" if drives else ""
     if first.zeroed is not None:
         why = (

@@ -51,14 +51,14 @@ def _finding_of(analysis: Analysis, site: int, tensors: list[int], *, wanted: bo
     )
 
 
-def frozen_groups(analysis: Analysis, told: Collection[str]) -> Iterator[Problem]:
+def frozen_groups(analysis: Analysis, reported_names: Collection[str]) -> Iterator[Problem]:
     """A parameter group of its own that is frozen at every step: a hint, for it may be thawed later."""
     capture = analysis.capture
     for optimizer in capture.placement.optimizers:
         steps = analysis.timeline.steps_of(optimizer.id).all
         groups = [held for held in optimizer.parameters if held]
         idle = [held for held in groups if all(_rests(analysis, t, [step.at for step in steps]) for t in held)]
-        tensors = [t for held in idle for t in held if name_of(analysis, t) not in told]
+        tensors = [t for held in idle for t in held if name_of(analysis, t) not in reported_names]
         if not steps or not tensors or len(idle) == len(groups):
             continue
         names = [name_of(analysis, t) for t in tensors]

@@ -52,13 +52,13 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 def _frozen_with_its_twin(analysis: Analysis) -> Iterator[Problem]:
     """A tied parameter frozen under one of its names while the module of its other name goes on learning."""
     capture = analysis.capture
-    told: set[int] = set()
+    reported_tensors: set[int] = set()
     for change in capture.requires_grad_changes:
         names = capture.tensors[change.tensor].names
         if (
             change.requires_grad
             or len(names) < 2
-            or change.tensor in told
+            or change.tensor in reported_tensors
             or capture.tensors[change.tensor].requires_grad
         ):
             continue
@@ -68,7 +68,7 @@ def _frozen_with_its_twin(analysis: Analysis) -> Iterator[Problem]:
             for wanted in (True, False)
         )
         if learning and frozen and capture.steps:
-            told.add(change.tensor)
+            reported_tensors.add(change.tensor)
             yield Problem(
                 "warning",
                 f"freezing {frozen[0]} also froze {join_names(learning)}: they are one parameter (tied), and the module of "

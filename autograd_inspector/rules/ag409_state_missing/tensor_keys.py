@@ -22,11 +22,11 @@ _OPTIONS = {"max_exp_avg_sq": "amsgrad", "momentum_buffer": "momentum", "grad_av
 def state_key(analysis: Analysis) -> Iterator[Problem]:
     """The last step looked for a key that the state of its parameters does not have."""
     capture = analysis.capture
-    found = _KEY.match(capture.error)
+    key_error = _KEY.match(capture.error)
     step = capture.steps[-1] if capture.steps else None
-    if found is None or step is None or not step.error:
+    if key_error is None or step is None or not step.error:
         return
-    key = found[1]
+    key = key_error[1]
     every = [row for row in capture.placement.rows if row.optimizer == step.optimizer]
     rows = [row for row in every if row.state]
     names = [row.name for row in rows if key not in {entry.name for entry in row.state}]
@@ -40,11 +40,13 @@ def state_key(analysis: Analysis) -> Iterator[Problem]:
     lines = [e for e in capture.events_of(OptionSet) if e.option == (option or e.option)]
     option = option or (lines[0].option if lines else "")
     why = f": {option} was switched on after the state had been made without it" if option and lines else ""
-    given = f"Pass {option} to {optimizer.type}() when it is made" if option else "Set its options when it is made"
+    option_advice = (
+        f"Pass {option} to {optimizer.type}() when it is made" if option else "Set its options when it is made"
+    )
     yield Problem(
         "error",
         f"{optimizer.type}.step() looks for {key} in the state of {summarize_names(names)}, which has none{why}",
-        f"{given}; or start these parameters with fresh state: `optimizer.state.pop(parameter)`.",
+        f"{option_advice}; or start these parameters with fresh state: `optimizer.state.pop(parameter)`.",
         dedupe_locations(
             [
                 *(place for line in lines for place in analysis.user_frames(line.site, "option set here")),
@@ -59,9 +61,9 @@ def state_key(analysis: Analysis) -> Iterator[Problem]:
 
 def _is_state(analysis: Analysis, optimizer: OptimizerRecord, key: str, rows: list[ParameterRow]) -> bool:
     """Whether state has such a key: the user's own class may have looked for it in its groups, or anywhere."""
-    own = [s for s in analysis.capture.events_of(StateStatement) if s.optimizer == optimizer.id]
-    known = any(entry.name == key for row in rows for entry in row.state)
-    return not own or known or any(key in s.keys for s in own)
+    statements = [s for s in analysis.capture.events_of(StateStatement) if s.optimizer == optimizer.id]
+    in_state = any(entry.name == key for row in rows for entry in row.state)
+    return not statements or in_state or any(key in s.keys for s in statements)
 
 
 def _never_made(

@@ -35,10 +35,10 @@ class Link(Struct, frozen=True):
 
 def chains(analysis: Analysis) -> Iterator[Problem]:
     """A line that, step after step, computes with what it (or its neighbour) computed in the step before."""
-    found: dict[tuple[str, int], dict[str, list[Link]]] = {}
+    links_by_line: dict[tuple[str, int], dict[str, list[Link]]] = {}
     for line, link in _links(analysis):
-        found.setdefault(line, {}).setdefault(_layer(analysis, link.op), []).append(link)
-    for line, layers in found.items():
+        links_by_line.setdefault(line, {}).setdefault(_layer(analysis, link.op), []).append(link)
+    for line, layers in links_by_line.items():
         # Each layer that runs the line has a value of its own.
         measured = {layer: _measured(analysis, line, links) for layer, links in layers.items()}
         lasting = {layer: links for layer, links in measured.items() if _lasts(analysis, links)}
@@ -78,7 +78,7 @@ def _measured(analysis: Analysis, line: tuple[str, int], links: list[Link]) -> l
     lengths: dict[int, int] = {}
     behind: dict[tuple[int, ...], int] = {}
     """What made a tensor -> the links behind it."""
-    found = []
+    measured = []
     for link in links:
         made = (link.tensor, *flow.producers(link.tensor, link.op.index))
         if made not in behind:
@@ -88,9 +88,9 @@ def _measured(analysis: Analysis, line: tuple[str, int], links: list[Link]) -> l
                 lambda op: op.index not in lengths and line_of(analysis, op.site) == line,
             )
             behind[made] = max((lengths.get(op.index, 0) for op in met), default=0)
-        found.append(Link(link.op, link.tensor, behind[made] + 1))
-        lengths[link.op.index] = max(lengths.get(link.op.index, 0), found[-1].length)
-    return found
+        measured.append(Link(link.op, link.tensor, behind[made] + 1))
+        lengths[link.op.index] = max(lengths.get(link.op.index, 0), measured[-1].length)
+    return measured
 
 
 def _upstream(analysis: Analysis, starts: list[tuple[int, int]], through: Callable[[Op], bool]) -> Iterator[Op]:
@@ -175,13 +175,13 @@ def _fix(analysis: Analysis, line: tuple[str, int], last: Link, name: str) -> st
     """Take the history off what is added, by its variables where these are known, else off the sum itself."""
     added = list(_added(analysis, line, last))
     tensors = analysis.capture.tensors
-    known = [tensors[t].variable for t in added if assignable(tensors[t].variable, analysis, t)]
+    added_names = [tensors[t].variable for t in added if assignable(tensors[t].variable, analysis, t)]
     cut = f"write `{name} = {name}.detach()` after this line" if assignable(name, analysis, last.tensor) else ""
-    if added and len(known) == len(added):
+    if added and len(added_names) == len(added):
         if all(tensors[t].shape == () for t in added):
-            numbers, copies = _listed(known, "item"), _listed(known, "detach")
+            numbers, copies = _listed(added_names, "item"), _listed(added_names, "detach")
             return f"Add a number, not a tensor with its graph: {numbers} (or {copies}) into {name}."
-        return f"Detach before accumulating into {name}: read {_listed(known, 'detach')} on this line."
+        return f"Detach before accumulating into {name}: read {_listed(added_names, 'detach')} on this line."
     if all(tensors[t].shape == () for t in last.op.outputs):
         return f"Add a number, not a tensor with its graph, into {name}: `.item()` or `.detach()` of what is added."
     return f"Detach before accumulating into {name}: call `.detach()` on what is added" + (

@@ -43,20 +43,20 @@ def rounds_of(analysis: Analysis) -> Rounds:
         signs.update(_updates_by_hand(analysis, {tensor for run in runs for tensor in run.reached}))
     # Of gradients that were cleared at the moment of a backward: before it, where the next one adds to what it gave.
     early = {run.start for run, after in pairwise(runs) if after.stale} & cleared
-    found: list[int] = []
+    ends: list[int] = []
     of: dict[int, int] = {}
-    over, told = True, -1
+    over, early_sign = True, -1
     moments: list[tuple[int, Backward | None]] = [*((run.end, run) for run in runs), *((at, None) for at in signs)]
     for at, run in sorted(moments, key=lambda pair: (pair[0], pair[1] is None)):
         if run is not None:
             if not over and (run.start in early or _alone(analysis, run)):
-                found.append(run.start)
-            of[run.index] = len(found)
-            over, told = False, run.start if run.start in early else -1
-        elif at != told:
-            found += [] if over else [at]
+                ends.append(run.start)
+            of[run.index] = len(ends)
+            over, early_sign = False, run.start if run.start in early else -1
+        elif at != early_sign:
+            ends += [] if over else [at]
             over = True
-    return Rounds(found, of)
+    return Rounds(ends, of)
 
 
 def _alone(analysis: Analysis, run: Backward) -> bool:
@@ -73,8 +73,8 @@ def _clearings(analysis: Analysis) -> Iterator[int]:
 def _updates_by_hand(analysis: Analysis, leaves: Iterable[int]) -> Iterator[int]:
     """Writes to the memory of leaves that have a gradient, or to that of the gradient."""
     tensors = analysis.capture.tensors
-    known = [*leaves, *(gradient for leaf in leaves for gradient in analysis.gradients.get(leaf, ()))]
-    storages = {tensors[tensor].storage for tensor in known} - {-1}
+    leaves_and_gradients = [*leaves, *(gradient for leaf in leaves for gradient in analysis.gradients.get(leaf, ()))]
+    storages = {tensors[tensor].storage for tensor in leaves_and_gradients} - {-1}
     for op in analysis.capture.ops:
         if op.writes and not op.has(_NOT_BY_HAND) and any(write.storage in storages for write in op.writes):
             yield op.index

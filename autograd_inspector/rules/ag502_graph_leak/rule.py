@@ -60,10 +60,10 @@ def _hoards(analysis: Analysis) -> Iterator[Problem]:
         line = line_of(analysis, capture.ops[_birth(analysis, kept)].site)
         if line is not None:
             groups.setdefault(line, []).append(kept)
-    found = [members for members in groups.values() if not _met_again(analysis, members)]
-    if found:
+    hoards = [members for members in groups.values() if not _met_again(analysis, members)]
+    if hoards:
         # Of a step's tensors that are alive, the program holds the last; that one's graph holds the others.
-        yield _hoard_finding(analysis, max(found, key=lambda members: max(_birth(analysis, kept) for kept in members)))
+        yield _hoard_finding(analysis, max(hoards, key=lambda members: max(_birth(analysis, kept) for kept in members)))
 
 
 def _birth(analysis: Analysis, kept: RetainedGraph) -> int:
@@ -88,8 +88,8 @@ def _hoard_finding(analysis: Analysis, members: list[RetainedGraph]) -> Problem:
     made = analysis.capture.ops[_birth(analysis, last)]
     record = analysis.capture.tensors[last.tensor]
     name = name_of(analysis, last.tensor)
-    known = assignable(name, analysis, last.tensor)
-    detach, item = (f"`{name}.detach()`", f"`{name}.item()`") if known else ("`.detach()` of it", "`.item()`")
+    has_variable = assignable(name, analysis, last.tensor)
+    detach, item = (f"`{name}.detach()`", f"`{name}.item()`") if has_variable else ("`.detach()` of it", "`.item()`")
     keep = (
         f"a number or a copy without history: {item} or {detach}"
         if record.shape == ()
