@@ -28,9 +28,9 @@ def spelled(analysis: Analysis, edit: Op, name: str) -> str:
     place = analysis.capture.place(edit.site)
     if edit.name.startswith(FOR_EACH):
         return given_list(place, edit.name)  # The name is that of one of them.
-    found = receiver(place, edit.name)
-    if found:
-        return found
+    receiver_text = receiver(place, edit.name)
+    if receiver_text:
+        return receiver_text
     return name if is_path(name) and not analysis.capture.display_names.is_registered(name) else ""
 
 
@@ -109,12 +109,12 @@ def _read(analysis: Analysis, saver: Op, name: str) -> str:
 
 def _part(source: str, name: str) -> str:
     """The one part of it that the line reads: ``traj[:, t]`` of ``traj``."""
-    found = {
+    subscripts = {
         written(node)
         for node in ast.walk(statement(source) or ast.Pass())
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and written(node.value) == name
     }
-    return found.pop() if len(found) == 1 else ""
+    return subscripts.pop() if len(subscripts) == 1 else ""
 
 
 def _capital(text: str) -> str:

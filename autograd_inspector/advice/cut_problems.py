@@ -42,9 +42,11 @@ def cut_problem(
 def described(analysis: Analysis, op: Op) -> str:
     """What the cut keeps out: the op's inputs where they have names or are what a module returned, else its result."""
     learning = [t for t in op.inputs if analysis.capture.tensors[t].requires_grad] or list(op.inputs)
-    given = names_of(analysis, (undetached(analysis, t) for t in learning))
-    named = [name for name in given if not name.startswith(NAMELESS)]
-    return join_names(named, 3) or output_of_layer(analysis, op) or join_names(given, 3) or f"{NAMELESS} `{op.name}`"
+    input_names = names_of(analysis, (undetached(analysis, t) for t in learning))
+    named = [name for name in input_names if not name.startswith(NAMELESS)]
+    return (
+        join_names(named, 3) or output_of_layer(analysis, op) or join_names(input_names, 3) or f"{NAMELESS} `{op.name}`"
+    )
 
 
 def undetached(analysis: Analysis, tensor: int) -> int:
@@ -85,12 +87,12 @@ def _grad(cut: GradientCut) -> bool:
 
 
 def _effect(analysis: Analysis, cut: GradientCut) -> str:
-    given = names_of(analysis, cut.parameters)
-    names = summarize_names(given)
+    parameter_names = names_of(analysis, cut.parameters)
+    names = summarize_names(parameter_names)
     if cut.added >= 0:
-        return f"autograd treats this loss term as a constant, so {names} {agree(given, 'gets', 'get')} no gradient from it"
+        return f"autograd treats this loss term as a constant, so {names} {agree(parameter_names, 'gets', 'get')} no gradient from it"
     if not cut.fatal:
-        return f"{names} {agree(given, 'gets', 'get')} no gradient"
+        return f"{names} {agree(parameter_names, 'gets', 'get')} no gradient"
     return _asked_in_vain(cut, names) if _grad(cut) else _failed(cut, names)
 
 

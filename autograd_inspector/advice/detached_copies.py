@@ -22,9 +22,9 @@ def attached(analysis: Analysis, cut: GradientCut, what: str) -> str:
         form = f", with the out-of-place form of `{edit}`," if edit else ""
         return f"Use the tensor itself instead of {what}{form} where gradient has to flow; keep {what} for logging."
     trained = [{t for held in stepped_with(analysis.capture, run) for t in held} for run in runs]
-    own = [held for held in trained if not held.isdisjoint(cut.parameters)]
+    training_cut = [held for held in trained if not held.isdisjoint(cut.parameters)]
     others = [held for held in trained if held and held.isdisjoint(cut.parameters)]
-    if len(own) == 1 and len(others) == len(runs) - 1:
+    if len(training_cut) == 1 and len(others) == len(runs) - 1:
         result = name_of(analysis, cut.ops[0].outputs[0])
         copy = f"write `{result}.detach()`" if is_path(result) else "detach the result"
         return (

@@ -22,6 +22,6 @@ def gone_over(source: str, name: str) -> str:
     over, target = loop.iter, loop.target
     if isinstance(over, ast.Call) and isinstance(target, ast.Tuple) and getattr(over.func, "id", "") == "zip":
         pairs = zip(target.elts, over.args, strict=False)
-        over = next((given for part, given in pairs if written(part) == name), over)
-    found = written(over)
-    return found if is_path(found) else ""
+        over = next((iterable for part, iterable in pairs if written(part) == name), over)
+    iterated = written(over)
+    return iterated if is_path(iterated) else ""

@@ -28,14 +28,14 @@ def clipping_sites(analysis: Analysis) -> dict[int, tuple[str, int]]:
         if read.clips >= 0:
             limits.setdefault(read.site, []).append(read.clips)
     lines = {site: line_of(analysis, site) for site in limits}
-    measuring = {lines[site] for site, found in limits.items() if found and min(found) == math.inf}
+    measuring = {lines[site] for site, site_limits in limits.items() if site_limits and min(site_limits) == math.inf}
     return {site: line for site, line in lines.items() if line is not None and line not in measuring}
 
 
 def misplaced_clipping(analysis: Analysis) -> Iterator[Problem]:
     """Clipping after step(), before backward(), of what no backward reaches, or of a generator that is used up."""
     runs = [r for r in analysis.capture.backwards if r.api == "backward" and not r.error]
-    told: set[tuple[str, int]] = set()
+    reported_lines: set[tuple[str, int]] = set()
     sites, failed = clipping_sites(analysis), line_of(analysis, analysis.capture.error_site)
     reads_of: dict[tuple[str, int], list[GradRead]] = {}
     for read in analysis.capture.grad_reads:
@@ -44,7 +44,7 @@ def misplaced_clipping(analysis: Analysis) -> Iterator[Problem]:
     order = _Order(analysis, runs) if reads_of else None
     for site, line in sites.items():
         raised = line == failed
-        if line in told or not (runs or raised):
+        if line in reported_lines or not (runs or raised):
             continue
         reads = reads_of.get(line, [])
         verdicts = [order.verdict(read) for read in reads] if order is not None else []
@@ -52,7 +52,7 @@ def misplaced_clipping(analysis: Analysis) -> Iterator[Problem]:
             verdicts[-1] if verdicts else ("nothing" if raised or _clips_nothing(analysis, site, runs) else "", -1)
         )
         if what and all(verdict[0] in {what, "early"} for verdict in verdicts):
-            told.add(line)
+            reported_lines.add(line)
             if what == "early" and runs and analysis.received_gradient.isdisjoint(read.tensor for read in reads):
                 what = "other"
             yield _clip_finding(analysis, site, reads, (what, other), raised=raised)

@@ -30,7 +30,7 @@ def entries(analysis: Analysis, optimizer: OptimizerRecord, *, device: bool) -> 
     """The entries that have to be where their parameter is: of its shape, and no design of their own explains them."""
     rows = rows_of(analysis, optimizer)
     elements = sum(math.prod(row.shape) for row in rows)
-    known = device or optimizer.module.startswith(_OWN_STATE)
+    checked = device or optimizer.module.startswith(_OWN_STATE)
     for row in rows:
         settings = optimizer.groups[row.group] if 0 <= row.group < len(optimizer.groups) else {}
         on_device = settings.get("fused") is True or settings.get("capturable") is True
@@ -41,13 +41,18 @@ def entries(analysis: Analysis, optimizer: OptimizerRecord, *, device: bool) -> 
                 belongs = device and on_device
             else:
                 # LBFGS keeps one vector of all parameters' elements with the first of them.
-                belongs = known and (entry.shape in {row.shape, (elements,)})
+                belongs = checked and (entry.shape in {row.shape, (elements,)})
             if belongs:
                 yield row, entry
 
 
 def misplaced(
-    analysis: Analysis, optimizer: OptimizerRecord, wrong: list[Misplaced], text: tuple[str, str], *, always: bool
+    analysis: Analysis,
+    optimizer: OptimizerRecord,
+    misplaced_entries: list[Misplaced],
+    text: tuple[str, str],
+    *,
+    always: bool,
 ) -> Problem:
     """All of an optimizer's entries that are wrong alike; ``text`` is (message, fix).
 
@@ -59,10 +64,14 @@ def misplaced(
     message, fix = text
     return Problem(
         severity,
-        f"{optimizer.type}: {message}{_because(analysis, optimizer, wrong)}",
+        f"{optimizer.type}: {message}{_because(analysis, optimizer, misplaced_entries)}",
         fix,
-        _culprit(analysis, optimizer, wrong),
-        tuple(dict.fromkeys([*(row.name for row, _ in wrong), *(entry.name for _, entry in wrong)])),
+        _culprit(analysis, optimizer, misplaced_entries),
+        tuple(
+            dict.fromkeys(
+                [*(row.name for row, _ in misplaced_entries), *(entry.name for _, entry in misplaced_entries)]
+            )
+        ),
     )
 
 
@@ -72,22 +81,24 @@ def refuses(optimizer: OptimizerRecord) -> bool:
     return fused or (optimizer.module.startswith(_OWN_STATE) and optimizer.type not in _GOES_ON)
 
 
-def conversion(analysis: Analysis, optimizer: OptimizerRecord, wrong: list[Misplaced]) -> ParametersConverted | None:
+def conversion(
+    analysis: Analysis, optimizer: OptimizerRecord, misplaced_entries: list[Misplaced]
+) -> ParametersConverted | None:
     """The last conversion of the parameters after their state was there."""
-    tensors = {row.tensor for row, _ in wrong}
+    tensors = {row.tensor for row, _ in misplaced_entries}
     events = analysis.capture.events
     made = [i for i, e in enumerate(events) if isinstance(e, OptimizerCreated) and e.optimizer == optimizer.id]
-    found = [
+    conversions = [
         event
         for event in events[max(made, default=-1) + 1 :]
         if isinstance(event, ParametersConverted) and tensors & set(event.tensors)
-        if event.at >= optimizer.created_at and _had_state(analysis, optimizer, wrong, event)
+        if event.at >= optimizer.created_at and _had_state(analysis, optimizer, misplaced_entries, event)
     ]
-    return found[-1] if found else None
+    return conversions[-1] if conversions else None
 
 
 def _had_state(
-    analysis: Analysis, optimizer: OptimizerRecord, wrong: list[Misplaced], change: ParametersConverted
+    analysis: Analysis, optimizer: OptimizerRecord, misplaced_entries: list[Misplaced], change: ParametersConverted
 ) -> bool:
     """Whether state can have been left behind by a conversion: it was made, stepped, loaded or set before it."""
     capture = analysis.capture
@@ -96,24 +107,28 @@ def _had_state(
     if optimizer.site < 0 or optimizer.steps > len(done) or any(step.at <= change.at for step in done):
         return True
     loads = analysis.timeline.loads_of(optimizer.id).all
-    births = [analysis.flow.birth(entry.tensor) for _, entry in wrong if entry.tensor >= 0]
+    births = [analysis.flow.birth(entry.tensor) for _, entry in misplaced_entries if entry.tensor >= 0]
     return any(load.at <= change.at for load in loads) or any(op is not None and op.index < change.at for op in births)
 
 
-def _because(analysis: Analysis, optimizer: OptimizerRecord, wrong: list[Misplaced]) -> str:
-    change = conversion(analysis, optimizer, wrong)
+def _because(analysis: Analysis, optimizer: OptimizerRecord, misplaced_entries: list[Misplaced]) -> str:
+    change = conversion(analysis, optimizer, misplaced_entries)
     if change is not None:
         return f"; {change.api} moved the parameters and left the state behind"
-    return f"; {optimizer.type} itself makes it there" if made_by_own_step(analysis, optimizer, wrong) else ""
+    return (
+        f"; {optimizer.type} itself makes it there" if made_by_own_step(analysis, optimizer, misplaced_entries) else ""
+    )
 
 
-def made_by_own_step(analysis: Analysis, optimizer: OptimizerRecord, wrong: list[Misplaced]) -> tuple[Location, ...]:
+def made_by_own_step(
+    analysis: Analysis, optimizer: OptimizerRecord, misplaced_entries: list[Misplaced]
+) -> tuple[Location, ...]:
     """The lines of a hand-written optimizer that make state which nobody else has converted, loaded or set."""
-    _, entry = wrong[0]
+    _, entry = misplaced_entries[0]
     placed = analysis.flow.birth(entry.tensor) if entry.tensor >= 0 else None
-    if conversion(analysis, optimizer, wrong) is not None or _loaded(analysis, optimizer):
+    if conversion(analysis, optimizer, misplaced_entries) is not None or _loaded(analysis, optimizer):
         return ()
-    lines = made_by_class(analysis, optimizer, {entry.name for _, entry in wrong})
+    lines = made_by_class(analysis, optimizer, {entry.name for _, entry in misplaced_entries})
     if placed is None:
         return () if is_assigned(analysis, optimizer, [entry.name]) else lines
     at = analysis.user_frames(placed.site, "")
@@ -128,18 +143,20 @@ def _loaded(analysis: Analysis, optimizer: OptimizerRecord) -> list[Location]:
     ]
 
 
-def _culprit(analysis: Analysis, optimizer: OptimizerRecord, wrong: list[Misplaced]) -> tuple[Location, ...]:
-    change = conversion(analysis, optimizer, wrong)
+def _culprit(
+    analysis: Analysis, optimizer: OptimizerRecord, misplaced_entries: list[Misplaced]
+) -> tuple[Location, ...]:
+    change = conversion(analysis, optimizer, misplaced_entries)
     steps = [step for step in analysis.capture.steps if step.optimizer == optimizer.id]
     stepped = analysis.user_frames(steps[-1].site, "step() uses the state here") if steps else ()
     loaded = _loaded(analysis, optimizer)
     if change is not None:
         return dedupe_locations([*analysis.user_frames(change.site, "parameters converted here"), *loaded, *stepped])
-    made = analysis.flow.birth(wrong[0][1].tensor) if wrong[0][1].tensor >= 0 else None
+    made = analysis.flow.birth(misplaced_entries[0][1].tensor) if misplaced_entries[0][1].tensor >= 0 else None
     placed = analysis.user_frames(made.site, "state placed here") if made is not None else ()
-    own = made_by_own_step(analysis, optimizer, wrong)
-    keys = {entry.name for _, entry in wrong}
-    assigned = assigned_by_program(analysis, optimizer, keys, kind=StateAssigned) if not own else ()
+    made_by_step = made_by_own_step(analysis, optimizer, misplaced_entries)
+    keys = {entry.name for _, entry in misplaced_entries}
+    assigned = assigned_by_program(analysis, optimizer, keys, kind=StateAssigned) if not made_by_step else ()
     seen = is_assigned(analysis, optimizer, keys)
     if (
         assigned
@@ -150,5 +167,5 @@ def _culprit(analysis: Analysis, optimizer: OptimizerRecord, wrong: list[Misplac
         placed = tuple(replace(p, role="its values were made here" if i == 0 else p.role) for i, p in enumerate(placed))
         placed = (*assigned, *placed)
     else:
-        placed = (*own, *placed, *assigned)
+        placed = (*made_by_step, *placed, *assigned)
     return dedupe_locations([*placed, *loaded, *analysis.user_frames(optimizer.site, "optimizer made here"), *stepped])

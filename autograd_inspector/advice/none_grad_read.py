@@ -47,11 +47,11 @@ def _learns(analysis: Analysis, read: GradRead) -> bool:
 
 def _cleared(analysis: Analysis, read: GradRead) -> Reason | None:
     capture, tensor = analysis.capture, read.tensor
-    given = [r for r in capture.backwards if r.api == "backward" and not r.error and r.end <= read.at]
-    given = [run for run in given if tensor in run.reached and tensor not in run.empty]
-    if not given:
+    runs = [r for r in capture.backwards if r.api == "backward" and not r.error and r.end <= read.at]
+    runs = [run for run in runs if tensor in run.reached and tensor not in run.empty]
+    if not runs:
         return None
-    since = given[-1].end
+    since = runs[-1].end
     calls = [(call.at, call.site) for call in clearings(analysis, [tensor], since, read.at)]
     writes = [(w.at, w.site) for w in capture.grad_writes if since <= w.at <= read.at and w.tensor == tensor]
     last = max((*calls, *writes), default=None)

@@ -87,13 +87,13 @@ def _entries(analysis: Analysis, nodes: list[Node], gone: list[Node]) -> list[tu
     for node in reversed(_outermost_first(nodes)):
         dead[node.index] = node.index in freed or any(dead.get(child, False) for child, _ in node.edges)
     readers = {node.op for node in nodes if node.op >= 0 and any(_old(recorded[c]) and dead[c] for c, _ in node.edges)}
-    found = []
+    entries = []
     for op in (analysis.capture.ops[index] for index in sorted(readers)):
         for tensor in dict.fromkeys(op.inputs):
             record = analysis.capture.tensors[tensor]
             if record.requires_grad and not record.leaf and analysis.flow.birth(tensor) is None:
-                found.append((op, tensor))
-    return found
+                entries.append((op, tensor))
+    return entries
 
 
 def _old(node: Node) -> bool:

@@ -14,21 +14,25 @@ from autograd_inspector.source.writing import written
 
 def told_apart(analysis: Analysis, op: Op) -> bool:
     """Whether the source names the two differently wherever it hands them on: ``g * g`` and ``dot(g, g)`` do not."""
-    own = [frame for frame in analysis.capture.site(op.site) if not frame.library]
-    return bool(own) and _differ(own[0], first=True) and all(_differ(frame, first=False) for frame in own[1:])
+    user_frames = [frame for frame in analysis.capture.site(op.site) if not frame.library]
+    return (
+        bool(user_frames)
+        and _differ(user_frames[0], first=True)
+        and all(_differ(frame, first=False) for frame in user_frames[1:])
+    )
 
 
 def _differ(frame: Location, *, first: bool) -> bool:
     match expression(frame.expression):
         case ast.BinOp(left=left, right=right):
-            given = [left, right]
+            operands = [left, right]
         case ast.Call(func=ast.Attribute(value=owner), args=args) if is_value(frame, owner):
-            given = [owner, *args]
+            operands = [owner, *args]
         case ast.Call(args=args):
-            given = list(args)
+            operands = list(args)
         case _:
             return not first
-    names = [_references(frame, part) for part in given]
+    names = [_references(frame, part) for part in operands]
     return all(not (a & b) for i, a in enumerate(names) for b in names[i + 1 :]) and (len(names) > 1 or not first)
 
 

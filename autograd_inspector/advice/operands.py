@@ -19,11 +19,11 @@ def operand(analysis: Analysis, op: Op, tensor: int) -> str:
     if place is None or op.inputs.count(tensor) != 1 or analysis.capture.sites[op.site].frames[0] != place:
         return ""
     node = expression(place.expression)
-    given = [] if node is None else _given(place, node)
-    if len(given) != len(op.inputs):
+    operands = [] if node is None else _given(place, node)
+    if len(operands) != len(op.inputs):
         return ""
-    found = ast.get_source_segment(place.expression, given[op.inputs.index(tensor)]) or ""
-    return found if is_path(found) else ""
+    text = ast.get_source_segment(place.expression, operands[op.inputs.index(tensor)]) or ""
+    return text if is_path(text) else ""
 
 
 def _given(place: Location, node: ast.expr) -> list[ast.expr]:
@@ -31,6 +31,8 @@ def _given(place: Location, node: ast.expr) -> list[ast.expr]:
     if isinstance(node, ast.BinOp):
         return [part for part in (node.left, node.right) if not isinstance(part, ast.Constant)]
     if isinstance(node, ast.Call):
-        own = [node.func.value] if isinstance(node.func, ast.Attribute) and is_value(place, node.func.value) else []
-        return [*own, *(part for part in node.args if not isinstance(part, ast.Constant))]
+        receivers = (
+            [node.func.value] if isinstance(node.func, ast.Attribute) and is_value(place, node.func.value) else []
+        )
+        return [*receivers, *(part for part in node.args if not isinstance(part, ast.Constant))]
     return []

@@ -36,8 +36,8 @@ def state_moved(analysis: Analysis, optimizer: OptimizerRecord, rows: Iterable[P
 
 def group_added(analysis: Analysis, optimizer: OptimizerRecord, parameters: Iterable[int]) -> str:
     """``optimizer.add_param_group`` for parameters of a model; "" where they have no name in one."""
-    found = _source(analysis, list(parameters)) or _left_out(analysis, optimizer, set(parameters))
-    return f'{variable(analysis, optimizer)}.add_param_group({{"params": {found}}})' if found else ""
+    parameter_list = _source(analysis, list(parameters)) or _left_out(analysis, optimizer, set(parameters))
+    return f'{variable(analysis, optimizer)}.add_param_group({{"params": {parameter_list}}})' if parameter_list else ""
 
 
 def remade(analysis: Analysis, optimizer: OptimizerRecord, parameters: Iterable[int]) -> str:
@@ -52,15 +52,17 @@ def remade(analysis: Analysis, optimizer: OptimizerRecord, parameters: Iterable[
     group = optimizer.groups[0]
     # A scheduler has moved the rate since: a new one would start from here and move it again.
     group = group | {"lr": group.get("initial_lr", group.get("lr"))}
-    given = [f"{key}={setting_text(group[key])}" for key in _SETTINGS if not is_off(group.get(key))]
-    return f"{variable(analysis, optimizer)} = {home}{optimizer.type}({', '.join([f'{model}.parameters()', *given])})"
+    options = [f"{key}={setting_text(group[key])}" for key in _SETTINGS if not is_off(group.get(key))]
+    return f"{variable(analysis, optimizer)} = {home}{optimizer.type}({', '.join([f'{model}.parameters()', *options])})"
 
 
 def collected(analysis: Analysis, parameters: Iterable[int]) -> tuple[str, str]:
     """(an expression for exactly these parameters, the model that they belong to), "" where they have no names in one."""
-    given = list(parameters)
-    found = _source(analysis, given)
-    return (found, analysis.capture.models[analysis.capture.owners[given[0]]]) if found else ("", "")
+    tensors = list(parameters)
+    parameter_list = _source(analysis, tensors)
+    return (
+        (parameter_list, analysis.capture.models[analysis.capture.owners[tensors[0]]]) if parameter_list else ("", "")
+    )
 
 
 def _source(analysis: Analysis, parameters: list[int]) -> str:
@@ -93,14 +95,17 @@ def _left_out(analysis: Analysis, optimizer: OptimizerRecord, parameters: set[in
     capture = analysis.capture
     owner = capture.owners.get(next(iter(parameters), -1), -1)
     model = capture.models[owner] if owner >= 0 else ""
-    own = {t for t, root in capture.owners.items() if root == owner}
+    model_parameters = {t for t, root in capture.owners.items() if root == owner}
     held = set(optimizer.held)
-    if not TARGET.fullmatch(model) or {t for t in own - held if capture.tensors[t].requires_grad} != parameters:
+    if (
+        not TARGET.fullmatch(model)
+        or {t for t in model_parameters - held if capture.tensors[t].requires_grad} != parameters
+    ):
         return ""
-    if own == parameters:
+    if model_parameters == parameters:
         return f"{model}.parameters()"
-    known = f'any(p is q for g in {variable(analysis, optimizer)}.param_groups for q in g["params"])'
-    return f"[p for p in {model}.parameters() if p.requires_grad and not {known}]"
+    already_held = f'any(p is q for g in {variable(analysis, optimizer)}.param_groups for q in g["params"])'
+    return f"[p for p in {model}.parameters() if p.requires_grad and not {already_held}]"
 
 
 def _local(name: str, model: str) -> str:

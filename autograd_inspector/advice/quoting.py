@@ -56,11 +56,11 @@ def ending_in(source: str, computed: str, call: str, without: str = "") -> str:
             item = _item(value, computed)
             if item is None:
                 return ""
-            given = [node for node in ast.walk(item) if isinstance(node, ast.Call)]
-            found = [k for node in given for k in node.keywords if k.arg == without]
-            for node in given:
+            calls = [node for node in ast.walk(item) if isinstance(node, ast.Call)]
+            left_out = [k for node in calls for k in node.keywords if k.arg == without]
+            for node in calls:
                 node.keywords = [k for k in node.keywords if k.arg != without]
-            if without and not found:
+            if without and not left_out:
                 return ""
             name, text = written(target), _with(value, item, method_of(item, call))
             return f"{name} = {text}" if name and text else ""
@@ -71,16 +71,16 @@ def _item(value: ast.expr, computed: str) -> ast.expr | None:
     """The innermost item of a list, or of whatever is made of several, that an expression is in; else the whole."""
     part = expression(computed)
     wanted = None if part is None else ast.dump(part)
-    found: list[ast.expr] = []
+    matching_items: list[ast.expr] = []
     left: list[tuple[ast.AST, ast.expr]] = [(value, value)]
     while left:
         node, item = left.pop()
         if type(node) is type(part) and ast.dump(node) == wanted:
-            found.append(item)
+            matching_items.append(item)
         inner = _items(node)
         left += [(child, next((i for i in inner if i is child), item)) for child in ast.iter_child_nodes(node)]
     whole = value if not _items(value) else None
-    return found[0] if len({id(item) for item in found}) == 1 else whole
+    return matching_items[0] if len({id(item) for item in matching_items}) == 1 else whole
 
 
 def _items(node: ast.AST) -> list[ast.expr]:

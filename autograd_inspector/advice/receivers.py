@@ -19,9 +19,9 @@ def receiver(place: Location | None, op: str) -> str:
     node = statement(place.expression)
     if isinstance(node, ast.AugAssign):
         return written(node.target)
-    found = _modified(place, node.value, op) if isinstance(node, ast.Expr) else None
+    target = _modified(place, node.value, op) if isinstance(node, ast.Expr) else None
     # What a call returned has no name of its own.
-    return "" if found is None or any(isinstance(node, ast.Call) for node in ast.walk(found)) else written(found)
+    return "" if target is None or any(isinstance(node, ast.Call) for node in ast.walk(target)) else written(target)
 
 
 def given_list(place: Location | None, op: str) -> str:
@@ -29,8 +29,8 @@ def given_list(place: Location | None, op: str) -> str:
     node = expression(place.expression) if place is not None else None
     if not isinstance(node, ast.Call) or _called(node) != op or not node.args:
         return ""
-    given = node.args[0]
-    return "" if any(isinstance(part, ast.Call) for part in ast.walk(given)) else written(given)
+    argument = node.args[0]
+    return "" if any(isinstance(part, ast.Call) for part in ast.walk(argument)) else written(argument)
 
 
 def _called(node: ast.Call) -> str:
@@ -41,10 +41,10 @@ def read_of(place: Location | None) -> str:
     """What ``.grad`` was read of: ``p["w"]`` of ``p["w"].grad``, "" where the source does not show it."""
     if place is None or not place.expression.endswith(".grad"):
         return ""
-    found = expression(place.expression)
-    if not isinstance(found, ast.Attribute) or any(isinstance(node, ast.Call) for node in ast.walk(found)):
+    attribute = expression(place.expression)
+    if not isinstance(attribute, ast.Attribute) or any(isinstance(node, ast.Call) for node in ast.walk(attribute)):
         return ""
-    return written(found.value)
+    return written(attribute.value)
 
 
 def _modified(place: Location, node: ast.expr, op: str) -> ast.expr | None:
@@ -60,5 +60,5 @@ def _modified(place: Location, node: ast.expr, op: str) -> ast.expr | None:
         return node.func.value
     inplace = any(k.arg == "inplace" for k in node.keywords)
     # A list of tensors that is written there has no methods of a tensor.
-    given = node.args[0] if node.args and not isinstance(node.args[0], _SEVERAL) else None
-    return given if called == op or inplace else None
+    argument = node.args[0] if node.args and not isinstance(node.args[0], _SEVERAL) else None
+    return argument if called == op or inplace else None

@@ -62,8 +62,8 @@ def saved_name(analysis: Analysis, node: Node, saved: SavedTensor, edits: Sequen
     if saved.tensor >= 0 and is_named(analysis, saved.tensor):
         return name_of(analysis, saved.tensor)
     modified_as = (receiver(analysis.capture.place(op.site), op.name) for op, _ in edits)
-    known = analysis.capture.display_names.of_memory(saved.storage) or next(filter(None, modified_as), "")
-    return known or f"the {saved.name} {list(saved.shape)} of {saver_name(analysis, node)}"
+    display_name = analysis.capture.display_names.of_memory(saved.storage) or next(filter(None, modified_as), "")
+    return display_name or f"the {saved.name} {list(saved.shape)} of {saver_name(analysis, node)}"
 
 
 def place_of(analysis: Analysis, op: Op) -> str:

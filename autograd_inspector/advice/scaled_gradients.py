@@ -18,7 +18,7 @@ from autograd_inspector.model.wording import summarize_names
 def scaled_gradients(analysis: Analysis) -> Iterator[Problem]:
     """Gradients of ``scaler.scale(loss)`` that are clipped, or stepped with, before ``unscale_``."""
     capture = analysis.capture
-    told: set[int] = set()
+    reported_sites: set[int] = set()
     clips = set(clipping_sites(analysis))
     for run in capture.backwards:
         scaled = scaled_by(analysis, run) if run.api == "backward" and not run.error else None
@@ -31,8 +31,8 @@ def scaled_gradients(analysis: Analysis) -> Iterator[Problem]:
         end = len(capture.ops) if following is None else following.start
         for at, site, what, tensor in sorted(_uses(analysis, run, clips, end)):
             ready = any(op.index <= at and _unscales(analysis, op, tensor) for op in undone)
-            if not ready and site not in told:
-                told.add(site)
+            if not ready and site not in reported_sites:
+                reported_sites.add(site)
                 yield _scaled_finding(analysis, site, scaled, what, run)
 
 

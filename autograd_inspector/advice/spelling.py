@@ -55,14 +55,14 @@ def path_in(place: Location | None, last: str) -> str:
         return ""
     for text in (place.expression, place.source.strip()):
         part = statement(text)
-        found = {
+        paths = {
             written(node)
             for node in ast.walk((part.value if isinstance(part, ast.Assign) else part) or ast.Pass())
             if (isinstance(node, ast.Attribute) and node.attr == last and _is_path(node))
             or (isinstance(node, ast.Name) and node.id == last)
         }
-        if len(found) == 1:
-            return found.pop()
+        if len(paths) == 1:
+            return paths.pop()
     return ""
 
 

@@ -26,8 +26,8 @@ def placement_of_ranks(placements: Mapping[int, Placement | None]) -> RankedPlac
     optimizers) those of the same optimizer and group. Where each rank has one model, its name does not matter: it is a
     variable of the program, and programs of ranks may differ.
     """
-    given = {rank: placements[rank] for rank in sorted(placements)}
-    held = {rank: placement for rank, placement in given.items() if placement is not None}
+    by_rank = {rank: placements[rank] for rank in sorted(placements)}
+    held = {rank: placement for rank, placement in by_rank.items() if placement is not None}
     slots = _matched(held)
     ranks = tuple(held)
     present = {rank: {number for number, slot in enumerate(slots) if rank in slot} for rank in ranks}
@@ -39,8 +39,8 @@ def placement_of_ranks(placements: Mapping[int, Placement | None]) -> RankedPlac
 
     return RankedPlacement(
         ranks,
-        len(given),
-        tuple(rank for rank, placement in given.items() if placement is None),
+        len(by_rank),
+        tuple(rank for rank, placement in by_rank.items() if placement is None),
         tuple(_row(slot, held, alike) for slot in slots),
         tuple(held[rank].totals.whole if held[rank].rows else Total() for rank in ranks),
     )
@@ -65,12 +65,12 @@ def _fit(slots: list[Slot], rank: int, row: ParameterRow, held: Mapping[int, Pla
     if not free:
         slots.append({rank: row})
         return
-    own = (_optimizer(held[rank], row), row.group)
+    optimizer_and_group = (_optimizer(held[rank], row), row.group)
 
     def likeness(slot: Slot) -> int:
         other, like = next(iter(slot.items()))
         theirs = (_optimizer(held[other], like), like.group)
-        return 2 * (theirs == own) + (theirs[0] == own[0])
+        return 2 * (theirs == optimizer_and_group) + (theirs[0] == optimizer_and_group[0])
 
     max(free, key=likeness)[rank] = row
 
@@ -124,7 +124,7 @@ def _kind(device: str) -> str:
 def _differences(
     slot: Slot, shares: dict[int, Share], held: Mapping[int, Placement], alike: Alike
 ) -> Iterable[Difference]:
-    told: tuple[tuple[str, Callable[[int], Any]], ...] = (
+    compared: tuple[tuple[str, Callable[[int], Any]], ...] = (
         ("shape", lambda rank: "×".join(map(str, slot[rank].shape)) or "scalar"),
         ("dtype", lambda rank: shares[rank].dtype),
         ("device", lambda rank: _kind(shares[rank].device)),
@@ -132,16 +132,18 @@ def _differences(
         ("placements", lambda rank: ", ".join(shares[rank].placements) or "no DTensor"),
         ("optimizer", lambda rank: shares[rank].optimizer or "none"),
     )
-    for what, read in told:
+    for what, read in compared:
         yield from _difference(what, {rank: str(read(rank)) for rank in slot})
     held_by = {rank: row for rank, row in slot.items() if row.optimizer >= 0}
     yield from _difference("group", {rank: str(row.group) for rank, row in held_by.items()})
     states = _states(held_by)
-    for name in dict.fromkeys(name for given in states.values() for name in given):
-        yield from _difference(f"state {name}", {rank: given.get(name, "none") for rank, given in states.items()})
+    for name in dict.fromkeys(name for state in states.values() for name in state):
+        yield from _difference(f"state {name}", {rank: state.get(name, "none") for rank, state in states.items()})
     settings = {rank: _settings(held[rank], row) for rank, row in held_by.items()}
-    for name in dict.fromkeys(name for given in settings.values() for name in given):
-        yield from _difference(name, {rank: given.get(name, "not set") for rank, given in settings.items()})
+    for name in dict.fromkeys(name for group_settings in settings.values() for name in group_settings):
+        yield from _difference(
+            name, {rank: group_settings.get(name, "not set") for rank, group_settings in settings.items()}
+        )
     absent = tuple(rank for rank in held if rank not in slot and alike(rank, next(iter(slot))))
     if absent:
         yield Difference("held", (("yes", tuple(slot)), ("no", absent)))
@@ -154,7 +156,7 @@ def _difference(what: str, values: dict[int, str]) -> Iterable[Difference]:
         ranks.setdefault(value, []).append(rank)
     if len(ranks) > 1:
         ordered = sorted(ranks.items(), key=lambda pair: -len(pair[1]))
-        yield Difference(what, tuple((value, tuple(found)) for value, found in ordered))
+        yield Difference(what, tuple((value, tuple(holders)) for value, holders in ordered))
 
 
 def _states(slot: Slot) -> dict[int, dict[str, str]]:
@@ -169,5 +171,5 @@ def _states(slot: Slot) -> dict[int, dict[str, str]]:
 def _settings(placement: Placement, row: ParameterRow) -> dict[str, str]:
     """The hyper-parameters of the row's group."""
     groups = next((record.groups for record in placement.optimizers if record.id == row.optimizer), ())
-    own = groups[row.group] if 0 <= row.group < len(groups) else {}
-    return {name: setting_text(value) for name, value in own.items()}
+    settings = groups[row.group] if 0 <= row.group < len(groups) else {}
+    return {name: setting_text(value) for name, value in settings.items()}

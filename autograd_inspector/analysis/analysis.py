@@ -67,8 +67,8 @@ class Analysis:
     def without_gradient(self) -> frozenset[int]:
         """Parameters meant to learn that no backward reached, as far as its graph was seen to the end."""
         orphans = set(self.unoptimized.orphans) if self.unoptimized is not None else set()
-        given = {write.tensor for write in self.capture.grad_writes if write.gradient >= 0}
-        missed = self.optimized_trainable - self.received_gradient - orphans - given
+        assigned = {write.tensor for write in self.capture.grad_writes if write.gradient >= 0}
+        missed = self.optimized_trainable - self.received_gradient - orphans - assigned
         return missed - self.capture.unsettled(missed)
 
     @cached_property
@@ -137,8 +137,8 @@ class Analysis:
     @cached_property
     def copies_used(self) -> bool:
         """Whether the program computes with the gradient of a copy: a control variate (SVRG, SCAFFOLD)."""
-        found = (gradient for copy in self.copies for gradient in self.gradients.get(copy, ()))
-        return any(self.capture.readers.get(gradient) for gradient in found)
+        gradients = (gradient for copy in self.copies for gradient in self.gradients.get(copy, ()))
+        return any(self.capture.readers.get(gradient) for gradient in gradients)
 
     @cached_property
     def trained_beside_copies(self) -> tuple[int, ...]:
@@ -163,9 +163,9 @@ class Analysis:
     @cached_property
     def constant_terms(self) -> tuple[GradientCut, ...]:
         """The cuts that make a term of a loss a constant, although the rest of it learns."""
-        told = {op.index for cut in self.harmful_cuts for op in cut.ops}
-        found = constant_terms(self.capture, self.flow, self.optimized_trainable)
-        return tuple(cut for cut in found if not told.intersection(op.index for op in cut.ops))
+        harmful_ops = {op.index for cut in self.harmful_cuts for op in cut.ops}
+        cuts = constant_terms(self.capture, self.flow, self.optimized_trainable)
+        return tuple(cut for cut in cuts if not harmful_ops.intersection(op.index for op in cut.ops))
 
     def writes_to(self, storage: int, tensor: int, start: int, end: int) -> Iterator[tuple[Op, Write]]:
         """(op, write) in program order of all writes to a storage, or to that tensor, by ops ``start`` to ``end``."""
@@ -174,10 +174,10 @@ class Analysis:
         lists = [self._writes.get(key, ()) for key in keys]
         places = [range(bisect_left(writes, (start, 0)), bisect_left(writes, (end, 0))) for writes in lists]
         last = None
-        for found in merge(*([writes[at] for at in within] for writes, within in zip(lists, places, strict=True))):
-            if found != last:
-                yield ops[found[0]], ops[found[0]].writes[found[1]]
-            last = found
+        for position in merge(*([writes[at] for at in within] for writes, within in zip(lists, places, strict=True))):
+            if position != last:
+                yield ops[position[0]], ops[position[0]].writes[position[1]]
+            last = position
 
     def writes_in(self, storage: int, start: int, end: int) -> Iterator[tuple[Op, Write]]:
         """(op, write) in program order of the writes to exactly that storage, by ops ``start`` to ``end``."""
@@ -188,24 +188,24 @@ class Analysis:
 
     @cached_property
     def _writes(self) -> dict[tuple[str, int], list[tuple[int, int]]]:
-        found: dict[tuple[str, int], list[tuple[int, int]]] = {}
+        writes: dict[tuple[str, int], list[tuple[int, int]]] = {}
         for op in self.capture.ops:
             for number, write in enumerate(op.writes):
-                found.setdefault(("storage", write.storage), []).append((op.index, number))
-                found.setdefault(("tensor", write.tensor), []).append((op.index, number))
-        return found
+                writes.setdefault(("storage", write.storage), []).append((op.index, number))
+                writes.setdefault(("tensor", write.tensor), []).append((op.index, number))
+        return writes
 
     @cached_property
     def gradients(self) -> dict[int, frozenset[int]]:
         """Tensor -> the tensors that were seen as its ``.grad``."""
-        found: dict[int, set[int]] = {}
+        seen_gradients: dict[int, set[int]] = {}
         pairs = [(read.tensor, read.gradient) for read in self.capture.grad_reads]
         pairs += [(write.tensor, write.gradient) for write in self.capture.grad_writes]
         pairs += [(p.tensor, p.gradient) for step in self.capture.steps for p in step.parameters]
         for tensor, gradient in pairs:
             if gradient >= 0:
-                found.setdefault(tensor, set()).add(gradient)
-        return {tensor: frozenset(gradients) for tensor, gradients in found.items()}
+                seen_gradients.setdefault(tensor, set()).add(gradient)
+        return {tensor: frozenset(gradients) for tensor, gradients in seen_gradients.items()}
 
     @cached_property
     def bad_tensors(self) -> frozenset[int]:
@@ -221,8 +221,8 @@ class Analysis:
     def user_frames(self, site: int, role: str, *, callers: str = CALLER) -> tuple[Location, ...]:
         """The user's frames of a site, innermost first: the first plays ``role``, the others called it."""
         frames = self.capture.site(site)
-        own = [frame for frame in frames if not frame.library] or list(frames[:1])
-        return tuple(with_role(frame, role if i == 0 else callers) for i, frame in enumerate(own))
+        shown_frames = [frame for frame in frames if not frame.library] or list(frames[:1])
+        return tuple(with_role(frame, role if i == 0 else callers) for i, frame in enumerate(shown_frames))
 
 
 def line_of(analysis: Analysis, site: int) -> tuple[str, int] | None:

@@ -17,11 +17,11 @@ def effective(analysis: Analysis, tensor: int, edits: Iterable[Edit], end: int) 
     Only who keeps the very tensor that was assigned to follows it: a view of it (a transposed weight) and the result
     of an op keep the old memory. Weights that are swapped in and out again are the old ones as well.
     """
-    given = list(edits)
-    assigned = [(op, write) for op, write in given if assigns(op) and write.tensor == tensor]
+    all_edits = list(edits)
+    assigned = [(op, write) for op, write in all_edits if assigns(op) and write.tensor == tensor]
     if assigned and not _given_back(analysis, tensor, assigned, end):
-        return [(op, write) for op, write in given if not assigns(op) or write.tensor == tensor]
-    return [(op, write) for op, write in given if not assigns(op)]
+        return [(op, write) for op, write in all_edits if not assigns(op) or write.tensor == tensor]
+    return [(op, write) for op, write in all_edits if not assigns(op)]
 
 
 def _given_back(analysis: Analysis, tensor: int, assigned: list[Edit], end: int) -> bool:

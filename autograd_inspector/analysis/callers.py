@@ -11,8 +11,8 @@ from autograd_inspector.source.writing import written
 
 def called_on(place: Location | None, method: str) -> str:
     """The variable or attribute that the expression takes a method of: ``out.loss`` of ``out.loss.backward()``."""
-    found = None if place is None else expression(place.expression)
-    for node in () if found is None else ast.walk(found):
+    parsed = None if place is None else expression(place.expression)
+    for node in () if parsed is None else ast.walk(parsed):
         if isinstance(node, ast.Attribute) and node.attr == method and is_path(node.value):
             return written(node.value)
     return ""
@@ -20,8 +20,8 @@ def called_on(place: Location | None, method: str) -> str:
 
 def reads(place: Location, name: str) -> bool:
     """Whether the expression reads a variable or an attribute of that name."""
-    found = expression(place.expression)
-    return found is not None and any(is_path(node) and written(node) == name for node in ast.walk(found))
+    parsed = expression(place.expression)
+    return parsed is not None and any(is_path(node) and written(node) == name for node in ast.walk(parsed))
 
 
 def called_function(text: str) -> str:

@@ -37,8 +37,8 @@ def cleared_before(analysis: Analysis, step: Step, reached: set[int], run: Backw
     if any(p.gradient < 0 for p in facing):
         return None
     zeroed = [zeroed_in_place(analysis, [p.gradient], run.end, step.at) for p in facing]
-    found = [op for op in zeroed if op is not None]
-    return max(found, key=lambda op: op.index).site if len(found) == len(facing) else None
+    zeroing_ops = [op for op in zeroed if op is not None]
+    return max(zeroing_ops, key=lambda op: op.index).site if len(zeroing_ops) == len(facing) else None
 
 
 def _dropped(analysis: Analysis, step: Step, reached: set[int], run: Backward) -> int | None:

@@ -38,14 +38,14 @@ class Computations:
     def _call(self, op: Op, deepest: int) -> int:
         """Of a call that makes a thousand tensors of two thousand it is looked up once what it read."""
         key = op.index, deepest
-        found = self._calls.get(key)
-        if found is None:
+        computation = self._calls.get(key)
+        if computation is None:
             versions = (*op.versions, *(0 for _ in op.inputs))
             read = zip(op.inputs, versions, strict=False)
             numbers = tuple(sorted(self._flow.capture.given.get(op.index, {}).items()))
             of = (self._of(*each, deepest - 1) for each in read)
-            found = self._calls[key] = self._number("call", op.name, numbers, *of)
-        return found
+            computation = self._calls[key] = self._number("call", op.name, numbers, *of)
+        return computation
 
     def _number(self, *computation: object) -> int:
         return self._numbers.setdefault(computation, len(self._numbers))

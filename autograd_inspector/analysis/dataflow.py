@@ -55,14 +55,14 @@ class DataFlow:
     def _memory(self) -> dict[int, _Memory]:
         """Storage -> what happened to it. Births are many (each alias is one), writes few: they are apart."""
         tensors = self.capture.tensors
-        found: dict[int, _Memory] = {}
+        memories: dict[int, _Memory] = {}
         for op in self.capture.ops:
             if op.has(SKIPPED):
                 continue
             written = dict.fromkeys((w.storage, w.tensor) for w in op.writes)
             for storage, tensor in written:
                 if storage >= 0:
-                    memory = found.setdefault(storage, _Memory())
+                    memory = memories.setdefault(storage, _Memory())
                     memory.written.append(op.index)
                     memory.by.append(tensor)
             # `detach_()` hands back its own input, changed, and writes no memory.
@@ -70,29 +70,29 @@ class DataFlow:
             for tensor in op.outputs:
                 storage, cut = tensors[tensor].storage, tensor in changed
                 if (cut or tensors[tensor].birth == op.index) and storage >= 0 and (storage, tensor) not in written:
-                    memory = found.setdefault(storage, _Memory())
+                    memory = memories.setdefault(storage, _Memory())
                     memory.met.append(op.index)
                     if memory.born < 0 and not cut:
                         memory.born = op.index
-        return found
+        return memories
 
     @cached_property
     def _cuts(self) -> dict[int, list[int]]:
         """Tensor -> the ops that took its history away in place."""
-        found: dict[int, list[int]] = {}
+        cuts: dict[int, list[int]] = {}
         for op in self.capture.ops:
             if op.has(Trait.CUT) and not op.has(SKIPPED):
                 for tensor in dict.fromkeys(t for t in op.outputs if t in op.inputs):
-                    found.setdefault(tensor, []).append(op.index)
-        return found
+                    cuts.setdefault(tensor, []).append(op.index)
+        return cuts
 
     @cached_property
     def exports(self) -> dict[int, list[int]]:
         """Op -> the ops that had taken its plain numbers out of torch."""
-        found: dict[int, list[int]] = {}
+        exports: dict[int, list[int]] = {}
         for back in self.capture.scalar_reentries:
-            found.setdefault(back.op, []).append(back.export)
-        return found
+            exports.setdefault(back.op, []).append(back.export)
+        return exports
 
     def producers(self, tensor: int, before: int) -> list[int]:
         """The ops whose results a read of ``tensor`` by op ``before`` depends on: writes, the latest first, then its birth."""
@@ -100,13 +100,13 @@ class DataFlow:
 
     def _producers(self, tensor: int, before: int, walked: set[tuple[int, int]]) -> list[int]:
         """The same without those that an earlier walk from the tensor found: ``walked`` is where it has been."""
-        found: dict[int, None] = {}
+        producers: dict[int, None] = {}
         past: Past | None = self.past(tensor, before)
         while past is not None and (past.at < 0 or (tensor, past.at) not in walked):
             walked.add((tensor, past.at))
             ops, past = self.further(past)
-            found.update(dict.fromkeys(ops))
-        return list(found)
+            producers.update(dict.fromkeys(ops))
+        return list(producers)
 
     def _beginning(self, tensor: int, before: int) -> tuple[tuple[int, ...], int, tuple[int, ...]]:
         """(what made the tensor, the op up to which no write is of account for it, what made the memory it wraps)."""

@@ -26,8 +26,8 @@ def writes_into(analysis: Analysis, gradient: int, start: int, end: int) -> Iter
 
 def zeroed_in_place(analysis: Analysis, gradients: Iterable[int], start: int, end: int) -> Op | None:
     """The op that filled a gradient with zeros and after which nothing wrote to it any more: the last such one."""
-    found = [op for gradient in gradients if (op := _zeroed(analysis, gradient, start, end)) is not None]
-    return max(found, key=lambda op: op.index, default=None)
+    zeroing_ops = [op for gradient in gradients if (op := _zeroed(analysis, gradient, start, end)) is not None]
+    return max(zeroing_ops, key=lambda op: op.index, default=None)
 
 
 def _zeroed(analysis: Analysis, gradient: int, start: int, end: int) -> Op | None:
@@ -46,11 +46,11 @@ def _zeroes(analysis: Analysis, op: Op, write: Write) -> bool:
     """Whether all that an op wrote is zero: by its kind, by the number that it was given, or by what it copied."""
     if is_a(op.name, OpKind.ZEROES):
         return True
-    given = analysis.capture.given.get(op.index, {})
+    number_arguments = analysis.capture.given.get(op.index, {})
     if op.name == "__setitem__":
-        return given.get("2") == 0 and "whole" in given
+        return number_arguments.get("2") == 0 and "whole" in number_arguments
     if is_a(op.name, OpKind.MULTIPLIES) or op.name == "fill_":
-        return 0.0 in given.values()
+        return 0.0 in number_arguments.values()
     return is_a(op.name, OpKind.COPIES_INTO) and all(
         _of_zeros(analysis, tensor, op) for tensor in op.inputs if tensor != write.tensor
     )

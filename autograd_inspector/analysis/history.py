@@ -33,12 +33,12 @@ class Event(Struct, frozen=True, omit_defaults=True):
 
 def history_of(capture: Capture) -> tuple[Event, ...]:
     """What happened, each with what it moved, replaced or left behind."""
-    found = sorted([*_steps(capture), *_replacements(capture), *_changes(capture)], key=lambda event: event.at)
+    events = sorted([*_steps(capture), *_replacements(capture), *_changes(capture)], key=lambda event: event.at)
     folded: dict[tuple[int, str, str], Event] = {}
-    for event in found:
+    for event in events:
         key = (event.site, event.api, event.said)
-        known = folded.get(key)
-        folded[key] = event if known is None else Event(known.at, *key, known.alarming, known.times + 1)
+        earlier = folded.get(key)
+        folded[key] = event if earlier is None else Event(earlier.at, *key, earlier.alarming, earlier.times + 1)
     return tuple(sorted(folded.values(), key=lambda event: event.at))
 
 
@@ -46,14 +46,16 @@ def _steps(capture: Capture) -> Iterator[Event]:
     for step in capture.steps:
         name = capture.placement.optimizers[step.optimizer].type
         wrote = writes_of(capture, step)
-        said = [_wrote(len(wrote.written), len(wrote.unseen), len(step.parameters))]
+        clauses = [_wrote(len(wrote.written), len(wrote.unseen), len(step.parameters))]
         for why, tensors in wrote.still.items():
             names = _named(capture, tensors)
-            said.append(f"{names} at lr 0, which changes nothing" if why == AT_ZERO else f"not {names}: {why}")
+            clauses.append(f"{names} at lr 0, which changes nothing" if why == AT_ZERO else f"not {names}: {why}")
         if wrote.gradients:
-            said.append(f"changed .grad of {_named(capture, wrote.gradients)} in place")
+            clauses.append(f"changed .grad of {_named(capture, wrote.gradients)} in place")
         alarming = any(why not in {"frozen", "no gradient"} for why in wrote.still)
-        yield Event(step.start if step.start >= 0 else step.at, step.site, f"{name}.step()", "; ".join(said), alarming)
+        yield Event(
+            step.start if step.start >= 0 else step.at, step.site, f"{name}.step()", "; ".join(clauses), alarming
+        )
 
 
 def _wrote(written: int, unseen: int, held: int) -> str:
@@ -68,13 +70,13 @@ def _replacements(capture: Capture) -> Iterator[Event]:
     for replacement in capture.replacements:
         holders = [_holding(replacement, optimizer) for optimizer in _before(capture, replacement.at)]
         orphans = [text for text in holders if text]
-        said = [
+        clauses = [
             *_replaced(capture, replacement),
             *orphans,
             *(_behind(capture, replacement, optimizer) for optimizer in _before(capture, replacement.at)),
         ]
         model = capture.models[replacement.model] if replacement.model < len(capture.models) else ""
-        text = "; ".join(filter(None, said))
+        text = "; ".join(filter(None, clauses))
         yield Event(replacement.at, replacement.site, replacement.api or model, text, bool(orphans))
 
 
@@ -126,7 +128,7 @@ def _behind(capture: Capture, replacement: ParameterReplacement, optimizer: Opti
 
 def _changes(capture: Capture) -> Iterator[Event]:
     """Loads and conversions that exchanged nothing, or nothing that was looked at before."""
-    told = {(replacement.site, replacement.at) for replacement in capture.replacements}
+    replaced_at = {(replacement.site, replacement.at) for replacement in capture.replacements}
     for event in capture.events:
         count = f"{len(event.tensors):,} parameters"
         match event:
@@ -135,10 +137,10 @@ def _changes(capture: Capture) -> Iterator[Event]:
                 yield Event(event.at, event.site, event.api, f"loaded state into {count}{cast}", bool(cast))
             case LoadRefused():
                 yield Event(event.at, event.site, event.api, f"refused to load state into {count}")
-            case ModelLoaded() if (event.site, event.at) not in told:
-                said = f"replaced {count}" if event.assign else f"copied into {count}, which stay the same objects"
-                yield Event(event.at, event.site, event.api, said)
-            case ParametersConverted() if (event.site, event.at) not in told:
+            case ModelLoaded() if (event.site, event.at) not in replaced_at:
+                effect = f"replaced {count}" if event.assign else f"copied into {count}, which stay the same objects"
+                yield Event(event.at, event.site, event.api, effect)
+            case ParametersConverted() if (event.site, event.at) not in replaced_at:
                 yield Event(event.at, event.site, event.api, f"converted {count}")
 
 

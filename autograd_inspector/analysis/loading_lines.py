@@ -73,12 +73,12 @@ def plan(resume: Resume, *, settled: bool = True) -> list[str]:
     fit = resume.fit
     if fit is not None:
         source = at(fit.saved.path)
-        given = "weights" if fit.renaming else source
+        argument = "weights" if fit.renaming else source
         if fit.renaming:
             lines += f"weights = {renamed(fit.renaming, source)}".split("\n")
         assign = ", assign=True" if on_meta(resume) else ""
         strict = ", strict=False" if fit.missing or fit.tied or _left(resume) else ""
-        lines.append(f"model.load_state_dict({given}{strict}{assign})")
+        lines.append(f"model.load_state_dict({argument}{strict}{assign})")
     if resume.optimizer is not None and resume.saved is not None:
         if not settled or on_meta(resume):
             lines.append(recreated(resume))

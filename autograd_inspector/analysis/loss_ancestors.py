@@ -16,13 +16,13 @@ def leading(capture: Capture, flow: DataFlow, runs: Iterable[Backward], since: i
     What a leaf that gets gradient was once made of does not count: it stands for itself. What the program writes into
     it again and again does.
     """
-    given = list(runs)
-    reached = {tensor for run in given for tensor in run.reached}
+    all_runs = list(runs)
+    reached = {tensor for run in all_runs for tensor in run.reached}
 
     def through(op: Op, tensor: int) -> bool:
         return op.index > since and (tensor not in reached or _writes(capture, op, tensor))
 
-    starts = [(root, run.start) for run in given for root in run.roots]
+    starts = [(root, run.start) for run in all_runs for root in run.roots]
     return frozenset(t for op, at in flow.upstream(starts, through) if through(op, at) for t in op.inputs)
 
 

@@ -59,16 +59,16 @@ def forgotten(capture: Capture, timeline: Timeline, step: Step) -> Op | None:
     with these parameters, and no backward ran. A `detach()` for the sake of the other one's loss does not explain what
     is missing here.
     """
-    own = next(timeline.steps_of(step.optimizer).before(step.at), None)
+    previous_step = next(timeline.steps_of(step.optimizer).before(step.at), None)
     other = next(timeline.steps.before(step.at), None)
-    if other is None or other is own or step.computed:
+    if other is None or other is previous_step or step.computed:
         return None
-    since = -1 if own is None else own.at
+    since = -1 if previous_step is None else previous_step.at
     nothing = step.at - other.at <= 1  # Optimizers step in turn: all of them alike find what came before.
     if nothing or any(run.api == "backward" for run in timeline.runs.within(other.at + 1, step.at)):
         return None
-    found = losses(capture, (p.tensor for p in step.parameters), since + 1, step.at)
-    return next((op for op in found if op.index > other.at), None)
+    candidates = losses(capture, (p.tensor for p in step.parameters), since + 1, step.at)
+    return next((op for op in candidates if op.index > other.at), None)
 
 
 def losses_without_backward(capture: Capture, timeline: Timeline) -> dict[int, Op]:
@@ -77,10 +77,10 @@ def losses_without_backward(capture: Capture, timeline: Timeline) -> dict[int, O
     Where one ran for a step that is folded away it was no more than left out this time.
     """
     once = set(capture.history.reached).difference(t for run in capture.backwards for t in run.reached)
-    found: dict[int, list[Op | None]] = {}
+    waiting_losses: dict[int, list[Op | None]] = {}
     for step in capture.steps:
-        found.setdefault(step.optimizer, []).append(forgotten(capture, timeline, step))
-    lost = {optimizer: ops[0] for optimizer, ops in found.items() if all(ops)}
+        waiting_losses.setdefault(step.optimizer, []).append(forgotten(capture, timeline, step))
+    lost = {optimizer: ops[0] for optimizer, ops in waiting_losses.items() if all(ops)}
     return {
         p.tensor: op
         for step in capture.steps

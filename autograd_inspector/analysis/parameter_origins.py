@@ -49,10 +49,10 @@ def birthplace(analysis: Analysis, tensor: int, optimizer: OptimizerRecord, role
     if len(lines) == 1 and (first in sites or first < 0):
         return analysis.user_frames(sites[0], role)
     sites = [*sites[:1], *sites[1:][-_LINES:]]
-    found = [(site, "made here" if site == first else "put into the model here") for site in sites]
+    sites_with_roles = [(site, "made here" if site == first else "put into the model here") for site in sites]
     if first >= 0 and first not in sites:
-        found.append((first, "made here"))
-    return tuple(place for site, role in found for place in analysis.user_frames(site, role))
+        sites_with_roles.append((first, "made here"))
+    return tuple(place for site, role in sites_with_roles for place in analysis.user_frames(site, role))
 
 
 def made_here(analysis: Analysis, tensors: Iterable[int]) -> tuple[Location, ...]:
@@ -74,8 +74,8 @@ def _makings(analysis: Analysis, tensor: int) -> list[int]:
 def forwards_without(analysis: Analysis, tensors: Iterable[int]) -> tuple[Location, ...]:
     """The forward that should have used parameters and did not: of the innermost module around each that was called."""
     calls = dict.fromkeys(call for tensor in tensors for call in _around(analysis, tensor))
-    found = [place for call in list(calls)[:_MOST] for place in _forward(analysis, call)]
-    return dedupe_locations(found)[:_LINES]
+    places = [place for call in list(calls)[:_MOST] for place in _forward(analysis, call)]
+    return dedupe_locations(places)[:_LINES]
 
 
 def _around(analysis: Analysis, tensor: int) -> Iterator[ModuleCall]:
@@ -103,8 +103,8 @@ def _forward(analysis: Analysis, call: ModuleCall) -> Iterator[Location]:
             within.add(other.id)
     for op in direct or [op for op in ops if op.call in within]:
         frames = [p for p in analysis.user_frames(op.site, "forward without it") if p.function.endswith(".forward")]
-        own = [p for p in frames if p.function.endswith(f"{call.type}.forward")]
-        yield from (own or (frames if direct else []))[:1]
+        own_frames = [p for p in frames if p.function.endswith(f"{call.type}.forward")]
+        yield from (own_frames or (frames if direct else []))[:1]
 
 
 def were_replaced(analysis: Analysis, loose: Unoptimized) -> bool:

@@ -15,9 +15,9 @@ def trained_beside(capture: Capture, copies: Collection[int]) -> bool:
     policy) gets its gradient through. A target network's output goes into the loss beside what learns.
     """
     avoided, nodes = set(copies), capture.nodes
-    found = [run for run in _reaching(capture, copies) if not capture.optimized.isdisjoint(run.reached)]
+    runs = [run for run in _reaching(capture, copies) if not capture.optimized.isdisjoint(run.reached)]
     # A way that no op with the copies lies on, from any of the runs.
-    todo = list(dict.fromkeys(root for run in found for root in run.graph.roots))
+    todo = list(dict.fromkeys(root for run in runs for root in run.graph.roots))
     seen = set(todo)
     while todo:
         node = nodes[todo.pop()]
@@ -38,9 +38,9 @@ def asks_for_input(capture: Capture, tensors: Collection[int]) -> bool:
     That of an image, or of the step towards an adversarial example.
     """
     read = {each.tensor for each in capture.grad_reads if each.gradient >= 0}
-    found = _reaching(capture, tensors)
-    return bool(found) and all(
-        capture.optimized.isdisjoint(run.reached) and not read.isdisjoint(_inputs(capture, run)) for run in found
+    runs = _reaching(capture, tensors)
+    return bool(runs) and all(
+        capture.optimized.isdisjoint(run.reached) and not read.isdisjoint(_inputs(capture, run)) for run in runs
     )
 
 

@@ -36,8 +36,8 @@ def written_back(analysis: Analysis, op: Op, exports: Iterable[int]) -> int:
         return -1
     capture = analysis.capture
     target = capture.tensors[op.inputs[0]]
-    found = [e for e in exports if any(capture.tensors[t].overlaps(target) for t in capture.ops[e].inputs)]
-    return max(found, default=-1)
+    matching_exports = [e for e in exports if any(capture.tensors[t].overlaps(target) for t in capture.ops[e].inputs)]
+    return max(matching_exports, default=-1)
 
 
 def augmented(analysis: Analysis, op: Op) -> bool:

@@ -51,8 +51,8 @@ class Resume:
     @cached_property
     def optimizer(self) -> OptimizerRecord | None:
         """The optimizer given."""
-        found = self.capture.placement.optimizers
-        return found[0] if found and self.target.has_optimizer else None
+        optimizers = self.capture.placement.optimizers
+        return optimizers[0] if optimizers and self.target.has_optimizer else None
 
     @cached_property
     def rows(self) -> tuple[ParameterRow, ...]:
@@ -71,17 +71,17 @@ class Resume:
     @cached_property
     def saved(self) -> SavedOptimizer | None:
         """The saved optimizer that suits the given one best, else the first."""
-        found = self.checkpoint.optimizers
-        if not found or self.optimizer is None:
-            return found[0] if found else None
-        return max(found, key=self._suits)
+        optimizers = self.checkpoint.optimizers
+        if not optimizers or self.optimizer is None:
+            return optimizers[0] if optimizers else None
+        return max(optimizers, key=self._suits)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
         """What each position of the optimizer is called: by the model, else by its own groups."""
-        own = self.target.names
+        group_names = self.target.names
         return tuple(
-            row.names[0] if row.names else (own[i] if i < len(own) and own[i] else row.name)
+            row.names[0] if row.names else (group_names[i] if i < len(group_names) and group_names[i] else row.name)
             for i, row in enumerate(self.rows)
         )
 
@@ -112,21 +112,25 @@ def fit_of(saved: SavedModel, slots: tuple[Slot, ...]) -> ModelFit:
         {name: tensor.shape for name, tensor in tensors.items()},
         {name: slot.shape for name, slot in wanted.items() if slot.kind != "extra"},
     )
-    found = {renaming(name): tensor for name, tensor in tensors.items() if renaming.applies(name)}
+    tensor_of_name = {renaming(name): tensor for name, tensor in tensors.items() if renaming.applies(name)}
     extra = {renaming(name) for name in saved.extra if renaming.applies(name)}
     missing = [
-        slot for name, slot in wanted.items() if name not in found and name not in extra and not _counted(slot, saved)
+        slot
+        for name, slot in wanted.items()
+        if name not in tensor_of_name and name not in extra and not _counted(slot, saved)
     ]
-    owners = {wanted[name].owner for name in found if name in wanted} - {-1}
+    owners = {wanted[name].owner for name in tensor_of_name if name in wanted} - {-1}
     tied = tuple(slot for slot in missing if slot.owner in owners)
-    known = set(wanted) | {""}
+    model_names = set(wanted) | {""}
     return ModelFit(
         saved,
         renaming,
-        tuple((tensor, wanted[name]) for name, tensor in found.items() if name in wanted),
+        tuple((tensor, wanted[name]) for name, tensor in tensor_of_name.items() if name in wanted),
         tuple(slot for slot in missing if slot.owner not in owners),
         tied,
-        tuple(name for name in (*tensors, *saved.extra) if not renaming.applies(name) or renaming(name) not in known),
+        tuple(
+            name for name in (*tensors, *saved.extra) if not renaming.applies(name) or renaming(name) not in model_names
+        ),
     )
 
 

@@ -14,8 +14,8 @@ _MOST = 6
 
 def made_by_class(analysis: Analysis, optimizer: OptimizerRecord, keys: Collection[str]) -> tuple[Location, ...]:
     """Where the user's own optimizer class makes these entries of its state."""
-    own = [s for s in analysis.capture.events_of(StateAssigned) if s.optimizer == optimizer.id]
-    made = [s for s in own if set(s.keys) & set(keys)]
+    assignments = [s for s in analysis.capture.events_of(StateAssigned) if s.optimizer == optimizer.id]
+    made = [s for s in assignments if set(s.keys) & set(keys)]
     return dedupe_locations(
         place for s in made[:_MOST] for place in analysis.user_frames(s.site, f"{optimizer.type} makes its state here")
     )
@@ -33,16 +33,16 @@ def assigned_by_program(
     Where it was not seen what has the state, it may be the optimizer's. Failing those, so may be the state of what was
     seen to be another optimizer: a function is not looked at in every call.
     """
-    found = [
+    statements = [
         statement
         for statement in analysis.capture.events_of(kind)
         if statement.optimizer < 0 and (not keys or not statement.keys or set(statement.keys) & set(keys))
     ]
-    found = [statement for statement in found if statement.held in {optimizer.id, -1}] or found
-    found.sort(key=lambda statement: _urgency(statement, optimizer))
+    statements = [statement for statement in statements if statement.held in {optimizer.id, -1}] or statements
+    statements.sort(key=lambda statement: _urgency(statement, optimizer))
     return dedupe_locations(
         place
-        for statement in found[:_MOST]
+        for statement in statements[:_MOST]
         for place in analysis.user_frames(statement.site, _role(statement, optimizer))
     )
 

@@ -27,7 +27,7 @@ def copies(analysis: Analysis, tensor: int, storage: int, source: int) -> list[C
     whole, shown = tensors[tensor], tensors[source]
     if (shown.shape, shown.dtype) != (whole.shape, whole.dtype) or not _dense(analysis, source):
         return []
-    found: list[Copy] = []
+    chain: list[Copy] = []
     at, place = 0, source
     while True:
         start = _start(analysis, place)
@@ -36,10 +36,10 @@ def copies(analysis: Analysis, tensor: int, storage: int, source: int) -> list[C
         part = next(((p, t) for p, t in _parts(analysis, made) if p <= at < p + tensors[t].nbytes), None)
         if made is None or part is None or not _dense(analysis, start):
             return []
-        found.append(Copy(made, place))
+        chain.append(Copy(made, place))
         at, place = at - part[0], part[1]
         if _start(analysis, place, (tensor, storage)) == tensor:
-            return found if not at and tensors[place].nbytes == whole.nbytes else []
+            return chain if not at and tensors[place].nbytes == whole.nbytes else []
 
 
 def _parts(analysis: Analysis, made: Op | None) -> Iterator[tuple[int, int]]:
@@ -49,9 +49,9 @@ def _parts(analysis: Analysis, made: Op | None) -> Iterator[tuple[int, int]]:
         yield 0, made.inputs[0]
     if made is not None and is_a(made.name, OpKind.CONCATENATES):
         at = 0
-        for given in made.inputs if all(len(tensors[t].shape) == 1 for t in made.inputs) else ():
-            yield at, given
-            at += tensors[given].nbytes
+        for source in made.inputs if all(len(tensors[t].shape) == 1 for t in made.inputs) else ():
+            yield at, source
+            at += tensors[source].nbytes
 
 
 def _start(analysis: Analysis, tensor: int, origin: tuple[int, int] = (-1, -1)) -> int:

@@ -51,8 +51,8 @@ class Moments(Generic[T]):
 
 def together(parts: Iterable[Moments[T]], start: int, end: int) -> list[T]:
     """What lies in several of them from ``start`` to ``end``, both included, in program order."""
-    found = {part.order[place]: part.all[place] for part in parts for place in part.places(start, end)}
-    return [found[place] for place in sorted(found)]
+    by_order = {part.order[place]: part.all[place] for part in parts for place in part.places(start, end)}
+    return [by_order[place] for place in sorted(by_order)]
 
 
 class Leading(Sequence[T]):
@@ -110,10 +110,10 @@ class Timeline:
 
     @cached_property
     def _first(self) -> dict[int, int]:
-        found: dict[int, int] = {}
+        first_starts: dict[int, int] = {}
         for run in self._capture.backwards:
-            found.setdefault(run.site, run.start)
-        return found
+            first_starts.setdefault(run.site, run.start)
+        return first_starts
 
     def next_run(self, run: Backward) -> Backward | None:
         """The first engine run that began after one was over."""
@@ -155,17 +155,17 @@ class Timeline:
 
     def empty(self, run: Backward) -> frozenset[int]:
         """The leaves of a run whose ``.grad`` was still None afterwards."""
-        found = self._empty.get(run.index)
-        if found is None:
-            found = self._empty[run.index] = frozenset(run.empty)
-        return found
+        empty_leaves = self._empty.get(run.index)
+        if empty_leaves is None:
+            empty_leaves = self._empty[run.index] = frozenset(run.empty)
+        return empty_leaves
 
     def stale(self, run: Backward) -> dict[int, int]:
         """The leaves of a run that had a gradient before, each with its place among them."""
-        found = self._stale.get(run.index)
-        if found is None:
-            found = self._stale[run.index] = {tensor: place for place, tensor in enumerate(run.stale)}
-        return found
+        stale_places = self._stale.get(run.index)
+        if stale_places is None:
+            stale_places = self._stale[run.index] = {tensor: place for place, tensor in enumerate(run.stale)}
+        return stale_places
 
     def reads_of(self, tensor: int) -> Moments[GradRead]:
         """When the program read the ``.grad`` of a tensor."""
@@ -225,11 +225,11 @@ class Timeline:
 
     @cached_property
     def _holders(self) -> dict[int, list[int]]:
-        found: dict[int, list[int]] = {}
+        holders: dict[int, list[int]] = {}
         for number, optimizer in enumerate(self._capture.placement.optimizers):
             for tensor in dict.fromkeys(optimizer.held):
-                found.setdefault(tensor, []).append(number)
-        return found
+                holders.setdefault(tensor, []).append(number)
+        return holders
 
 
 def _never() -> Moments[T]:
@@ -239,8 +239,8 @@ def _never() -> Moments[T]:
 def _parted(
     things: Iterable[T], keys: Callable[[T], Iterable[int]], moment: Callable[[T], int]
 ) -> dict[int, Moments[T]]:
-    found: dict[int, list[tuple[int, T]]] = {}
+    parts: dict[int, list[tuple[int, T]]] = {}
     for place, thing in enumerate(things):
         for key in keys(thing):
-            found.setdefault(key, []).append((place, thing))
-    return {key: Moments(members, moment) for key, members in found.items()}
+            parts.setdefault(key, []).append((place, thing))
+    return {key: Moments(members, moment) for key, members in parts.items()}

@@ -49,7 +49,7 @@ def unoptimized_of(capture: Capture, writes_to: WritesTo, flow: DataFlow) -> Uno
         led = leading(capture, flow, runs, start)
         orphans = tuple(t for t in orphans if t not in led)
     memory = memory_of(capture, held)
-    found = [
+    left_out = [
         t
         for t in sorted(reached - held)
         if capture.tensors[t].storage not in memory  # A part of one flat parameter moves with it.
@@ -57,10 +57,10 @@ def unoptimized_of(capture: Capture, writes_to: WritesTo, flow: DataFlow) -> Uno
         and not _updated_by_hand(capture, t, memory, writes_to, flow)
     ]
     handed = _handed_over(capture, held, flow) | _given_up(capture, held)
-    found = [t for t in found if t not in handed]
-    if found and not orphans and asks_for_input(capture, found):
+    left_out = [t for t in left_out if t not in handed]
+    if left_out and not orphans and asks_for_input(capture, left_out):
         return None
-    return Unoptimized(optimizer, tuple(found), orphans) if found else None
+    return Unoptimized(optimizer, tuple(left_out), orphans) if left_out else None
 
 
 def _given_up(capture: Capture, held: set[int]) -> set[int]:
@@ -89,9 +89,9 @@ def _unpaired(capture: Capture) -> Unoptimized | None:
         return None
     optimizer = capture.placement.optimizers[-1]
     held = set(optimizer.held)
-    found = [t for t in sorted(capture.owners) if t not in held and capture.tensors[t].requires_grad]
+    left_out = [t for t in sorted(capture.owners) if t not in held and capture.tensors[t].requires_grad]
     orphans = [t for t in sorted(held) if t not in capture.owners]
-    return Unoptimized(optimizer, tuple(found), tuple(orphans)) if found else None
+    return Unoptimized(optimizer, tuple(left_out), tuple(orphans)) if left_out else None
 
 
 def _window(capture: Capture, optimizer: int) -> int:
@@ -107,9 +107,9 @@ def _reached(capture: Capture, start: int) -> set[int]:
     the model's own.
     """
     runs = [run for run in capture.backwards if run.api == "backward" and not run.error]
-    found = {t for run in runs if run.start > start for t in run.reached if t not in run.empty}
+    reached = {t for run in runs if run.start > start for t in run.reached if t not in run.empty}
     last = {write.tensor: write for write in capture.grad_writes if write.tensor in capture.owners}
-    return found | {
+    return reached | {
         write.tensor
         for write in last.values()
         if write.gradient >= 0 and any(run.start <= write.at <= run.end for run in runs)
@@ -159,12 +159,12 @@ def _updated_by_hand(capture: Capture, tensor: int, held: frozenset[int], writes
     """Whether the program itself moves the parameter after a backward (manual SGD), not as a copy of a trained one."""
     storage = capture.tensors[tensor].storage
     first = min((run.end for run in capture.backwards), default=0)
-    own = {
+    manual_writes = {
         op.index: op
         for op, write in writes_to(storage, tensor, first, len(capture.ops))
         if not op.has(Trait.STEP | Trait.BACKWARD)
     }
-    return bool(own) and not any(copied_from(capture, op, held, flow) for op in own.values())
+    return bool(manual_writes) and not any(copied_from(capture, op, held, flow) for op in manual_writes.values())
 
 
 def memory_of(capture: Capture, tensors: Iterable[int]) -> frozenset[int]:
@@ -175,15 +175,15 @@ def memory_of(capture: Capture, tensors: Iterable[int]) -> frozenset[int]:
 def copied_from(capture: Capture, op: Op, sources: frozenset[int], flow: DataFlow) -> bool:
     """Whether values in that memory went into what the op writes, other than by way of a gradient."""
     tensors = capture.tensors
-    own = {write.storage for write in op.writes}
+    written_storages = {write.storage for write in op.writes}
 
     def read(reader: Op) -> bool:
         return any(tensors[t].storage in sources for t in reader.inputs)
 
     def other(above: Op, tensor: int) -> bool:
-        return above.name != "grad" and tensors[tensor].storage not in own
+        return above.name != "grad" and tensors[tensor].storage not in written_storages
 
-    starts = [(t, op.index) for t in op.inputs if tensors[t].storage not in own]
+    starts = [(t, op.index) for t in op.inputs if tensors[t].storage not in written_storages]
     return read(op) or any(other(*pair) and read(pair[0]) for pair in flow.upstream(starts, other))
 
 
@@ -195,15 +195,15 @@ def copies_of(capture: Capture, loose: Unoptimized, writes_to: WritesTo, flow: D
         return ()  # Made of a trained one's values to take its place.
     memory = memory_of(capture, trained)
     twins = {(_path(capture, t), capture.tensors[t].shape) for t in trained}
-    found = []
+    copies = []
     for tensor in loose.parameters:
         record = capture.tensors[tensor]
         starts = [(tensor, record.first_use)] if record.first_use >= 0 else []
         copied = any(t in trained for op, _ in flow.upstream(starts, lambda o, t: True) for t in op.inputs)
         copied = copied or _refreshed(capture, tensor, memory, writes_to, flow)
         if copied or ((_path(capture, tensor), record.shape) in twins and loose.optimizer.site < 0):
-            found.append(tensor)
-    return tuple(found) if len(found) == len(loose.parameters) else ()
+            copies.append(tensor)
+    return tuple(copies) if len(copies) == len(loose.parameters) else ()
 
 
 def _refreshed(capture: Capture, tensor: int, trained: frozenset[int], writes_to: WritesTo, flow: DataFlow) -> bool:

@@ -29,19 +29,19 @@ def unregistered_of(capture: Capture, reached: frozenset[int]) -> frozenset[int]
                     inside.setdefault(tensor, set()).add(window)
     read = {r.tensor for r in capture.grad_reads}
     read.update(tensor for run in capture.backwards if run.api == "grad" for tensor in run.reached)
-    found = set()
+    unregistered = set()
     for tensor, windows in inside.items():
         record = capture.tensors[tensor]
         if capture.owners.get(tensor, -1) in foreign or (
             not record.names
             and (record.kind == "parameter" or (len(windows) > 1 and tensor not in read and not record.given))
         ):
-            found.add(tensor)
+            unregistered.add(tensor)
     for tensor in reached - held - read - set(inside):  # Computed with in __init__, say: `nn.Parameter(t).to(...)`.
         record = capture.tensors[tensor]
         if record.kind == "parameter" and not record.names and _read_in_calls(capture, tensor):
-            found.add(tensor)
-    return frozenset(found)
+            unregistered.add(tensor)
+    return frozenset(unregistered)
 
 
 def _read_in_calls(capture: Capture, tensor: int) -> bool:

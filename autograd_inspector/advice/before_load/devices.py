@@ -30,10 +30,10 @@ def device_problems(resume: Resume) -> Iterator[Problem]:
 
 def _tensors(resume: Resume) -> list[CheckpointTensor]:
     models = [resume.fit.saved] if resume.fit is not None else resume.checkpoint.models
-    found = [tensor for model in models for tensor in model.tensors]
+    tensors = [tensor for model in models for tensor in model.tensors]
     if resume.saved is not None:
-        found += [entry for parameter in resume.saved.parameters for entry in parameter.state]
-    return found
+        tensors += [entry for parameter in resume.saved.parameters for entry in parameter.state]
+    return tensors
 
 
 def _empty(resume: Resume, names: list[str]) -> Problem:

@@ -45,8 +45,8 @@ def dtype_problems(resume: Resume) -> Iterator[Problem]:
     """One finding for each pair of dtypes, whatever it concerns."""
     casts = [*_of_model(resume), *_of_state(resume)]
     for before, after, lossy in dict.fromkeys((cast.before, cast.after, cast.lossy) for cast in casts):
-        found = [c for c in casts if (c.before, c.after, c.lossy) == (before, after, lossy)]
-        yield _problem(resume, found, before, after)
+        alike = [c for c in casts if (c.before, c.after, c.lossy) == (before, after, lossy)]
+        yield _problem(resume, alike, before, after)
 
 
 def _of_model(resume: Resume) -> Iterator[Cast]:

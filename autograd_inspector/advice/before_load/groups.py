@@ -100,8 +100,8 @@ def _places(places: list[int]) -> str:
 
 
 def _described(parameters: Sequence[SavedParameter], most: int = 12) -> list[str]:
-    said = [f"{p.key}: {p.name} {list(shape_at(p) or ())}".replace(":  ", ": ") for p in parameters[:most]]
-    return [*said, f"and {len(parameters) - most} more"] if len(parameters) > most else said
+    lines = [f"{p.key}: {p.name} {list(shape_at(p) or ())}".replace(":  ", ": ") for p in parameters[:most]]
+    return [*lines, f"and {len(parameters) - most} more"] if len(parameters) > most else lines
 
 
 def _absent(resume: Resume) -> Iterator[Problem]:
@@ -128,21 +128,21 @@ def _replaced(resume: Resume) -> Iterator[Problem]:
     """Settings: load_state_dict puts the checkpoint's in place of the optimizer's own."""
     assert resume.optimizer is not None  # noqa: S101 - group_problems() asked
     assert resume.saved is not None  # noqa: S101 - group_problems() asked
-    said, lines = [], []
+    changes, lines = [], []
     several = len(resume.saved.groups) > 1
-    for number, (own, group) in enumerate(zip(resume.optimizer.groups, resume.saved.groups, strict=True)):
-        for name, kept in own.items():
+    for number, (current_settings, group) in enumerate(zip(resume.optimizer.groups, resume.saved.groups, strict=True)):
+        for name, kept in current_settings.items():
             value = setting_text(kept)
             theirs = group.settings.get(name, value)
             if theirs != value and not theirs.startswith("<") and not (name == "capturable" and uncapturable(resume)):
-                said.append(f"{f'group {number} ' if several else ''}{name} {value} becomes {theirs}")
+                changes.append(f"{f'group {number} ' if several else ''}{name} {value} becomes {theirs}")
                 shown = repr(value) if isinstance(kept, str | SettingText) else value
                 lines.append(f'optimizer.param_groups[{number}]["{name}"] = {shown}')
-    if said:
+    if changes:
         names = dict.fromkeys(text.partition('["')[2].partition('"')[0] for text in lines)
         yield _problem(
             "info",
-            f"the checkpoint's settings replace the optimizer's: {join_names(said)}",
+            f"the checkpoint's settings replace the optimizer's: {join_names(changes)}",
             fix("to keep your own, set them again after the load", *saved(resume), LOAD, *lines),
             tuple(names),
         )

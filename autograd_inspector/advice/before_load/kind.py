@@ -43,27 +43,27 @@ def unlike(resume: Resume) -> Unlike:
     if not optimizer.module.startswith("torch.optim") or optimizer.type not in NEEDED_STATE:
         return Unlike(() if resume.target.own_loading else lost)
     needed = NEEDED_STATE[optimizer.type]
-    known = needed | OPTIONAL_STATE.get(optimizer.type, set())
+    accepted_names = needed | OPTIONAL_STATE.get(optimizer.type, set())
     held = [{entry.name for entry in parameter.state} for parameter in saved.parameters if parameter.state]
     kept = dict.fromkeys(entry.name for parameter in saved.parameters for entry in parameter.state)
     absent = tuple(sorted(name for name in needed if any(name not in state for state in held)))
-    return Unlike(lost, absent, tuple(name for name in kept if name not in known))
+    return Unlike(lost, absent, tuple(name for name in kept if name not in accepted_names))
 
 
 def kind_problems(resume: Resume) -> Iterator[Problem]:
     """One finding: an error where load or step raises, a warning where state comes along that nobody reads."""
-    found = unlike(resume)
-    if resume.optimizer is None or resume.saved is None or not (found.foreign or found.unknown):
+    differences = unlike(resume)
+    if resume.optimizer is None or resume.saved is None or not (differences.foreign or differences.unknown):
         return
     kind = resume.optimizer.type
-    said = []
-    if found.unknown:
-        said.append(f"its state ({join_names(found.unknown)}) is not what {kind} keeps")
-    if found.absent:
-        said.append(f"it lacks {join_names(found.absent)}, without which {kind} cannot step")
-    if found.lost:
-        said.append(
-            f"its groups lack {join_names(found.lost)}, which {kind}.step() reads after the load has replaced yours"
+    reasons = []
+    if differences.unknown:
+        reasons.append(f"its state ({join_names(differences.unknown)}) is not what {kind} keeps")
+    if differences.absent:
+        reasons.append(f"it lacks {join_names(differences.absent)}, without which {kind} cannot step")
+    if differences.lost:
+        reasons.append(
+            f"its groups lack {join_names(differences.lost)}, which {kind}.step() reads after the load has replaced yours"
         )
     advice = f"start {kind} with fresh state, or make an optimizer of the class that wrote it"
     if resume.fit is not None:
@@ -72,8 +72,8 @@ def kind_problems(resume: Resume) -> Iterator[Problem]:
         names = ", ".join(resume.saved.groups[0].settings)
         text = fix(f"{advice}; it had the settings", f"# {names}", *opening(resume.checkpoint))
     yield Problem(
-        "error" if found.foreign else "warning",
-        f"this checkpoint is not from {kind}: {' and '.join(said)}",
+        "error" if differences.foreign else "warning",
+        f"this checkpoint is not from {kind}: {' and '.join(reasons)}",
         text,
-        subjects=tuple(dict.fromkeys((kind, *found.lost, *found.absent, *found.unknown))),
+        subjects=tuple(dict.fromkeys((kind, *differences.lost, *differences.absent, *differences.unknown))),
     )

@@ -92,16 +92,16 @@ def _unlike(resume: Resume, fit: ModelFit, unexpected: list[str]) -> Problem:
     """Names on one side only; where their shapes pair up in order the modules were renamed."""
     missing = [slot.name for slot in fit.missing]
     pairs = _renamed(fit, unexpected)
-    said = []
+    mismatches = []
     if missing:
-        said.append(
+        mismatches.append(
             f"{len(missing)} of the model's names {agree(missing, 'is', 'are')} missing from the checkpoint: {summarize_names(missing)}"
         )
     if unexpected:
-        said.append(
+        mismatches.append(
             f"{len(unexpected)} of the checkpoint's {agree(unexpected, 'is', 'are')} unexpected: {summarize_names(unexpected)}"
         )
-    message = f"model.load_state_dict raises; {'; '.join(said)}"
+    message = f"model.load_state_dict raises; {'; '.join(mismatches)}"
     if pairs:
         message += " (their shapes agree one by one: renamed since)"
         renames = [f'    "{old}": "{new}",' for old, new in pairs.items()]

@@ -51,20 +51,20 @@ class Positions:
 
     def _named(self) -> list[int] | None:
         theirs = [bare(saved.name) for saved in self.saved]
-        own = {bare(name): i for i, name in enumerate(self.resume.names)}
-        if not all(theirs) or set(theirs) != set(own) or len(own) != len(self.rows):
+        place_of_name = {bare(name): i for i, name in enumerate(self.resume.names)}
+        if not all(theirs) or set(theirs) != set(place_of_name) or len(place_of_name) != len(self.rows):
             return None
-        return [own[name] for name in theirs]
+        return [place_of_name[name] for name in theirs]
 
     def _model_order(self, shapes: Sequence[Shape | None]) -> list[int] | None:
         """The order of ``model.parameters()``, when the saved shapes follow it."""
         places = {row.tensor: i for i, row in enumerate(self.rows)}
         names = {name: i for i, row in enumerate(self.rows) for name in row.names}
-        found = [names[slot.name] for slot in self.resume.target.slots if slot.name in names]
-        found = list(dict.fromkeys(found))
-        if len(found) != len(places) or [self.rows[i].shape for i in found] != list(shapes):
+        order = [names[slot.name] for slot in self.resume.target.slots if slot.name in names]
+        order = list(dict.fromkeys(order))
+        if len(order) != len(places) or [self.rows[i].shape for i in order] != list(shapes):
             return None
-        return found
+        return order
 
 
 def shape_at(saved: SavedParameter) -> Shape | None:
@@ -74,9 +74,9 @@ def shape_at(saved: SavedParameter) -> Shape | None:
 
 def _greedy(shapes: Sequence[Shape | None], rows: Sequence[ParameterRow]) -> list[int]:
     free = list(range(len(rows)))
-    found = []
+    places = []
     for shape in shapes:
         place = next(i for i in free if rows[i].shape == shape)
         free.remove(place)
-        found.append(place)
-    return found
+        places.append(place)
+    return places

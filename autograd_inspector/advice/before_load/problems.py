@@ -19,20 +19,20 @@ def before_loading(analysis: Analysis, *looks: Look) -> Iterator[Problem]:
     resume = resume_of(analysis.capture)
     if resume is None:
         return
-    found = [problem for look in looks for problem in look(resume)]
+    problems = [problem for look in looks for problem in look(resume)]
     missing = {slot.name for slot in resume.fit.missing} if resume.fit is not None else set()
-    for problem in _together(found, missing):
+    for problem in _together(problems, missing):
         yield replace(problem, fix=called(problem.fix, analysis.capture.models))
 
 
-def _together(found: list[Problem], missing: set[str]) -> list[Problem]:
+def _together(problems: list[Problem], missing: set[str]) -> list[Problem]:
     """Parameters that came to the model are missing from its state_dict and from the optimizer's: one cause."""
-    same = [problem for problem in found if problem.severity == "error" and problem.subjects[0] in missing]
+    same = [problem for problem in problems if problem.severity == "error" and problem.subjects[0] in missing]
     if len(same) < _PAIR or not set(same[1].subjects) <= missing:
-        return found
+        return problems
     cause, other = same[:_PAIR]
     both = replace(cause, message=f"{cause.message}; {other.message}", fix=f"{cause.fix}\n{other.fix}")
-    return [both if problem is cause else problem for problem in found if problem is not other]
+    return [both if problem is cause else problem for problem in problems if problem is not other]
 
 
 _PAIR = 2

@@ -14,12 +14,12 @@ def rebuilt(resume: Resume, ordered: Sequence[ParameterRow]) -> list[str]:
     optimizer, saved = resume.optimizer, resume.saved
     if optimizer is None or saved is None:
         return []
-    own = {row.tensor: name for row, name in zip(resume.rows, resume.names, strict=True)}
-    names = [own[row.tensor] for row in ordered]
-    given = [parameter.name for parameter in saved.parameters]
+    name_of_tensor = {row.tensor: name for row, name in zip(resume.rows, resume.names, strict=True)}
+    names = [name_of_tensor[row.tensor] for row in ordered]
+    saved_names = [parameter.name for parameter in saved.parameters]
     made = f"optimizer = {maker(resume)}"
     rest = settings(optimizer.groups[0])
-    if given == names:
+    if saved_names == names:
         return [
             "named = dict(model.named_parameters())",
             "groups = [",

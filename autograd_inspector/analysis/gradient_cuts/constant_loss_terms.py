@@ -37,18 +37,18 @@ def constant_terms(capture: Capture, flow: DataFlow, meant: frozenset[int]) -> t
     for run, start in zip(runs, since, strict=False):
         terms.append(list(_terms(capture, leaves, run, start, meant)))
     # What was computed once, and is added in every step, is a constant by intention.
-    uses = Counter(tensor for found in terms for tensor in {tensor for _, tensor in found})
-    told: dict[tuple[Cause, str, int], list[GradientCut]] = {}
-    for run, start, found in zip(runs, since, terms, strict=False):
-        tensors = [(op, tensor) for op, tensor in found if tensor >= 0 and uses[tensor] == 1]
-        numbers = [op for op, tensor in found if tensor < 0]
+    uses = Counter(tensor for run_terms in terms for tensor in {tensor for _, tensor in run_terms})
+    cuts_by_place: dict[tuple[Cause, str, int], list[GradientCut]] = {}
+    for run, start, run_terms in zip(runs, since, terms, strict=False):
+        tensors = [(op, tensor) for op, tensor in run_terms if tensor >= 0 and uses[tensor] == 1]
+        numbers = [op for op, tensor in run_terms if tensor < 0]
         exports = [op for op in capture.ops[start : run.start] if op.has(Trait.EXPORT)] if numbers else []
         for cut in (
             *_as_tensors(capture, flow, leaves, run, start, tensors, meant),
             *numbers_in(capture, flow, exports, numbers, run, meant),
         ):
-            told.setdefault((cut.cause, *place_of(capture, cut.ops[0], cut.cause)), []).append(cut)
-    return tuple(map(_one, told.values()))
+            cuts_by_place.setdefault((cut.cause, *place_of(capture, cut.ops[0], cut.cause)), []).append(cut)
+    return tuple(map(_one, cuts_by_place.values()))
 
 
 def _one(cuts: list[GradientCut]) -> GradientCut:
@@ -73,16 +73,16 @@ def _as_tensors(
     meant: frozenset[int],
 ) -> Iterator[GradientCut]:
     # A penalty on samples of a generator is the critic's alone: of what is stepped by others nobody expects it.
-    own = {tensor for held in stepped_with(capture, run) for tensor in held} or meant
+    stepped = {tensor for held in stepped_with(capture, run) for tensor in held} or meant
     cuts = {}
     for above, through in flow.upstream([(tensor, op.index) for op, tensor in terms]):
         if above.index >= since and is_cut(capture, above, through):
-            lost = tuple(t for t in leaves.above(above) if t in meant and t in own)
+            lost = tuple(t for t in leaves.above(above) if t in meant and t in stepped)
             if lost:
                 cuts[above, through] = lost
-    found = list(group_by_cause(capture, cuts, run, fatal=False))
-    places = _places(flow, terms) if found else {}
-    for cut in found:
+    grouped_cuts = list(group_by_cause(capture, cuts, run, fatal=False))
+    places = _places(flow, terms) if grouped_cuts else {}
+    for cut in grouped_cuts:
         if cut.cause != "non-differentiable":
             first = min(places[op.index] for op in cut.ops if op.index in places)
             yield replace(cut, added=terms[first][0].index)
@@ -94,9 +94,9 @@ def _places(flow: DataFlow, terms: list[Term]) -> dict[int, int]:
     walked: set[tuple[int, int]] = set()
 
     def new(op: Op, tensor: int) -> bool:
-        known = (op.index, tensor) in walked
+        walked_before = (op.index, tensor) in walked
         walked.add((op.index, tensor))
-        return not known
+        return not walked_before
 
     for place, (added, term) in enumerate(terms):
         for op, _ in flow.upstream([(term, added.index)], new):
@@ -112,8 +112,10 @@ def _terms(capture: Capture, leaves: Leaves, run: Backward, since: int, meant: f
         """For what is meant to learn: a residual may still follow the coordinates that it is taken at."""
         if not capture.tensors[tensor].requires_grad:
             return True
-        found = leaves.of(tensor, at)
-        return found != () and all(t not in meant and capture.tensors[t].kind != "parameter" for t in found)
+        leaves_above = leaves.of(tensor, at)
+        return leaves_above != () and all(
+            t not in meant and capture.tensors[t].kind != "parameter" for t in leaves_above
+        )
 
     todo = [(root, run.start) for root in run.roots]
     seen: set[int] = set()

@@ -20,8 +20,8 @@ def left_for_good(
     for op in reversed(capture.ops[since : run.start]):
         if op.has(Trait.EXPORT):
             starts = [(tensor, op.index) for tensor in op.inputs]
-            found = [t for above, _ in flow.upstream(starts) for t in learning(capture, above)]
-            lost = tuple(dict.fromkeys(t for t in found if starved is None or t in starved))
+            learning_tensors = [t for above, _ in flow.upstream(starts) for t in learning(capture, above)]
+            lost = tuple(dict.fromkeys(t for t in learning_tensors if starved is None or t in starved))
             if lost:
                 yield GradientCut("left autograd", (op,), op.inputs[:1], lost, run, fatal=starved is None)
                 return
@@ -45,13 +45,13 @@ def as_arrays(capture: Capture, flow: DataFlow, run: Backward, starved: frozense
 
 def _latest_arrival(capture: Capture, flow: DataFlow, run: Backward) -> int:
     """The last op of the loss that made a tensor of values, or that met one of unknown origin for the first time."""
-    found = -1
+    latest = -1
     for op, _ in flow.upstream([(root, run.start) for root in run.roots]):
         records = [capture.tensors[tensor] for tensor in op.inputs]
         new = any(r.kind == "input" and r.birth < 0 and r.first_use == op.index for r in records)
         if new or is_a(op.name, OpKind.REWRAPS):
-            found = max(found, op.index)
-    return found
+            latest = max(latest, op.index)
+    return latest
 
 
 def only_left(capture: Capture, run: Backward, starved: frozenset[int]) -> Iterator[GradientCut]:

@@ -40,13 +40,13 @@ def harmful_cuts(
         return _telling(capture, _starving(capture, flow, runs, missed, fatal=True))
     if not runs or not starved:
         return ()
-    told = _closest(capture, flow, runs, starved)
-    rest = starved.difference(tensor for cut in told for tensor in cut.parameters)
+    closest = _closest(capture, flow, runs, starved)
+    rest = starved.difference(tensor for cut in closest for tensor in cut.parameters)
     hollow = [run for run in runs if not run.graph.roots]
     left = [cut for run in hollow[-1:] for cut in left_for_good(capture, flow, run, rest)] if rest else []
     left = left or [*only_left(capture, runs[-1], rest)] or [*as_numbers(capture, flow, runs[-1], rest)]
     left = left or [*as_arrays(capture, flow, runs[-1], rest)]
-    return (*told, *left)
+    return (*closest, *left)
 
 
 def _closest(
@@ -57,13 +57,13 @@ def _closest(
     The discriminator's loss is detached from the generator by intention; where the generator's own loss is cut off as
     well, that is the cut to blame. Unless these explain as much, all cuts are told.
     """
-    told = _telling(capture, _starving(capture, flow, runs, starved, fatal=False))
-    own = [run for run in runs if any(starved.intersection(held) for held in stepped_with(capture, run))]
-    if not told or not own or len(own) == len(runs):
-        return told
-    fewer = _telling(capture, _starving(capture, flow, own, starved, fatal=False))
-    explained = {tensor for cut in told for tensor in cut.parameters}
-    return fewer if explained == {tensor for cut in fewer for tensor in cut.parameters} else told
+    all_cuts = _telling(capture, _starving(capture, flow, runs, starved, fatal=False))
+    own_runs = [run for run in runs if any(starved.intersection(held) for held in stepped_with(capture, run))]
+    if not all_cuts or not own_runs or len(own_runs) == len(runs):
+        return all_cuts
+    fewer = _telling(capture, _starving(capture, flow, own_runs, starved, fatal=False))
+    explained = {tensor for cut in all_cuts for tensor in cut.parameters}
+    return fewer if explained == {tensor for cut in fewer for tensor in cut.parameters} else all_cuts
 
 
 def stepped_with(capture: Capture, run: Backward) -> Iterator[tuple[int, ...]]:
@@ -92,25 +92,25 @@ def _found_none(capture: Capture) -> frozenset[int]:
 
 def _not_in_graph(run: Backward) -> frozenset[int]:
     """The tensors that ``autograd.grad`` was asked for and did not find in the graph."""
-    said = says(run.error, TorchError.NOT_IN_GRAPH)
-    if said is None or run.api != "grad":
+    not_in_graph = says(run.error, TorchError.NOT_IN_GRAPH)
+    if not_in_graph is None or run.api != "grad":
         return frozenset()
-    index = int(said[1] or -1)
+    index = int(not_in_graph[1] or -1)
     return frozenset(run.reached[index : index + 1] if index >= 0 else run.reached)
 
 
-def _telling(capture: Capture, found: Iterable[GradientCut]) -> tuple[GradientCut, ...]:
+def _telling(capture: Capture, candidates: Iterable[GradientCut]) -> tuple[GradientCut, ...]:
     """Without the cuts that are there by intention wherever another cut explains the same parameters.
 
     A sampled index, the copy that a momentum encoder starts from and its update are cut in healthy programs too.
     """
-    cuts = tuple(found)
+    cuts = tuple(candidates)
     back = [cut for cut in cuts if is_a(cut.ops[0].name, OpKind.REWRAPS)]
     out = [c for c in cuts if c.cause == "left autograd" and is_a(c.ops[0].name, OpKind.DETACHES)]
     again = [cut for cut in out if any(set(cut.parameters) <= set(other.parameters) for other in back)]
     cuts = tuple(cut for cut in cuts if cut not in again)  # What came back says where it had left.
-    told = {tensor for cut in cuts if not _intended(capture, cut) for tensor in cut.parameters}
-    return tuple(cut for cut in cuts if not _intended(capture, cut) or not told.issuperset(cut.parameters))
+    explained = {tensor for cut in cuts if not _intended(capture, cut) for tensor in cut.parameters}
+    return tuple(cut for cut in cuts if not _intended(capture, cut) or not explained.issuperset(cut.parameters))
 
 
 def _intended(capture: Capture, cut: GradientCut) -> bool:
@@ -149,10 +149,14 @@ def _behind_failure(capture: Capture, flow: DataFlow, run: Backward, meant: froz
         return
     behind = cuts_behind(capture, flow, starts, lambda op, tensor: _goes_on(capture, op, tensor))
     cuts = {cut: kept for cut, kept, above in behind if kept or not above}
-    if any(meant.intersection(found) for found in cuts.values()):  # A frozen teacher's cut is no loss.
-        cuts = {cut: tuple(t for t in found if t in meant) for cut, found in cuts.items() if meant.intersection(found)}
-    found = tuple(group_by_cause(capture, cuts, run, fatal=True))
-    yield from found or left_for_good(capture, flow, run, None)
+    if any(meant.intersection(parameters) for parameters in cuts.values()):  # A frozen teacher's cut is no loss.
+        cuts = {
+            cut: tuple(t for t in parameters if t in meant)
+            for cut, parameters in cuts.items()
+            if meant.intersection(parameters)
+        }
+    grouped_cuts = tuple(group_by_cause(capture, cuts, run, fatal=True))
+    yield from grouped_cuts or left_for_good(capture, flow, run, None)
 
 
 def _goes_on(capture: Capture, op: Op, through: int) -> bool:
@@ -176,9 +180,9 @@ def _starving(
     starts = [(root, run.start) for run in runs for root in run.roots]
     cuts: dict[Cut, tuple[int, ...]] = {}
     for cut, kept, _ in cuts_behind(capture, flow, starts):
-        found = tuple(t for t in kept if t in starved)
-        if found:
-            cuts[cut] = found
+        lost = tuple(t for t in kept if t in starved)
+        if lost:
+            cuts[cut] = lost
     yield from group_by_cause(capture, cuts, runs[-1], fatal=fatal)
 
 

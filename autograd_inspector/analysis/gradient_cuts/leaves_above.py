@@ -25,10 +25,10 @@ class Leaves:
         back = is_a(cut.name, OpKind.REWRAPS)
         tensors = self.capture.tensors
         read = [t for t in cut.inputs if back or tensors[t].requires_grad or t in cut.outputs]
-        found = self._own(cut)
+        leaf_bits = self._own(cut)
         for tensor in read:
-            found |= self._leaves(self.flow.past(tensor, cut.index), back=back)
-        return self._members(found)
+            leaf_bits |= self._leaves(self.flow.past(tensor, cut.index), back=back)
+        return self._members(leaf_bits)
 
     def of(self, tensor: int, before: int) -> tuple[int, ...]:
         """The leaves that gradient arrives at from a tensor, as it was before that op; the tensor itself, if it is one.
@@ -36,31 +36,31 @@ class Leaves:
         A running sum that began as zeros (``loss = torch.zeros(()); loss += ...``) was a leaf, and is none any more.
         """
         record = self.capture.tensors[tensor]
-        found = self._leaves(self.flow.past(tensor, before), back=False)
-        if not found and record.leaf and record.requires_grad:
+        leaf_bits = self._leaves(self.flow.past(tensor, before), back=False)
+        if not leaf_bits and record.leaf and record.requires_grad:
             return (tensor,)
-        return self._members(found)
+        return self._members(leaf_bits)
 
     def _leaves(self, start: Past, *, back: bool) -> int:
         """The leaves that a tensor's value came from; iterative, for a chain may be as long as the program."""
-        ops, known = self.capture.ops, self._above
+        ops, bits_above = self.capture.ops, self._above
         todo: list[int | Past] = [start]
         while todo:
             node = todo[-1]
-            if (node, back) in known:
+            if (node, back) in bits_above:
                 todo.pop()
                 continue
             sources = self._sources(node, back=back)
-            missing = [source for source in sources if (source, back) not in known]
+            missing = [source for source in sources if (source, back) not in bits_above]
             if missing:
                 todo += missing
                 continue
-            found = self._own(ops[node]) if isinstance(node, int) else 0
+            leaf_bits = self._own(ops[node]) if isinstance(node, int) else 0
             for source in sources:
-                found |= known[source, back]
-            known[node, back] = found
+                leaf_bits |= bits_above[source, back]
+            bits_above[node, back] = leaf_bits
             todo.pop()
-        return known[start, back]
+        return bits_above[start, back]
 
     def _sources(self, node: int | Past, *, back: bool) -> list[int | Past]:
         """Of an op the pasts of what it read; of a past the ops in it that let gradient through, and an earlier past."""
@@ -68,23 +68,23 @@ class Leaves:
         if isinstance(node, int):
             return [self.flow.past(tensor, node) for tensor in ops[node].inputs]
         producers, earlier = self.flow.further(node)
-        found: list[int | Past] = [
+        sources: list[int | Past] = [
             producer
             for producer in producers
             if not is_cut(self.capture, ops[producer], node.tensor)
             # What came back from NumPy had to be detached on the way out: that is one cut, not two.
             or (back and is_a(ops[producer].name, OpKind.DETACHES))
         ]
-        return found if earlier is None else [*found, earlier]
+        return sources if earlier is None else [*sources, earlier]
 
     def _own(self, op: Op) -> int:
-        found = 0
+        leaf_bits = 0
         for tensor in learning(self.capture, op):
             if tensor not in self._bits:
                 self._bits[tensor] = 1 << len(self._met)
                 self._met.append(tensor)
-            found |= self._bits[tensor]
-        return found
+            leaf_bits |= self._bits[tensor]
+        return leaf_bits
 
     def _members(self, leaves: int) -> tuple[int, ...]:
         """Of a thousand leaves a set may have one: only those are gone through."""

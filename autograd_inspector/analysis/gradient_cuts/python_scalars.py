@@ -30,14 +30,14 @@ def called_on_number(capture: Capture, flow: DataFlow) -> Iterator[GradientCut]:
     exports = [op for op in capture.ops[since:] if op.has(Trait.EXPORT) and _alive(capture, flow, op)]
     named = [op for op in exports if receiver and _name_at(capture, op) == receiver]
     last = [op for op in exports if op.site == exports[-1].site]
-    found = named or last
-    above = flow.upstream([(tensor, op.index) for op in found for tensor in op.inputs])
+    culprits = named or last
+    above = flow.upstream([(tensor, op.index) for op in culprits for tensor in op.inputs])
     lost = tuple(dict.fromkeys(t for op, _ in above for t in learning(capture, op)))
     if lost:
         run = Backward(
             len(capture.backwards), "backward", end, end, capture.error_site, (), GraphHead(), error=capture.error
         )
-        yield GradientCut("left autograd", tuple(found), found[0].inputs[:1], lost, run, fatal=True)
+        yield GradientCut("left autograd", tuple(culprits), culprits[0].inputs[:1], lost, run, fatal=True)
 
 
 def as_numbers(capture: Capture, flow: DataFlow, run: Backward, starved: frozenset[int]) -> Iterator[GradientCut]:

@@ -22,7 +22,7 @@ def severs(op: Op, capture: Capture, back: frozenset[int]) -> bool:
 
 def returned(capture: Capture) -> frozenset[int]:
     """Ops that took out values which may have come back: seen to, or unknown because the program raised since."""
-    found = {back.export for back in capture.scalar_reentries}
+    returned_exports = {back.export for back in capture.scalar_reentries}
     last: dict[int, int] = {}
     exports = []
     for op in capture.ops:
@@ -30,9 +30,9 @@ def returned(capture: Capture) -> frozenset[int]:
             last.update(dict.fromkeys(op.inputs[:1], op.index))
             exports.append(op.index)
         elif op.traits & _CUT and is_a(op.name, OpKind.REWRAPS):
-            found.update(last[tensor] for tensor in op.inputs if tensor in last)
+            returned_exports.update(last[tensor] for tensor in op.inputs if tensor in last)
     since = max((run.end for run in capture.backwards if not run.error), default=0)
-    return frozenset(found).union(at for at in exports if capture.error and at >= since)
+    return frozenset(returned_exports).union(at for at in exports if capture.error and at >= since)
 
 
 def cause_and_site(op: Op, capture: Capture) -> tuple[Cause, int]:

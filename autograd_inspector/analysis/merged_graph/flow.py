@@ -65,9 +65,9 @@ class Flow:
     def connect(self, source: int, target: int) -> None:
         """Gradient flows from target back to source: autograd says so."""
         if source != target:
-            known = self.edges.get((source, target))
-            if known is None or known[0] != "gradient":
-                self.edges[source, target] = ("gradient", -1 if known is None else known[1], "", -1)
+            edge = self.edges.get((source, target))
+            if edge is None or edge[0] != "gradient":
+                self.edges[source, target] = ("gradient", -1 if edge is None else edge[1], "", -1)
 
     def _op(self, index: int, op: Op) -> None:
         traits, outputs = op.traits, op.outputs

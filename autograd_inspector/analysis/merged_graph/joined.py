@@ -18,16 +18,16 @@ def homes(capture: Capture) -> list[int]:
     Where a Function raised, the ops of its forward stand for themselves: nothing came out of it that they went into.
     """
     ops = capture.ops
-    found = list(range(len(ops)))
+    home_of_op = list(range(len(ops)))
     start = -1
     for index, op in enumerate(ops):
         if op.traits & _INNER:
             start = index if start < 0 else start
         elif start >= 0:
             if op.traits & _FUNCTION and not op.error:
-                found[start:index] = [index] * (index - start)
+                home_of_op[start:index] = [index] * (index - start)
             start = -1
-    return found
+    return home_of_op
 
 
 class Joined:
@@ -50,9 +50,9 @@ class Joined:
             if not node.met:
                 continue
             key = self.key(node)
-            known = group.get(key)
+            previous = group.get(key)
             # A later walk knows what became of the saved tensors, unless they have been freed by then.
-            if known is None or node.failed or len(node.saved) >= len(known.saved):
+            if previous is None or node.failed or len(node.saved) >= len(previous.saved):
                 group[key] = node
 
     @staticmethod

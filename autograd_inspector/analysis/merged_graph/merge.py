@@ -32,11 +32,11 @@ def graph_of(capture: Capture) -> Graph:
         for child, _ in node.edges:
             flow.connect(ids[child], ids[node.index])
     for run in capture.backwards:
-        found = [ids[start] for start in run.graph.roots]
-        if len(found) < len(run.roots):
-            found += [flow.leaf(tensor) for tensor in run.roots]
-        starts.append(tuple(dict.fromkeys(found)))
-    roots = {node for found in starts for node in found}
+        run_roots = [ids[start] for start in run.graph.roots]
+        if len(run_roots) < len(run.roots):
+            run_roots += [flow.leaf(tensor) for tensor in run.roots]
+        starts.append(tuple(dict.fromkeys(run_roots)))
+    roots = {node for run_roots in starts for node in run_roots}
     nodes = _nodes(capture, flow, joined, alone, roots)
     parameters = frozenset(t.storage for t in capture.tensors if t.kind == "parameter")
     kept = distinct_bytes((saved for node in nodes for saved in node.saved), parameters)
@@ -48,9 +48,9 @@ def _id_of(node: Node, flow: Flow, alone: dict[Key, int]) -> int:
     if node.variable >= 0:
         return flow.leaf(node.variable)
     if node.op >= 0:
-        known = flow.node_of_op.get(flow.joined.home[node.op])
-        if known is not None:
-            return known
+        node_id = flow.node_of_op.get(flow.joined.home[node.op])
+        if node_id is not None:
+            return node_id
     key = Joined.key(node)
     if key not in alone:
         alone[key] = len(flow.nodes)
@@ -69,20 +69,20 @@ def _nodes(
     gradients = _gradients(capture)
     hooked, leaves = _hooks(capture)
     unclaimed = {number: key for key, number in alone.items()}
-    found = []
+    nodes = []
     for number, source in enumerate(flow.nodes):
         root = number in roots
         if number in unclaimed:
-            found.append(_engine_node(number, joined.alone[unclaimed[number]], root=root))
+            nodes.append(_engine_node(number, joined.alone[unclaimed[number]], root=root))
         elif source < 0:
             leaf = _leaf(number, -1 - source, capture, flow, gradients, root=root)
-            found.append(replace(leaf, hooks=leaves[leaf.tensor]) if leaves[leaf.tensor] else leaf)
+            nodes.append(replace(leaf, hooks=leaves[leaf.tensor]) if leaves[leaf.tensor] else leaf)
         else:
             op = capture.ops[source]
             path = paths[op.call] if op.call >= 0 else ""
             call = _call(number, op, path, flow, joined.made.get(source), root=root)
-            found.append(replace(call, hooks=call.hooks + hooked[source]) if hooked[source] else call)
-    return tuple(found)
+            nodes.append(replace(call, hooks=call.hooks + hooked[source]) if hooked[source] else call)
+    return tuple(nodes)
 
 
 def _hooks(capture: Capture) -> tuple[Counter[int], Counter[int]]:
@@ -183,10 +183,10 @@ def _leads_to(flow: Flow, roots: set[int]) -> set[int]:
     sources: dict[int, list[int]] = {}
     for source, target in flow.edges:
         sources.setdefault(target, []).append(source)
-    found, stack = set(roots), list(roots)
+    leading, stack = set(roots), list(roots)
     while stack:
         for source in sources.get(stack.pop(), ()):
-            if source not in found:
-                found.add(source)
+            if source not in leading:
+                leading.add(source)
                 stack.append(source)
-    return found
+    return leading
