@@ -32,7 +32,7 @@ class Awaited:
 
     def met(self, place: int) -> list[int]:
         """Those that a run has, as they are numbered: they are awaited no longer."""
-        leading, found = self._leading, []
+        leading, met_nodes = self._leading, []
         todo = [root for root in self._runs.runs[place].graph.roots if root in leading]
         while todo:
             number = todo.pop()
@@ -41,6 +41,6 @@ class Awaited:
             leading.discard(number)
             if number in self._awaited:
                 self._awaited.discard(number)
-                found.append(number)
+                met_nodes.append(number)
             todo += [child for child, _ in self._runs.nodes[number].edges if child in leading]
-        return sorted(found)
+        return sorted(met_nodes)

@@ -119,10 +119,10 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
 
     def events_of(self, kind: type[E]) -> tuple[E, ...]:
         """The events of that kind, in program order."""
-        found = self._events.get(kind)
-        if found is None:
-            found = self._events[kind] = tuple(event for event in self.events if isinstance(event, kind))
-        return found
+        events = self._events.get(kind)
+        if events is None:
+            events = self._events[kind] = tuple(event for event in self.events if isinstance(event, kind))
+        return events
 
     @cached_property
     def _events(self) -> dict[type, tuple[Any, ...]]:
@@ -136,7 +136,7 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
         """Those that a backward may have reached unseen: of its graph something is unknown, and so are they to it."""
         runs = [run for run in self.backwards if run.graph.blind and run.api == "backward" and not run.error]
         settled = [frozenset((*run.reached, *run.untouched)) for run in runs]
-        return frozenset(tensor for tensor in tensors if any(tensor not in known for known in settled))
+        return frozenset(tensor for tensor in tensors if any(tensor not in leaves for leaves in settled))
 
     @cached_property
     def display_names(self) -> DisplayNames:
@@ -158,19 +158,19 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     @cached_property
     def readers(self) -> dict[int, list[int]]:
         """Tensor -> the ops that read it, in program order."""
-        found: dict[int, list[int]] = {}
+        readers: dict[int, list[int]] = {}
         for op in self.ops:
             for tensor in dict.fromkeys(op.inputs):
-                found.setdefault(tensor, []).append(op.index)
-        return found
+                readers.setdefault(tensor, []).append(op.index)
+        return readers
 
     @cached_property
     def none_gradients_of(self) -> dict[int, list[tuple[int, ...]]]:
         """Sequence number of a custom Function's node -> what its backward returned None for, the last time last."""
-        found: dict[int, list[tuple[int, ...]]] = {}
+        missing_by_seq: dict[int, list[tuple[int, ...]]] = {}
         for gap in self.none_gradients:
-            found.setdefault(gap.seq, []).append(gap.missing)
-        return found
+            missing_by_seq.setdefault(gap.seq, []).append(gap.missing)
+        return missing_by_seq
 
     @cached_property
     def begun(self) -> frozenset[int]:
@@ -180,10 +180,10 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
     @cached_property
     def requires_grad_changes_of(self) -> dict[int, list[RequiresGradChanged]]:
         """Leaf -> when its ``requires_grad`` was set, in program order."""
-        found: dict[int, list[RequiresGradChanged]] = {}
+        changes_of_leaf: dict[int, list[RequiresGradChanged]] = {}
         for change in self.requires_grad_changes:
-            found.setdefault(change.tensor, []).append(change)
-        return found
+            changes_of_leaf.setdefault(change.tensor, []).append(change)
+        return changes_of_leaf
 
     @cached_property
     def wrapped(self) -> frozenset[int]:

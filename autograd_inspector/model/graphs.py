@@ -22,78 +22,78 @@ class Nodes(Protocol):
     def __getitem__(self, index: int, /) -> Node: ...
 
 
-def below(nodes: Nodes, starts: Iterable[int], known: Container[int] = ()) -> list[int]:
-    """The nodes that some nodes lead to, themselves included, without those ``known`` and what is met only by them."""
-    found = [start for start in dict.fromkeys(starts) if start not in known]
-    seen = set(found)
-    for number in found:  # It grows on the way.
+def below(nodes: Nodes, starts: Iterable[int], excluded: Container[int] = ()) -> list[int]:
+    """The nodes that some nodes lead to, themselves included, without those ``excluded`` and what these alone reach."""
+    reached = [start for start in dict.fromkeys(starts) if start not in excluded]
+    seen = set(reached)
+    for number in reached:  # It grows on the way.
         for child, _ in nodes[number].edges:
-            if child not in seen and child not in known:
+            if child not in seen and child not in excluded:
                 seen.add(child)
-                found.append(child)
-    return found
+                reached.append(child)
+    return reached
 
 
 def in_order(nodes: Nodes, roots: Iterable[int]) -> list[int]:
     """The nodes below some roots as a walk meets them: consumers before producers, leaves last."""
-    found: dict[int, None] = {}
+    order: dict[int, None] = {}
     heap: list[tuple[bool, int, int, int]] = []
 
     def see(number: int) -> None:
-        if number not in found:
+        if number not in order:
             node = nodes[number]
-            heapq.heappush(heap, (node.leaf, -node.seq, len(found), number))
-            found[number] = None
+            heapq.heappush(heap, (node.leaf, -node.seq, len(order), number))
+            order[number] = None
 
     for root in roots:
         see(root)
     while heap:
         for child, _ in nodes[heapq.heappop(heap)[-1]].edges:
             see(child)
-    return list(found)
+    return list(order)
 
 
 def graph_below(nodes: Nodes, head: GraphHead) -> AutogradGraph:
     """The graph of one run by itself."""
     numbers = {number: place for place, number in enumerate(in_order(nodes, head.roots))}
-    found = [
+    renumbered = [
         replace(node, index=place, edges=tuple([(numbers[child], slot) for child, slot in node.edges]))
         for place, node in enumerate(map(nodes.__getitem__, numbers))
     ]
-    return AutogradGraph(tuple(found), tuple([numbers[root] for root in head.roots]), head.truncated, head.blind)
+    return AutogradGraph(tuple(renumbered), tuple([numbers[root] for root in head.roots]), head.truncated, head.blind)
 
 
 class Below:
     """A number that sums up all nodes at and below one: each node is gone through once, wherever one begins to ask.
 
-    ``own``: the number of a node by itself; ``join``: that of several nodes together. Equal numbers are one object.
+    ``number_of``: the number of a node by itself; ``join``: that of several together. Equal numbers are one object.
     """
 
-    def __init__(self, nodes: Nodes, own: Callable[[Node], int], join: Callable[[int, int], int]) -> None:
-        self._nodes, self._own, self._join = nodes, own, join
+    def __init__(self, nodes: Nodes, number_of: Callable[[Node], int], join: Callable[[int, int], int]) -> None:
+        self._nodes, self._number_of, self._join = nodes, number_of, join
         self._known: dict[int, int] = {}
         self._one: dict[int, int] = {}
 
     def at(self, start: int) -> int:
         """The number of that node and all below it."""
-        known, nodes = self._known, self._nodes
+        cached, nodes = self._known, self._nodes
         todo = [start]
         while todo:
             number = todo[-1]
-            if number in known:
+            if number in cached:
                 todo.pop()
                 continue
             node = nodes[number]
-            missing = [child for child, _ in node.edges if child not in known]
+            missing = [child for child, _ in node.edges if child not in cached]
             if missing:
                 todo += missing
                 continue
-            found = self._own(node)
+            joined = self._number_of(node)
             for child, _ in node.edges:
-                found = self._join(found, known[child])
-            known[number] = self._one.setdefault(found, found)
+                joined = self._join(joined, cached[child])
+            cached[number] = self._one.setdefault(joined, joined)
             todo.pop()
-        return known[start]
+        return cached[start]
 
 
 class KindsBelow(Generic[K]):
@@ -105,13 +105,13 @@ class KindsBelow(Generic[K]):
 
     def of(self, starts: Iterable[int]) -> frozenset[K]:
         """The kinds of those nodes and of all below them."""
-        found = 0
+        bits = 0
         for start in starts:
-            found |= self._below.at(start)
-        if found not in self._sets:
-            digits = bin(found)[:1:-1]
-            self._sets[found] = frozenset(compress(self._bits, [digit == "1" for digit in digits]))
-        return self._sets[found]
+            bits |= self._below.at(start)
+        if bits not in self._sets:
+            digits = bin(bits)[:1:-1]
+            self._sets[bits] = frozenset(compress(self._bits, [digit == "1" for digit in digits]))
+        return self._sets[bits]
 
     def _own(self, node: Node) -> int:
         kind = self._kind(node)
@@ -168,18 +168,18 @@ class RunGraphs:
     @cached_property
     def above(self) -> dict[int, list[int]]:
         """Node -> the nodes whose edges lead to it."""
-        found: dict[int, list[int]] = {}
+        parents: dict[int, list[int]] = {}
         for node in self.nodes:
             for child, _ in node.edges:
-                found.setdefault(child, []).append(node.index)
-        return found
+                parents.setdefault(child, []).append(node.index)
+        return parents
 
     def last(self, node: int) -> int:
         """The place of the last run that has a node; -1: none has."""
         if not self._last:
             for place in reversed(range(len(self.runs))):
-                found = below(self.nodes, self.runs[place].graph.roots, self._last)
-                self._last.update(dict.fromkeys(found, place))
+                new_nodes = below(self.nodes, self.runs[place].graph.roots, self._last)
+                self._last.update(dict.fromkeys(new_nodes, place))
         return self._last.get(node, -1)
 
     def has(self, place: int, node: int) -> bool:

@@ -44,14 +44,14 @@ class Learning(Struct, frozen=True):
     @property
     def why(self) -> str:
         """What is wrong with it, "" when nothing is."""
-        said = {
+        descriptions = {
             "none": "got no gradient",
             "zero": "got a gradient of exactly zero",
             "not finite": "got a gradient with NaN or Inf",
             "unread": "is on meta, which has no data",
         }
         if self.gradient != "some":
-            return said[self.gradient]
+            return descriptions[self.gradient]
         if self.moved:
             return ""
         return "did not move: its group's lr is 0" if self.rate == 0 else "got a gradient and did not move"

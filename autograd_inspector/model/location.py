@@ -67,8 +67,8 @@ def dedupe_locations(locations: Iterable[Location]) -> tuple[Location, ...]:
     seen: dict[tuple[str, int], Location] = {}
     for location in locations:
         line = location.filename, location.lineno
-        known = seen.setdefault(line, location)
-        if known.role == CALLER != location.role:
+        first = seen.setdefault(line, location)
+        if first.role == CALLER != location.role:
             seen[line] = location
     return tuple(seen.values())
 

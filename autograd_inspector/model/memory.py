@@ -19,9 +19,9 @@ def distinct_bytes(tensors: Iterable[SavedTensor], excluded: frozenset[int] = fr
             total += tensor.nbytes
         elif storage not in excluded:
             span = (tensor.offset, tensor.offset + tensor.extent)
-            known = spans.setdefault(storage, span)
-            if known != span:
-                several.setdefault(storage, {known}).add(span)
+            first_span = spans.setdefault(storage, span)
+            if first_span != span:
+                several.setdefault(storage, {first_span}).add(span)
     total += sum([end - start for start, end in spans.values()])
     for storage, parts in several.items():
         start, end = spans[storage]

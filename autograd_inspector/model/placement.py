@@ -30,10 +30,10 @@ class Placement(Struct, frozen=True, omit_defaults=True, dict=True):
     @cached_property
     def rows_of(self) -> dict[int, list[ParameterRow]]:
         """Optimizer -> its rows, also those of state whose parameter it does not hold."""
-        found: dict[int, list[ParameterRow]] = {}
+        rows_of_optimizer: dict[int, list[ParameterRow]] = {}
         for row in self.rows:
-            found.setdefault(row.optimizer, []).append(row)
-        return found
+            rows_of_optimizer.setdefault(row.optimizer, []).append(row)
+        return rows_of_optimizer
 
     def standing(self, row: ParameterRow) -> Standing:
         """What a row is to models and optimizers."""

@@ -87,7 +87,7 @@ class RankedPlacement(Struct, frozen=True, omit_defaults=True):
 
     def records(self) -> list[dict[str, Any]]:
         """One flat dictionary a row, all with the same keys (``rank 0 device``); what a rank does not hold is None."""
-        found = []
+        records = []
         for row in self.rows:
             record: dict[str, Any] = {
                 "name": row.name,
@@ -100,8 +100,8 @@ class RankedPlacement(Struct, frozen=True, omit_defaults=True):
             for rank, share in zip(self.ranks, row.shares, strict=True):
                 for key in ("device", "dtype", "local_shape", "parameter", "gradient", "state"):
                     record[f"rank {rank} {key}"] = getattr(share, key) if share is not None else None
-            found.append(record)
-        return found
+            records.append(record)
+        return records
 
     def to_dataframe(self) -> Any:
         """A pandas.DataFrame with one line a row; raises ImportError in one line when pandas is not installed."""

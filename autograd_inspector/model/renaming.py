@@ -60,13 +60,13 @@ def bare(name: str) -> str:
 
 def wrapper_of(prefix: str) -> str:
     """What puts a prefix before every name, as far as its own name tells."""
-    said = {
+    wrappers = {
         "module": "DistributedDataParallel or DataParallel",
         "_orig_mod": "torch.compile",
         "_fsdp_wrapped_module": "FullyShardedDataParallel",
         "_checkpoint_wrapped_module": "checkpoint_wrapper",
     }
-    return " in ".join(dict.fromkeys(said[part] for part in reversed(prefix.split(".")) if part in said))
+    return " in ".join(dict.fromkeys(wrappers[part] for part in reversed(prefix.split(".")) if part in wrappers))
 
 
 def _candidates(saved: Iterable[str], wanted: Iterable[str]) -> Iterable[Renaming]:
@@ -84,9 +84,9 @@ def _candidates(saved: Iterable[str], wanted: Iterable[str]) -> Iterable[Renamin
 
 def _prefixes(names: Sequence[str]) -> list[str]:
     """The prefixes that at least half of the names have, the empty one first."""
-    found = [""]
+    prefixes = [""]
     for _ in range(_DEEPEST):
-        longest = found[-1]
+        longest = prefixes[-1]
         heads = Counter(
             name[len(longest) :].partition(".")[0] + "."
             for name in names
@@ -94,8 +94,8 @@ def _prefixes(names: Sequence[str]) -> list[str]:
         )
         if not heads or heads.most_common(1)[0][1] * 2 < len(names):
             break
-        found.append(longest + heads.most_common(1)[0][0])
-    return found
+        prefixes.append(longest + heads.most_common(1)[0][0])
+    return prefixes
 
 
 def _agreeing(renaming: Renaming, saved: Mapping[str, Shape], wanted: Mapping[str, Shape]) -> int:

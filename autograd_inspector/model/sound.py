@@ -134,17 +134,23 @@ def fault_in_ranks(placement: RankedPlacement) -> str:
     count = len(placement.ranks)
     if len(placement.totals) != count:
         return f"placement.totals: {len(placement.totals)} for {count} ranks"
-    wrong = next((n for n, row in enumerate(placement.rows) if len(row.shares) != count), -1)
+    faulty_row = next((n for n, row in enumerate(placement.rows) if len(row.shares) != count), -1)
     return (
-        f"placement.rows[{wrong}].shares: {len(placement.rows[wrong].shares)} for {count} ranks" if wrong >= 0 else ""
+        f"placement.rows[{faulty_row}].shares: {len(placement.rows[faulty_row].shares)} for {count} ranks"
+        if faulty_row >= 0
+        else ""
     )
 
 
 def _faults(capture: Capture) -> Iterator[str]:
-    for path, own in _NUMBERED.items():
-        numbers = _column(capture, f"{path}.{own}")
+    for path, number_field in _NUMBERED.items():
+        numbers = _column(capture, f"{path}.{number_field}")
         if numbers != list(range(len(numbers))):
-            yield next(f"{path}[{n}].{own}: {number} instead of {n}" for n, number in enumerate(numbers) if number != n)
+            yield next(
+                f"{path}[{n}].{number_field}: {number} instead of {n}"
+                for n, number in enumerate(numbers)
+                if number != n
+            )
     for table, (always, maybe) in _POINTING.items():
         size = len(attrgetter(table)(capture))
         for lowest, paths in ((0, always), (_NONE, maybe)):
@@ -165,7 +171,7 @@ def _faults(capture: Capture) -> Iterator[str]:
 def _faults_of_pairs(capture: Capture) -> Iterator[str]:
     """Fields that are tables themselves, and numbers inside of tuples of several things."""
     tensors, sites, models = (range(len(table)) for table in (capture.tensors, capture.sites, capture.models))
-    found: tuple[tuple[str, Iterable[int], range], ...] = (
+    columns: tuple[tuple[str, Iterable[int], range], ...] = (
         ("owners", capture.owners, tensors),
         ("owners", capture.owners.values(), models),
         ("function_sites", capture.function_sites.values(), range(_NONE, len(sites))),
@@ -176,7 +182,7 @@ def _faults_of_pairs(capture: Capture) -> Iterator[str]:
         ("replacements.altered", [number for e in capture.replacements for _, number, *_ in e.altered], tensors),
     )
     yield from (
-        f"{name}: not all of its numbers are one" for name, numbers, size in found if not _all_in(numbers, size)
+        f"{name}: not all of its numbers are one" for name, numbers, size in columns if not _all_in(numbers, size)
     )
 
 
@@ -225,12 +231,12 @@ def _column(root: Any, path: str) -> list[Any]:
     return level
 
 
-def _places(value: Any, path: list[str], where: str, wrong: Callable[[int], bool]) -> Iterator[tuple[str, int]]:
+def _places(value: Any, path: list[str], where: str, is_faulty: Callable[[int], bool]) -> Iterator[tuple[str, int]]:
     """The same one by one, with the place of each: ``ops[3].inputs[0]``."""
     if isinstance(value, (tuple, frozenset)):
         for number, member in enumerate(value):
-            yield from _places(member, path, f"{where}[{number}]", wrong)
+            yield from _places(member, path, f"{where}[{number}]", is_faulty)
     elif path:
-        yield from _places(getattr(value, path[0]), path[1:], f"{where}.{path[0]}".lstrip("."), wrong)
-    elif wrong(value):
+        yield from _places(getattr(value, path[0]), path[1:], f"{where}.{path[0]}".lstrip("."), is_faulty)
+    elif is_faulty(value):
         yield where, value

@@ -128,8 +128,8 @@ class History(Struct, frozen=True, omit_defaults=True):
             "written": self.written(),
             "graph": self.graph,
         }
-        found = zip(*columns.values(), strict=True)
-        return [{"step": number, **dict(zip(columns, row, strict=True))} for number, row in enumerate(found, 1)]
+        rows = zip(*columns.values(), strict=True)
+        return [{"step": number, **dict(zip(columns, row, strict=True))} for number, row in enumerate(rows, 1)]
 
     def to_dataframe(self) -> Any:
         """A pandas.DataFrame with one line a step; raises ImportError in one line when pandas is not installed."""

@@ -63,5 +63,5 @@ def says(message: str, *errors: TorchError) -> re.Match[str] | None:
     """Where an exception's text is the message of one of those errors; None where it is not."""
     if not message:
         return None
-    found = (_COMPILED[error].search(message) for error in errors)
-    return next((match for match in found if match is not None), None)
+    matches = (_COMPILED[error].search(message) for error in errors)
+    return next((match for match in matches if match is not None), None)

@@ -118,12 +118,12 @@ def _total(tensors: Iterable[Entry], *, whole: bool) -> Total:
         if key in seen:
             continue
         seen.add(key)
-        own = held.nbytes if held.sharding is None else held.sharding.local_nbytes
+        nbytes = held.nbytes if held.sharding is None else held.sharding.local_nbytes
         if held.storage < 0:
-            sums[kind] += own
+            sums[kind] += nbytes
         elif owner.setdefault(held.storage, kind) == kind:
             size[held.storage] = held.allocated
-            parts[held.storage] = parts.get(held.storage, 0) + own
+            parts[held.storage] = parts.get(held.storage, 0) + nbytes
     for storage, kind in owner.items():
         sums[kind] += size[storage] if whole else min(size[storage], parts[storage])
     return Total(**sums)

@@ -24,9 +24,9 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 
 def join_names(names: Iterable[str], limit: int = 6) -> str:
     """``a, b and 3 more``: each name once, in the order given."""
-    given = list(dict.fromkeys(names))
-    more = f" and {len(given) - limit:,} more" if len(given) > limit else ""
-    return ", ".join(given[:limit]) + more
+    unique_names = list(dict.fromkeys(names))
+    more = f" and {len(unique_names) - limit:,} more" if len(unique_names) > limit else ""
+    return ", ".join(unique_names[:limit]) + more
 
 
 def summarize_names(names: Iterable[str], limit: int = 4) -> str:
@@ -35,26 +35,26 @@ def summarize_names(names: Iterable[str], limit: int = 4) -> str:
     A Counter says how many parameters have each name: ``Linear.weight (4 parameters)``.
     """
     number = names if isinstance(names, Counter) else Counter(dict.fromkeys(names, 1))
-    given = list(number)
-    groups: dict[str, list[str]] = {name: [name] for name in given}
-    if len(given) > limit:
-        paths = [_pieces(name) for name in given]
+    unique_names = list(number)
+    groups: dict[str, list[str]] = {name: [name] for name in unique_names}
+    if len(unique_names) > limit:
+        paths = [_pieces(name) for name in unique_names]
         columns = zip(*(path[:-1] for path in paths), strict=False)
         shared = sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, columns))
         # All in one layer: that. All in one model: its layers. In several: the models.
         depth = shared if shared > 1 else shared + 1
         groups = {}
-        for name, path in zip(given, paths, strict=True):
+        for name, path in zip(unique_names, paths, strict=True):
             groups.setdefault("".join(path[:depth]), []).append(name)
     parts = []
-    for head, found in groups.items():
-        count = sum(number[name] for name in found)
-        what = f"{head}.*" if len(found) > 1 else found[0]
+    for head, group_names in groups.items():
+        count = sum(number[name] for name in group_names)
+        what = f"{head}.*" if len(group_names) > 1 else group_names[0]
         parts.append(f"{what} ({count:,} parameters)" if count > 1 else what)
     return join_names(parts, 6)
 
 
 def _pieces(name: str) -> list[str]:
     """The parts of a path; what is said in words has none."""
-    found: list[str] = _PIECE.findall(name)
-    return [name] if any(" " in piece and piece[0] != "[" for piece in found) else found
+    pieces: list[str] = _PIECE.findall(name)
+    return [name] if any(" " in piece and piece[0] != "[" for piece in pieces) else pieces

@@ -67,25 +67,27 @@ def decode(
     """
     try:
         data = text.encode() if isinstance(text, str) else text
-        found = msgspec.json.decode(data, type=_Head).schema
+        version = msgspec.json.decode(data, type=_Head).schema
     except _UNREADABLE as error:
         raise ReportFormatError(f"not an autograd_inspector report: {_said(error)}") from None
-    if found != schema and found not in older:
+    if version != schema and version not in older:
         first = min((*older, schema))
         reads = f"versions {first} to {schema}" if first < schema else f"version {schema}"
-        raise ReportFormatError(f"this report has schema version {_said(found)}; this autograd_inspector reads {reads}")
+        raise ReportFormatError(
+            f"this report has schema version {_said(version)}; this autograd_inspector reads {reads}"
+        )
     try:
         # Not strict: "inf" is a number.
-        if found == schema:
+        if version == schema:
             read = msgspec.json.decode(data, type=kind, strict=False)
         else:
-            read = msgspec.convert(older[found](msgspec.json.decode(data)), kind, strict=False, str_keys=True)
+            read = msgspec.convert(older[version](msgspec.json.decode(data)), kind, strict=False, str_keys=True)
     except _UNREADABLE as error:
         raise ReportFormatError(f"damaged autograd_inspector report: {_said(error)}") from None
-    wrong = _too_large(read) if _HUGE.search(data) else ""
-    wrong = wrong or fault(read)
-    if wrong:
-        raise ReportFormatError(f"damaged autograd_inspector report: {_said(wrong)}")
+    fault_text = _too_large(read) if _HUGE.search(data) else ""
+    fault_text = fault_text or fault(read)
+    if fault_text:
+        raise ReportFormatError(f"damaged autograd_inspector report: {_said(fault_text)}")
     return cast("T", _floats(read, _one_nan))
 
 
@@ -145,11 +147,11 @@ def _floats(value: Any, change: Callable[[float], Any]) -> Any:
     if isinstance(value, float):
         return change(value)
     if isinstance(value, tuple):
-        found = [_floats(item, change) for item in value] if value and _may_hold(type(value[0])) else value
-        return tuple(found) if any(map(_differ, found, value)) else value
+        changed_items = [_floats(item, change) for item in value] if value and _may_hold(type(value[0])) else value
+        return tuple(changed_items) if any(map(_differ, changed_items, value)) else value
     if isinstance(value, Struct):
-        given = {name: getattr(value, name) for name in _fractional(type(value))}
-        changed = {name: new for name, old in given.items() if (new := _floats(old, change)) is not old}
+        fields = {name: getattr(value, name) for name in _fractional(type(value))}
+        changed = {name: new for name, old in fields.items() if (new := _floats(old, change)) is not old}
         return replace(value, **changed) if changed else value
     return value
 

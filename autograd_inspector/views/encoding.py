@@ -124,8 +124,8 @@ class _Encoder:
         }
         nodes = dict.fromkeys(by_op[op] for op in finding.ops if op in by_op)
         if not nodes:
-            found = sorted(place for name in named for place in self._leaves.get(name, ()))
-            nodes = dict.fromkeys(self.graph.nodes[place].id for place in found)
+            leaf_places = sorted(place for name in named for place in self._leaves.get(name, ()))
+            nodes = dict.fromkeys(self.graph.nodes[place].id for place in leaf_places)
         return wire.FindingView(
             rule=finding.rule,
             name=finding.name,
@@ -142,11 +142,11 @@ class _Encoder:
     @cached_property
     def _leaves(self) -> dict[str, list[int]]:
         """Name -> the places of the leaves that have it."""
-        found: dict[str, list[int]] = {}
+        places_of_name: dict[str, list[int]] = {}
         for place, node in enumerate(self.graph.nodes):
             if node.leaf:
-                found.setdefault(self._name(node), []).append(place)
-        return found
+                places_of_name.setdefault(self._name(node), []).append(place)
+        return places_of_name
 
     def _name(self, node: GraphNode) -> str:
         return self.capture.display_names.in_table(node.tensor) if node.tensor >= 0 else node.name
@@ -162,9 +162,9 @@ def _steps(report: ReportData) -> wire.Steps | None:
         at, values = tuple(at for at, _ in points), tuple(value for _, value in points)
         figures.append(wire.StepFigure(row.label, row.said, at, values))
     news = []
-    for told in steps.changes[:NEWS]:
-        place = report.capture.place(told.site)
-        news.append(wire.StepChange(told.step, legible(told.said), "" if place is None else legible(place.place)))
+    for change in steps.changes[:NEWS]:
+        place = report.capture.place(change.site)
+        news.append(wire.StepChange(change.step, legible(change.said), "" if place is None else legible(place.place)))
     untold = steps.untold + len(steps.changes[NEWS:])
     return wire.Steps(legible(steps.said), len(report.history), tuple(figures), tuple(news), untold)
 

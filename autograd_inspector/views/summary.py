@@ -13,10 +13,10 @@ NOTHING = "nothing observed"
 def headline(report: ReportData) -> str:
     """``2 errors, 1 warning · 120 ops observed``."""
     counts = [(s, sum(f.severity == s for f in report.findings)) for s in SEVERITIES]
-    said = ", ".join(f"{n} {s}" if s == "info" else counted(n, s) for s, n in counts if n)
+    severities = ", ".join(f"{n} {s}" if s == "info" else counted(n, s) for s, n in counts if n)
     if unjudged(report) == NOTHING:
         return NOTHING
-    parts = [said or ("" if unjudged(report) else "no findings"), unjudged(report), _seen(report)]
+    parts = [severities or ("" if unjudged(report) else "no findings"), unjudged(report), _seen(report)]
     return " · ".join(filter(None, parts))
 
 
@@ -44,15 +44,15 @@ def graph_line(report: ReportData) -> str:
     """How large the graph is, what it keeps, at how many places gradient is cut."""
     graph = report.graph
     cuts = len({(edge.cause, edge.site) for edge in graph.severed if edge.live})
-    said = [
+    parts = [
         counted(sum(len(node.grad_fns) for node in graph.nodes), "autograd node"),
         f"{size(graph.saved_bytes)} saved for backward",
     ]
     if cuts:
-        said.append(f"gradient cut at {counted(cuts, 'place')}")
+        parts.append(f"gradient cut at {counted(cuts, 'place')}")
     if graph.truncated:
-        said.append("deeper than autograd's nodes are walked: ops stand in for the rest")
-    return ", ".join(said)
+        parts.append("deeper than autograd's nodes are walked: ops stand in for the rest")
+    return ", ".join(parts)
 
 
 def brief(finding: Finding) -> str:

@@ -16,11 +16,11 @@ _COLUMNS = 64
 
 def ranks_html(placement: RankedPlacement, findings: Sequence[RankedFinding], notes: Sequence[str]) -> str:
     """Findings with the ranks that have them, the table with a column a rank, where ranks differ, notes."""
-    said = headline(placement, findings)
-    body = [element("h1", "autograd inspector"), element("p", said, class_="quiet")]
+    title = headline(placement, findings)
+    body = [element("h1", "autograd inspector"), element("p", title, class_="quiet")]
     for each in findings:
         body += [element("p", f"on {ranks_text(each.ranks)}", class_="quiet"), finding_section(each.finding)]
-    return page_of(said, *body, *_table(placement), *_notes(notes))
+    return page_of(title, *body, *_table(placement), *_notes(notes))
 
 
 def _table(placement: RankedPlacement) -> list[Markup]:
@@ -30,13 +30,13 @@ def _table(placement: RankedPlacement) -> list[Markup]:
     *rows, total = table.rows
     head = element("tr", *[element("th", shown(header)) for header in table.headers])
     lines = [element("tr", *[element("td", text) for text in row]) for row in [*rows[:_ROWS], total]]
-    found = [element("li", line, class_="alarm") for line in differences(placement)]
+    difference_items = [element("li", line, class_="alarm") for line in differences(placement)]
     return [
         element("h2", "Placement by rank"),
         element("p", sums(placement), class_="quiet"),
         *([element("p", f"all of them: {table.common}", class_="quiet")] if table.common else []),
         element("div", element("table", head, *lines), class_="placement"),
-        *([element("ul", *found, class_="marks")] if found else []),
+        *([element("ul", *difference_items, class_="marks")] if difference_items else []),
     ]
 
 

@@ -89,10 +89,10 @@ def _place(location: Location) -> Markup:
 
 def _source(location: Location) -> Markup:
     """The line, with the expression that ran marked."""
-    before, found, after = location.source.partition(location.expression or "\0")
-    if not found or not (before or after):
+    before, expression, after = location.source.partition(location.expression or "\0")
+    if not expression or not (before or after):
         return element("code", location.source or f"(in {location.function})")
-    return element("code", before, element("mark", found), after)
+    return element("code", before, element("mark", expression), after)
 
 
 def _graph(report: ReportData) -> list[Markup]:
@@ -108,14 +108,16 @@ def _graph(report: ReportData) -> list[Markup]:
 
 
 def _branch(branch: Branch, *, depth: int) -> Markup:
-    said = [branch.ops if branch.ops and not branch.children else counted(branch.total, "op")]
+    details = [branch.ops if branch.ops and not branch.children else counted(branch.total, "op")]
     if branch.nbytes:
-        said.append(f"{size(branch.nbytes)} saved")
+        details.append(f"{size(branch.nbytes)} saved")
     if branch.recomputed:
-        said.append("during backward")
+        details.append("during backward")
     times = f" ×{branch.times}" if branch.times > 1 else ""
     kind = element("code" if branch.source else "span", shown(branch.type))
-    line = together(element("b", branch.name, times), " ", kind, " ", element("span", " · ".join(said), class_="quiet"))
+    line = together(
+        element("b", branch.name, times), " ", kind, " ", element("span", " · ".join(details), class_="quiet")
+    )
     marks = [
         element("li", f"{what}  {where}", class_="alarm" if alarming else "") for what, where, alarming in branch.marks
     ]
@@ -133,10 +135,10 @@ def _placement(report: ReportData) -> list[Markup]:
         return []
     head = element("tr", *[element("th", header) for header in table.headers])
     rows = [element("tr", *[element("td", text) for text in row]) for row in table.rows[:_ROWS]]
-    said = [*sums_of(report.placement), *([f"all of them: {table.common}"] if table.common else [])]
+    lines = [*sums_of(report.placement), *([f"all of them: {table.common}"] if table.common else [])]
     return [
         element("h2", "Placement"),
-        *[element("p", line, class_="quiet") for line in said],
+        *[element("p", line, class_="quiet") for line in lines],
         element("div", element("table", head, *rows), class_="placement"),
     ]
 

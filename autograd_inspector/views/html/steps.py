@@ -23,10 +23,10 @@ def steps_section(report: ReportData) -> list[Markup]:
     ]
     parts = [element("h2", "Steps"), element("p", steps.said), element("table", *rows, class_="steps")]
     changes = []
-    for told in steps.changes[:_CHANGES]:
-        place = report.capture.place(told.site)
+    for change in steps.changes[:_CHANGES]:
+        place = report.capture.place(change.site)
         where = place.place if place else ""
-        cells = (element("td", f"step {told.step:,}"), element("td", where), element("td", told.said))
+        cells = (element("td", f"step {change.step:,}"), element("td", where), element("td", change.said))
         changes.append(element("tr", *cells))
     if changes:
         parts.append(element("table", *changes, class_="places"))
@@ -46,6 +46,6 @@ def _plot(row: Row) -> list[Markup]:
         for at, value in extremes(row.values, _POINTS)
     ]
     line = element("polyline", points=Markup(" ".join(points)))
-    said = f"{row.label} over {counted(len(row.values), 'step')}: {row.said}"
-    label = {"aria-label": said}
+    description = f"{row.label} over {counted(len(row.values), 'step')}: {row.said}"
+    label = {"aria-label": description}
     return [element("svg", line, viewBox=f"0 0 {_WIDTH} {_HEIGHT}", role="img", class_="plot", **label)]

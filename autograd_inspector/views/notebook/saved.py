@@ -34,8 +34,8 @@ def saved(report: ReportData) -> dict[str, Any]:
         text = msgspec.json.encode(form)
         if len(text) <= LARGEST:
             break
-    found: dict[str, Any] = msgspec.json.decode(text)
-    return found
+    document: dict[str, Any] = msgspec.json.decode(text)
+    return document
 
 
 def _forms(report: ReportData) -> Iterator[Wire]:

@@ -177,19 +177,19 @@ class _Drawing:
         return self.folding.chains[next((node.call for node in nodes if not node.leaf), -1)]
 
     def _links(self, ids: dict[Key, int]) -> tuple[Link, ...]:
-        found: dict[tuple[int, int, bool], GraphEdge] = {}
+        edge_of_pair: dict[tuple[int, int, bool], GraphEdge] = {}
         for edge in self.edges:
             source, target = self.keys.get(edge.source), self.keys.get(edge.target)
             if source is None or target is None or source == target:
                 continue
             pair = ids[source], ids[target], edge.kind == "severed"
-            known = found.get(pair)
-            if known is None or (edge.kind, edge.live) > (known.kind, known.live):
-                found[pair] = edge
+            drawn = edge_of_pair.get(pair)
+            if drawn is None or (edge.kind, edge.live) > (drawn.kind, drawn.live):
+                edge_of_pair[pair] = edge
         return tuple(
             Link(tail, head, edge.kind, self._label(edge), edge.live, edge.cause, edge.site)
-            for (tail, head, _), edge in found.items()
-            if edge.kind != "data" or (tail, head, True) not in found
+            for (tail, head, _), edge in edge_of_pair.items()
+            if edge.kind != "data" or (tail, head, True) not in edge_of_pair
         )
 
     def _label(self, edge: GraphEdge) -> str:

@@ -138,8 +138,8 @@ def _edge(graph: Digraph, link: Link) -> None:
 def _legend(boxes: tuple[Box, ...], links: tuple[Link, ...], color_by: ColorBy) -> Markup:
     """What the colours mean, as far as they occur."""
     if color_by == "device":
-        said = [_small(f"■ {device}", paint.line) for device, paint in palette.devices(devices_of(boxes)).items()]
-        return together(*[piece for entry in said for piece in (entry, "    ")][:-1])
+        labels = [_small(f"■ {device}", paint.line) for device, paint in palette.devices(devices_of(boxes)).items()]
+        return together(*[piece for entry in labels for piece in (entry, "    ")][:-1])
     kinds = {link.kind for link in links}
     looks = {box.look for box in boxes}
     entries = [
@@ -148,5 +148,5 @@ def _legend(boxes: tuple[Box, ...], links: tuple[Link, ...], color_by: ColorBy) 
         ("severed" in kinds, "gradient is cut", palette.ALARM),
         ("learnt" in looks, "leaf that learns", palette.HOPE),
     ]
-    said = [_small(f"■ {text}", color) for there, text, color in entries if there]
-    return together(*[piece for entry in said for piece in (entry, "    ")][:-1])
+    labels = [_small(f"■ {text}", color) for there, text, color in entries if there]
+    return together(*[piece for entry in labels for piece in (entry, "    ")][:-1])

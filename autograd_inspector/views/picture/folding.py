@@ -45,22 +45,22 @@ class Folding:
         """The finest folding that needs no more boxes than ``limit``, else the coarsest, its smallest boxes as one."""
         candidates = list(self._candidates())
         for key_of in candidates[:-1]:
-            found = self._within(limit, key_of)
-            if found is not None:
-                return found
+            folding = self._within(limit, key_of)
+            if folding is not None:
+                return folding
         coarsest = {node.id: candidates[-1](node) for node in self.nodes}
         largest = {key for key, _ in Counter(coarsest.values()).most_common(limit)}
         return {number: key if key in largest else _REST for number, key in coarsest.items()}
 
     def _within(self, limit: int, key_of: Callable[[GraphNode], Key]) -> dict[int, Key] | None:
-        found: dict[int, Key] = {}
+        keys: dict[int, Key] = {}
         distinct: set[Key] = set()
         for node in self.nodes:
-            key = found[node.id] = key_of(node)
+            key = keys[node.id] = key_of(node)
             distinct.add(key)
             if len(distinct) > limit:
                 return None
-        return found
+        return keys
 
     def _candidates(self) -> Iterator[Callable[[GraphNode], Key]]:
         deepest = max((len(self.chains[node.call]) for node in self.nodes), default=0)

@@ -54,19 +54,19 @@ def leaf_title(nodes: list[GraphNode], capture: Capture) -> tuple[str, str]:
 
 def alarms_of(nodes: list[GraphNode], cuts: list[GraphEdge], capture: Capture) -> list[str]:
     """What went wrong in a box, and where gradient stops inside it."""
-    found = []
+    alarms = []
     for node in nodes:
-        found += [f"saved {shown(s.name, 20)} {story(s)}" for s in node.modified]
+        alarms += [f"saved {shown(s.name, 20)} {story(s)}" for s in node.modified]
         if node.failed:
-            found.append("backward failed here")
+            alarms.append("backward failed here")
         if ended(node, capture):
-            found.append(f"raised {shown(node.error, _LONGEST)}")
+            alarms.append(f"raised {shown(node.error, _LONGEST)}")
     for (cause, site), number in Counter((e.cause, e.site) for e in cuts if e.live).items():
         location = capture.place(site)
         where = "" if location is None else f", {location.place}"
         times = f" ×{number}" if number > 1 else ""
-        found.append(f"✂ {cause}{times}{where}")
-    return found
+        alarms.append(f"✂ {cause}{times}{where}")
+    return alarms
 
 
 def ended(node: GraphNode, capture: Capture) -> bool:
@@ -82,8 +82,8 @@ def _inside(calls: list[GraphNode]) -> list[str]:
 
 def _learnt(nodes: list[GraphNode]) -> str:
     """How many parameters live in the box."""
-    own = sum(node.kind == "parameter" for node in nodes)
-    return counted(own, "parameter") if own else ""
+    parameters = sum(node.kind == "parameter" for node in nodes)
+    return counted(parameters, "parameter") if parameters else ""
 
 
 def _kept(calls: list[GraphNode], capture: Capture) -> str:

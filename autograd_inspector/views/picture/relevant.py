@@ -28,10 +28,10 @@ def _ancestors(graph: Graph, focus: set[int]) -> set[int]:
     sources: dict[int, list[int]] = {}
     for edge in graph.edges:
         sources.setdefault(edge.target, []).append(edge.source)
-    found, stack = set(focus), list(focus)
+    ancestors, stack = set(focus), list(focus)
     while stack:
         for source in sources.get(stack.pop(), ()):
-            if source not in found:
-                found.add(source)
+            if source not in ancestors:
+                ancestors.add(source)
                 stack.append(source)
-    return {number for number in found if graph.nodes[number].kind not in _APART}
+    return {number for number in ancestors if graph.nodes[number].kind not in _APART}

@@ -112,13 +112,13 @@ def _identity(finding: Finding, places: Places) -> str:
 
 def _invocation(analysis: Analysis) -> dict[str, Any]:
     """How the program ended: where it failed midway, findings of what did not run are missing."""
-    said = []
+    notifications = []
     for report in analysis.reports:
         if report.capture.error:
             error = shown(report.capture.error.split("\n")[0], 400)
-            said.append({"level": "error", "message": {"text": plain(f"The program raised {error}")}})
-        said += [{"level": "note", "message": {"text": plain(shown(note, 600))}} for note in report.notes]
-    found: dict[str, Any] = {"executionSuccessful": analysis.status == 0, "exitCode": analysis.exit_code}
-    if said:
-        found["toolExecutionNotifications"] = said
-    return found
+            notifications.append({"level": "error", "message": {"text": plain(f"The program raised {error}")}})
+        notifications += [{"level": "note", "message": {"text": plain(shown(note, 600))}} for note in report.notes]
+    invocation: dict[str, Any] = {"executionSuccessful": analysis.status == 0, "exitCode": analysis.exit_code}
+    if notifications:
+        invocation["toolExecutionNotifications"] = notifications
+    return invocation

@@ -29,11 +29,11 @@ class Places:
         if not finding.locations:
             return {"locations": [{"physicalLocation": {"artifactLocation": self._artifact(self._program)}}]}
         story = [self._place(location) for location in finding.locations]
-        found: dict[str, Any] = {"locations": story[:1]}
+        properties: dict[str, Any] = {"locations": story[:1]}
         if len(story) > 1:
-            found["relatedLocations"] = [{"id": number, **place} for number, place in enumerate(story[1:], 1)]
-            found["codeFlows"] = [{"threadFlows": [{"locations": [{"location": place} for place in story]}]}]
-        return found
+            properties["relatedLocations"] = [{"id": number, **place} for number, place in enumerate(story[1:], 1)]
+            properties["codeFlows"] = [{"threadFlows": [{"locations": [{"location": place} for place in story]}]}]
+        return properties
 
     def uri(self, location: Location) -> str:
         """The file's name as the log has it."""
@@ -62,13 +62,15 @@ class Places:
 
     def _logical(self, location: Location) -> dict[str, Any]:
         """The cell and the function that a line is in."""
-        found: list[dict[str, Any]] = []
+        logical_locations: list[dict[str, Any]] = []
         if location.cell is not None:
             name = shown(location.cell)
-            found.append({"name": name, "fullyQualifiedName": f"{self._program.name}::{name}", "kind": "cell"})
+            logical_locations.append(
+                {"name": name, "fullyQualifiedName": f"{self._program.name}::{name}", "kind": "cell"}
+            )
         if location.function and not location.function.startswith("<module"):
-            found.append({"fullyQualifiedName": shown(location.function), "kind": "function"})
-        return {"logicalLocations": found} if found else {}
+            logical_locations.append({"fullyQualifiedName": shown(location.function), "kind": "function"})
+        return {"logicalLocations": logical_locations} if logical_locations else {}
 
 
 def _generated(location: Location) -> bool:
@@ -94,8 +96,8 @@ def _columns(location: Location) -> tuple[int, int] | None:
     """From 1, in characters: a location counts UTF-8 bytes. None where the expression spans lines or is unknown."""
     if location.column < 0 or not location.expression or location.end_lineno not in {0, location.lineno}:
         return None
-    before, found, _ = location.source.partition(location.expression)
-    if not found:
+    before, expression, _ = location.source.partition(location.expression)
+    if not expression:
         return None
     # What is left of the first character of `source` is indentation, one byte each.
     start = location.column - (0 if location.source.isascii() else len(before.encode(errors="replace")) - len(before))

@@ -35,8 +35,8 @@ def fenced(code: str) -> str:
 
 def message_of(finding: Finding) -> dict[str, Any]:
     """What and why, where in a cell, the steps of the story, what to write instead."""
-    said = shown(finding.message, 4000)
-    sentence = said if said.endswith((".", "!", "?")) else f"{said}."
+    message = shown(finding.message, 4000)
+    sentence = message if message.endswith((".", "!", "?")) else f"{message}."
     cell = next((f"{place.place}: " for place in finding.locations[:1] if place.cell is not None), "")
     details = [shown(detail, 1000) for detail in finding.details]
     fix = "\n".join(shown(line, 400) for line in finding.fix.strip().split("\n"))

@@ -42,16 +42,16 @@ def contents_of(report: ReportData) -> Contents | None:
     if resume is None:
         return None
     checkpoint = resume.checkpoint
-    said = [checkpoint.source or "a dict", checkpoint.format]
+    title_parts = [checkpoint.source or "a dict", checkpoint.format]
     if checkpoint.nbytes:
-        said.append(size(checkpoint.nbytes))
+        title_parts.append(size(checkpoint.nbytes))
     if checkpoint.others:
-        said.append(f"beside it {join_names(checkpoint.others, 8)}")
+        title_parts.append(f"beside it {join_names(checkpoint.others, 8)}")
     sound = all(finding.severity != "error" for finding in report.findings)
     lines = [called(line, report.capture.models) for line in plan(resume)]
     parts = [_model(resume, model) for model in checkpoint.models]
     parts += [_optimizer(resume, optimizer) for optimizer in checkpoint.optimizers]
-    return Contents(" · ".join(said), tuple(parts), tuple(lines) if sound else ())
+    return Contents(" · ".join(title_parts), tuple(parts), tuple(lines) if sound else ())
 
 
 def _model(resume: Resume, model: SavedModel) -> Part:
@@ -77,12 +77,12 @@ def _model(resume: Resume, model: SavedModel) -> Part:
     rows += [(slot.name, _shape(slot.shape), slot.dtype, slot.device, "missing") for slot in fit.missing]
     rows += [(slot.name, _shape(slot.shape), slot.dtype, slot.device, "missing, tied") for slot in fit.tied]
     line = f"{len(fit.matched) - len(reshaped)} of the model's {counted(len(resume.target.slots), 'name')} found"
-    said = [
+    counts = [
         (len(fit.missing) + len(fit.tied), "missing"),
         (len(fit.unexpected), "unexpected"),
         (len(reshaped), "reshaped"),
     ]
-    line += "".join(f", {number} {what}" for number, what in said if number)
+    line += "".join(f", {number} {what}" for number, what in counts if number)
     return Part(title, (line,), _HEADERS, _folded(rows))
 
 
@@ -125,13 +125,13 @@ def _shape(shape: tuple[int, ...]) -> str:
     return "×".join(map(str, shape)) or "scalar"
 
 
-def _folded(given: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
+def _folded(all_rows: Iterable[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
     """Rows alike but for numbers in their names share one; of very many those of one module too."""
-    rows = list(given)
-    found = list(_grouped(rows))
-    if len(found) > _FEW:
-        found = list(_grouped([(_module(row[0]), "", *row[2:]) for row in rows]))
-    return tuple(found)
+    rows = list(all_rows)
+    grouped = list(_grouped(rows))
+    if len(grouped) > _FEW:
+        grouped = list(_grouped([(_module(row[0]), "", *row[2:]) for row in rows]))
+    return tuple(grouped)
 
 
 def _module(name: str) -> str:
@@ -156,5 +156,8 @@ def _span(names: list[str]) -> str:
     first, last = names[0], names[-1]
     numbers = iter(_NUMBER.findall(last))
     return _NUMBER.sub(
-        lambda found: found[0] if found[0] == (other := next(numbers)) else f"{{{found[0]}…{other}}}", first
+        lambda number_match: (
+            number_match[0] if number_match[0] == (other := next(numbers)) else f"{{{number_match[0]}…{other}}}"
+        ),
+        first,
     )

@@ -20,8 +20,8 @@ _NOTHING = "–"
 def headline(placement: RankedPlacement, findings: Sequence[RankedFinding]) -> str:
     """``4 ranks · 1 warning · ranks differ in 2 parameters``."""
     counts = [(s, sum(each.finding.severity == s for each in findings)) for s in SEVERITIES]
-    said = ", ".join(f"{n} {s}" if s == "info" else counted(n, s) for s, n in counts if n) or "no findings"
-    parts = [counted(placement.world_size, "rank"), said]
+    severities = ", ".join(f"{n} {s}" if s == "info" else counted(n, s) for s, n in counts if n) or "no findings"
+    parts = [counted(placement.world_size, "rank"), severities]
     if placement.missing:
         parts.append(f"no report from {ranks_text(placement.missing)}")
     if placement.differing:
@@ -33,8 +33,8 @@ def sums(placement: RankedPlacement) -> str:
     """The bytes of all ranks together."""
     whole = placement.whole
     kinds = (("parameters", whole.parameters), ("gradients", whole.gradients), ("state", whole.state))
-    told = ", ".join(f"{size(count)} {kind}" for kind, count in kinds)
-    return f"all ranks together: {told}; each cell is parameter + gradient + state on that rank"
+    amounts = ", ".join(f"{size(count)} {kind}" for kind, count in kinds)
+    return f"all ranks together: {amounts}; each cell is parameter + gradient + state on that rank"
 
 
 def ranked_table(placement: RankedPlacement, most: int) -> Table:
@@ -115,9 +115,9 @@ def _cell(shares: list[Share | None]) -> str:
     text = " + ".join(map(size, [*parts, sum(share.state for share in held)]))
     away = [device for device in held[0].state_devices if device != held[0].device]
     others = dict.fromkeys(share.stepped_by for share in held)
-    said = [f"state on {device}" for device in away]
-    said += [f"stepped by rank {rank}" if rank >= 0 else "stepped elsewhere" for rank in others if rank >= -1]
-    return ", ".join([text, *said])
+    remarks = [f"state on {device}" for device in away]
+    remarks += [f"stepped by rank {rank}" if rank >= 0 else "stepped elsewhere" for rank in others if rank >= -1]
+    return ", ".join([text, *remarks])
 
 
 def _total(total: Total) -> str:

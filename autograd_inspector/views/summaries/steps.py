@@ -62,15 +62,15 @@ def extremes(values: Runs, most: int) -> list[tuple[int, int]]:
     """(index, value) of at most so many values, of each stretch the one furthest from the typical: no spike is lost."""
     length = len(values)
     count, typical = min(length, most), _typical(values)
-    found = []
+    points = []
     runs = deque(values.stretches)
     for bucket in range(count):
         start, end = bucket * length // count, (bucket + 1) * length // count
         while runs[0][1] <= start:
             runs.popleft()
         within = takewhile(lambda run: run[0] < end, runs)  # noqa: B023 - used up before `end` changes
-        found.append(max(((max(s, start), v) for s, _, v in within), key=lambda pair: abs(pair[1] - typical)))
-    return found
+        points.append(max(((max(s, start), v) for s, _, v in within), key=lambda pair: abs(pair[1] - typical)))
+    return points
 
 
 def _typical(values: Runs) -> int:
@@ -85,11 +85,11 @@ def _typical(values: Runs) -> int:
 
 
 def _counted(history: History, *, raised: bool) -> str:
-    said = counted(history.steps, "complete step")
+    text = counted(history.steps, "complete step")
     if history.unfinished:
         step = f"step {history.steps + 1:,}"
-        said += f"; the program raised in {step}" if raised else f"; {step} was not completed"
-    return said
+        text += f"; the program raised in {step}" if raised else f"; {step} was not completed"
+    return text
 
 
 def _rows(history: History) -> Iterator[Row]:
@@ -103,20 +103,20 @@ def _rows(history: History) -> Iterator[Row]:
 
 def _row(
     label: str,
-    given: Runs,
+    runs: Runs,
     how: Callable[[int], str] | None = None,
     history: History | None = None,
     unknown: str = "not known",
 ) -> Row:
     """``how`` says a value; with a ``history`` it is a part of the parameters. ``unknown``: of no step it is known."""
-    if given.values and max(given.values) < 0:
+    if runs.values and max(runs.values) < 0:
         return Row(label, unknown)
-    values = Runs.of(_filled(given))
+    values = Runs.of(_filled(runs))
     low, high = min(values.values, default=0), max(values.values, default=0)
-    said = [how(value) if how is not None else f"{value:,}" for value in dict.fromkeys((low, high))]
+    bounds = [how(value) if how is not None else f"{value:,}" for value in dict.fromkeys((low, high))]
     totals = set(history.parameters.values) - {0} if history is not None else set()
     of = f" of {totals.pop():,}" if len(totals) == 1 else ""
-    return Row(label, " to ".join(said) + of, values if low != high else Runs())
+    return Row(label, " to ".join(bounds) + of, values if low != high else Runs())
 
 
 def _filled(values: Runs) -> Iterator[tuple[int, int, int]]:
@@ -131,11 +131,11 @@ def _changed(report: ReportData, change: StepChange) -> str:
     if change.kind == "graph":
         more = f", and so did {counted(change.more, 'other op')}" if change.more else ""
         return f"`{op_name(change.op)}` ran here for the first time, with autograd recording{more}"
-    said = []
+    clauses = []
     for tensors, what in ((change.lost, "no gradient any more"), (change.gained, "a gradient for the first time")):
         if tensors:
-            said.append(f"{_named(report, tensors)} had {what}")
-    return "; ".join(said)
+            clauses.append(f"{_named(report, tensors)} had {what}")
+    return "; ".join(clauses)
 
 
 def _named(report: ReportData, tensors: tuple[int, ...]) -> str:

@@ -28,8 +28,8 @@ def sums_of(placement: Placement) -> tuple[str, ...]:
 
 def _kinds(total: Total) -> str:
     parts = (("parameters", total.parameters), ("gradients", total.gradients), ("optimizer state", total.state))
-    said = ", ".join(f"{size(nbytes)} of {what}" for what, nbytes in parts if nbytes)
-    return f"{size(total.all)} in all: {said}" if said else "nothing is allocated"
+    amounts = ", ".join(f"{size(nbytes)} of {what}" for what, nbytes in parts if nbytes)
+    return f"{size(total.all)} in all: {amounts}" if amounts else "nothing is allocated"
 
 
 def _largest(parts: dict[str, Total]) -> Iterator[str]:

@@ -58,13 +58,13 @@ def _rows(
     groups: dict[tuple[str, ...], list[ParameterRow]] = {}
     for row, cells in facts:
         groups.setdefault((NUMBER.sub("#", name(row)), *cells), []).append(row)
-    found = []
+    sortable_rows = []
     for key, members in groups.items():
         pattern = pattern_of([name(row) for row in members])
         times = f"  ×{len(members)}" if len(members) > 1 else ""
         total = bytes_of(members)
-        found.append((-total.all if order == "bytes" else 0, (pattern + times, *key[1:], _bytes(total))))
-    return [row for _, row in sorted(found, key=lambda pair: pair[0])]
+        sortable_rows.append((-total.all if order == "bytes" else 0, (pattern + times, *key[1:], _bytes(total))))
+    return [row for _, row in sorted(sortable_rows, key=lambda pair: pair[0])]
 
 
 def _list(shape: tuple[int, ...]) -> str:
@@ -90,7 +90,9 @@ def _gradient(row: ParameterRow) -> str:
     if row.gradient is None:
         return "reached" if row.reached else "none"
     gradient = row.gradient
-    unlike = [value for value, own in ((gradient.dtype, row.dtype), (gradient.device, row.device)) if value != own]
+    unlike = [
+        value for value, expected in ((gradient.dtype, row.dtype), (gradient.device, row.device)) if value != expected
+    ]
     return " ".join(["yes", *unlike])
 
 
@@ -111,8 +113,8 @@ def _state(row: ParameterRow) -> str:
         scalar = entry.shape == ()
         unlike = [
             value
-            for value, own in ((entry.dtype, row.dtype), (entry.device, row.device))
-            if value != own and not scalar
+            for value, expected in ((entry.dtype, row.dtype), (entry.device, row.device))
+            if value != expected and not scalar
         ]
         if entry.shape not in ((), row.shape):
             unlike.append(_list(entry.shape))

@@ -59,7 +59,7 @@ class _Tree:
     def __init__(self, graph: Graph, capture: Capture) -> None:
         self.graph = graph
         self.capture = capture
-        self.own: defaultdict[int, list[GraphNode]] = defaultdict(list)
+        self.nodes_of_call: defaultdict[int, list[GraphNode]] = defaultdict(list)
         self.cuts: defaultdict[int, list[tuple[str, int, bool]]] = defaultdict(list)
         self.children: defaultdict[int, list[int]] = defaultdict(list)
         self.special = {node.id for node in graph.nodes if _special(node)}
@@ -69,7 +69,7 @@ class _Tree:
         home = self.home = self.homes()
         for node in graph.nodes:
             if not node.leaf:
-                self.own[home[node.call]].append(node)
+                self.nodes_of_call[home[node.call]].append(node)
         for edge in graph.severed:
             self.cuts[edge.target].append((edge.cause, edge.site, edge.live))
             self.special.add(edge.target)
@@ -79,30 +79,30 @@ class _Tree:
 
     def homes(self) -> dict[int, int]:
         """The call that shows what ran in a call: itself, or the one around it that is as deep as any is shown."""
-        found, depth = {-1: -1}, {-1: 0}
+        homes, depth = {-1: -1}, {-1: 0}
         for call in self.capture.calls:
-            outer = found[call.parent]
-            found[call.id] = call.id if depth[outer] < DEEPEST else outer
+            outer = homes[call.parent]
+            homes[call.id] = call.id if depth[outer] < DEEPEST else outer
             depth[call.id] = depth[outer] + 1
-        return found
+        return homes
 
     def roots(self) -> tuple[Branch, ...]:
-        known: dict[int, Branch] = {}
+        branch_of_call: dict[int, Branch] = {}
         # A child is called after its parent, so from the last call to the first every child is there already.
         for call in reversed(self.capture.calls):
             if self.home[call.id] != call.id:
                 continue
-            below = [known.pop(child) for child in self.children[call.id] if child in known]
+            below = [branch_of_call.pop(child) for child in self.children[call.id] if child in branch_of_call]
             branch = self.branch(call.id, below)
             if branch.total:
-                known[call.id] = branch
-        top = [known[call] for call in self.children[-1] if call in known]
+                branch_of_call[call.id] = branch
+        top = [branch_of_call[call] for call in self.children[-1] if call in branch_of_call]
         return (*folded(top), *self.outside())
 
     def branch(self, call: int, below: list[Branch]) -> Branch:
         record = self.capture.calls[call]
-        own = self.own[call]
-        kept = self.kept[call] = [saved for node in own for saved in node.saved]
+        nodes = self.nodes_of_call[call]
+        kept = self.kept[call] = [saved for node in nodes for saved in node.saved]
         for child in self.children.pop(call, ()):  # The result of one is often what the next one saves of its input.
             kept += self.kept.pop(child)
         outer = self.capture.calls[record.parent] if record.parent >= 0 else None
@@ -110,19 +110,19 @@ class _Tree:
             self.capture.display_names.within(record, outer),
             record.type,
             1,
-            self.listed(own),
-            len(own) + sum(b.total * b.times for b in below),
-            sum(len(n.grad_fns) for n in own) + sum(b.nodes * b.times for b in below),
+            self.listed(nodes),
+            len(nodes) + sum(b.total * b.times for b in below),
+            sum(len(n.grad_fns) for n in nodes) + sum(b.nodes * b.times for b in below),
             self.nbytes(kept),
-            self.marks(own),
+            self.marks(nodes),
             folded(below),
-            any(n.recomputed for n in own),
+            any(n.recomputed for n in nodes),
         )
 
     def outside(self) -> list[Branch]:
         """Ops that ran in no module, by the line that called them."""
         lines: dict[tuple[str, str], list[GraphNode]] = {}
-        for node in self.own[-1]:
+        for node in self.nodes_of_call[-1]:
             location = self.capture.place(node.site)
             key = ("", "") if location is None else (location.place, location.source)
             lines.setdefault(key, []).append(node)
@@ -146,34 +146,34 @@ class _Tree:
     def listed(self, nodes: list[GraphNode]) -> str:
         """Layers of one make run the same ops: the text is made once."""
         names = tuple([node.name for node in nodes])
-        found = self.lists.get(names)
-        if found is None:
-            found = self.lists[names] = listed(list(names))
-        return found
+        text = self.lists.get(names)
+        if text is None:
+            text = self.lists[names] = listed(list(names))
+        return text
 
     def nbytes(self, saved: list[SavedTensor]) -> int:
         return distinct_bytes(saved, self.parameters) if saved else 0
 
     def marks(self, nodes: list[GraphNode]) -> tuple[Mark, ...]:
-        found: list[Mark] = []
+        marks: list[Mark] = []
         cuts: dict[tuple[str, bool], Counter[int]] = {}
         for node in nodes:
             if node.id not in self.special:
                 continue
             for cause, site, live in self.cuts.get(node.id, ()):
                 cuts.setdefault((cause, live), Counter())[site] += 1
-            found += [(f"saved {s.name} {story(s)}", self.place(node.site), True) for s in node.modified]
+            marks += [(f"saved {s.name} {story(s)}", self.place(node.site), True) for s in node.modified]
             if node.failed:
-                found.append(("backward failed here", self.place(node.site), True))
+                marks.append(("backward failed here", self.place(node.site), True))
             if node.error:
                 fatal = self.capture.error.startswith(node.error)
-                found.append((f"raised {shown(node.error)}", self.place(node.site), fatal))
+                marks.append((f"raised {shown(node.error)}", self.place(node.site), fatal))
             if node.hooks:
-                found.append((f"hooks on {node.name}", "", False))
+                marks.append((f"hooks on {node.name}", "", False))
         for (cause, live), sites in cuts.items():
             places = sorted({self.place(site) for site in sites})
-            found.append((f"cut: {cause}", join_names(places, _PLACES), live))
-        return tuple(dict.fromkeys(found))
+            marks.append((f"cut: {cause}", join_names(places, _PLACES), live))
+        return tuple(dict.fromkeys(marks))
 
     def place(self, site: int) -> str:
         location = self.capture.place(site)
@@ -193,13 +193,13 @@ def story(saved: SavedTensor) -> str:
 
 def folded(siblings: list[Branch]) -> tuple[Branch, ...]:
     """Neighbours that differ in their names only, as one branch."""
-    found: list[tuple[Branch, list[str]]] = []
+    groups: list[tuple[Branch, list[str]]] = []
     for branch in siblings:
-        if found and _same(found[-1][0], branch):
-            found[-1][1].append(branch.name)
+        if groups and _same(groups[-1][0], branch):
+            groups[-1][1].append(branch.name)
         else:
-            found.append((branch, [branch.name]))
-    return tuple(_several(branch, names) for branch, names in found)
+            groups.append((branch, [branch.name]))
+    return tuple(_several(branch, names) for branch, names in groups)
 
 
 def _same(one: Branch, other: Branch) -> bool:

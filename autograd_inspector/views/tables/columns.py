@@ -31,8 +31,8 @@ class Strings(_Ids):
         self._shown: dict[str, int] = {}
 
     def __missing__(self, text: str) -> int:
-        found = self[text] = self._shown.setdefault(legible(text), len(self._shown))
-        return found
+        index = self[text] = self._shown.setdefault(legible(text), len(self._shown))
+        return index
 
     @property
     def all(self) -> tuple[str, ...]:
@@ -48,8 +48,8 @@ class Shapes(_Ids):
         self.strings = strings
 
     def __missing__(self, shape: tuple[int, ...]) -> int:
-        found = self[shape] = self.strings["×".join(map(str, shape)) or "scalar"]
-        return found
+        index = self[shape] = self.strings["×".join(map(str, shape)) or "scalar"]
+        return index
 
 
 def legible(text: str, longest: int = _LONGEST) -> str:
@@ -66,13 +66,13 @@ class Columns:
         self.strings = Strings()
         self._shapes = Shapes(self.strings)
 
-    def texts(self, found: Iterable[str | None]) -> Column:
+    def texts(self, texts: Iterable[str | None]) -> Column:
         """A column of indices into ``strings``."""
-        return self.numbers(self.strings.ids(found))
+        return self.numbers(self.strings.ids(texts))
 
-    def shapes(self, found: Iterable[tuple[int, ...] | None]) -> Column:
+    def shapes(self, shapes: Iterable[tuple[int, ...] | None]) -> Column:
         """The same, of shapes."""
-        return self.numbers(self._shapes.ids(found))
+        return self.numbers(self._shapes.ids(shapes))
 
     def numbers(self, values: list[int]) -> Column:
         """A column of the numbers themselves."""

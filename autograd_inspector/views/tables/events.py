@@ -24,13 +24,13 @@ class Happening(Struct, frozen=True):
 
 def events_of(capture: Capture) -> list[Happening]:
     """Grad-mode switches, runs of the engine, steps and whole-model changes, in program order."""
-    found = [*_modes(capture), *_backwards(capture)]
+    happenings = [*_modes(capture), *_backwards(capture)]
     for event in history_of(capture):
         times = f" ({event.times:,} times)" if event.times > 1 else ""
         kind = "step" if event.api.endswith(".step()") else "change"
-        found.append(Happening(event.at, kind, event.api, event.said + times, event.site, event.alarming))
+        happenings.append(Happening(event.at, kind, event.api, event.said + times, event.site, event.alarming))
     # A mode is seen at the first op that ran in it: whatever else happened before that op happened before it.
-    return sorted(found, key=lambda event: (event.at, event.kind == "mode"))
+    return sorted(happenings, key=lambda event: (event.at, event.kind == "mode"))
 
 
 def _modes(capture: Capture) -> Iterator[Happening]:
@@ -45,16 +45,16 @@ def _modes(capture: Capture) -> Iterator[Happening]:
         if region is None or region.id == now or region.library:
             continue
         now = region.id
-        said = {"enabled": "gradient on", "no_grad": "gradient off", "inference_mode": "inference mode"}[region.kind]
-        yield Happening(op.index, "mode", region.api or "grad mode", said, region.site)
+        text = {"enabled": "gradient on", "no_grad": "gradient off", "inference_mode": "inference mode"}[region.kind]
+        yield Happening(op.index, "mode", region.api or "grad mode", text, region.site)
 
 
 def _backwards(capture: Capture) -> Iterator[Happening]:
     for run in capture.backwards:
         if run.api == "alive":
             continue
-        said = f"raised {run.error}" if run.error else f"reached {len(run.reached):,} leaves"
-        yield Happening(run.start, "backward", run.api, said, run.site, bool(run.error))
+        outcome = f"raised {run.error}" if run.error else f"reached {len(run.reached):,} leaves"
+        yield Happening(run.start, "backward", run.api, outcome, run.site, bool(run.error))
 
 
 def arrived_in(capture: Capture) -> frozenset[int]:
@@ -84,7 +84,7 @@ def remarks_of(capture: Capture, graph: Graph) -> Iterator[Remark]:
             continue
         after = f"after backward {leaf.backward + 1}"
         if leaf.zero or leaf.nonfinite:
-            said = "the gradient is exactly zero" if leaf.zero else "the gradient has NaN or Inf"
-            yield Remark(leaves[leaf.tensor], f"{said} {after}")
+            text = "the gradient is exactly zero" if leaf.zero else "the gradient has NaN or Inf"
+            yield Remark(leaves[leaf.tensor], f"{text} {after}")
         elif leaf.norm >= 0 and last[leaf.tensor] is leaf:
             yield Remark(leaves[leaf.tensor], f"gradient norm {leaf.norm:.4g} {after}", alarming=False)

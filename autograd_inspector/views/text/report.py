@@ -122,8 +122,8 @@ def _graph(report: ReportData) -> Iterator[RenderableType]:
     yield tree
 
 
-def _count(found: tuple[Branch, ...], depth: int) -> int:
-    return sum(1 + len(b.marks) + (_count(b.children, depth - 1) if depth > 1 else 0) for b in found)
+def _count(siblings: tuple[Branch, ...], depth: int) -> int:
+    return sum(1 + len(b.marks) + (_count(b.children, depth - 1) if depth > 1 else 0) for b in siblings)
 
 
 def _grow(tree: Tree, branch: Branch, depth: int) -> None:
@@ -131,16 +131,16 @@ def _grow(tree: Tree, branch: Branch, depth: int) -> None:
     if branch.times > 1:
         line.append(f" ×{branch.times}", "bold")
     line.append(f"  {shown(branch.type, 60)}", "cyan")
-    said = [counted(branch.total, "op")]
+    details = [counted(branch.total, "op")]
     if branch.ops and (not branch.children or branch.total <= _NAMES):
-        said = [branch.ops]
+        details = [branch.ops]
     if branch.nbytes:
-        said.append(f"{size(branch.nbytes)} saved")
+        details.append(f"{size(branch.nbytes)} saved")
     if branch.times > 1:
-        said.append("each")
+        details.append("each")
     if branch.recomputed:
-        said.append("during backward")
-    line.append(f"  {' · '.join(said)}", "dim")
+        details.append("during backward")
+    line.append(f"  {' · '.join(details)}", "dim")
     grown = tree.add(line)
     for what, where, alarming in branch.marks:
         grown.add(
@@ -189,9 +189,9 @@ def _steps(report: ReportData) -> Iterator[RenderableType]:
     changes.add_column(no_wrap=True)
     changes.add_column(style="cyan", no_wrap=True)
     changes.add_column(overflow="fold")
-    for told in steps.changes[:_CHANGES]:
-        place = report.capture.place(told.site)
-        changes.add_row(f"step {told.step:,}", shown(place.place, 60) if place else "", shown(told.said, 400))
+    for change in steps.changes[:_CHANGES]:
+        place = report.capture.place(change.site)
+        changes.add_row(f"step {change.step:,}", shown(place.place, 60) if place else "", shown(change.said, 400))
     if steps.changes:
         yield changes
     more = len(steps.changes[_CHANGES:]) + steps.untold
@@ -212,8 +212,8 @@ def _history(report: ReportData) -> Iterator[RenderableType]:
     for event in events[:_ROWS]:
         place = report.capture.place(event.site)
         times = f" ×{event.times:,}" if event.times > 1 else ""
-        said = Text(shown(event.said, 400), "yellow" if event.alarming else "")
-        grid.add_row(shown(place.place, 60) if place else "", Text(shown(event.api, 50) + times), said)
+        description = Text(shown(event.said, 400), "yellow" if event.alarming else "")
+        grid.add_row(shown(place.place, 60) if place else "", Text(shown(event.api, 50) + times), description)
     yield grid
     if len(events) > _ROWS:
         yield Text(f"… and {counted(len(events) - _ROWS, 'event')} more", "dim")

@@ -14,11 +14,11 @@ def of_graphs(capture: Any) -> dict[str, Any]:
     runs = []
     for run in capture.get("backwards", []):
         graph = run["graph"]
-        own = graph.get("nodes", [])
-        moved.append(range(len(nodes), len(nodes) + len(own)))
+        run_nodes = graph.get("nodes", [])
+        moved.append(range(len(nodes), len(nodes) + len(run_nodes)))
         cut = bool(graph.get("truncated"))
-        found = list(starmap(_moved_node(moved[-1]), enumerate(own)))
-        nodes += [node | {"blind": True} if cut and _is_end(node) else node for node in found]
+        renumbered = list(starmap(_moved_node(moved[-1]), enumerate(run_nodes)))
+        nodes += [node | {"blind": True} if cut and _is_end(node) else node for node in renumbered]
         head = {key: value for key, value in graph.items() if key != "nodes"}
         runs.append(run | {"graph": head | {"roots": _moved(graph.get("roots", []), moved[-1]), "blind": cut}})
     faults = [
@@ -45,7 +45,7 @@ def _moved_node(places: range) -> Callable[[int, Any], Any]:
 
 
 def _moved(numbers: Iterable[Any], places: range) -> list[int]:
-    found = list(numbers)
-    if any(not isinstance(number, int) or number < 0 for number in found):
+    indices = list(numbers)
+    if any(not isinstance(number, int) or number < 0 for number in indices):
         raise ValueError("a node of a graph has no number")
-    return [places[number] for number in found]
+    return [places[number] for number in indices]
