@@ -35,8 +35,8 @@ def is_interrupt(error: BaseException) -> bool:
 
 
 def _handlers() -> list[Any]:
-    found = map(signal.getsignal, _SIGNALS)
-    return [handler for handler in found if handler is not None and type(handler) is not signal.Handlers]
+    handlers = map(signal.getsignal, _SIGNALS)
+    return [handler for handler in handlers if handler is not None and type(handler) is not signal.Handlers]
 
 
 def code_called(handler: Any) -> CodeType | None:
@@ -71,9 +71,9 @@ def _given(frame: FrameType) -> list[Any]:
     if named + bool(starred) == 0:
         return []
     values = frame.f_locals
-    found = [values.get(name) for name in code.co_varnames[:named]]
+    named_values = [values.get(name) for name in code.co_varnames[:named]]
     more = values.get(code.co_varnames[named + code.co_kwonlyargcount]) if starred else ()
-    return [*found, *more] if isinstance(more, tuple) else found
+    return [*named_values, *more] if isinstance(more, tuple) else named_values
 
 
 def _is_signal(number: Any) -> bool:

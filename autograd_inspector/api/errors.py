@@ -43,5 +43,5 @@ def failure_of(report: Report, fail_on: Severity | None) -> AutogradFindingsErro
     if report.capture.stopped:
         return NotJudgedError(report)
     worst = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
-    found = tuple(finding for finding in report.findings if finding.severity in worst)
-    return AutogradFindingsError(report, found) if found else None
+    severe_findings = tuple(finding for finding in report.findings if finding.severity in worst)
+    return AutogradFindingsError(report, severe_findings) if severe_findings else None

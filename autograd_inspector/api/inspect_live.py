@@ -37,22 +37,26 @@ def inspect_optimizer(
     no model has. Wrappers are looked through: LightningOptimizer, accelerate's AcceleratedOptimizer,
     ZeroRedundancyOptimizer. Raises TypeError when ``optimizer`` is no torch.optim.Optimizer, or ``model`` no module.
     """
-    given: list[Any] = [optimizer]
+    optimizers: list[Any] = [optimizer]
     if isinstance(optimizer, Iterable) and not isinstance(optimizer, (Tensor, nn.Module, str)):
-        given = list(optimizer)
-    found = [unwrapped(each) for each in given]
-    for each, inner in zip(given, found, strict=True):
+        optimizers = list(optimizer)
+    inner_optimizers = [unwrapped(each) for each in optimizers]
+    for each, inner in zip(optimizers, inner_optimizers, strict=True):
         if not isinstance(inner, Optimizer):
             raise TypeError(f"inspect_optimizer: expected a torch.optim.Optimizer, got {type(each).__name__}")
-    if not found:
+    if not inner_optimizers:
         raise TypeError("inspect_optimizer: give it at least one optimizer, e.g. inspect_optimizer(optimizer, model)")
-    return report_of(capture_optimizers(found, *_modules(model)))
+    return report_of(capture_optimizers(inner_optimizers, *_modules(model)))
 
 
-def _modules(given: nn.Module | Iterable[nn.Module] | None) -> list[nn.Module]:
-    if given is None:
+def _modules(models_argument: nn.Module | Iterable[nn.Module] | None) -> list[nn.Module]:
+    if models_argument is None:
         return []
-    models = [given] if isinstance(given, nn.Module) or not isinstance(given, Iterable) else list(given)
+    models = (
+        [models_argument]
+        if isinstance(models_argument, nn.Module) or not isinstance(models_argument, Iterable)
+        else list(models_argument)
+    )
     for model in models:
         if not isinstance(model, nn.Module):
             raise TypeError(f"inspect_optimizer: expected a torch.nn.Module, got {type(model).__name__}")
@@ -82,11 +86,11 @@ def inspect_checkpoint(
 
     Facts: torch.load, torch.nn.Module.load_state_dict, torch.optim.Optimizer.load_state_dict.
     """
-    given: Any = checkpoint
-    if not isinstance(given, (str, os.PathLike, Mapping)):
-        instead = "; give it its state_dict()" if hasattr(given, "state_dict") else ""
+    source: Any = checkpoint
+    if not isinstance(source, (str, os.PathLike, Mapping)):
+        instead = "; give it its state_dict()" if hasattr(source, "state_dict") else ""
         raise TypeError(
-            f"inspect_checkpoint: expected a path or a dict as checkpoint, got {type(given).__name__}{instead}"
+            f"inspect_checkpoint: expected a path or a dict as checkpoint, got {type(source).__name__}{instead}"
         )
     if model is not None and not isinstance(model, nn.Module):
         raise TypeError(f"inspect_checkpoint: expected a torch.nn.Module as model, got {type(model).__name__}")

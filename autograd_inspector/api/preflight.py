@@ -94,5 +94,5 @@ def preflight(
     """
     inner = checked(model, loss_fn, optimizer)
     session = Session(values=values, stop=caller_frame(1))
-    capture, found, traceback = try_step(model, batch, loss_fn, inner, session)
-    return Preflight(found, report_of(capture, ignore=tuple(ignore)), traceback)
+    capture, learnings, traceback = try_step(model, batch, loss_fn, inner, session)
+    return Preflight(learnings, report_of(capture, ignore=tuple(ignore)), traceback)

@@ -95,12 +95,12 @@ def ranks_report(parts: Mapping[int, RankPart | None], notes: tuple[str, ...] = 
             key = encode(finding)
             findings.setdefault(key, finding)
             ranks.setdefault(key, []).append(rank)
-    found = sorted(findings, key=lambda key: SEVERITIES.index(findings[key].severity))
+    ordered_keys = sorted(findings, key=lambda key: SEVERITIES.index(findings[key].severity))
     placements = {rank: part.placement if part is not None else None for rank, part in parts.items()}
     raised = tuple(f"rank {r}: the program raised {p.error}" for r, p in parts.items() if p is not None and p.error)
     return RanksReport(
         placement_of_ranks(placements),
-        tuple(RankedFinding(findings[key], tuple(ranks[key])) for key in found),
+        tuple(RankedFinding(findings[key], tuple(ranks[key])) for key in ordered_keys),
         (*notes, *raised),
     )
 

@@ -133,6 +133,6 @@ def report_of(
 ) -> Report:
     """Apply the rules to a capture; ``progress`` is told how many have been applied, and of how many."""
     capture = storable(capture)
-    found, notes = findings_of(capture, progress)
-    kept = unignored(found, ignore)
-    return Report(capture, kept, len(found) - len(kept), (*capture.notes, *notes))
+    findings, notes = findings_of(capture, progress)
+    kept = unignored(findings, ignore)
+    return Report(capture, kept, len(findings) - len(kept), (*capture.notes, *notes))

@@ -36,7 +36,7 @@ class _Block(Struct):
     inspection: inspect
     fail_on: Severity | None
     concluded: bool = False
-    told: bool = False
+    reported: bool = False
 
     @property
     def report(self) -> Report | None:
@@ -82,7 +82,7 @@ class Checks:
                 block.concluded = True
                 error = failure_of(block.report, block.fail_on)
                 if error is not None:
-                    block.told = True
+                    block.reported = True
                     errors.append(error)
             elif last:
                 pytest.fail("autograd_inspect() checks a block: with autograd_inspect(): ...", pytrace=False)
@@ -98,8 +98,8 @@ class Checks:
         """Sections for pytest: the reports that no failure has told, each once."""
         sections = []
         for number, block in enumerate(self._blocks, 1):
-            if block.report is not None and not block.told:
-                block.told = True
+            if block.report is not None and not block.reported:
+                block.reported = True
                 name = "autograd inspector" if len(self._blocks) == 1 else f"autograd inspector, block {number}"
                 sections.append((name, block.report.to_text()))
         return sections
@@ -122,10 +122,10 @@ def options_of(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> dict[st
     """A marker's arguments as those of ``Checks.inspect``; raises TypeError or ValueError in one line."""
     if arguments:
         raise TypeError(f"takes keyword arguments only, such as fail_on={arguments[0]!r}")
-    known = [name for name in signatures.signature(Checks.inspect).parameters if not name.startswith(("_", "self"))]
+    accepted = [name for name in signatures.signature(Checks.inspect).parameters if not name.startswith(("_", "self"))]
     for name in keywords:
-        if name not in known:
-            raise TypeError(f"no argument {name!r}; there are {', '.join(known)}")
+        if name not in accepted:
+            raise TypeError(f"no argument {name!r}; there are {', '.join(accepted)}")
     if "fail_on" in keywords and keywords["fail_on"] is None:
         raise ValueError("fail_on=None checks nothing; leave the marker out, or use the fixture autograd_inspect")
     _checked(keywords.get("fail_on"), keywords.get("ignore", ()))
@@ -137,10 +137,10 @@ def options_of(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> dict[st
 def _checked(fail_on: Any, ignore: Any) -> tuple[str, ...]:
     if fail_on is not None and fail_on not in LEVELS:
         raise ValueError(f"fail_on is 'error' or 'warning', not {fail_on!r}")
-    given = (ignore,) if isinstance(ignore, str) else ignore
-    if not isinstance(given, list | tuple | set | frozenset) or not all(isinstance(code, str) for code in given):
+    texts = (ignore,) if isinstance(ignore, str) else ignore
+    if not isinstance(texts, list | tuple | set | frozenset) or not all(isinstance(code, str) for code in texts):
         raise TypeError(f"ignore has rule codes, such as ('AG406',), not {ignore!r}")
     try:
-        return tuple(code for text in given for code in codes(text))
+        return tuple(code for text in texts for code in codes(text))
     except ArgumentTypeError as error:
         raise ValueError(f"ignore: {error}") from None

@@ -58,9 +58,9 @@ class Stepwise:
         unknown = sorted(set(options) - _KNOWN)
         if unknown:
             raise TypeError(f"autograd_inspector: no option is called {unknown[0]!r}; there are {sorted(_KNOWN)}")
-        wrong = sorted(set(options.get("formats", ())) - set(FORMATS))
-        if wrong:
-            raise ValueError(f"autograd_inspector: formats are {', '.join(FORMATS)}, not {wrong[0]!r}")
+        unknown_formats = sorted(set(options.get("formats", ())) - set(FORMATS))
+        if unknown_formats:
+            raise ValueError(f"autograd_inspector: formats are {', '.join(FORMATS)}, not {unknown_formats[0]!r}")
         self.report: Report | None = None
         """The report of the last step that was reported."""
         self.step = 0
@@ -116,9 +116,9 @@ class Stepwise:
         self.drop()
         try:
             warnings.warn(f"autograd_inspector: {why}; steps are not inspected", InspectorWarning, stacklevel=2)
-        except InspectorWarning as said:
+        except InspectorWarning as warning:
             # The program turns warnings into errors. Ours must not become one of its own.
-            LOGGER.warning(said)
+            LOGGER.warning(warning)
 
     @property
     def open(self) -> bool:

@@ -45,13 +45,13 @@ def picture(value: Any, *models: Any) -> Digraph:
 
 
 def _names(models: tuple[Any, ...]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    parameter_of_name: dict[str, Any] = {}
     for model in models:
         prefix = f"{type(model).__name__}." if len(models) > 1 else ""
         for name, parameter in model.named_parameters():
             unique = prefix + name
             number = 2
-            while unique in found:
+            while unique in parameter_of_name:
                 unique, number = f"{prefix}{name} ({number})", number + 1
-            found[unique] = parameter
-    return found
+            parameter_of_name[unique] = parameter
+    return parameter_of_name

@@ -89,9 +89,9 @@ class AutogradInspectorCallback(Reported, TrainerCallback):
         frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - no hook names the Trainer
         while frame is not None:
             if frame.f_code.co_varnames[:1] == ("self",):
-                found = next(value for name, value in variables(frame) if name == "self")
-                if isinstance(found, Trainer) and self in found.callback_handler.callbacks:
-                    return found
+                caller = next(value for name, value in variables(frame) if name == "self")
+                if isinstance(caller, Trainer) and self in caller.callback_handler.callbacks:
+                    return caller
             frame = frame.f_back
         return None
 
@@ -142,14 +142,14 @@ def _records(callback: TrainerCallback, ranks: int) -> bool:
 
 def _shadow(trainer: Any, steps: Stepwise) -> Callable[[], None]:
     """Let each epoch of this Trainer run where its exceptions are seen; returns what takes that away again."""
-    own = vars(trainer)
-    before = own.get(_EPOCH)
+    attributes = vars(trainer)
+    before = attributes.get(_EPOCH)
     run_epoch = getattr(trainer, _EPOCH)
 
     def restore() -> None:
-        own.pop(_EPOCH, None)
+        attributes.pop(_EPOCH, None)
         if before is not None:
-            own[_EPOCH] = before
+            attributes[_EPOCH] = before
 
     @wraps(run_epoch)
     def watched(*args: Any, **kwargs: Any) -> Any:
@@ -160,5 +160,5 @@ def _shadow(trainer: Any, steps: Stepwise) -> Callable[[], None]:
             restore()
             raise
 
-    own[_EPOCH] = watched
+    attributes[_EPOCH] = watched
     return restore

@@ -95,15 +95,15 @@ PARSER = _parser()
 def parse(line: str) -> Options:
     """The options of a line; raises UsageError with one line that says what is wrong, and the usage."""
     try:
-        found: dict[str, Any] = vars(PARSER.parse_argstring(line))
+        arguments: dict[str, Any] = vars(PARSER.parse_argstring(line))
     except (UsageError, ValueError) as mistake:
         raise mistaken(str(mistake)) from None
     return Options(
-        words=tuple(found["words"]),
-        models=tuple(found["model"]),
-        optimizers=tuple(found["optimizer"]),
-        ignore=tuple(found["ignore"]),
-        **{name: found[name] for name in ("values", "fail_on", "html", "json", "store", "quiet", "torchviz")},
+        words=tuple(arguments["words"]),
+        models=tuple(arguments["model"]),
+        optimizers=tuple(arguments["optimizer"]),
+        ignore=tuple(arguments["ignore"]),
+        **{name: arguments[name] for name in ("values", "fail_on", "html", "json", "store", "quiet", "torchviz")},
     )
 
 

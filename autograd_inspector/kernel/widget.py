@@ -63,13 +63,13 @@ class ReportWidget(anywidget.AnyWidget):
 
         Returns them; raises ValueError in one line for a name that nothing has. Without arguments nothing is selected.
         """
-        found: list[int] = []
+        node_ids: list[int] = []
         for one in what:
             named = [one] if isinstance(one, int) else self._named(one)
             if not named:
                 raise ValueError(f"no node, module or finding is named {one!r}")
-            found += named
-        self.selected = found
+            node_ids += named
+        self.selected = node_ids
         return self.selected_nodes
 
     def on_select(self, callback: Callable[[tuple[GraphNode, ...]], object]) -> Callable[[], None]:

@@ -83,8 +83,8 @@ def _conclude(outcome: Outcome, options: argparse.Namespace, root: Path) -> int:
         if not options.quiet:
             print(f"--- {whose}\n{report.to_text()}" if whose else report.to_text())
         html, json = (path and own_file(path, cell=cell, rank=rank) for path in (options.html, options.json))
-        for said in written(report, html=html, json=json):
-            _say(said)
+        for line in written(report, html=html, json=json):
+            _say(line)
         failure = failure_of(report, options.fail_on)
         failed = failed or failure is not None
         stopped = stopped or isinstance(failure, NotJudgedError)
@@ -111,9 +111,9 @@ def _rule(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
 
     if options.all == bool(options.code):
         parser.error("rule: give one code, or --all")
-    given = options.code or ""
-    code = next((rule.code for rule in CATALOGUE.values() if rule.name == given.lower()), given.upper())
-    if given and code not in CATALOGUE:
+    code_or_name = options.code or ""
+    code = next((rule.code for rule in CATALOGUE.values() if rule.name == code_or_name.lower()), code_or_name.upper())
+    if code_or_name and code not in CATALOGUE:
         parser.error(f"no rule {options.code!r}; there are {', '.join(sorted(CATALOGUE))}")
     for rule in (CATALOGUE[each] for each in (sorted(CATALOGUE) if options.all else [code])):
         title = f"{rule.code} {rule.name}"
@@ -131,8 +131,8 @@ def _show(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
         print(text)
         return 0
     try:
-        for said in show(report, Path(options.html).expanduser() if options.html else None):
-            print(said)
+        for line in show(report, Path(options.html).expanduser() if options.html else None):
+            print(line)
     except OSError as failure:
         parser.error(f"cannot write {options.html or 'a temporary file'}: {failure.strerror or failure}")
     return 0
@@ -155,9 +155,9 @@ def _merge(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     if merged.report is None:
         parser.error("merge: none of the files is a report")
     print(merged.report.to_text())
-    for said in written(merged.report, html=options.html, json=options.json):
-        _say(said)
-    failed = any(found.finding.severity == "error" for found in merged.report.findings)
+    for line in written(merged.report, html=options.html, json=options.json):
+        _say(line)
+    failed = any(ranked.finding.severity == "error" for ranked in merged.report.findings)
     return int(failed or bool(merged.problems))
 
 

@@ -38,35 +38,35 @@ def merge_files(paths: Iterable[Path]) -> Merged:
             read[path] = Report.from_json(path.read_bytes())
         except (OSError, ValueError) as error:
             problems.append(f"{shown(str(path))}: {getattr(error, 'strerror', None) or shown(str(error))}")
-    known: dict[int, Path] = {}
+    path_of_rank: dict[int, Path] = {}
     for path, report in read.items():
         rank = report.capture.rank
-        if rank >= 0 and known.setdefault(rank, path) != path:
-            problems.append(f"{shown(str(path))}: rank {rank} again, which {shown(str(known[rank]))} is")
-    _number([path for path, report in read.items() if report.capture.rank < 0], known)
-    if not known:
+        if rank >= 0 and path_of_rank.setdefault(rank, path) != path:
+            problems.append(f"{shown(str(path))}: rank {rank} again, which {shown(str(path_of_rank[rank]))} is")
+    _number([path for path, report in read.items() if report.capture.rank < 0], path_of_rank)
+    if not path_of_rank:
         return Merged(None, tuple(problems))
     sizes = {report.capture.world_size for report in read.values() if 0 < report.capture.world_size <= _MOST}
-    expected = {*known, *range(max(sizes, default=0))}
+    expected = {*path_of_rank, *range(max(sizes, default=0))}
     parts: Mapping[int, RankPart | None] = {
-        rank: part_of(read[known[rank]]) if rank in known else None for rank in sorted(expected)
+        rank: part_of(read[path_of_rank[rank]]) if rank in path_of_rank else None for rank in sorted(expected)
     }
     notes = [f"reports of process groups of different sizes: {', '.join(map(str, sorted(sizes)))}"]
     return Merged(ranks_report(parts, tuple(notes) if len(sizes) > 1 else ()), tuple(problems))
 
 
-def _number(paths: list[Path], known: dict[int, Path]) -> None:
+def _number(paths: list[Path], path_of_rank: dict[int, Path]) -> None:
     """Give each file that does not say its rank the one of its name, else the first that is free."""
     unnamed = []
     for path in paths:
         rank = _rank_in(path.stem)
-        if rank < 0 or known.setdefault(rank, path) != path:
+        if rank < 0 or path_of_rank.setdefault(rank, path) != path:
             unnamed.append(path)
     for path in unnamed:
-        known[next(rank for rank in range(len(known) + 1) if rank not in known)] = path
+        path_of_rank[next(rank for rank in range(len(path_of_rank) + 1) if rank not in path_of_rank)] = path
 
 
 def _rank_in(stem: str) -> int:
     """3 of ``rank3``, ``rank_03`` and ``step100-3``; -1 where there is no number."""
-    found = [int(text) for text in _RANK.findall(stem) or _NUMBER.findall(stem) if len(text) < len(str(_MOST))]
-    return found[-1] if found else -1
+    numbers = [int(text) for text in _RANK.findall(stem) or _NUMBER.findall(stem) if len(text) < len(str(_MOST))]
+    return numbers[-1] if numbers else -1

@@ -110,13 +110,13 @@ def _print(error: BaseException) -> None:
     traceback.print_exception(type(error), error, _below(error.__traceback__))
 
 
-def _below(found: TracebackType | None) -> TracebackType | None:
+def _below(trace: TracebackType | None) -> TracebackType | None:
     """Without the frames, ours and the import system's, that led to the program's first."""
     leading = (importlib.util.__file__, "<frozen importlib")
-    while found is not None and (runs_a_program(found.tb_frame) or _file_of(found).startswith(leading)):
-        found = found.tb_next
-    return found
+    while trace is not None and (runs_a_program(trace.tb_frame) or _file_of(trace).startswith(leading)):
+        trace = trace.tb_next
+    return trace
 
 
-def _file_of(found: TracebackType) -> str:
-    return found.tb_frame.f_code.co_filename
+def _file_of(trace: TracebackType) -> str:
+    return trace.tb_frame.f_code.co_filename

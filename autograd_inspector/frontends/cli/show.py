@@ -60,8 +60,8 @@ def screen() -> bool:
     """Whether somebody sits before this terminal and can see a browser's window."""
     if not sys.stdout.isatty():
         return False
-    known = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
-    return sys.platform in {"darwin", "win32"} or any(os.environ.get(name) for name in known)
+    display_variables = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")
+    return sys.platform in {"darwin", "win32"} or any(os.environ.get(name) for name in display_variables)
 
 
 def _page(report: Report | RanksReport) -> tuple[str, str]:

@@ -54,9 +54,9 @@ def picture_of(value: Any, named: list[Any], namespace: dict[str, Any]) -> Any:
 
 def _models(values: Iterable[Any]) -> list[Any]:
     """The models among some values, each once, without those that are part of another."""
-    found = {id(value): value for value in values if _is_model(value)}
-    inner = {id(part) for value in found.values() for part in value.modules() if part is not value}
-    return [value for key, value in found.items() if key not in inner]
+    models = {id(value): value for value in values if _is_model(value)}
+    inner = {id(part) for value in models.values() for part in value.modules() if part is not value}
+    return [value for key, value in models.items() if key not in inner]
 
 
 def _is_model(value: Any) -> bool:

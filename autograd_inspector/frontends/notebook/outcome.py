@@ -23,9 +23,9 @@ def deliver(shell: InteractiveShell, report: Report, options: Options, *, cell: 
     html, json = (
         path and own_file(shell.var_expand(path), cell=cell, rank=rank) for path in (options.html, options.json)
     )
-    for said in written(report, html=html, json=json):
-        if not (options.quiet and said.startswith("wrote")):
-            say(said)
+    for line in written(report, html=html, json=json):
+        if not (options.quiet and line.startswith("wrote")):
+            say(line)
     if not options.quiet:
         show(report)
 

@@ -45,9 +45,9 @@ class Captures:
     def add(self, report: ReportData) -> str:
         """Returns the id of a report, which it keeps when it is shown again."""
         with self.lock:
-            known = next((identity for identity, one in self._reports.items() if one is report), None)
-            if known is not None:
-                return known
+            earlier_id = next((identity for identity, one in self._reports.items() if one is report), None)
+            if earlier_id is not None:
+                return earlier_id
             identity = uuid.uuid4().hex
             self._reports[identity] = report
             self._entries[identity] = entry_of(report, identity, time.time())

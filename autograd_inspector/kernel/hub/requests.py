@@ -44,9 +44,9 @@ class _RequestHandler:
     def _asked(self, message: Any) -> None:
         answered(self.hub, message["content"]["data"], self._send)
 
-    def _send(self, said: msgspec.Struct) -> None:
+    def _send(self, message: msgspec.Struct) -> None:
         with self._sending:
-            self._comm.send(msgspec.to_builtins(said))
+            self._comm.send(msgspec.to_builtins(message))
 
 
 def answered(hub: Hub, asked: Any, send: Send) -> None:
