@@ -57,11 +57,11 @@ def capture_graph(roots: Iterable[Tensor], model: nn.Module | None) -> Capture:
 
 
 @_where_supported
-def capture_optimizers(given: Iterable[Optimizer], *models: nn.Module) -> Capture:
+def capture_optimizers(program_optimizers: Iterable[Optimizer], *models: nn.Module) -> Capture:
     """The parameters, gradients and state of some optimizers."""
     recording, modules = _empty(*models)
     optimizers = Optimizers(recording, Guard(recording, _raise))
-    for optimizer in given:
+    for optimizer in program_optimizers:
         optimizers.snapshot(optimizer, optimizers.id_of(optimizer))
     return _done(recording, modules)
 

@@ -27,7 +27,7 @@ _GRACE = 5.0
 Merge = Callable[[Mapping[int, bytes]], bytes]
 
 
-def exchange(own: bytes, merge: Merge, *, timeout: float, group: Any) -> bytes:
+def exchange(part: bytes, merge: Merge, *, timeout: float, group: Any) -> bytes:
     """Call ``merge({rank: its bytes})`` on the group's first rank; every rank gets what it returns.
 
     Without a process group this process is rank 0 of one. Raises TimeoutError with the ranks that did not come within
@@ -38,13 +38,13 @@ def exchange(own: bytes, merge: Merge, *, timeout: float, group: Any) -> bytes:
         raise ValueError(f"gather: timeout is a positive number of seconds, got {timeout!r}")
     distributed = sys.modules.get("torch.distributed")
     if distributed is None or not distributed.is_available() or not distributed.is_initialized():
-        return merge({0: own})
+        return merge({0: part})
     if distributed.get_rank(group) < 0:
         raise ValueError("gather: this process is not in the given group")
-    known = distributed.group.WORLD if group is None else group
-    ranks = distributed.get_process_group_ranks(known)
-    meeting = _Meeting(_store_or_error(known), ranks, distributed.get_rank(), timeout)
-    return meeting.lead(own, merge) if meeting.rank == ranks[0] else meeting.follow(own)
+    process_group = distributed.group.WORLD if group is None else group
+    ranks = distributed.get_process_group_ranks(process_group)
+    meeting = _Meeting(_store_or_error(process_group), ranks, distributed.get_rank(), timeout)
+    return meeting.lead(part, merge) if meeting.rank == ranks[0] else meeting.follow(part)
 
 
 def _store_or_error(group: Any) -> Any:
@@ -68,7 +68,7 @@ class _Meeting:
         self.ends = time.monotonic() + timeout
         self.round = store.add(f"{_NAME}/round", 0)
 
-    def lead(self, own: bytes, merge: Merge) -> bytes:
+    def lead(self, part: bytes, merge: Merge) -> bytes:
         """Wait for the others, merge, publish; whatever goes wrong is published too, so that nobody waits in vain."""
         others = [rank for rank in self.ranks if rank != self.rank]
         self.store.set(self._key(f"here/{self.rank}"), "1")
@@ -76,7 +76,7 @@ class _Meeting:
         missing = self._missing()
         try:
             parts = {rank: self._take(f"part/{rank}") for rank in others if rank not in missing}
-            answer = b"!" + self._told(missing).encode() if missing else b"=" + merge({self.rank: own, **parts})
+            answer = b"!" + self._told(missing).encode() if missing else b"=" + merge({self.rank: part, **parts})
         except Exception as failure:
             answer = b"?" + f"gather: {type(failure).__name__}: {failure}".encode(errors="replace")
         self.store.add(f"{_NAME}/round", 1)
@@ -86,9 +86,9 @@ class _Meeting:
             self._put("result", answer)
         return _answered(answer)
 
-    def follow(self, own: bytes) -> bytes:
+    def follow(self, part: bytes) -> bytes:
         """Send the part, wait for what the first rank makes of all; one that gives up takes its part with it."""
-        count = self._put(f"part/{self.rank}", own)
+        count = self._put(f"part/{self.rank}", part)
         self.store.set(self._key(f"here/{self.rank}"), "1")
         if not self._wait(["result"], self.ends + min(_GRACE, self.timeout / 10)):
             missing = self._missing() or self.ranks[:1]

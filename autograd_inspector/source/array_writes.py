@@ -51,13 +51,13 @@ class ArrayWrites:
 
     @cached_property
     def _calls(self) -> dict[tuple[int, int], ast.Call]:
-        found: dict[tuple[int, int], ast.Call] = {}
+        calls: dict[tuple[int, int], ast.Call] = {}
         for node in self._source.nodes:
             if isinstance(node, ast.Call) and node.args:
-                found.setdefault((node.lineno, node.col_offset), node)
-        return found
+                calls.setdefault((node.lineno, node.col_offset), node)
+        return calls
 
-    def given(self, line: int, column: int) -> str:
+    def first_argument(self, line: int, column: int) -> str:
         """The variable that the call at a position was given first; "" where it is none."""
         call = self._calls.get((line, column))
         return call.args[0].id if call is not None and isinstance(call.args[0], ast.Name) else ""

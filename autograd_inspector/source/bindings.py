@@ -52,8 +52,8 @@ class Bindings:
 
     def meaning(self, name: str, scope: ast.AST) -> Meaning:
         """What the scope that binds a name binds it to, where it is the same each time."""
-        found = self._found.get((scope, name), set())
-        return next(iter(found)) if len(found) == 1 else Meaning()
+        meanings = self._found.get((scope, name), set())
+        return next(iter(meanings)) if len(meanings) == 1 else Meaning()
 
 
 def _bound(node: ast.AST) -> Iterator[tuple[str, Meaning]]:

@@ -24,10 +24,10 @@ def statement(text: str) -> ast.stmt | None:
     """The statement; None where the text is none, or several. The head of a loop counts with an empty block."""
     line = uncommented(text)
     try:
-        found = ast.parse(f"{line}\n    pass" if line.endswith(":") else line).body
+        statements = ast.parse(f"{line}\n    pass" if line.endswith(":") else line).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
-    return found[0] if len(found) == 1 else None
+    return statements[0] if len(statements) == 1 else None
 
 
 def uncommented(source: str) -> str:

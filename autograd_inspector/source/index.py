@@ -34,10 +34,10 @@ class Source:
 
     def index(self, kind: type[Made]) -> Made:
         """A reader's own index over the file."""
-        found = self._indices.get(kind)
-        if found is None:
-            found = self._indices[kind] = kind(self)
-        return cast("Made", found)
+        reader_index = self._indices.get(kind)
+        if reader_index is None:
+            reader_index = self._indices[kind] = kind(self)
+        return cast("Made", reader_index)
 
     @cached_property
     def nodes(self) -> list[ast.AST]:
@@ -57,18 +57,18 @@ class Source:
     @cached_property
     def named(self) -> dict[str, list[Function]]:
         """The definitions by name."""
-        found: dict[str, list[Function]] = {}
+        named: dict[str, list[Function]] = {}
         for function in self.functions:
-            found.setdefault(function.name, []).append(function)
-        return found
+            named.setdefault(function.name, []).append(function)
+        return named
 
     @cached_property
     def _defined(self) -> dict[int, Function]:
-        found: dict[int, Function] = {}
+        defined: dict[int, Function] = {}
         for function in self.functions:
             for line in (function.lineno, *(decorator.lineno for decorator in function.decorator_list)):
-                found.setdefault(line, function)
-        return found
+                defined.setdefault(line, function)
+        return defined
 
     def definition_at(self, line: int) -> Function | None:
         """The definition that begins on a line, or that has a decorator there."""
@@ -77,14 +77,14 @@ class Source:
     @cached_property
     def outer(self) -> dict[ast.AST, ast.AST]:
         """Function -> the one that it is defined in, else the module."""
-        found: dict[ast.AST, ast.AST] = {}
+        outer: dict[ast.AST, ast.AST] = {}
         around: list[Function] = []
         for function in self._by_line:
             while around and (around[-1].end_lineno or 0) < function.lineno:
                 around.pop()
-            found[function] = around[-1] if around else self.tree
+            outer[function] = around[-1] if around else self.tree
             around.append(function)
-        return found
+        return outer
 
     @cached_property
     def _by_line(self) -> list[Function]:
@@ -113,20 +113,20 @@ class Source:
     @cached_property
     def assignments(self) -> dict[int, list[ast.stmt | ast.NamedExpr]]:
         """What assigns, by each line that it covers."""
-        found: dict[int, list[ast.stmt | ast.NamedExpr]] = {}
+        assignments: dict[int, list[ast.stmt | ast.NamedExpr]] = {}
         for node in self.nodes:
             if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.NamedExpr)):
                 for line in range(node.lineno, (node.end_lineno or node.lineno) + 1):
-                    found.setdefault(line, []).append(node)
-        return found
+                    assignments.setdefault(line, []).append(node)
+        return assignments
 
     @cached_property
     def _expressions(self) -> dict[Span, ast.expr]:
-        found: dict[Span, ast.expr] = {}
+        expressions: dict[Span, ast.expr] = {}
         for node in self.nodes:
             if isinstance(node, ast.expr) and not isinstance(node, _NO_PARTS):
-                found.setdefault(span_of(node), node)
-        return found
+                expressions.setdefault(span_of(node), node)
+        return expressions
 
     def expression_at(self, span: Span) -> ast.expr | None:
         """The expression, of more than a name, that stands exactly there."""

@@ -56,32 +56,32 @@ class Keeping:
             facts = self._scopes[scope] = Scope(scope)
         spread = facts.spread(names)
         stored = facts.stored(spread)
-        for given in facts.given(spread) if depth and not stored else ():
+        for handover in facts.handovers(spread) if depth and not stored else ():
             # A function that calls itself is being read already.
-            line = next((line for function, line in self._kept_by(given, depth) if function is not scope), 0)
+            line = next((line for function, line in self._kept_by(handover, depth) if function is not scope), 0)
             if line:
                 return line
         return stored
 
-    def _kept_by(self, given: Given, depth: int) -> tuple[tuple[Function, int], ...]:
+    def _kept_by(self, handover: Given, depth: int) -> tuple[tuple[Function, int], ...]:
         """(function of that name, the line where it keeps what it is given): the first two that do."""
-        found = self._helpers.get((given, depth))
-        if found is None:
+        keepers = self._helpers.get((handover, depth))
+        if keepers is None:
             hits: list[tuple[Function, int]] = []
-            for function in self._source.named.get(given.callee, ()):
-                parameters = _parameters(function, given)
+            for function in self._source.named.get(handover.callee, ()):
+                parameters = _parameters(function, handover)
                 line = self._kept(function, parameters, depth - 1) if parameters else 0
                 if line:
                     hits.append((function, line))
                     if len(hits) > 1:
                         break
-            found = self._helpers[given, depth] = tuple(hits)
-        return found
+            keepers = self._helpers[handover, depth] = tuple(hits)
+        return keepers
 
     @cached_property
     def hooked(self) -> int:
         """The line where a forward hook keeps the output that it is given; 0: none does."""
-        known: dict[tuple[str, bool], int] = {}
+        line_of_hook: dict[tuple[str, bool], int] = {}
         for node in self._source.nodes:
             if (
                 isinstance(node, ast.Call)
@@ -94,9 +94,9 @@ class Keeping:
                     line = self._kept_by_hook(hook)
                 else:
                     key = _called(hook), isinstance(hook, ast.Call)
-                    if key not in known:
-                        known[key] = self._hook_named(*key)
-                    line = known[key]
+                    if key not in line_of_hook:
+                        line_of_hook[key] = self._hook_named(*key)
+                    line = line_of_hook[key]
                 if line:
                     return line
         return 0
@@ -117,14 +117,14 @@ class Keeping:
 
     @cached_property
     def _displayed(self) -> dict[Span, set[str]]:
-        found: dict[Span, set[str]] = {}
+        displayed: dict[Span, set[str]] = {}
         for node in self._source.nodes:
             if isinstance(node, ast.Assign):
                 names = {target.id for target in node.targets if isinstance(target, ast.Name)}
                 for part in _parts([node.value]):
                     if part is not node.value:
-                        found.setdefault(span_of(part), names)
-        return found
+                        displayed.setdefault(span_of(part), names)
+        return displayed
 
     def collected(self, span: Span) -> set[str]:
         """The variable that gets the value there as a part of a display: ``losses = {"ce": loss(x), "l2": ...}``."""
@@ -156,23 +156,23 @@ class Scope:
 
     def spread(self, names: frozenset[str]) -> set[str]:
         """The variables, and those that go over one of them: ``for name, value in losses.items()``."""
-        found = set(names)
+        spread = set(names)
         todo = [loop for name in names for loop in self._over.get(name, ())]
         heapify(todo)
         while todo:
             loop = heappop(todo)
-            for name in self._targets[loop] - found:
-                found.add(name)
+            for name in self._targets[loop] - spread:
+                spread.add(name)
                 for later in self._over.get(name, ()):
                     if later > loop:
                         heappush(todo, later)
-        return found
+        return spread
 
     def stored(self, names: set[str]) -> int:
         """The first line that keeps one of the variables; 0: none does."""
         return min((self._stored[name] for name in names if name in self._stored), default=(0, 0))[1]
 
-    def given(self, names: set[str]) -> Iterable[Given]:
+    def handovers(self, names: set[str]) -> Iterable[Given]:
         """The calls that are given one of them; calls that look the same once."""
         calls = sorted({call for name in names for call in self._handed.get(name, ())})
         return dict.fromkeys(_given(self._calls[call], names) for call in calls)
@@ -193,31 +193,31 @@ def _called(node: ast.expr) -> str:
 
 
 def _variables(call: ast.Call) -> set[str]:
-    given = [*call.args, *(keyword.value for keyword in call.keywords if keyword.arg)]
-    return {value.id for value in given if isinstance(value, ast.Name)}
+    arguments = [*call.args, *(keyword.value for keyword in call.keywords if keyword.arg)]
+    return {value.id for value in arguments if isinstance(value, ast.Name)}
 
 
-def _parameters(function: Function, given: Given) -> frozenset[str]:
+def _parameters(function: Function, handover: Given) -> frozenset[str]:
     """The parameters of a function that are given one of the variables."""
     positional = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
-    own = positional[1:] if positional[:1] in (["self"], ["cls"]) else positional
-    found = {own[i] for i in given.places if i < len(own)}
-    found |= given.keywords & {*own, *(argument.arg for argument in function.args.kwonlyargs)}
-    if function.args.vararg is not None and any(i >= len(own) for i in given.places):
-        found.add(function.args.vararg.arg)
-    if function.args.kwarg is not None and given.keywords - found:
-        found.add(function.args.kwarg.arg)
-    return frozenset(found)
+    without_self = positional[1:] if positional[:1] in (["self"], ["cls"]) else positional
+    receiving = {without_self[i] for i in handover.places if i < len(without_self)}
+    receiving |= handover.keywords & {*without_self, *(argument.arg for argument in function.args.kwonlyargs)}
+    if function.args.vararg is not None and any(i >= len(without_self) for i in handover.places):
+        receiving.add(function.args.vararg.arg)
+    if function.args.kwarg is not None and handover.keywords - receiving:
+        receiving.add(function.args.kwarg.arg)
+    return frozenset(receiving)
 
 
-def _over(given: ast.expr) -> set[str]:
+def _over(iterated: ast.expr) -> set[str]:
     """The variables whose entries a loop goes over: of ``d.items()``, ``zip(a, b)``, not ``range(n)``."""
-    if isinstance(given, ast.Name):
-        return {given.id}
-    if isinstance(given, ast.Call) and isinstance(given.func, ast.Attribute) and given.func.attr in _VIEWS:
-        return _over(given.func.value)
-    if isinstance(given, ast.Call) and isinstance(given.func, ast.Name) and given.func.id in _WALKS:
-        return {name for argument in given.args for name in _over(argument)}
+    if isinstance(iterated, ast.Name):
+        return {iterated.id}
+    if isinstance(iterated, ast.Call) and isinstance(iterated.func, ast.Attribute) and iterated.func.attr in _VIEWS:
+        return _over(iterated.func.value)
+    if isinstance(iterated, ast.Call) and isinstance(iterated.func, ast.Name) and iterated.func.id in _WALKS:
+        return {name for argument in iterated.args for name in _over(argument)}
     return set()
 
 
@@ -234,7 +234,7 @@ def _stored(node: ast.AST) -> list[ast.expr]:
 
 def _parts(values: list[ast.expr]) -> list[ast.expr]:
     """What displays, conditions and sums of containers consist of."""
-    found: list[ast.expr] = []
+    parts: list[ast.expr] = []
     todo = values[::-1]
     while todo:  # No recursion: a sum of a thousand terms is a tree a thousand deep.
         value = todo.pop()
@@ -253,7 +253,7 @@ def _parts(values: list[ast.expr]) -> list[ast.expr]:
         elif isinstance(value, ast.DictComp):
             inner = [value.value]
         else:
-            found.append(value)
+            parts.append(value)
             continue
         todo += inner[::-1]
-    return found
+    return parts

@@ -22,11 +22,13 @@ class Mentions:
 
     def reading(self, scope: ast.AST, name: str) -> list[ast.stmt]:
         """The statements of a scope that read it as it is written there; a loop over it as a whole."""
-        found = self._found.get((scope, name))
-        if found is None:
+        statements = self._found.get((scope, name))
+        if statements is None:
             pairs = self._reads.get(_key(scope, name), ())
-            found = self._found[scope, name] = list(dict.fromkeys(s for s, node in pairs if _written(node) == name))
-        return found
+            statements = self._found[scope, name] = list(
+                dict.fromkeys(s for s, node in pairs if _written(node) == name)
+            )
+        return statements
 
     def renamed(self, scope: ast.AST, name: str) -> list[ast.Assign]:
         """The statements of a scope that give it another name: ``previous = current``."""
@@ -35,23 +37,23 @@ class Mentions:
 
     @cached_property
     def _reads(self) -> dict[Key, list[tuple[ast.stmt, ast.expr]]]:
-        found: dict[Key, list[tuple[ast.stmt, ast.expr]]] = {}
+        reads: dict[Key, list[tuple[ast.stmt, ast.expr]]] = {}
         for node in self._source.nodes:
             if isinstance(node, ast.stmt):
                 read = list(_read_by(node))
                 for scope in self._source.scopes_around(node.lineno) if read else ():
                     for part in read:
-                        found.setdefault((scope, type(part), _last(part)), []).append((node, part))
-        return found
+                        reads.setdefault((scope, type(part), _last(part)), []).append((node, part))
+        return reads
 
     @cached_property
     def _given(self) -> dict[Key, list[tuple[ast.Assign, ast.expr]]]:
-        found: dict[Key, list[tuple[ast.Assign, ast.expr]]] = {}
+        assigned: dict[Key, list[tuple[ast.Assign, ast.expr]]] = {}
         for node in self._source.nodes:
             if isinstance(node, ast.Assign) and isinstance(node.value, (ast.Name, ast.Attribute)):
                 for scope in self._source.scopes_around(node.lineno):
-                    found.setdefault((scope, type(node.value), _last(node.value)), []).append((node, node.value))
-        return found
+                    assigned.setdefault((scope, type(node.value), _last(node.value)), []).append((node, node.value))
+        return assigned
 
 
 def _read_by(statement: ast.stmt) -> Iterator[ast.Name | ast.Attribute]:

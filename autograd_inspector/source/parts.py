@@ -30,16 +30,16 @@ class Parts:
 
     def of(self, node: ast.AST) -> Part:
         """That expression."""
-        known = self._known
+        part_of_node = self._known
         unknown, left = [], [node]
         while left:
             each = left.pop()
-            if each not in known:
+            if each not in part_of_node:
                 unknown.append(each)
                 left += ast.iter_child_nodes(each)
         for each in reversed(unknown):  # What is inside comes first.
-            known[each] = _joined(each, [known[child] for child in ast.iter_child_nodes(each)])
-        return known[node]
+            part_of_node[each] = _joined(each, [part_of_node[child] for child in ast.iter_child_nodes(each)])
+        return part_of_node[node]
 
 
 def _joined(node: ast.AST, inside: list[Part]) -> Part:

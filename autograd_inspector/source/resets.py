@@ -17,20 +17,20 @@ class Resets:
 
     def within(self, block: ast.AST) -> set[str]:
         """The variables of one of them."""
-        found = self._found.get(block)
-        if found is None:
-            found = self._found[block] = {_reset(node) for node in ast.walk(block)} - {""}
-        return found
+        names = self._found.get(block)
+        if names is None:
+            names = self._found[block] = {_reset(node) for node in ast.walk(block)} - {""}
+        return names
 
 
 def _reset(node: ast.AST) -> str:
     match node:
-        case ast.Name(id=found, ctx=ast.Store() | ast.Del()):
-            return found
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=found), attr=how)) if how in _SHRINKING:
-            return found
-        case ast.Subscript(value=ast.Name(id=found), ctx=ast.Del()):
-            return found
-        case ast.Subscript(value=ast.Name(id=found), slice=ast.Slice(), ctx=ast.Store()):
-            return found
+        case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+            return name
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=how)) if how in _SHRINKING:
+            return name
+        case ast.Subscript(value=ast.Name(id=name), ctx=ast.Del()):
+            return name
+        case ast.Subscript(value=ast.Name(id=name), slice=ast.Slice(), ctx=ast.Store()):
+            return name
     return ""

@@ -13,10 +13,10 @@ _READ: dict[str, tuple[list[str], Source | None]] = {}
 
 def source_of(filename: str, lines: list[str]) -> Source | None:
     """The index of a file with those lines; None where they are no Python, or more than is parsed."""
-    known = _READ.get(filename)
+    shelved = _READ.get(filename)
     # The line cache gives out one list for as long as the file does not change: to compare it takes no time.
-    if known is not None and (known[0] is lines or known[0] == lines):
-        return known[1]
+    if shelved is not None and (shelved[0] is lines or shelved[0] == lines):
+        return shelved[1]
     tree = parsed("".join(lines)) if lines else None
     _READ.pop(filename, None)
     _READ[filename] = lines, None if tree is None else Source(tree)

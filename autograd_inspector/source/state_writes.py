@@ -32,10 +32,10 @@ class StateWrites:
 
     def of(self, scope: ast.AST) -> list[StateLine]:
         """Those of one function, in the order of its lines; functions that it defines are not looked into."""
-        found = self._found.get(scope)
-        if found is None:
-            found = self._found[scope] = _state_lines(scope)
-        return found
+        lines = self._found.get(scope)
+        if lines is None:
+            lines = self._found[scope] = _state_lines(scope)
+        return lines
 
 
 def _state_lines(scope: ast.AST) -> list[StateLine]:
@@ -128,8 +128,8 @@ class _Names:
         if not receiver:
             return
         if func.attr == "update":
-            given = tuple(k.arg for k in node.keywords if k.arg)
-            yield StateLine(node.lineno, "assigned", receiver, () if whole else (*_keys(first), *given))
+            keywords = tuple(k.arg for k in node.keywords if k.arg)
+            yield StateLine(node.lineno, "assigned", receiver, () if whole else (*_keys(first), *keywords))
         elif func.attr == "setdefault" and first is not None:
             made = _keys(node.args[-1]) if whole else _constants(first)
             yield StateLine(node.lineno, "assigned", receiver, made)
@@ -149,7 +149,7 @@ def _constants(node: ast.expr) -> tuple[str, ...]:
 def _keys(node: ast.expr | None) -> tuple[str, ...]:
     """The keys of a dictionary that is written out."""
     if isinstance(node, ast.Dict):
-        return tuple(key for given in node.keys if given is not None for key in _constants(given))
+        return tuple(key for entry_key in node.keys if entry_key is not None for key in _constants(entry_key))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "dict":
         return tuple(keyword.arg for keyword in node.keywords if keyword.arg)
     return ()

@@ -11,8 +11,8 @@ from autograd_inspector.source.writing import written
 def target_at(source: Source, span: Span) -> str:
     """The variable that receives exactly the expression at ``span``, "" when none does."""
     for statement in source.assignments.get(span[0], ()):
-        for target, given in _pairs(statement):
-            if span_of(_wrapped(given)) == span:
+        for target, value in _pairs(statement):
+            if span_of(_wrapped(value)) == span:
                 return written(target)
         if isinstance(statement, ast.AugAssign) and (statement.lineno, statement.col_offset) == (span[0], span[2]):
             return written(statement.target)

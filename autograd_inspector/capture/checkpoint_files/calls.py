@@ -31,9 +31,9 @@ class Calls:
         self._claimed: set[Any] = set()
         self._total = 0
 
-    def storage(self, given: Any) -> Built:
+    def storage(self, persistent_id: Any) -> Built:
         """The storage that a persistent id names: as large as what the file has for it."""
-        named = items_of(given)
+        named = items_of(persistent_id)
         if len(named) < _STORAGE:
             return Built("storage")  # torch refuses that itself.
         kind, key, numel = named[1], named[2], named[4]
@@ -54,36 +54,36 @@ class Calls:
     def result(self, function: Any, args: Any) -> Built:
         """What a call gives; raises HostileError for one that would take memory out of nothing."""
         name = function.items.rpartition(".")[2] if isinstance(function, Built) and function.kind == "global" else ""
-        given = items_of(args)
-        if name == "_rebuild_from_type_v2" and len(given) > _TYPED:
-            return self.result(given[0], given[_TYPED])
+        arguments = items_of(args)
+        if name == "_rebuild_from_type_v2" and len(arguments) > _TYPED:
+            return self.result(arguments[0], arguments[_TYPED])
         if name in _VIEWS:
-            return self._view(given, name)
-        if name in _SIZED and len(given) > _SIZED[name]:
-            numel = _numel(given[_SIZED[name]])
+            return self._view(arguments, name)
+        if name in _SIZED and len(arguments) > _SIZED[name]:
+            numel = _numel(arguments[_SIZED[name]])
             if name == "_rebuild_qtensor" and numel > self._size:
                 raise HostileError(f"says that a tensor has {numel:,} elements, which are not in the file")
             return Built("tensor", numel=numel)
-        if name in {"_rebuild_parameter", "_rebuild_parameter_with_state", "Parameter"} and given:
-            return Built("tensor", numel=getattr(given[0], "numel", 0))
+        if name in {"_rebuild_parameter", "_rebuild_parameter_with_state", "Parameter"} and arguments:
+            return Built("tensor", numel=getattr(arguments[0], "numel", 0))
         if name == "_rebuild_device_tensor_from_cpu_tensor":
-            self._copied(given)
+            self._copied(arguments)
         if name == "Size":
-            return _sized(given)
-        _allocates(name, given)
+            return _sized(arguments)
+        _allocates(name, arguments)
         return Built("object")
 
     def state(self, state: Any) -> None:
         """What an object is built from: of a tensor of old its storage, offset, size and stride."""
-        given = items_of(state)
-        if given and isinstance(given[0], Built) and given[0].kind == "storage":
-            self._view(given, "_rebuild_tensor")
+        parts = items_of(state)
+        if parts and isinstance(parts[0], Built) and parts[0].kind == "storage":
+            self._view(parts, "_rebuild_tensor")
 
-    def _view(self, given: tuple[Any, ...], name: str) -> Built:
+    def _view(self, arguments: tuple[Any, ...], name: str) -> Built:
         """A tensor lies within its storage. torch makes room for one that does not, where it can."""
-        if len(given) < len(_VIEWS[name]):
+        if len(arguments) < len(_VIEWS[name]):
             return Built("tensor")
-        storage, offset, size, stride = given[:4]
+        storage, offset, size, stride = arguments[:4]
         sizes, strides = numbers_in(size), numbers_in(stride)
         numel = _numel(size)
         if not isinstance(storage, Built) or storage.kind != "storage":
@@ -93,31 +93,33 @@ class Calls:
         if numel:
             reach = offset + 1 + sum((n - 1) * step for n, step in zip(sizes, strides, strict=True))
             # The third form has a dtype of its own, over a storage of bytes.
-            room = storage.nbytes // (_dtype_size(given[6:7]) or 1) if name == "_rebuild_tensor_v3" else storage.numel
+            room = (
+                storage.nbytes // (_dtype_size(arguments[6:7]) or 1) if name == "_rebuild_tensor_v3" else storage.numel
+            )
             if min((offset, *strides)) < 0 or reach > room:
                 raise HostileError(f"says that a tensor reaches over {reach:,} elements, more than its storage has")
         return Built("tensor", nbytes=storage.nbytes, numel=numel)
 
-    def _copied(self, given: tuple[Any, ...]) -> None:
-        numel = given[0].numel if given and isinstance(given[0], Built) else _MOST
+    def _copied(self, arguments: tuple[Any, ...]) -> None:
+        numel = arguments[0].numel if arguments and isinstance(arguments[0], Built) else _MOST
         if numel > self._size:
             raise HostileError("has a tensor that is larger than the file, and would be copied")
 
 
-def _allocates(name: str, given: tuple[Any, ...]) -> None:
+def _allocates(name: str, arguments: tuple[Any, ...]) -> None:
     """Classes and functions of which a number, or another codec, makes more than was given."""
-    if name == "encode" and (len(given) < 2 or given[1] not in _LATIN):  # noqa: PLR2004 - text and codec
+    if name == "encode" and (len(arguments) < 2 or arguments[1] not in _LATIN):  # noqa: PLR2004 - text and codec
         raise HostileError("encodes a text otherwise than pickle writes bytes")
-    if name == "bytearray" and len(given) > 1 and given[1] not in _LATIN:
+    if name == "bytearray" and len(arguments) > 1 and arguments[1] not in _LATIN:
         raise HostileError("encodes a text otherwise than pickle writes a bytearray")
     makes = name in {"bytearray", "bytes"} or name.endswith(("Tensor", "Storage"))
-    if makes and any(type(item) is int or numbers_in(item) for item in given):
+    if makes and any(type(item) is int or numbers_in(item) for item in arguments):
         raise HostileError(f"calls `{name}` with a number: that many bytes are not in the file")
 
 
-def _sized(given: tuple[Any, ...]) -> Built:
+def _sized(arguments: tuple[Any, ...]) -> Built:
     """``torch.Size((2, 3))`` is a tuple."""
-    inner = given[0] if given else None
+    inner = arguments[0] if arguments else None
     return Built("tuple", items=items_of(inner))
 
 
@@ -133,9 +135,9 @@ def _numel(size: Any) -> int:
     return numel
 
 
-def _dtype_size(given: tuple[Any, ...]) -> int:
+def _dtype_size(dtypes: tuple[Any, ...]) -> int:
     """Of ``torch.float32``; 0 of anything else."""
-    name = given[0].items if given and isinstance(given[0], Built) and given[0].kind == "global" else ""
+    name = dtypes[0].items if dtypes and isinstance(dtypes[0], Built) and dtypes[0].kind == "global" else ""
     dtype = getattr(torch, name.rpartition(".")[2], None)
     return dtype.itemsize if isinstance(dtype, torch.dtype) else 0
 

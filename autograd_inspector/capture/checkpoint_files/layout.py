@@ -44,8 +44,8 @@ class Layout:
     def __init__(self, root: Any) -> None:
         self.models: list[tuple[Path, Mapping[str, Any]]] = []
         self.optimizers: list[tuple[Path, Mapping[str, Any]]] = []
-        for path, kind, found in _search(root, (), 0):
-            (self.models if kind == "model" else self.optimizers).append((path, found))
+        for path, kind, state_dict in _search(root, (), 0):
+            (self.models if kind == "model" else self.optimizers).append((path, state_dict))
         self.models.sort(key=lambda pair: _rank(pair[0], _MODEL_KEYS))
         self.optimizers.sort(key=lambda pair: _rank(pair[0], _OPTIMIZER_KEYS))
         used = {path[0] for path, _ in (*self.models, *self.optimizers) if path}

@@ -40,32 +40,32 @@ _TAR = slice(257, 262)
 
 
 def capture_checkpoint(
-    given: str | os.PathLike[str] | Mapping[str, Any], model: nn.Module | None, optimizer: Optimizer | None
+    source: str | os.PathLike[str] | Mapping[str, Any], model: nn.Module | None, optimizer: Optimizer | None
 ) -> Capture:
     """A checkpoint beside a model's parameters and an optimizer's groups and state."""
-    checkpoint = checkpoint_of(given, model, optimizer)
+    checkpoint = checkpoint_of(source, model, optimizer)
     optimizers, models = [] if optimizer is None else [optimizer], [] if model is None else [model]
     return replace(capture_optimizers(optimizers, *models), checkpoint=checkpoint)
 
 
 def checkpoint_of(
-    given: str | os.PathLike[str] | Mapping[str, Any], model: nn.Module | None, optimizer: Optimizer | None
+    source: str | os.PathLike[str] | Mapping[str, Any], model: nn.Module | None, optimizer: Optimizer | None
 ) -> Checkpoint:
     """The record of a checkpoint beside what it is for; raises CheckpointError, one line, for what is no checkpoint."""
-    if isinstance(given, Mapping):
-        found = _of_objects("", "dict", given, {})
+    if isinstance(source, Mapping):
+        checkpoint = _of_objects("", "dict", source, {})
     else:
-        path = Path(os.fspath(given)).expanduser()
+        path = Path(os.fspath(source)).expanduser()
         try:
-            found = _opened(path)
+            checkpoint = _opened(path)
         except CheckpointError:
             raise
         except OSError as failure:
             raise CheckpointError(f"cannot read {path}: {failure.strerror or failure}") from None
         except Exception as failure:  # What is in a file of others may be of any kind, and do anything when looked at.
-            said = one_line(f"{type(failure).__name__}: {failure}")
-            raise CheckpointError(f"{path} holds something that cannot be looked at: {said}") from None
-    return replace(found, absent=_absent(found), target=target_of(model, optimizer))
+            reason = one_line(f"{type(failure).__name__}: {failure}")
+            raise CheckpointError(f"{path} holds something that cannot be looked at: {reason}") from None
+    return replace(checkpoint, absent=_absent(checkpoint), target=target_of(model, optimizer))
 
 
 def _opened(path: Path) -> Checkpoint:
@@ -107,13 +107,13 @@ def _sharded(index: Path) -> Checkpoint:
     shards = shards_of(index)
     safe = all(shard.suffix == ".safetensors" for shard in shards)
     for shard, names in shards.items():
-        found = read_safetensors(shard) if safe else _weights_in(shard)
-        lost = sorted(names - {tensor.name for tensor in found})
+        shard_tensors = read_safetensors(shard) if safe else _weights_in(shard)
+        lost = sorted(names - {tensor.name for tensor in shard_tensors})
         if lost:
             raise CheckpointError(
                 f"{index} says that {shard.name} has {lost[0]!r}, but it does not: download both again"
             )
-        tensors += [tensor for tensor in found if tensor.name in names]
+        tensors += [tensor for tensor in shard_tensors if tensor.name in names]
     size = sum(shard.stat().st_size for shard in shards)
     return Checkpoint(
         str(index.parent),

@@ -72,13 +72,13 @@ def saved_optimizer(path: Path, state: Mapping[str, Any], locations: Locations) 
                 "the checkpoint's param_groups do not list parameters by position: it is not an "
                 "optimizer.state_dict(); save the one that optimizer.state_dict() returns"
             )
-        given = group.get("param_names")
-        names = [str(name) for name in given] if isinstance(given, (list, tuple)) else []
+        param_names = group.get("param_names")
+        names = [str(name) for name in param_names] if isinstance(param_names, (list, tuple)) else []
         parameters = []
         for place, key in enumerate(keys):
             name = names[place] if place < len(names) else key if isinstance(key, str) else ""
-            found = StateContents(entries.get(key, {})).tensors
-            held = tuple(saved_tensor(each.name, each.tensor, locations) for each in found)
+            state_tensors = StateContents(entries.get(key, {})).tensors
+            held = tuple(saved_tensor(each.name, each.tensor, locations) for each in state_tensors)
             parameters.append(SavedParameter(plain_key(key), name, held))
         groups.append(SavedGroup(_settings(dict(group)), tuple(parameters)))
     return SavedOptimizer(path, tuple(groups))
@@ -96,9 +96,9 @@ _NO_SETTINGS = ("params", "param_names")
 
 def target_of(model: nn.Module | None, optimizer: Optimizer | None) -> Target:
     """What the model and the optimizer expect; no state_dict is made, so no hook of the program runs."""
-    own = [] if optimizer is None else [list(group.get("param_names", ())) for group in optimizer.param_groups]
+    group_names = [] if optimizer is None else [list(group.get("param_names", ())) for group in optimizer.param_groups]
     counts = [] if optimizer is None else [len(group["params"]) for group in optimizer.param_groups]
-    names = [name for group, count in zip(own, counts, strict=True) for name in (group or [""] * count)]
+    names = [name for group, count in zip(group_names, counts, strict=True) for name in (group or [""] * count)]
     return Target(
         has_model=model is not None,
         has_optimizer=optimizer is not None,
@@ -135,10 +135,10 @@ def _slots(model: nn.Module) -> Iterator[Slot]:
 
 def _loads_itself(module: nn.Module) -> bool:
     """Whether loading may rename or reshape what it is given, beside what torch's own modules do."""
-    own, plain, hooks = loader_of(type(module)), loader_of(nn.Module), loading_hooks_of(module)
-    if own is None or hooks is None or left_out(module) is None:
+    loader, plain, hooks = loader_of(type(module)), loader_of(nn.Module), loading_hooks_of(module)
+    if loader is None or hooks is None or left_out(module) is None:
         return True  # There is no telling.
-    return (own is not plain and not _torchs(own)) or any(not _torchs(hook) for hook in hooks.values())
+    return (loader is not plain and not _torchs(loader)) or any(not _torchs(hook) for hook in hooks.values())
 
 
 def _torchs(function: Any) -> bool:

@@ -32,9 +32,9 @@ class _Index(Struct):
 def file_in(folder: Path) -> Path:
     """The index of a folder's shards, else its one file of weights; raises CheckpointError when it has neither."""
     indices = sorted(folder.glob(f"*{INDEX}"), key=lambda path: ("safetensors" not in path.name, path.name))
-    found = [*indices, *(folder / name for name in _SINGLE if (folder / name).is_file())]
-    if found:
-        return found[0]
+    weight_files = [*indices, *(folder / name for name in _SINGLE if (folder / name).is_file())]
+    if weight_files:
+        return weight_files[0]
     if (folder / ".metadata").is_file():
         raise CheckpointError(
             f"{folder} is a torch.distributed.checkpoint; one file of it is made by "
@@ -57,7 +57,7 @@ def shards_of(index: Path) -> dict[Path, set[str]]:
         raise CheckpointError(
             f"{index} is not an index of shards: a JSON object with a weight_map is expected"
         ) from None
-    found: dict[Path, set[str]] = {}
+    shards: dict[Path, set[str]] = {}
     for name, shard in weights.items():
         if Path(shard).name != shard or shard in {"", ".", ".."} or "\0" in shard:
             raise CheckpointError(
@@ -67,10 +67,10 @@ def shards_of(index: Path) -> dict[Path, set[str]]:
             raise CheckpointError(
                 f"{index} names {one_line(repr(shard))} as a shard, which is an index itself: refused"
             )
-        found.setdefault(index.parent / shard, set()).add(name)
-    absent = sorted(path.name for path in found if not path.is_file())
+        shards.setdefault(index.parent / shard, set()).add(name)
+    absent = sorted(path.name for path in shards if not path.is_file())
     if absent:
         raise CheckpointError(f"{index.parent} lacks the shards {join_names(absent, 3)}: download them")
-    if not found:
+    if not shards:
         raise CheckpointError(f"{index} lists no tensors")
-    return found
+    return shards

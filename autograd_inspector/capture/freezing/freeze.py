@@ -125,14 +125,14 @@ def _given(recording: Recording, tensors: tuple[TensorRecord, ...], ops: tuple[O
 
     Those as well that were given to what computed such a write's operands.
     """
-    zeroing = {op: dict(numbers) for op, numbers in recording.given.items() if 0.0 in dict(numbers).values()}
+    zeroing = {op: dict(numbers) for op, numbers in recording.number_arguments.items() if 0.0 in dict(numbers).values()}
     unseen = {op.index for op in ops if op.writes and any(tensors[write.tensor].counter < -1 for write in op.writes)}
     wanted, front = set(unseen), unseen
     for _ in range(_OPERANDS):
         front = {tensors[tensor].birth for op in front for tensor in ops[op].inputs} - wanted - {-1}
         wanted |= front
     scales = {op: {"1": float(number)} for op, number in recording.scales.items() if op in wanted}
-    return zeroing | {op: dict(numbers) for op, numbers in recording.given.items() if op in unseen} | scales
+    return zeroing | {op: dict(numbers) for op, numbers in recording.number_arguments.items() if op in unseen} | scales
 
 
 def _returning(recording: Recording, code: CodeType) -> int:
@@ -152,7 +152,7 @@ def _tensors(
         for t in op[OP_OUTPUTS]
         if t not in op[OP_INPUTS]
     }
-    found = []
+    records = []
     shapes: dict[Any, tuple[int, ...]] = {}  # Equal ones are kept once.
     for number, fact in registry.facts.items():
         shape, dtype, device, leaf, offset, stride, inference, storage, birth, first_use = fact
@@ -174,7 +174,7 @@ def _tensors(
             kind = "parameter"
         elif number in registry.buffers:
             kind = "buffer"
-        found.append(
+        records.append(
             TensorRecord(
                 number,
                 kind,
@@ -193,10 +193,10 @@ def _tensors(
                 variables.get(number, ""),
                 inference,
                 ledger.counter_of(number, storage),
-                number in registry.given,
+                number in registry.call_arguments,
             )
         )
-    return tuple(found)
+    return tuple(records)
 
 
 FUNCTION = int(Trait.FUNCTION)

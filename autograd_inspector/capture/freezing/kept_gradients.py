@@ -26,9 +26,9 @@ def kept_gradients(recording: Recording) -> Iterator[GradientKept]:
     stale = {tensor for run in recording.backwards for tensor in run.stale}
     sites = dict.fromkeys(r.site for r in recording.grad_reads if r.gradient >= 0 and r.tensor in stale and r.leaf)
     for site in sites:
-        found = _kept(recording.stacks, site)
-        if found is not None:
-            yield found
+        kept_gradient = _kept(recording.stacks, site)
+        if kept_gradient is not None:
+            yield kept_gradient
 
 
 def _kept(stacks: Stacks, site: int) -> GradientKept | None:
@@ -53,21 +53,21 @@ def _kept(stacks: Stacks, site: int) -> GradientKept | None:
 
 def _calls(filename: str, source: Source, callers: list[tuple[CodeType, int]]) -> list[ast.AST]:
     """The calls in the same file that led to the innermost function."""
-    found: list[ast.AST] = []
+    calls: list[ast.AST] = []
     for code, lasti in callers:
         call = source.expression_at(span_at(compiled(code, lasti, library=False)))
         if code.co_filename != filename or call is None:
             break
-        found.append(call)
-    return found
+        calls.append(call)
+    return calls
 
 
-def _record(site: int, filename: str, found: Kept | None) -> GradientKept | None:
-    name = "" if found is None else written(found.target)
-    if found is None or not name:
+def _record(site: int, filename: str, kept_value: Kept | None) -> GradientKept | None:
+    name = "" if kept_value is None else written(kept_value.target)
+    if kept_value is None or not name:
         return None
-    loops = () if found.growing is None else (_lines(filename, found.growing),)
-    uses, renamed = (tuple(_lines(filename, node) for node in nodes) for nodes in (found.uses, found.renamed))
+    loops = () if kept_value.growing is None else (_lines(filename, kept_value.growing),)
+    uses, renamed = (tuple(_lines(filename, node) for node in nodes) for nodes in (kept_value.uses, kept_value.renamed))
     return GradientKept(site, name, loops, uses, renamed)
 
 

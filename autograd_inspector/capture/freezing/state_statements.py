@@ -27,27 +27,29 @@ def state_statements(recording: Recording) -> Iterator[StateAssigned | StateRemo
     if not recording.optimizers:
         return
     mentioning: dict[str, bool] = {}
-    own: set[int] = set()
+    own_codes: set[int] = set()
     for record in recording.optimizers.values():
         codes = recording.steppers.get((record.module, record.type), ())
-        own.update(map(id, codes))
-        for code, found in _lines(codes, mentioning):
-            if found.receiver == _SELF:
-                yield _statement(recording, code, found, record.id)
+        own_codes.update(map(id, codes))
+        for code, state_line in _lines(codes, mentioning):
+            if state_line.receiver == _SELF:
+                yield _statement(recording, code, state_line, record.id)
     # By their ids: code compares by its contents alone, whichever file it is in.
     seen = {id(code): code for chain in recording.stacks.chains for code, _, library in chain if not library}
-    for code, found in list(_lines([code for number, code in seen.items() if number not in own], mentioning)):
-        owners = recording.state_owners.of(code, found.receiver) if found.receiver != _SELF else []
+    for code, state_line in list(
+        _lines([code for number, code in seen.items() if number not in own_codes], mentioning)
+    ):
+        owners = recording.state_owners.of(code, state_line.receiver) if state_line.receiver != _SELF else []
         for held in [-1] if owners is None else owners:
-            yield _statement(recording, code, found, held=held)
+            yield _statement(recording, code, state_line, held=held)
 
 
 def _statement(
-    recording: Recording, code: CodeType, found: StateLine, optimizer: int = -1, held: int = -1
+    recording: Recording, code: CodeType, state_line: StateLine, optimizer: int = -1, held: int = -1
 ) -> StateAssigned | StateRemoved:
-    kind = StateRemoved if found.what == "removed" else StateAssigned
-    site = recording.stacks.of_code(code, found.line)
-    return kind(len(recording.ops), site, found.receiver, tuple(found.keys), optimizer, held)
+    kind = StateRemoved if state_line.what == "removed" else StateAssigned
+    site = recording.stacks.of_code(code, state_line.line)
+    return kind(len(recording.ops), site, state_line.receiver, tuple(state_line.keys), optimizer, held)
 
 
 def _lines(codes: Iterable[CodeType], mentioning: dict[str, bool]) -> Iterator[tuple[CodeType, StateLine]]:
@@ -58,8 +60,8 @@ def _lines(codes: Iterable[CodeType], mentioning: dict[str, bool]) -> Iterator[t
             mentioning[filename] = any(map(_STATE.search, lines_of(filename)))
         source = source_at(filename) if mentioning[filename] else None
         scope = None if source is None else _scope(source, code)
-        for found in source.index(StateWrites).of(scope) if source is not None and scope is not None else ():
-            yield code, found
+        for state_line in source.index(StateWrites).of(scope) if source is not None and scope is not None else ():
+            yield code, state_line
 
 
 def _scope(source: Source, code: CodeType) -> ast.AST | None:

@@ -21,16 +21,16 @@ def execution_order(graph: AutogradGraph, inputs: Collection[int] = ()) -> list[
             waiting[child] += 1
     ready = [(-nodes[root].seq, root) for root in dict.fromkeys(graph.roots) if not waiting[root]]
     heapq.heapify(ready)
-    found = []
+    order = []
     while ready:
         _, number = heapq.heappop(ready)
         if needed is None or number in needed:
-            found.append(number)
+            order.append(number)
         for child, _ in nodes[number].edges:
             waiting[child] -= 1
             if not waiting[child]:
                 heapq.heappush(ready, (-nodes[child].seq, child))
-    return found
+    return order
 
 
 def _leading_to(graph: AutogradGraph, inputs: Collection[int]) -> set[int]:
@@ -38,10 +38,10 @@ def _leading_to(graph: AutogradGraph, inputs: Collection[int]) -> set[int]:
     for node in graph.nodes:
         for child, _ in node.edges:
             consumers.setdefault(child, []).append(node.index)
-    todo, found = list(inputs), set[int]()
+    todo, leading = list(inputs), set[int]()
     while todo:
         for above in consumers.get(todo.pop(), ()):
-            if above not in found:
-                found.add(above)
+            if above not in leading:
+                leading.add(above)
                 todo.append(above)
-    return found
+    return leading

@@ -22,8 +22,10 @@ class Known:
     nodes below it: loops in two threads may make nodes of the same numbers.
     """
 
-    def __init__(self, recorded: Recorded, told: Callable[[int, Any], Node], id_of: Callable[[Tensor], int]) -> None:
-        self._told, self._id_of = told, id_of
+    def __init__(
+        self, recorded: Recorded, describe: Callable[[int, Any], Node], id_of: Callable[[Tensor], int]
+    ) -> None:
+        self._describe, self._id_of = describe, id_of
         self._recorded = recorded
         self._taken: set[int] = set()
         self._left = 0
@@ -40,7 +42,7 @@ class Known:
 
     def _same(self, node: Any, record: Node) -> bool:
         self._left -= 1
-        if record.told_by == "op" or not alike(self._told(-1, node), record, opened=False):
+        if record.told_by == "op" or not alike(self._describe(-1, node), record, opened=False):
             return False
         return record.told_by == "edge" or self._leads_on(node, record)
 

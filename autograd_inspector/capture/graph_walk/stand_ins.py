@@ -56,24 +56,26 @@ class StandIns:
         node = self._nodes[place]
         if isinstance(node, Node) and node.variable < 0:
             below = self._recording.lineage.below.get(node.op, _NOTHING_KNOWN)
-            edges = tuple([(self._number(found), 0) for found in below if found != UNKNOWN])
+            edges = tuple([(self._number(origin), 0) for origin in below if origin != UNKNOWN])
             self._nodes[place] = replace(node, edges=edges, told_by=told_by, blind=len(edges) < len(below))
 
-    def _number(self, found: int) -> int:
+    def _number(self, origin: int) -> int:
         """The node of an op or a leaf, a new one where it has none."""
-        leaf, of = (-2 - found, self._leaves) if found < 0 else (found, self._ops)
+        leaf, of = (-2 - origin, self._leaves) if origin < 0 else (origin, self._ops)
         place = of.get(leaf)
         if place is None:
             place = of[leaf] = len(self._nodes)
-            known = self._known(found)
-            node = known if known is not None else self._leaf(place, leaf) if found < 0 else self._op(place, found)
+            recorded = self._known(origin)
+            node = (
+                recorded if recorded is not None else self._leaf(place, leaf) if origin < 0 else self._op(place, origin)
+            )
             self._nodes.append(node)
         return place
 
-    def _known(self, found: int) -> int | None:
+    def _known(self, origin: int) -> int | None:
         if self._recorded is None:
             return None
-        return self._recorded.of_leaf(-2 - found) if found < 0 else self._recorded.of_op(found)
+        return self._recorded.of_leaf(-2 - origin) if origin < 0 else self._recorded.of_op(origin)
 
     def _leaf(self, number: int, tensor: int) -> Node:
         self.leaves.append(tensor)

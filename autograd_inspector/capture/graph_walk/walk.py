@@ -78,17 +78,19 @@ class Walk:
         starts = [self._see(root, 0, numbers, depths, heap) for root in roots]
         met: dict[int, Met] = {}
         in_turn = True
-        known = None
+        known_nodes = None
         if recorded is not None and not self.keep:
-            known = Known(recorded, self.told, self.recording.id_of)
+            known_nodes = Known(recorded, self.describe, self.recording.id_of)
         while heap:
             _, number, node = heapq.heappop(heap)
             depth = depths[number]
             sequence = node._sequence_nr()
             edges: list[tuple[int, int]] = []
-            found = None if known is None or sequence == LEAF_SEQUENCE else known.number(node, sequence, depth)
-            if found is not None:
-                met[number] = found
+            recorded_number = (
+                None if known_nodes is None or sequence == LEAF_SEQUENCE else known_nodes.number(node, sequence, depth)
+            )
+            if recorded_number is not None:
+                met[number] = recorded_number
                 continue
             if self._too_wide(sequence):
                 self._ends[number] = depth
@@ -101,7 +103,7 @@ class Walk:
                         place = self._see(child, depth + 1, numbers, depths, heap)
                         edges.append((place, slot))
                         in_turn = in_turn and place not in met  # Each thread has its own sequence numbers.
-            met[number] = self.told(number, node, tuple(edges))
+            met[number] = self.describe(number, node, tuple(edges))
             if self.keep and sequence != LEAF_SEQUENCE:
                 self.live.append((number, node))
         ordered = [met[i] for i in range(len(numbers))]
@@ -131,7 +133,7 @@ class Walk:
             depths[number] = depth
         return number
 
-    def told(self, number: int, node: Any, edges: tuple[tuple[int, int], ...] = ()) -> Node:
+    def describe(self, number: int, node: Any, edges: tuple[tuple[int, int], ...] = ()) -> Node:
         """The record of a node as it is now."""
         name = node.name()
         sequence = node._sequence_nr()
@@ -203,7 +205,7 @@ class Walk:
     def _unchecked(self, name: str, tensor: Tensor, made: tuple[int, int]) -> SavedTensor:
         """A tensor that a node keeps, with the version that the ledger says it had when the node was made."""
         registry, ledger = self.recording.registry, self.recording.ledger
-        entry = registry.known(tensor)
+        entry = registry.entry_of(tensor)
         storage = registry.storage_of(tensor)
         number = self._result(made[0], storage) if entry is None else entry.tensor
         offset, extent, nbytes = span_of(tensor)

@@ -18,7 +18,7 @@ def owners(code: CodeType, attribute: str) -> tuple[Path, ...]:
     """The variables, and attributes of variables, of which it mentions that attribute, each once."""
     if attribute not in code.co_names:
         return ()
-    found: dict[Path, None] = {}
+    paths: dict[Path, None] = {}
     path: Path = ()
     for instruction in instructions(code):
         name, value = instruction.opname, instruction.argval
@@ -29,6 +29,6 @@ def owners(code: CodeType, attribute: str) -> tuple[Path, ...]:
             path = (value[-1] if isinstance(value, tuple) else value,)
             continue
         if path and value == attribute and name.endswith("_ATTR"):
-            found[path] = None
+            paths[path] = None
         path = (*path, value) if path and name == "LOAD_ATTR" else ()
-    return tuple(found)
+    return tuple(paths)

@@ -35,8 +35,8 @@ def own_attributes(value: Any) -> dict[Any, Any] | None:
     """The dictionary of an object; None where it has none, or where its class computes one."""
     if type(looked_up(type(value), "__dict__")) not in _BY_PYTHON:
         return None
-    own = object.__getattribute__(value, "__dict__")
-    return own if issubclass(type(own), dict) else None
+    attributes = object.__getattribute__(value, "__dict__")
+    return attributes if issubclass(type(attributes), dict) else None
 
 
 def items_of(held: dict[Any, Any], most: int | None = None) -> list[tuple[Any, Any]]:

@@ -44,13 +44,13 @@ def cell_at(filename: str) -> Cell | None:
     if count is None:
         return None
     # A magic such as %%capture runs its body as a cell of its own, which gets the next number.
-    found = linecache.getlines(filename), {number: _history(shell, number) for number in (count, count - 1)}
-    known = _KNOWN.get(filename)
-    if known is None or known[0] is not found[0] or known[1] != found[1]:
-        known = _KNOWN[filename] = *found, _cell(*found)
+    lines_and_inputs = linecache.getlines(filename), {number: _history(shell, number) for number in (count, count - 1)}
+    cached = _KNOWN.get(filename)
+    if cached is None or cached[0] is not lines_and_inputs[0] or cached[1] != lines_and_inputs[1]:
+        cached = _KNOWN[filename] = *lines_and_inputs, _cell(*lines_and_inputs)
         if len(_KNOWN) > _ROOM:
             del _KNOWN[next(iter(_KNOWN))]
-    return known[2]
+    return cached[2]
 
 
 _ROOM = 512
@@ -61,8 +61,8 @@ _KNOWN: dict[str, tuple[list[str], dict[int, str], Cell]] = {}
 def _cell(lines: list[str], candidates: dict[int, str]) -> Cell:
     """The cell that the compiled lines come from: of those that were typed, the one that has most of them."""
     text = tuple(lines)
-    found = [(number, typed, *_aligned(typed, text)) for number, typed in candidates.items() if typed]
-    number, typed, same, numbers = max(found, key=lambda one: one[2], default=(next(iter(candidates)), "", 0, ()))
+    alignments = [(number, typed, *_aligned(typed, text)) for number, typed in candidates.items() if typed]
+    number, typed, same, numbers = max(alignments, key=lambda one: one[2], default=(next(iter(candidates)), "", 0, ()))
     if not same:
         return Cell(f"In [{next(iter(candidates))}]", text)
     return Cell(f"In [{number}]", text, numbers, tuple(typed.splitlines()))
@@ -96,9 +96,9 @@ def _shell() -> Any:
 
 
 def _count(shell: Any, filename: str) -> int | None:
-    known = getattr(getattr(shell, "compile", None), "_filename_map", {}).get(filename)
+    count = getattr(getattr(shell, "compile", None), "_filename_map", {}).get(filename)
     named = _IPYTHON_NAME.match(filename)
-    return known if known is not None or named is None else int(named[1])
+    return count if count is not None or named is None else int(named[1])
 
 
 def _inputs(shell: Any) -> list[str]:

@@ -22,17 +22,17 @@ class Compared:
     def wanted(self, frame: FrameType) -> bool | None:
         """What the statement that reads an attribute here compares it with; None where it is no such statement."""
         key = (id(frame.f_code), frame.f_lasti)
-        found = self._places.get(key)
-        if found is None:
-            found = self._places[key] = (frame.f_code, _compared(frame.f_code, frame.f_lasti))
-        return found[1]
+        cached = self._places.get(key)
+        if cached is None:
+            cached = self._places[key] = (frame.f_code, _compared(frame.f_code, frame.f_lasti))
+        return cached[1]
 
     def first(self, frame: FrameType, tensor: int) -> bool:
         """Whether the statement meets that tensor for the first time."""
         key = (tensor, id(frame.f_code), frame.f_lasti)
-        known = key in self._told
+        met_before = key in self._told
         self._told.add(key)
-        return not known
+        return not met_before
 
 
 def _compared(code: CodeType, lasti: int) -> bool | None:
@@ -40,8 +40,8 @@ def _compared(code: CodeType, lasti: int) -> bool | None:
     if classify(code.co_filename) != USER:
         return None
     after = (instruction for instruction in instructions(code) if instruction.offset > lasti)
-    found = list(islice(after, len(_DROPPED)))
-    if tuple(instruction.opname for instruction in found) != _DROPPED or found[1].argval != "==":
+    following = list(islice(after, len(_DROPPED)))
+    if tuple(instruction.opname for instruction in following) != _DROPPED or following[1].argval != "==":
         return None
-    constant = found[0].argval
+    constant = following[0].argval
     return constant if isinstance(constant, bool) else None

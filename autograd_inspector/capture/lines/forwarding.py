@@ -13,17 +13,17 @@ _HANDLER = "__torch_function__"
 
 def forwarding() -> set[int]:
     """The ids of the frames, from here outwards, that were handed the same call as the next handler inside them."""
-    found: set[int] = set()
+    frame_ids: set[int] = set()
     inner: Any = None
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_name == _HANDLER:
-            given = _given(frame)
-            if given is not None and _same(given, inner):
-                found.add(id(frame))
-            inner = given
+            arguments = _given(frame)
+            if arguments is not None and _same(arguments, inner):
+                frame_ids.add(id(frame))
+            inner = arguments
         frame = frame.f_back
-    return found
+    return frame_ids
 
 
 def _given(frame: FrameType) -> Any:

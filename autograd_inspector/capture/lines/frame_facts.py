@@ -24,15 +24,15 @@ class GlobalNames:
     def meet(self, frame: FrameType) -> None:
         """Look at the global names that the frame's code reads: whenever a new stack of calls goes through it."""
         code = frame.f_code
-        known = self._known.get(id(code))
-        if known is None:
-            known = self._known[id(code)] = _Names(code)
-        known.look(frame.f_globals)
+        names = self._known.get(id(code))
+        if names is None:
+            names = self._known[id(code)] = _Names(code)
+        names.look(frame.f_globals)
 
     def of(self, code: CodeType) -> Met | None:
         """Those of a code; None where no frame of it was met."""
-        known = self._known.get(id(code))
-        return None if known is None else known.found
+        names = self._known.get(id(code))
+        return None if names is None else names.modules
 
     def clear(self) -> None:
         """Let go of everybody's code."""
@@ -43,7 +43,7 @@ class _Names:
     """Those of one code. It is kept, so that its id stays its own."""
 
     def __init__(self, code: CodeType) -> None:
-        self.found: Met = {}
+        self.modules: Met = {}
         self._code = code
         self._absent: tuple[str, ...] = code.co_names
         self._left = _LOOKS
@@ -52,12 +52,12 @@ class _Names:
         """Those that were not there the last time."""
         if self._absent and self._left:
             self._left -= 1
-            self.found.update(
+            self.modules.update(
                 (name, _namespace(dict.__getitem__(variables, name)))
                 for name in self._absent
                 if dict.__contains__(variables, name)
             )
-            self._absent = tuple([name for name in self._absent if name not in self.found])
+            self._absent = tuple([name for name in self._absent if name not in self.modules])
 
 
 def _namespace(value: Any) -> str | None:

@@ -33,11 +33,11 @@ def locals_of(frame: FrameType) -> list[tuple[str, Any]]:
     if _COPIED and not _KEEPERS.isdisjoint(code.co_names) and _calls_keeper(code):
         return []
     snapshot = frame.f_locals
-    found = list(snapshot.items())
+    variables = list(snapshot.items())
     if _COPIED and sys.getrefcount(snapshot) <= _UNSHARED:
         for name in (*code.co_varnames, *code.co_cellvars, *code.co_freevars):
             snapshot.pop(name, None)
-    return found
+    return variables
 
 
 @lru_cache(maxsize=256)

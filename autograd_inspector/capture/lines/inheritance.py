@@ -24,36 +24,36 @@ class Extensions:
         frames = _frames(frame, stop)
         codes = [frame.f_code for frame in frames]
         way = tuple(map(id, codes))
-        found = self._known.get(way)
-        if found is None:
-            found = self._known[way] = _extending(frames)
+        methods = self._known.get(way)
+        if methods is None:
+            methods = self._known[way] = _extending(frames)
             self._kept.append(codes)
-        return found
+        return methods
 
 
 def _frames(frame: FrameType | None, stop: FrameType | None) -> list[FrameType]:
     """The program's, and those of its libraries, the innermost first."""
-    found: list[FrameType] = []
+    frames: list[FrameType] = []
     for _ in range(MAX_WALK):
         if frame is None:
             break
         if classify(frame.f_code.co_filename) != SKIP:
-            found.append(frame)
+            frames.append(frame)
         if frame is stop:
             break
         frame = frame.f_back
-    return found
+    return frames
 
 
 def _extending(frames: list[FrameType]) -> tuple[str, ...]:
-    found, inner, base = [], None, -1
+    methods, inner, base = [], None, -1
     for frame in frames:
-        own = _receiver(frame)
-        place = -1 if own is None else _place(type(own), frame.f_code)
-        if own is not None and own is inner and 0 <= place < base:
-            found.append(frame.f_code.co_qualname)
-        inner, base = own, place
-    return tuple(found)
+        receiver = _receiver(frame)
+        place = -1 if receiver is None else _place(type(receiver), frame.f_code)
+        if receiver is not None and receiver is inner and 0 <= place < base:
+            methods.append(frame.f_code.co_qualname)
+        inner, base = receiver, place
+    return tuple(methods)
 
 
 def _receiver(frame: FrameType) -> Any:

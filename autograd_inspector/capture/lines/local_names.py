@@ -48,11 +48,11 @@ def names_of(tensors: dict[int, int], stop: FrameType | None) -> dict[int, str]:
     ``tensors`` maps Python's id of a tensor to ours. The outermost frame's name for it is the program's own name; a
     variable of its own is better than a place in a container.
     """
-    found: dict[int, str] = {}
+    names: dict[int, str] = {}
     for name, tensor in held_tensors(stop):
         if id(tensor) in tensors:
-            found.setdefault(tensors[id(tensor)], name)
-    return found
+            names.setdefault(tensors[id(tensor)], name)
+    return names
 
 
 def held_tensors(stop: FrameType | None) -> Iterator[tuple[str, Tensor]]:
@@ -88,8 +88,8 @@ def held_modules(stop: FrameType | None, chosen: Chosen | None = None) -> Iterat
                 if _complete(value):
                     yield name, value
             elif not name.startswith("_"):
-                found = _within(name, value, nn.Module, chosen)
-                inside += [(place, held) for place, held in found if _complete(held)]
+                held_inside = _within(name, value, nn.Module, chosen)
+                inside += [(place, held) for place, held in held_inside if _complete(held)]
     yield from inside
 
 
@@ -114,21 +114,21 @@ def _is(value: Any, kind: type | tuple[type, ...]) -> bool:
 
 def attributes_of(value: Any) -> dict[Any, Any]:
     """An object's own attributes, without running any code of its class."""
-    own = own_attributes(value)
-    return own if own is not None and type(own) is dict else {}
+    attributes = own_attributes(value)
+    return attributes if attributes is not None and type(attributes) is dict else {}
 
 
 def _entries(container: Any, kind: type[T], chosen: Chosen | None) -> Iterator[tuple[Any, T]]:
     # A list of them first: the container may change meanwhile, by another thread.
     if _is(container, dict):
-        found = items_of(container, _LONGEST)
+        keyed_entries = items_of(container, _LONGEST)
     else:
         every = list.__iter__(container) if _is(container, list) else tuple.__iter__(container)
-        found = list(islice(enumerate(every), _LONGEST))
-    entries = [entry for _, entry in found]
+        keyed_entries = list(islice(enumerate(every), _LONGEST))
+    entries = [entry for _, entry in keyed_entries]
     types = list(map(type, entries))
     kinds = {each for each in set(types) if issubclass(each, kind)}
     if not kinds:
         return iter(())
     fitting = map(kinds.__contains__, types)
-    return compress(found, fitting if chosen is None else map(and_, fitting, chosen(entries)))
+    return compress(keyed_entries, fitting if chosen is None else map(and_, fitting, chosen(entries)))

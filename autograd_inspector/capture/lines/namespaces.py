@@ -40,31 +40,31 @@ class _Names:
         bindings = self._source.index(Bindings)
         scope = bindings.scope_of(root, self._line)
         local = scope is not None and scope is not self._source.tree
-        found: object = None
+        reached: object = None
         if not local and root in self._met:
             name = self._met[root]
-            found = None if name is None else sys.modules.get(name) if name else type
+            reached = None if name is None else sys.modules.get(name) if name else type
         elif scope is not None and farthest:
             meaning = bindings.meaning(root, scope)
             if meaning.imported:
-                found = _imported(meaning.path)
+                reached = _imported(meaning.path)
             elif meaning.path:
-                found = self._led_to(meaning.path, farthest - 1)
-        return _within(found, attributes)
+                reached = self._led_to(meaning.path, farthest - 1)
+        return _within(reached, attributes)
 
 
 def _imported(path: str) -> object:
     module, _, name = path.rpartition(".")
-    found = sys.modules.get(path)
-    return _within(sys.modules.get(module), [name]) if found is None else found
+    submodule = sys.modules.get(path)
+    return _within(sys.modules.get(module), [name]) if submodule is None else submodule
 
 
-def _within(found: object, attributes: list[str]) -> object:
+def _within(value: object, attributes: list[str]) -> object:
     """What a module has at the end of those attributes, without asking one that computes them."""
     for name in attributes:
-        if not issubclass(type(found), ModuleType):
+        if not issubclass(type(value), ModuleType):
             return None
-        own = contents_of(found)
-        called = own.get("__name__")
-        found = own.get(name, sys.modules.get(f"{called}.{name}") if type(called) is str else None)
-    return found
+        contents = contents_of(value)
+        called = contents.get("__name__")
+        value = contents.get(name, sys.modules.get(f"{called}.{name}") if type(called) is str else None)
+    return value

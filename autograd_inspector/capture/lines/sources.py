@@ -32,14 +32,14 @@ _POSITIONS: dict[int, tuple[CodeType, list[Position]]] = {}
 
 def resolve(stacks: Stacks) -> tuple[Site, ...]:
     """All stacks of a capture as sites; a frame that many of them share is looked up once."""
-    known: dict[tuple[int, int, bool], Location] = {}
+    locations: dict[tuple[int, int, bool], Location] = {}
 
     def once(code: CodeType, lasti: int, library: bool) -> Location:  # noqa: FBT001 - a frame as stacks have it
         key = id(code), lasti, library
-        found = known.get(key)
-        if found is None:
-            found = known[key] = locate(code, lasti, stacks.names.of(code), library=library)
-        return found
+        location = locations.get(key)
+        if location is None:
+            location = locations[key] = locate(code, lasti, stacks.names.of(code), library=library)
+        return location
 
     return tuple(
         [
@@ -51,18 +51,18 @@ def resolve(stacks: Stacks) -> tuple[Site, ...]:
 
 def locate(code: CodeType, lasti: int, names: Mapping[str, str | None] | None = None, *, library: bool) -> Location:
     """One frame as a location, in the lines of the editor's gutter; ``names``: the modules among its global names."""
-    found = _explained(compiled(code, lasti, library=library), names)
-    cell = cell_at(found.filename)
+    location = _explained(compiled(code, lasti, library=library), names)
+    cell = cell_at(location.filename)
     if cell is None:
         # A reader looks for the line of `%time` in the cell, not for the code that it compiles.
-        return replace(found, library=library or is_timed(found.filename))
+        return replace(location, library=library or is_timed(location.filename))
     return replace(
-        found,
+        location,
         cell=cell.label,
-        lineno=cell.gutter(found.lineno),
-        end_lineno=cell.gutter(found.end_lineno),
-        block_end=cell.gutter(found.block_end) if found.block_end else 0,
-        source=typed_line(cell, found.lineno) or found.source,
+        lineno=cell.gutter(location.lineno),
+        end_lineno=cell.gutter(location.end_lineno),
+        block_end=cell.gutter(location.block_end) if location.block_end else 0,
+        source=typed_line(cell, location.lineno) or location.source,
     )
 
 
@@ -140,12 +140,12 @@ def span_at(place: Location) -> Span:
 
 def _positions(code: CodeType) -> list[Position]:
     """Of each instruction. Code is known by its id: it compares, and hashes, by its contents without its file."""
-    known = _POSITIONS.get(id(code))
-    if known is None:
-        known = _POSITIONS[id(code)] = code, list(code.co_positions())
+    cached = _POSITIONS.get(id(code))
+    if cached is None:
+        cached = _POSITIONS[id(code)] = code, list(code.co_positions())
         if len(_POSITIONS) > _ROOM:
             del _POSITIONS[next(iter(_POSITIONS))]
-    return known[1]
+    return cached[1]
 
 
 def source_at(filename: str) -> Source | None:

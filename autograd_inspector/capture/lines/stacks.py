@@ -99,19 +99,19 @@ class Stacks:
                 outside = self._calls.get(id(frame))
                 if outside is not None:
                     so_far = users or -1 - len(key)  # Which frames outside count depends on those inside.
-                    known = outside.get(so_far)
-                    if known is not None:
-                        key += known
+                    outer_key = outside.get(so_far)
+                    if outer_key is not None:
+                        key += outer_key
                         break
                     read.append((outside, so_far, len(key)))
             if frame is stop:
                 break
             frame = frame.f_back
-        found = tuple(key)
+        stack_key = tuple(key)
         for outside, so_far, length in read:
-            outside[so_far] = found[length:]
-        site = self.keys.get(found)
-        return self._intern(found, start) if site is None else site
+            outside[so_far] = stack_key[length:]
+        site = self.keys.get(stack_key)
+        return self._intern(stack_key, start) if site is None else site
 
     def _intern(self, key: tuple[int, ...], start: FrameType | None) -> int:
         """Keep the code objects of a new stack, so that their ids stay theirs.
@@ -149,14 +149,14 @@ class Stacks:
 
     def of_traceback(self, traceback: TracebackType | None, inside: FrameType) -> int:
         """The id of the user's innermost frame of an exception that passed through ``inside``; -1 when it did not."""
-        passed, found = False, -1
+        passed, site = False, -1
         while traceback is not None:
             code = traceback.tb_frame.f_code
             passed = passed or traceback.tb_frame is inside
             if passed and traceback.tb_frame is not inside and classify(code.co_filename) == USER:
-                found = self._one(code, traceback.tb_lasti, library=False)
+                site = self._one(code, traceback.tb_lasti, library=False)
             traceback = traceback.tb_next
-        return found
+        return site
 
     def of_exception(self, traceback: TracebackType | None) -> int:
         """The id of the user's frames that an exception passed through, innermost first; -1 when there are none."""

@@ -59,21 +59,21 @@ class StateOwners:
         code = frame.f_code
         if _STATE not in code.co_names:
             return
-        known = self._known.get(id(code))
-        if known is None:
-            known = self._known[id(code)] = _Mentions(code)
-        known.look(frame)
+        mentions = self._known.get(id(code))
+        if mentions is None:
+            mentions = self._known[id(code)] = _Mentions(code)
+        mentions.look(frame)
 
     def of(self, code: CodeType, expression: str) -> list[int] | None:
         """The optimizers that an expression was seen to be in a function; [] something else, None not seen.
 
         One that the capture did not meet is -1. It may have been others, in calls that brought no new stack.
         """
-        known = self._known.get(id(code))
-        found = None if known is None else known.seen.get(expression)
-        if found is None:
+        mentions = self._known.get(id(code))
+        holders = None if mentions is None else mentions.seen.get(expression)
+        if holders is None:
             return None
-        return [self._number(held) for held in found if held is not None]
+        return [self._number(held) for held in holders if held is not None]
 
     def _number(self, held: weakref.ref[Optimizer]) -> int:
         return next((number for ref, number in self._numbers if ref is held), -1)

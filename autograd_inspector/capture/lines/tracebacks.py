@@ -14,14 +14,14 @@ def without_own_frames(error: BaseException | None) -> None:
     seen: set[int] = set()
     left = [error]
     while left:
-        found = left.pop()
-        if found is None or id(found) in seen:
+        exception = left.pop()
+        if exception is None or id(exception) in seen:
             continue
-        seen.add(id(found))
-        found.__traceback__ = _cleaned(found.__traceback__)
-        left += [found.__cause__, found.__context__]
-        if isinstance(found, BaseExceptionGroup):
-            left += found.exceptions
+        seen.add(id(exception))
+        exception.__traceback__ = _cleaned(exception.__traceback__)
+        left += [exception.__cause__, exception.__context__]
+        if isinstance(exception, BaseExceptionGroup):
+            left += exception.exceptions
 
 
 def _cleaned(traceback: TracebackType | None) -> TracebackType | None:

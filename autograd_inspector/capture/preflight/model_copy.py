@@ -96,10 +96,10 @@ def _line(failure: Exception) -> str:
 def leave_alone(into: Installation, model: nn.Module, optimizer: Optimizer) -> None:
     """The originals are not run, and keep their gradients, whatever a loss function has in its closure."""
     gradients = [(parameter, parameter.grad) for parameter in parameters_of_both(model, optimizer)]
-    own = {id(module) for module in modules_of(model)}
+    original_ids = {id(module) for module in modules_of(model)}
 
     def refuse(module: nn.Module, _args: Any) -> None:
-        if id(module) in own:
+        if id(module) in original_ids:
             raise PreflightError(
                 f"preflight: loss_fn ran the {type(module).__name__} of the model itself; use the model that it is "
                 "given, which is a copy: loss_fn(model, batch)"

@@ -39,11 +39,11 @@ def try_step(
         originals.made(session.abandon)  # It is over by then, unless something raised.
         session.start(held=during(sys._getframe()), by_program=True)
         session.introduce([twin.model], [twin.optimizer])
-        capture, told = _observed(twin, loss_fn, session)
-        found = _learnings(model, optimizer, twin)
-        if not told and any(each.meant and each.gradient == "zero" for each in found):
-            found = _second_look(model, optimizer, twin, loss_fn, found)
-        return capture, found, told
+        capture, failure = _observed(twin, loss_fn, session)
+        learnings = _learnings(model, optimizer, twin)
+        if not failure and any(each.meant and each.gradient == "zero" for each in learnings):
+            learnings = _second_look(model, optimizer, twin, loss_fn, learnings)
+        return capture, learnings, failure
     finally:
         try:
             originals.take_back()
@@ -97,12 +97,12 @@ def _checked(loss: Any) -> Tensor:
     if isinstance(loss, Tensor) and loss.numel() == 1:
         return loss
     if isinstance(loss, Tensor):
-        said = f"a tensor of shape {tuple(loss.shape)}; reduce it, e.g. with .mean()"
+        description = f"a tensor of shape {tuple(loss.shape)}; reduce it, e.g. with .mean()"
     elif isinstance(getattr(loss, "loss", None), Tensor):
-        said = f"{type(loss).__name__}; return its .loss"
+        description = f"{type(loss).__name__}; return its .loss"
     else:
-        said = f"{type(loss).__name__}"
-    raise PreflightError(f"preflight: loss_fn(model, batch) must return a scalar tensor, not {said}")
+        description = f"{type(loss).__name__}"
+    raise PreflightError(f"preflight: loss_fn(model, batch) must return a scalar tensor, not {description}")
 
 
 def _second_look(

@@ -61,23 +61,23 @@ class Cutoffs:
 
     def note(self, sites: Sequence[Site]) -> str:
         """One paragraph, "" where every graph was walked to its end."""
-        found = self._largest
-        if found is None:
+        largest = self._largest
+        if largest is None:
             return ""
         parts = [
             "Autograd's graph is deeper or wider than it may be walked without danger to the program: "
-            f"{found.walked:,} of its nodes were walked, to a depth of {found.depth:,}"
-            + (f" (graphs that continue it had been walked {MAX_TOTAL:,} deep by then)." if found.exhausted else ".")
+            f"{largest.walked:,} of its nodes were walked, to a depth of {largest.depth:,}"
+            + (f" (graphs that continue it had been walked {MAX_TOTAL:,} deep by then)." if largest.exhausted else ".")
         ]
-        if found.others:
-            user = sites[found.site].user if found.site >= 0 else None
+        if largest.others:
+            user = sites[largest.site].user if largest.site >= 0 else None
             place = f" ({user.place})" if user is not None else ""
             parts.append(
-                f"From `{found.op}`{place} on, towards the leaves, the records of calls stand in for the rest, "
-                f"{found.others:,} calls and leaves: where gradient goes is known of them, what they saved for "
+                f"From `{largest.op}`{place} on, towards the leaves, the records of calls stand in for the rest, "
+                f"{largest.others:,} calls and leaves: where gradient goes is known of them, what they saved for "
                 "backward is not."
             )
-        if found.blind:
+        if largest.blind:
             parts.append(
                 "Nothing is known of some of the rest, which was made before this capture or by code that no torch "
                 "call shows; no finding depends on it."

@@ -88,19 +88,19 @@ class Exports:
 
     def unpickled(self, recording: Records, tensor: Tensor) -> None:
         """A tensor was rebuilt from a pickle: of what was pickled last among those of its kind, as far as is known."""
-        entry = recording.registry.known(tensor)
+        entry = recording.registry.entry_of(tensor)
         index = -1 if entry is None else recording.registry.facts[entry.tensor][FACT_BIRTH]
         op = recording.ops.get(index)
         if entry is None or op is None or op[OP_NAME] != "empty":
             return
         recording.registry.refresh(entry.tensor, tensor)  # It was made empty, and then given its memory.
         source = self._pickled.get((shape_of(tensor), dtype_of(tensor)), -1)
-        known = () if source < 0 else (source,)
-        cut = int(Trait.CUT) if known and recording.registry.entries[source].requires_grad else 0
+        sources = () if source < 0 else (source,)
+        cut = int(Trait.CUT) if sources and recording.registry.entries[source].requires_grad else 0
         recording.ops[index] = (
             "unpickle",
-            known,
-            (-1,) * len(known),
+            sources,
+            (-1,) * len(sources),
             *op[OP_OUTPUTS:OP_TRAITS],
             op[OP_TRAITS] | cut,
             *op[OP_FIRST:],
@@ -119,9 +119,9 @@ class Exports:
         """Note of the op at ``index`` which of its plain numbers had been taken out of torch, or computed from such."""
         for value in values:
             if isinstance(value, float) and not is_literal(value, frame):
-                known = self.numbers.get(value) or self.numbers.get(-value)
-                if known is not None:
-                    recording.scalar_reentries.append((index, known[1]))
+                export = self.numbers.get(value) or self.numbers.get(-value)
+                if export is not None:
+                    recording.scalar_reentries.append((index, export[1]))
                 elif recording.ops[index][OP_NAME] in _ADDING:
                     runs = len(recording.backwards)
                     recording.scalar_reentries += [
@@ -135,8 +135,8 @@ class Exports:
         op = recording.ops[index]
         if op[OP_INPUTS]:
             return
-        found = self._sources(recording, values) or self._nearby(recording, op[OP_SITE], values)
-        sources = tuple(dict.fromkeys(found))
+        origins = self._sources(recording, values) or self._nearby(recording, op[OP_SITE], values)
+        sources = tuple(dict.fromkeys(origins))
         if not sources:
             return
         while recording.scalar_reentries and recording.scalar_reentries[-1][0] == index:
@@ -168,10 +168,10 @@ class Exports:
     def fold(self, tensors: set[int], ops: set[int], cut: int) -> None:
         """Forget the numbers that older ops took out, but for those that were used since, and the arrays that died."""
         self.numbers = {n: (t, op) for n, (t, op) in self.numbers.items() if t in tensors and (op >= cut or op in ops)}
-        self._common = {key: known for key, known in self._common.items() if known[1] in tensors}
-        self._arrays = {key: known for key, known in self._arrays.items() if known[0]() is not None}
+        self._common = {key: entry for key, entry in self._common.items() if entry[1] in tensors}
+        self._arrays = {key: entry for key, entry in self._arrays.items() if entry[0]() is not None}
         self._pickled = {kind: tensor for kind, tensor in self._pickled.items() if tensor in tensors}
-        recent = [known for known in self._recent if known[1] in tensors]
+        recent = [entry for entry in self._recent if entry[1] in tensors]
         self._recent.clear()
         self._recent.extend(recent)
 
@@ -187,25 +187,25 @@ class Exports:
         ]
 
     def _sources(self, recording: Records, values: Any) -> list[int]:
-        found: list[int] = []
+        sources: list[int] = []
         for number in _numbers(values):
             if is_literal(number, None):
                 continue
             common = self._common.get(id(number))
             if common is not None:
-                found.append(common[1])
+                sources.append(common[1])
             elif number in self.numbers:
-                found.append(self.numbers[number][0])
+                sources.append(self.numbers[number][0])
             else:
-                found += [taken[1] for taken in self.origin.behind(number, None, len(recording.backwards))]
+                sources += [taken[1] for taken in self.origin.behind(number, None, len(recording.backwards))]
         for value in values:
             array = value
             while array is not None and hasattr(array, "__array_interface__"):
-                known = self._arrays.get(id(array))
-                if known is not None and known[0]() is array:
-                    found.append(known[1])
+                entry = self._arrays.get(id(array))
+                if entry is not None and entry[0]() is array:
+                    sources.append(entry[1])
                 array = getattr(array, "base", None)
-        return found
+        return sources
 
 
 def _traced(recording: Records, tensor: int) -> bool:
@@ -237,12 +237,12 @@ def _numbers(values: Any) -> list[float]:
 
 def _leaves(values: Any) -> list[Any]:
     """The first so many values inside nested lists and tuples."""
-    found: list[Any] = []
+    leaves: list[Any] = []
     stack = [values]
-    while stack and len(found) < _SEARCHED:
+    while stack and len(leaves) < _SEARCHED:
         value = stack.pop()
         if isinstance(value, (list, tuple)):
             stack.extend(value[:_SEARCHED])
         else:
-            found.append(value)
-    return found
+            leaves.append(value)
+    return leaves

@@ -86,8 +86,8 @@ class Lineage:
             if entry is None or fact is None or fact[FACT_BIRTH] != index or entry.storage < 0:
                 continue
             for source in op[OP_INPUTS]:
-                given = entries.get(source)
-                if given is not None and given.storage == entry.storage and source != output:
+                source_entry = entries.get(source)
+                if source_entry is not None and source_entry.storage == entry.storage and source != output:
                     apart = op[OP_TRAITS] & (_CUT | _ALIAS) or op[OP_NAME] in _APART
                     self._whole[output] = -2 - output if apart else self._whole.get(source, source)
                     break
@@ -104,7 +104,7 @@ class Lineage:
         rewritten = self._rewritten(op) if op[OP_WRITES] else ()
         # What is written through a view continues the history of the whole.
         read = [self._continued(tensor) if tensor in rewritten else tensor for tensor in op[OP_INPUTS]]
-        below = [found for tensor in read if (found := self._behind(recording, tensor, index)) is not None]
+        below = [origin for tensor in read if (origin := self._behind(recording, tensor, index)) is not None]
         if not below and op[OP_LAST] == op[OP_FIRST]:
             return
         self.below[index] = tuple(below)
@@ -135,9 +135,9 @@ class Lineage:
 
     def _behind(self, recording: Records, tensor: int, now: int) -> int | None:
         """What gave a tensor the history that it has when that op reads it; None: it has none."""
-        found = max(self._origin.get(tensor, UNKNOWN), self._written.get(self._root(tensor), UNKNOWN))
-        if found != UNKNOWN:
-            return found
+        origin = max(self._origin.get(tensor, UNKNOWN), self._written.get(self._root(tensor), UNKNOWN))
+        if origin != UNKNOWN:
+            return origin
         if tensor not in self._requires and (tensor in self._whole or self._root(tensor) in self._written_later):
             return None  # A view that was taken under no_grad, or what gets a history only later.
         entry, fact = recording.registry.entries.get(tensor), recording.registry.facts.get(tensor)
@@ -162,7 +162,9 @@ class Lineage:
 
     def leaves(self) -> Iterator[int]:
         """All leaves that some op read."""
-        return (-2 - found for found in dict.fromkeys(f for below in self.below.values() for f in below if f < UNKNOWN))
+        return (
+            -2 - number for number in dict.fromkeys(f for below in self.below.values() for f in below if f < UNKNOWN)
+        )
 
     def fold(self, cut: int, ops: Collection[int], tensors: Collection[int]) -> None:
         """Forget the ops before ``cut`` but those, and other tensors."""

@@ -22,10 +22,12 @@ def entries_within(values: Collection[Any], deepest: int, most: int) -> Iterator
     waiting: list[tuple[int, int, int, Collection[Any]]] = [(len(values), next(order), deepest, values)]
     while waiting and most:
         _, _, deeper, container = heappop(waiting)
-        found = [v for _, v in items_of(container, most)] if type(container) is dict else list(islice(container, most))
-        most -= len(found)
-        yield from found
-        for value in found if deeper else ():
+        entries = (
+            [v for _, v in items_of(container, most)] if type(container) is dict else list(islice(container, most))
+        )
+        most -= len(entries)
+        yield from entries
+        for value in entries if deeper else ():
             kind = type(value)
             if kind in _CONTAINERS and id(value) not in met:
                 met.add(id(value))

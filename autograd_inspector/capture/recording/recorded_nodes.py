@@ -68,8 +68,8 @@ class Recorded:
 
     def candidates(self, sequence: int, name: str, depth: int) -> list[int]:
         """The nodes that may be the one of that number and name, below which a walk at that depth learns no more."""
-        found = self._known.get((sequence, name), ())
-        return [n for n in found if n not in self._stale and self._partial.get(n, 0) <= depth]
+        same_key = self._known.get((sequence, name), ())
+        return [n for n in same_key if n not in self._stale and self._partial.get(n, 0) <= depth]
 
     def of_op(self, op: int) -> int | None:
         """The node of an op's result."""
@@ -113,8 +113,8 @@ class Recorded:
 
     def _height(self, node: Any) -> int:
         """No node that leads to that one has less; 0 where it is not known which one it is."""
-        found = () if node is None else self._known.get((node._sequence_nr(), node.name()), ())
-        return min([self._heights[number] for number in found], default=0)
+        numbers = () if node is None else self._known.get((node._sequence_nr(), node.name()), ())
+        return min([self._heights[number] for number in numbers], default=0)
 
     def _outdate(self, numbers: set[int]) -> None:
         """Those nodes are to be looked at again, and so are all above them, for they lead there."""
@@ -134,9 +134,9 @@ class Recorded:
         """
         met, depths = walked.met, walked.depths
         order = walked.order if walked.order is not None else _producers_first(met)
-        numbers, found = self._numbers(met, order)
+        numbers, met_again = self._numbers(met, order)
         if not apart:
-            self._renew(found)
+            self._renew(met_again)
         fresh = [place for place, number in enumerate(numbers) if number == _NEW]
         # Numbered as they were met, consumers first.
         for number, place in enumerate(fresh, len(self.nodes)):
@@ -167,8 +167,8 @@ class Recorded:
         for place in order:
             node = met[place]
             if isinstance(node, Node):
-                found = numbers[place] = self._same(node, numbers, taken)
-                taken.add(found)
+                number = numbers[place] = self._same(node, numbers, taken)
+                taken.add(number)
         return numbers, taken
 
     def _renew(self, numbers: set[int]) -> None:
@@ -181,8 +181,10 @@ class Recorded:
         if any(numbers[child] == _NEW for child, _ in node.edges):
             return _NEW
         edges = tuple([(numbers[child], slot) for child, slot in node.edges])
-        found = self._leaf.get(node.variable, ()) if node.variable >= 0 else self._known.get((node.seq, node.name), ())
-        for number in found:
+        candidates = (
+            self._leaf.get(node.variable, ()) if node.variable >= 0 else self._known.get((node.seq, node.name), ())
+        )
+        for number in candidates:
             if number not in taken and self.nodes[number].edges == edges and alike(self.nodes[number], node):
                 return number
         return _NEW
@@ -215,8 +217,10 @@ class Recorded:
             self._leaf.setdefault(node.variable, []).append(number)
         elif node.seq != LEAF_SEQUENCE:
             key = node.seq, node.name
-            known = self._known.get(key, ())
-            self._known[key] = [*(each for each in known if each not in self._stale), number] if known else [number]
+            same_key = self._known.get(key, ())
+            self._known[key] = (
+                [*(each for each in same_key if each not in self._stale), number] if same_key else [number]
+            )
         if node.saved:
             self._watch(node)
 
@@ -245,8 +249,12 @@ class Recorded:
 
 def alike(one: Node, other: Node, *, opened: bool = True) -> bool:
     """Whether two records say the same of a node, whatever lies below it. ``opened``: also of who tells what does."""
-    own = one.saved == other.saved and (one.op, one.position, one.failed) == (other.op, other.position, other.failed)
-    return own and (not opened or (one.told_by, one.blind) == (other.told_by, other.blind))
+    same_content = one.saved == other.saved and (one.op, one.position, one.failed) == (
+        other.op,
+        other.position,
+        other.failed,
+    )
+    return same_content and (not opened or (one.told_by, one.blind) == (other.told_by, other.blind))
 
 
 def _told_better(node: Node, other: Node) -> bool:
@@ -257,7 +265,7 @@ def _told_better(node: Node, other: Node) -> bool:
 def _producers_first(met: Sequence[Met]) -> list[int]:
     """The places of the nodes, each behind those that its edges lead to."""
     waiting = bytearray([isinstance(node, Node) for node in met])
-    found: list[int] = []
+    order: list[int] = []
     for start in reversed(range(len(met))):
         todo = [start]
         while todo:
@@ -271,8 +279,8 @@ def _producers_first(met: Sequence[Met]) -> list[int]:
             todo.pop()
             if waiting[place]:
                 waiting[place] = 0
-                found.append(place)
-    return found
+                order.append(place)
+    return order
 
 
 K = TypeVar("K")

@@ -62,7 +62,7 @@ class Records:
     """Tensors with a graph that a program which raised still held at the end."""
     scalar_reentries: list[tuple[int, int]] = field(default_factory=list)
     """(op, op that had taken a number out of torch which this one was given)."""
-    given: dict[int, tuple[tuple[str, float], ...]] = field(default_factory=dict)
+    number_arguments: dict[int, tuple[tuple[str, float], ...]] = field(default_factory=dict)
     """Op that wrote something -> the plain numbers among its arguments."""
     scales: dict[int, float] = field(default_factory=dict)
     """Op that multiplied or divided by a plain number -> that."""
@@ -101,8 +101,8 @@ class Records:
 
     def name_variables(self, leaves: Iterable[Tensor]) -> None:
         """Name leaves of no module by the variables of the running frames; each is looked for once."""
-        found = {id(leaf): self.id_of(leaf) for leaf in leaves}
-        sought = {live: number for live, number in found.items() if number not in self.variables}
+        number_by_id = {id(leaf): self.id_of(leaf) for leaf in leaves}
+        sought = {live: number for live, number in number_by_id.items() if number not in self.variables}
         if sought:
             self.variables |= dict.fromkeys(sought.values(), "") | names_of(sought, self.stacks.stop)
 

@@ -63,14 +63,14 @@ class Registry:
         self.facts: Window[Fact] = Window()
         self.parameters: set[int] = set()
         self.buffers: set[int] = set()
-        self.given: set[int] = set()
+        self.call_arguments: set[int] = set()
         """What requires grad and was an argument of a model's call."""
         self._storages: dict[int, int] = {}
         self._numbered = 0
         self._same: dict[Any, Any] = {}
         """Shapes and devices: equal ones are kept once."""
 
-    def known(self, tensor: Tensor) -> Entry | None:
+    def entry_of(self, tensor: Tensor) -> Entry | None:
         """The entry of this very object, None when it was never met."""
         entry = self.by_address.get(id(tensor))
         return entry if entry is not None and entry() is tensor else None
@@ -86,13 +86,13 @@ class Registry:
         """A model is called with those arguments: note what of them, and of the containers among them, is known."""
         for value in entries_within(values, _DEEPEST, _MOST_GIVEN):
             if issubclass(type(value), Tensor):
-                entry = self.known(value)
+                entry = self.entry_of(value)
                 if entry is not None and entry.requires_grad:
-                    self.given.add(entry.tensor)
+                    self.call_arguments.add(entry.tensor)
 
     def add(self, tensor: Tensor, birth: int, now: int) -> Entry:
         """A new entry for an object that was never met."""
-        known = self._numbered
+        next_storage = self._numbered
         storage = self.storage_of(tensor)
         kind = type(tensor)
         if kind is Tensor or kind is Parameter:
@@ -101,7 +101,7 @@ class Registry:
         else:
             requires_grad, dtype, device = needs_grad(tensor), dtype_of(tensor), device_of(tensor)
             inference = not requires_grad and is_inference(tensor)
-        offset, stride = (0, None) if storage == known and birth >= 0 else placed(tensor)
+        offset, stride = (0, None) if storage == next_storage and birth >= 0 else placed(tensor)
         number = len(self.entries)
         entry = Entry(tensor)
         entry.tensor, entry.storage, entry.requires_grad, entry.untracked = number, storage, requires_grad, inference
@@ -166,7 +166,7 @@ class Registry:
         self.facts.fold(len(self.facts), keep)
         self.parameters &= keep
         self.buffers &= keep
-        self.given &= keep
+        self.call_arguments &= keep
         self._same.clear()
         for address in [address for address in self._storages if storage_expired(address)]:
             del self._storages[address]  # Before: an interrupt must not have it freed twice.
@@ -184,12 +184,12 @@ class Registry:
         self.entries.settle(entries)
         self.parameters = {tensors[number] for number in self.parameters}
         self.buffers = {tensors[number] for number in self.buffers}
-        self.given = {tensors[number] for number in self.given}
+        self.call_arguments = {tensors[number] for number in self.call_arguments}
 
     def storages_of(self, tensors: Iterable[int]) -> frozenset[int]:
         """The memory of those of the tensors that are known."""
-        found = map(self.entries.get, tensors)
-        return frozenset(entry.storage for entry in found if entry is not None)
+        entries = map(self.entries.get, tensors)
+        return frozenset(entry.storage for entry in entries if entry is not None)
 
     def close(self) -> None:
         """Forget every live object."""

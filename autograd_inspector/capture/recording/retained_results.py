@@ -84,13 +84,13 @@ class RetainedResults:
         if not self.rounds.begun(recording, leaves):
             return
         now, at = len(recording.registry.entries), len(recording.ops)
-        known = self._held | dict(self._fresh(recording))
+        candidates = self._held | dict(self._fresh(recording))
         self._start = now
         self._held = {}
         sites: dict[int, dict[int, int]] = {}
-        for number, tensor in recording.registry.alive(known):
+        for number, tensor in recording.registry.alive(candidates):
             if has_history(tensor):
-                site, met = known[number]
+                site, met = candidates[number]
                 if met < 0 and any(self.rounds.between(number, now)):
                     met = at
                 self._held[number] = _Result(site, met)
@@ -128,8 +128,8 @@ class RetainedResults:
 
     def _relieve(self, now: int) -> None:
         """Follow no more what has piled up for certain, and of the rest the latest."""
-        known = {site for site in list(self._piles) if self._close(site, now)}
-        rest = [(number, result) for number, result in self._held.items() if result.site not in known]
+        closed_sites = {site for site in list(self._piles) if self._close(site, now)}
+        rest = [(number, result) for number, result in self._held.items() if result.site not in closed_sites]
         self._held = dict(rest[-_HELD:])
 
     def finish(self, recording: Records) -> None:
@@ -142,13 +142,13 @@ class RetainedResults:
 
     def records(self, recording: Records) -> tuple[RetainedGraph, ...]:
         """What has piled up, with the line that puts it away where the source shows one."""
-        found: dict[int, int] = {}
+        keeper_of_site: dict[int, int] = {}
         records = []
         for tensor, met in self.piled:
             birth = recording.registry.facts[tensor][FACT_BIRTH]
             made = recording.ops.get(birth) if birth >= 0 else None  # None also where an interrupt cut the op short.
             site = made[OP_SITE] if made is not None else -1
-            if site not in found:
-                found[site] = keeper(recording.stacks, site) if site >= 0 else -1
-            records.append(RetainedGraph(tensor, met, found[site]))
+            if site not in keeper_of_site:
+                keeper_of_site[site] = keeper(recording.stacks, site) if site >= 0 else -1
+            records.append(RetainedGraph(tensor, met, keeper_of_site[site]))
         return tuple(records)

@@ -62,8 +62,11 @@ class Rounds:
     def _written(self, recording: Records, since: int, leaves: Mapping[int, Tensor]) -> bool:
         """Whether a recorded op wrote the memory of a leaf that had a gradient, or that gradient's."""
         written = {write.storage for _, op in recording.ops.items(since) for write in op[OP_WRITES]} - {-1}
-        known = [leaf for number, leaf in leaves.items() if number in self._given] if written else []
-        held = [*known, *(gradient for gradient in map(gradient_of, known) if gradient is not None)]
+        leaves_with_gradient = [leaf for number, leaf in leaves.items() if number in self._given] if written else []
+        held = [
+            *leaves_with_gradient,
+            *(gradient for gradient in map(gradient_of, leaves_with_gradient) if gradient is not None),
+        ]
         return any(recording.registry.storage_of(tensor) in written for tensor in held)
 
     def between(self, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -69,21 +69,21 @@ class Values:
         writes: Iterable[Write] = (),
     ) -> None:
         """Look at what an op was given, returned and wrote."""
-        given = {entry.tensor for entry in entries}
+        input_numbers = {entry.tensor for entry in entries}
         for entry, tensor in zip(entries, inputs, strict=True):
             if entry.tensor not in self._seen and version_of(tensor) <= 0:
                 self.arrived(entry.tensor, tensor, index)
-        self._seen |= given
+        self._seen |= input_numbers
         after = {e.tensor: t for e, t in zip(entries, inputs, strict=True)}  # An op may write its inputs.
         made = dict(results)
         if name in SATURATING:
             before = [(entry.tensor, t) for entry, t in zip(entries, inputs, strict=True)]
             self._extreme[index] = _ranges((*before, *made.items())) if all(map(whole, made.values())) else ()
         after |= made
-        own = {*made, *(write.tensor for write in writes)}
-        self._brought(index, [(number, after.pop(number)) for number in [*after] if number not in own])
-        tainted, poisoned = bool(self.bad & given), bool(self._nan & given)
-        found = []
+        produced = {*made, *(write.tensor for write in writes)}
+        self._brought(index, [(number, after.pop(number)) for number in [*after] if number not in produced])
+        tainted, poisoned = bool(self.bad & input_numbers), bool(self._nan & input_numbers)
+        faulty_results = []
         for number, tensor in after.items():
             self._seen.add(number)
             if sound(tensor):
@@ -92,15 +92,15 @@ class Values:
                 continue
             nan = has_nan(tensor)
             if number not in self._nan and not poisoned and (nan or (number not in self.bad and not tainted)):
-                found.append((number, tensor))
+                faulty_results.append((number, tensor))
             self.bad.add(number)
             if nan:
                 self._nan.add(number)
-        if found and len(self.faults) < _KEPT:
+        if faulty_results and len(self.faults) < _KEPT:
             given_ranges = _ranges([(e.tensor, t) for e, t in zip(entries, inputs, strict=True)], counts=True)
             large = any(values.size > _LARGE for values in given_ranges if values.finite)
             weights = self._largest() if large else ()
-            self.faults.append(ValueFault(index, _ranges(found), given_ranges, weights=weights))
+            self.faults.append(ValueFault(index, _ranges(faulty_results), given_ranges, weights=weights))
 
     def stepped(self, index: int, tensors: Iterable[int]) -> None:
         """An optimizer step, the op of that index, wrote those tensors."""
@@ -108,7 +108,7 @@ class Values:
 
     def _brought(self, index: int, inputs: list[tuple[int, Tensor]]) -> None:
         """What an op read and did not write is no product of its own: a step made it, or nothing that was seen."""
-        found: dict[int, list[tuple[int, Tensor]]] = {}
+        faulty_by_step: dict[int, list[tuple[int, Tensor]]] = {}
         for number, tensor in inputs:
             step = self._stepped.pop(number, -1)
             if sound(tensor):
@@ -119,11 +119,11 @@ class Values:
                 continue
             nan = has_nan(tensor)
             if nan or number not in self.bad:
-                found.setdefault(step, []).append((number, tensor))
+                faulty_by_step.setdefault(step, []).append((number, tensor))
             self.bad.add(number)
             if nan:
                 self._nan.add(number)
-        for step, tensors in found.items():
+        for step, tensors in faulty_by_step.items():
             if len(self.faults) < _KEPT:
                 met = index if step < 0 else -1
                 self.faults.append(ValueFault(step, _ranges(tensors), met_by=met))
@@ -171,17 +171,17 @@ class Values:
             return self._extreme.get(op, ())
         return _ranges(tensors_of(op))
 
-    def hooked(self, run: int, node: int, given: Any, arrived: set[Edge]) -> None:
+    def hooked(self, run: int, node: int, received: Any, arrived: set[Edge]) -> None:
         """A node was given nothing but zeros although others had passed on something: a hook came in between."""
-        zero = [slot for slot, g in enumerate(given) if isinstance(g, Tensor) and not any_nonzero(g)]
+        zero = [slot for slot, g in enumerate(received) if isinstance(g, Tensor) and not any_nonzero(g)]
         if len(self.gradient_faults) < _KEPT and any((node, slot) in arrived for slot in zero):
             self.gradient_faults.append(GradientFault(run, node, "hooked"))
 
-    def passed(self, run: int, node: int, given: Any, passed_on: Any, look: Callable[[], tuple[Range, ...]]) -> None:
+    def passed(self, run: int, node: int, received: Any, passed_on: Any, look: Callable[[], tuple[Range, ...]]) -> None:
         """A node turned one gradient into others."""
         if len(self.gradient_faults) >= _KEPT:
             return
-        came = [g for g in given if isinstance(g, Tensor)]
+        came = [g for g in received if isinstance(g, Tensor)]
         went = [g for g in passed_on if isinstance(g, Tensor)]
         if not came or not went:
             return
@@ -217,9 +217,9 @@ class _NodeObserver:
         self.arrived = arrived
         self.edges = edges
 
-    def __call__(self, passed_on: Any, given: Any) -> None:
-        self.values.hooked(self.run, self.node, given, self.arrived)
-        self.values.passed(self.run, self.node, given, passed_on, self.look)
+    def __call__(self, passed_on: Any, received: Any) -> None:
+        self.values.hooked(self.run, self.node, received, self.arrived)
+        self.values.passed(self.run, self.node, received, passed_on, self.look)
         for edge, gradient in zip(self.edges, passed_on, strict=False):
             if edge is not None and isinstance(gradient, Tensor) and sound(gradient) and any_nonzero(gradient):
                 self.arrived.add(edge)
@@ -227,8 +227,8 @@ class _NodeObserver:
 
 def _ranges(tensors: Iterable[tuple[int, Tensor]], *, counts: bool = False) -> tuple[Range, ...]:
     """Those of the tensors that can be read; of whole numbers only if ``counts``."""
-    found = [range_of(number, tensor) for number, tensor in tensors if counts or is_continuous(dtype_of(tensor))]
-    return tuple(values for values in found if values is not None)
+    ranges = [range_of(number, tensor) for number, tensor in tensors if counts or is_continuous(dtype_of(tensor))]
+    return tuple(values for values in ranges if values is not None)
 
 
 def _edges(record: Node, node: Any) -> tuple[Edge | None, ...]:

@@ -59,9 +59,9 @@ class Ledger:
     def fold(self, cut: int, ops: Collection[int], tensors: Collection[int], storages: Collection[int]) -> None:
         """Forget the counters of other memory, and the moves before ``cut`` that neither it nor those ops can see."""
         self._aliases = {tensor: counter for tensor, counter in self._aliases.items() if tensor in tensors}
-        known = {*storages, *self._aliases.values()}
-        self._moves = {counter: moves for counter, moves in self._moves.items() if counter in known}
-        self._first = {counter: version for counter, version in self._first.items() if counter in known}
+        counters = {*storages, *self._aliases.values()}
+        self._moves = {counter: moves for counter, moves in self._moves.items() if counter in counters}
+        self._first = {counter: version for counter, version in self._first.items() if counter in counters}
         asked = sorted(op for op in ops if op < cut)
         for counter, (times, versions) in self._moves.items():
             kept = [at for at in range(len(times)) if _seen(times, at, cut, asked)]

@@ -72,11 +72,11 @@ class Folding:
         """
         role = self._roles.get(optimizer)
         if role is None:
-            known = self.recording.optimizers[optimizer]
-            alike = (known.type, known.site)
+            record = self.recording.optimizers[optimizer]
+            alike = (record.type, record.site)
             alive = {number for number, _ in self._optimizers.alive()}
             dead = (
-                [n for n, place in self._made.items() if place == alike and n not in alive] if known.site >= 0 else []
+                [n for n, place in self._made.items() if place == alike and n not in alive] if record.site >= 0 else []
             )
             role = self._roles.pop(dead[-1]) if dead else optimizer
             for number in dead:
@@ -161,7 +161,9 @@ class Folding:
         if recording.values is not None:
             recording.values.fold(kept.tensors, kept.backwards)
         recording.ops.fold(cut, kept.ops)
-        recording.given = {op: numbers for op, numbers in recording.given.items() if op in recording.ops}
+        recording.number_arguments = {
+            op: numbers for op, numbers in recording.number_arguments.items() if op in recording.ops
+        }
         recording.scales = {op: number for op, number in recording.scales.items() if op in recording.ops}
         recording.calls.fold(len(recording.calls), kept.calls)
         recording.regions.fold(len(recording.regions), kept.regions)

@@ -163,9 +163,9 @@ class Numbers:
             pairs = [pair for pair in zip(inputs, versions, strict=True) if pair[0] in of]
             versions = tuple(version for _, version in pairs)
             inputs = tuple(tensor for tensor, _ in pairs)
-        found = tuple(self.record(write) for write in writes)
+        renumbered_writes = tuple(self.record(write) for write in writes)
         where = (site, self.of["call"].get(call, -1), self.of["region"].get(region, 0))
-        return (name, self.tensors(inputs), versions, self.tensors(outputs), found, *where, *rest)  # type: ignore[return-value]
+        return (name, self.tensors(inputs), versions, self.tensors(outputs), renumbered_writes, *where, *rest)  # type: ignore[return-value]
 
     def _sets(self, kind: str, sets: Iterable[Iterable[int]]) -> tuple[tuple[int, ...], ...]:
         """Sets keep their sizes: what is gone counts."""
@@ -205,12 +205,14 @@ def settle(recording: Recording, modules: Modules, history: History) -> History:
         records[:] = map(numbers.record, records)
     optimizer, op = numbers.of["optimizer"], numbers.of["op"]
     recording.state_owners.settle(optimizer)
-    recording.optimizers = {optimizer[number]: numbers.record(known) for number, known in recording.optimizers.items()}
+    recording.optimizers = {
+        optimizer[number]: numbers.record(record) for number, record in recording.optimizers.items()
+    }
     recording.rows = {optimizer[number]: [*map(numbers.record, rows)] for number, rows in recording.rows.items()}
     recording.scalar_reentries = [
         (op[at], op[taken]) for at, taken in recording.scalar_reentries if at in op and taken in op
     ]
-    recording.given, recording.scales = _keyed(recording.given, op), _keyed(recording.scales, op)
+    recording.number_arguments, recording.scales = _keyed(recording.number_arguments, op), _keyed(recording.scales, op)
     recording.variables = _keyed(recording.variables, tensor)
     recording.alive = numbers.tensors(recording.alive)
     recording.error_tensor = tensor.get(recording.error_tensor, -1)
@@ -232,5 +234,5 @@ def _places(window: Window[Any]) -> dict[int, int]:
 V = TypeVar("V")
 
 
-def _keyed(known: Mapping[int, V], numbers: Mapping[int, int]) -> dict[int, V]:
-    return {numbers[key]: value for key, value in known.items() if key in numbers}
+def _keyed(table: Mapping[int, V], numbers: Mapping[int, int]) -> dict[int, V]:
+    return {numbers[key]: value for key, value in table.items() if key in numbers}

@@ -95,33 +95,33 @@ class RetainedRecords:
 
     def _events(self) -> None:
         """What is told beside the ops, once it is thinned out."""
-        recording, found = self.recording, self.tensors
+        recording, tensors = self.recording, self.tensors
         for step in recording.steps:
             if step.op >= self.cut:
-                found.update(t for p in step.parameters for t in (p.tensor, p.gradient))
+                tensors.update(t for p in step.parameters for t in (p.tensor, p.gradient))
         for read in recording.grad_reads:
             if read.at >= self.cut:
-                found.update((read.tensor, read.gradient))
+                tensors.update((read.tensor, read.gradient))
         for write in recording.grad_writes:
             if write.at >= self.cut:
-                found.update((write.tensor, write.gradient))
+                tensors.update((write.tensor, write.gradient))
         for event in recording.events:
-            found.update(event.tensors)
+            tensors.update(event.tensors)
             self.optimizers.add(event.optimizer)
         for replacement in recording.replacements:
             named = (*replacement.replaced, *replacement.gone, *replacement.added, *replacement.altered)
-            found.update(t for name in named for t in name[1:] if isinstance(t, int))
-        found.update(recording.kept.tensors())
-        found.add(recording.error_tensor)
-        found.update(recording.exports.tensors(len(recording.backwards)))
+            tensors.update(t for name in named for t in name[1:] if isinstance(t, int))
+        tensors.update(recording.kept.tensors())
+        tensors.add(recording.error_tensor)
+        tensors.update(recording.exports.tensors(len(recording.backwards)))
 
     def _held(self) -> None:
         """What optimizers and models have."""
-        recording, found = self.recording, self.tensors
+        recording, tensors = self.recording, self.tensors
         for optimizer in recording.optimizers.values():
-            found.update(t for group in optimizer.parameters for t in group)
+            tensors.update(t for group in optimizer.parameters for t in group)
         for rows in recording.rows.values():
-            found.update(t for row in rows for t in (row.tensor, *(entry.tensor for entry in row.state)))
+            tensors.update(t for row in rows for t in (row.tensor, *(entry.tensor for entry in row.state)))
 
     def _living(self) -> None:
         """Of those that the program holds and nothing else tells of, the youngest."""
@@ -174,16 +174,16 @@ class RetainedRecords:
 
     def _calls(self, opened: Iterable[int]) -> set[int]:
         """Module calls in which ops that stay ran, and those around them."""
-        calls, found = self.recording.calls, set[int]()
+        calls, kept_calls = self.recording.calls, set[int]()
         todo = {self.recording.call, *opened, *(op[OP_CALL] for op in self._kept_ops())}
         todo |= {number for number, call in calls.items() if call.at >= self.cut}
         while todo:
             number = todo.pop()
             call = calls.get(number)
-            if call is not None and number not in found:
-                found.add(number)
+            if call is not None and number not in kept_calls:
+                kept_calls.add(number)
                 todo.add(call.parent)
-        return found
+        return kept_calls
 
 
 def _judged(recording: Recording) -> set[int]:

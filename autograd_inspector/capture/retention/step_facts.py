@@ -95,8 +95,8 @@ class StepFacts:
         recorded = self._recording.recorded.nodes
         nodes = [recorded[number] for number in below(recorded, (root for run in runs for root in run.graph.roots))]
         saved = (tensor for node in nodes for tensor in node.saved)
-        given = {p.tensor: p for step in stretch.steps for p in step.parameters}
-        without = {p.tensor for p in given.values() if p.gradient < 0}
+        stepped_parameters = {p.tensor: p for step in stretch.steps for p in step.parameters}
+        without = {p.tensor for p in stepped_parameters.values() if p.gradient < 0}
         written = {tensor for step in stretch.steps for tensor in self._written(step)}
         seen = stretch.steps and not any(_unseen(step) for step in stretch.steps)
         values = {
@@ -104,15 +104,15 @@ class StepFacts:
             "nodes": len(nodes),
             "saved_bytes": distinct_bytes(saved, parameters),
             "backwards": len(runs),
-            "parameters": len(given),
+            "parameters": len(stepped_parameters),
             "without": self._sets.number(tuple(sorted(without))) if stretch.steps else -1,
-            "still": self._sets.number(tuple(sorted(given.keys() - written))) if seen else -1,
+            "still": self._sets.number(tuple(sorted(stepped_parameters.keys() - written))) if seen else -1,
             "stepped": self._stepping.number(tuple(step.optimizer for step in stretch.steps)),
             "graph": self._graph(stretch.ops),
         }
         for name, value in values.items():
             self._columns[name].append(value)
-        self._gradients({tensor: tensor not in without for tensor in given})
+        self._gradients({tensor: tensor not in without for tensor in stepped_parameters})
 
     @staticmethod
     def _written(step: Step) -> Iterator[int]:
@@ -139,8 +139,8 @@ class StepFacts:
         line = self._lines.get(site)
         if line is None:
             chain = self._recording.stacks.chains[site]
-            own = next((entry for entry in chain if not entry[2]), chain[0] if chain else None)
-            line = self._lines[site] = (site,) if own is None else (own[0], own[1])
+            user_entry = next((entry for entry in chain if not entry[2]), chain[0] if chain else None)
+            line = self._lines[site] = (site,) if user_entry is None else (user_entry[0], user_entry[1])
         return line
 
     def _gradients(self, present: dict[int, bool]) -> None:

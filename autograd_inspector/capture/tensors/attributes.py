@@ -59,12 +59,12 @@ def _layout(read: Callable[[Any], T], *, unknown: T) -> Callable[[Tensor], T]:
         try:
             if kind is Tensor or kind is Parameter:
                 return read(tensor)
-            found: T = room_of(kind)(read, tensor)
+            value: T = room_of(kind)(read, tensor)
         except Exception as failure:
             if is_interrupt(failure):
                 raise
             return unknown
-        return found
+        return value
 
     return of
 

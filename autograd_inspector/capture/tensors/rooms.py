@@ -34,8 +34,8 @@ def room_of(kind: type) -> Room:
 
 def dispatch_of(kind: type) -> object:
     """The ``__torch_dispatch__`` of a class that is not torch's own default, None where there is none."""
-    found: object = looked_up(kind, _HOOK)
-    return None if found is _NONE else found
+    handler: object = looked_up(kind, _HOOK)
+    return None if handler is _NONE else handler
 
 
 def is_torchs(hook: object) -> bool:

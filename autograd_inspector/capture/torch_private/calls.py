@@ -16,13 +16,13 @@ SWAP = Place(
 
 def _questions() -> tuple[Any, ...]:
     use = "a call that makes no tensor is not an op"
-    found = (
+    questions = (
         private("torch:_has_compatible_shallow_copy_type", use, instead=None),
         private("torch._C:_nn._parse_to", use, instead=None),
         private("torch:Tensor._is_zerotensor", use, instead=None),
         find("torch:Tensor._is_view"),
     )
-    return tuple(filter(callable, found))
+    return tuple(filter(callable, questions))
 
 
 QUESTIONS = _questions()

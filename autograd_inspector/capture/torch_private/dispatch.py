@@ -36,10 +36,10 @@ _ABOVE = (
 
 
 def _set_of(*names: str) -> Any:
-    found = None
+    key_set = None
     for key in [getattr(_keys, name) for name in names if hasattr(_keys, name)]:
-        found = _key_set(key) if found is None else found | _key_set(key)
-    return found
+        key_set = _key_set(key) if key_set is None else key_set | _key_set(key)
+    return key_set
 
 
 _POSSIBLE = None not in {_keys, _key_set, _forced}
@@ -130,8 +130,8 @@ def how_stored(tensor: Tensor) -> Storing:
 
 @lru_cache(maxsize=256)
 def _storing(keys: int) -> Storing:
-    found = _key_set.from_raw_repr(keys)
-    if _has(found, *_STANDS_FOR_ANOTHER):
+    key_set = _key_set.from_raw_repr(keys)
+    if _has(key_set, *_STANDS_FOR_ANOTHER):
         return ""
     kinds: tuple[tuple[Storing, str], ...] = (
         ("nested", "NestedTensor"),
@@ -139,7 +139,7 @@ def _storing(keys: int) -> Storing:
         ("compressed", "SparseCsr"),
         ("dense", ""),
     )
-    return next((name for name, prefix in kinds if _has(found, *(prefix + backend for backend in _BACKENDS))), "")
+    return next((name for name, prefix in kinds if _has(key_set, *(prefix + backend for backend in _BACKENDS))), "")
 
 
 def _has(keys: Any, *names: str) -> bool:

@@ -24,8 +24,8 @@ _told = spare("torch.overrides:_get_current_function_mode_stack", _OWN)
 
 def _or_listed(path: str, listed: Callable[..., Any]) -> Any:
     """The function that torch.overrides has; it looks its own up by this name, which a capture stands in for."""
-    found = find(path)
-    return found if found is not MISSING or _told is MISSING else listed
+    function = find(path)
+    return function if function is not MISSING or _told is MISSING else listed
 
 
 mode_depth = private(

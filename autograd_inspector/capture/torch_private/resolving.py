@@ -63,12 +63,12 @@ TABLE: dict[str, Private] = {}
 def find(path: str) -> Any:
     """What stands under a name, or a sign that something does; MISSING where nothing does."""
     module, _, names = path.partition(_SUBMODULE)
-    found: Any = sys.modules.get(module, MISSING)
+    value: Any = sys.modules.get(module, MISSING)
     for name in filter(None, names.split(".")):
-        owner, found = found, read(found, name)
-        if found is MISSING:
+        owner, value = value, read(value, name)
+        if value is MISSING:
             return _sign_of(owner, name)
-    return found
+    return value
 
 
 def read(owner: Any, name: str) -> Any:
@@ -95,9 +95,9 @@ def _sign_of(owner: Any, name: str) -> Any:
 def private(path: str, use: str, *, instead: Any = MISSING, without: str = "") -> Any:
     """What stands under the name, else ``instead``; without either, something that raises when it is called."""
     _declare(Private(path, use, without, needed=instead is MISSING))
-    found = find(path)
-    if found is not MISSING:
-        return found
+    value = find(path)
+    if value is not MISSING:
+        return value
     return _refuse if instead is MISSING else instead
 
 
@@ -110,10 +110,10 @@ def spare(path: str, use: str) -> Any:
 def read_own(owner: Any, name: str) -> Any:
     """What an object holds itself under a name, past any code of its class; MISSING if nothing."""
     try:
-        own = object.__getattribute__(owner, "__dict__")
+        attributes = object.__getattribute__(owner, "__dict__")
     except AttributeError:
         return MISSING
-    return own.get(name, MISSING)
+    return attributes.get(name, MISSING)
 
 
 def attribute(
@@ -124,8 +124,8 @@ def attribute(
     name = path.rpartition(".")[2]
 
     def reading(owner: Any) -> Any:
-        found = read(owner, name)
-        return instead(owner) if found is MISSING else found
+        value = read(owner, name)
+        return instead(owner) if value is MISSING else value
 
     return reading
 
@@ -136,8 +136,8 @@ def own_entry(path: str, use: str, *, instead: Callable[[Any], Any]) -> Callable
     name = path.rpartition(".")[2]
 
     def reading(owner: Any) -> Any:
-        found = read_own(owner, name)
-        return found if found is not MISSING else instead(owner)
+        value = read_own(owner, name)
+        return value if value is not MISSING else instead(owner)
 
     return reading
 
@@ -169,8 +169,10 @@ class Place:
 
     def owner(self) -> Any:
         """The module or class that has the name itself, None where none does."""
-        found = find(self._path.removesuffix(self.name).rstrip("." + _SUBMODULE))
-        return found if found is not MISSING and find(self._path) is not MISSING and self.name in vars(found) else None
+        holder = find(self._path.removesuffix(self.name).rstrip("." + _SUBMODULE))
+        return (
+            holder if holder is not MISSING and find(self._path) is not MISSING and self.name in vars(holder) else None
+        )
 
 
 def check() -> None:

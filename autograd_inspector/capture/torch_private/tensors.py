@@ -24,8 +24,8 @@ def _has_symbol(tensor: Any) -> bool:
 
 def _own(path: str, use: str, *, instead: Callable[[Any], Any] = lambda _: None, without: str = "") -> Any:
     """A function that reads torch's own attribute of a tensor, whatever a subclass put in its place."""
-    found = private(path, use, instead=None, without=without)
-    return instead if found is None else found.__get__
+    descriptor = private(path, use, instead=None, without=without)
+    return instead if descriptor is None else descriptor.__get__
 
 
 is_symbolic = _own(

@@ -52,5 +52,5 @@ def _of_the_program(innermost: FrameType, text: Any) -> Any:
         return text
     # The innermost is extracted too, and left out only then: Python may have been told to extract no more than a few.
     shown = [innermost, *program_frames(frames[1:])]
-    found = StackSummary.extract((frame, frame.f_lineno) for frame in shown)
-    return format_list(found[::-1][:-1])
+    summary = StackSummary.extract((frame, frame.f_lineno) for frame in shown)
+    return format_list(summary[::-1][:-1])

@@ -32,11 +32,11 @@ class Installation:
         is put here is looked up anew at each use, or right without a capture, or must not call anything of ours when
         it is done: behind the switch of dynamo that would be compiled.
         """
-        own = vars(owner)
-        original = own[name]
+        attributes = vars(owner)
+        original = attributes[name]
 
         def back() -> None:
-            if own.get(name) is stand_in:
+            if attributes.get(name) is stand_in:
                 setattr(owner, name, original)
 
         self.made(back)

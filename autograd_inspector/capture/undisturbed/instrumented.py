@@ -72,19 +72,19 @@ def _parsed(lines: list[str], owners: list[str], first: int) -> tuple[ast.Module
     classes = [f"{' ' * 4 * depth}class {owner}:\n" for depth, owner in enumerate(owners)]
     tree = ast.parse("".join([*classes, *inspect.getblock(lines[first:])]))
     ast.increment_lineno(tree, first - len(owners))
-    found: ast.AST = tree.body[0]
+    function: ast.AST = tree.body[0]
     for _ in owners:
-        found = found.body[0] if isinstance(found, ast.ClassDef) else found
+        function = function.body[0] if isinstance(function, ast.ClassDef) else function
     tree.body[:0] = _imports(lines)
-    return tree, found if isinstance(found, ast.FunctionDef) else None
+    return tree, function if isinstance(function, ast.FunctionDef) else None
 
 
 def _imports(lines: list[str]) -> list[ast.stmt]:
     """The imports of a file: a method of what was imported is called by another instruction than any other is."""
     head = [*itertools.takewhile(lambda line: not line.startswith(("class ", "def ", "@")), lines)]
-    found = [node for node in ast.walk(ast.parse("".join(head))) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    imports = [node for node in ast.walk(ast.parse("".join(head))) if isinstance(node, (ast.Import, ast.ImportFrom))]
     later = [at for at in range(len(head), len(lines)) if lines[at].startswith(("import ", "from "))]
-    return [*found, *itertools.chain.from_iterable(_import_at(lines, at) for at in later)]
+    return [*imports, *itertools.chain.from_iterable(_import_at(lines, at) for at in later)]
 
 
 def _import_at(lines: list[str], at: int) -> list[ast.stmt]:
@@ -99,11 +99,11 @@ def _import_at(lines: list[str], at: int) -> list[ast.stmt]:
 def _compiled(tree: ast.Module, like: CodeType) -> CodeType | None:
     """The code of the function in that tree."""
     flags = like.co_flags & _FUTURE
-    found: CodeType | None = compile(tree, like.co_filename, "exec", flags=flags, dont_inherit=True)
+    code: CodeType | None = compile(tree, like.co_filename, "exec", flags=flags, dont_inherit=True)
     for name in like.co_qualname.split("."):
-        inner = found.co_consts if found is not None else ()
-        found = next((value for value in inner if isinstance(value, CodeType) and value.co_name == name), None)
-    return found if found is not None and found.co_freevars == like.co_freevars else None
+        inner = code.co_consts if code is not None else ()
+        code = next((value for value in inner if isinstance(value, CodeType) and value.co_name == name), None)
+    return code if code is not None and code.co_freevars == like.co_freevars else None
 
 
 def _put_probe(function: ast.FunctionDef) -> None:
@@ -125,14 +125,14 @@ def _put_probe(function: ast.FunctionDef) -> None:
     ]
 
 
-def _passed_on(given: ast.arguments) -> tuple[list[ast.expr], list[ast.keyword]]:
+def _passed_on(parameters: ast.arguments) -> tuple[list[ast.expr], list[ast.keyword]]:
     """The arguments of a function as those of a call that passes all of them on."""
-    values: list[ast.expr] = [_loaded(argument.arg) for argument in (*given.posonlyargs, *given.args)]
-    if given.vararg is not None:
-        values.append(ast.Starred(_loaded(given.vararg.arg), ast.Load()))
-    named = [ast.keyword(argument.arg, _loaded(argument.arg)) for argument in given.kwonlyargs]
-    if given.kwarg is not None:
-        named.append(ast.keyword(None, _loaded(given.kwarg.arg)))
+    values: list[ast.expr] = [_loaded(argument.arg) for argument in (*parameters.posonlyargs, *parameters.args)]
+    if parameters.vararg is not None:
+        values.append(ast.Starred(_loaded(parameters.vararg.arg), ast.Load()))
+    named = [ast.keyword(argument.arg, _loaded(argument.arg)) for argument in parameters.kwonlyargs]
+    if parameters.kwarg is not None:
+        named.append(ast.keyword(None, _loaded(parameters.kwarg.arg)))
     return values, named
 
 

@@ -87,9 +87,9 @@ class _Told:
 class _Set(_Told):
     """A probe where the program sets it."""
 
-    def before(self, seen: list[Any], /, *given: Any, **_: Any) -> None:
+    def before(self, seen: list[Any], /, *arguments: Any, **_: Any) -> None:
         """It is about to."""
-        seen += given
+        seen += arguments
 
     def after(self, seen: list[Any], result: Any, /) -> Any:
         """It has."""

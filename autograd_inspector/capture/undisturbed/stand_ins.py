@@ -43,14 +43,14 @@ def _made(held: Any, probes: list[Probe]) -> Callable[..., Any]:
 
     @functools.wraps(getattr(held, "__func__", held))
     def stand_in(*args: Any, **kwargs: Any) -> Any:
-        call, given = (held.__get__(None, args[0]), args[1:]) if of_class else (held, args)
+        call, arguments = (held.__get__(None, args[0]), args[1:]) if of_class else (held, args)
         probe = next(iter(probes), None)
         if probe is None:
-            return call(*given, **kwargs)
+            return call(*arguments, **kwargs)
         seen: list[Any] = []
         try:
             probe.before(seen, *args, **kwargs)
-            return probe.after(seen, call(*given, **kwargs))
+            return probe.after(seen, call(*arguments, **kwargs))
         except BaseException as error:
             try:
                 probe.failed(seen, error)

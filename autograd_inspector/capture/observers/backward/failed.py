@@ -16,10 +16,10 @@ def merged(before: AutogradGraph, after: AutogradGraph) -> AutogradGraph:
     """The graph as it was, with what became of its saved tensors. Nodes that ran have freed theirs by now."""
     if len(before.nodes) != len(after.nodes):
         return after
-    known = {_key(old): old for old in before.nodes}
+    old_by_key = {_key(old): old for old in before.nodes}
     # Nodes of two threads may have the same numbers: then they are in the same place of both.
     olds = [
-        old if _key(old) == _key(new) else known.get(_key(new), new)
+        old if _key(old) == _key(new) else old_by_key.get(_key(new), new)
         for old, new in zip(before.nodes, after.nodes, strict=True)
     ]
     nodes = [
@@ -61,6 +61,6 @@ def name_involved(recording: Recording, graph: AutogradGraph) -> None:
 
 
 def _concerned(recording: Recording, tensor: Tensor, modified: set[int]) -> bool:
-    if recording.registry.known(tensor) is not None:
+    if recording.registry.entry_of(tensor) is not None:
         return has_history(tensor)
     return bool(modified) and recording.registry.storage_of(tensor) in modified

@@ -91,10 +91,10 @@ def _next(failure: Failure, rest: list[int]) -> list[int]:
 
 def _refuses(failure: Failure, number: int) -> bool:
     """Whether the node will not give out what it saved, with the very error that the run raised."""
-    node, said = failure.live.get(number), message_of(failure.error)
+    node, message = failure.live.get(number), message_of(failure.error)
     for name, hook in () if node is None else raw_saved(node):
         verdict = verify(node, name)[1] if hook is None else ""
-        if verdict and verdict.split(" Hint:")[0] in said:
+        if verdict and verdict.split(" Hint:")[0] in message:
             return True
     return False
 
@@ -110,8 +110,8 @@ def _named(failure: Failure, candidates: list[int]) -> int:
 def _hooked(failure: Failure, candidates: list[int], code: CodeType) -> int:
     """The only one that has that function as a hook: of a saved tensor, or of the gradient that comes to it."""
     carrying = {_number_of(failure, tensor) for tensor in failure.tensors if _carries(tensor, code)}
-    found = [number for number in candidates if number in carrying or _unpacks(failure, number, code)]
-    return found[0] if len(found) == 1 else -1
+    hooked_nodes = [number for number in candidates if number in carrying or _unpacks(failure, number, code)]
+    return hooked_nodes[0] if len(hooked_nodes) == 1 else -1
 
 
 def _unpacks(failure: Failure, number: int, code: CodeType) -> bool:

@@ -24,9 +24,9 @@ class NodeHooks:
         """Hook a node. What removes the hook is noted in the same call of C code, lest an interrupt have it lost."""
         self._handles.extend(map(node.register_hook, (partial(self._called, look),)))
 
-    def _called(self, look: Look, passed_on: Any, given: Any) -> None:
+    def _called(self, look: Look, passed_on: Any, received: Any) -> None:
         if not self._over:
-            self._guard.run(look, passed_on, given)
+            self._guard.run(look, passed_on, received)
 
     def remove(self) -> None:
         """Take all away. Right however often it is called; one that torch was just about to put stays, and is idle."""

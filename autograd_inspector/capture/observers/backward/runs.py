@@ -131,7 +131,7 @@ class Engine:
 
     def _begin(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
         recording = self.recording
-        given = _given(args, kwargs)
+        options = _given(args, kwargs)
         inputs = _inputs(args, kwargs)
         walk = Walk(recording)
         head = walk.record(_nodes(outputs))
@@ -159,8 +159,8 @@ class Engine:
                 tuple(wanted or [*walk.leaves, *direct]),
                 stale=tuple(t for t, leaf in walk.leaves.items() if accumulate and gradient_of(leaf) is not None),
                 nested_in=recording.running[-1] if recording.running else -1,
-                retain_graph=bool(given.get("retain_graph")),
-                create_graph=bool(given.get("create_graph")),
+                retain_graph=bool(options.get("retain_graph")),
+                create_graph=bool(options.get("create_graph")),
             )
         )
         recording.running.append(number)
@@ -174,12 +174,12 @@ class Engine:
     def _leaves(self, walk: Walk, *, blind: bool) -> list[Tensor]:
         """All that may get a gradient, as far as the capture tells and, of an older graph, the program's models."""
         recording = self.recording
-        known = {*recording.registry.parameters, *recording.lineage.leaves()} - walk.leaves.keys()
-        found = {id(leaf): leaf for leaf in walk.leaves.values()}
-        found |= {id(leaf): leaf for _, leaf in recording.registry.alive(known)}
+        other_leaves = {*recording.registry.parameters, *recording.lineage.leaves()} - walk.leaves.keys()
+        leaves_by_id = {id(leaf): leaf for leaf in walk.leaves.values()}
+        leaves_by_id |= {id(leaf): leaf for _, leaf in recording.registry.alive(other_leaves)}
         for _, module in held_modules(recording.stacks.stop) if blind else ():
-            found |= {id(leaf): leaf for leaf in parameters_of(module)}
-        return list(found.values())
+            leaves_by_id |= {id(leaf): leaf for leaf in parameters_of(module)}
+        return list(leaves_by_id.values())
 
     def _tensors_of(self, op: int) -> Iterator[tuple[int, Tensor]]:
         record = self.recording.ops[op]
@@ -236,8 +236,10 @@ class Engine:
         inside = {t for _, run in self.recording.backwards.items(number + 1) for t in run.reached}
         arrived = [t for t in map(self.recording.id_of, got) if t not in inside]
         reached = dict.fromkeys((*record.reached, *arrived))
-        known = {entry.tensor for leaf in rest if (entry := self.recording.registry.known(leaf)) is not None}
-        untouched = sorted(known.difference(reached, used, inside)) if record.graph.blind else ()
+        without_gradient = {
+            entry.tensor for leaf in rest if (entry := self.recording.registry.entry_of(leaf)) is not None
+        }
+        untouched = sorted(without_gradient.difference(reached, used, inside)) if record.graph.blind else ()
         return replace(record, reached=tuple(reached), untouched=tuple(untouched))
 
     def _returned(self, number: int, gradients: Any, first: int) -> None:
@@ -246,9 +248,9 @@ class Engine:
         record = recording.backwards[number]
         inputs = tuple(dict.fromkeys((*record.roots, *record.reached)))
         now = len(recording.ops)
-        found = [recording.registry.enter(t, now, now) for t in gradients if isinstance(t, Tensor)]
-        traits = 0 if record.create_graph or any(entry.requires_grad for entry in found) else int(Trait.CUT)
-        outputs = tuple(entry.tensor for entry in found)
+        entries = [recording.registry.enter(t, now, now) for t in gradients if isinstance(t, Tensor)]
+        traits = 0 if record.create_graph or any(entry.requires_grad for entry in entries) else int(Trait.CUT)
+        outputs = tuple(entry.tensor for entry in entries)
         recording.append("grad", inputs, outputs, traits=traits, site=record.site, sequence=(first, sequence_number()))
 
 

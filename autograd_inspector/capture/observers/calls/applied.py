@@ -68,9 +68,9 @@ class ApplyProbe:
         self._recording.traits = call.traits
         self._guard.run(self._regions.back_to, call.place)
 
-    def _starts(self, *given: Any) -> Before:
+    def _starts(self, *arguments: Any) -> Before:
         inputs: list[Tensor] = []
-        gather(given, inputs)
+        gather(arguments, inputs)
         return look(self._recording, inputs)
 
     def _raised(self, cls: type[Function], started: Before, error: BaseException) -> None:
@@ -87,7 +87,7 @@ class ApplyProbe:
             result,
             site=recording.stacks.here(0),
             traits=FUNCTION,
-            own=True,
+            returns_writes=True,
         )
 
 

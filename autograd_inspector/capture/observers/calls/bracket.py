@@ -42,26 +42,26 @@ def record(
     *,
     site: int,
     traits: int = 0,
-    own: bool = False,
+    returns_writes: bool = False,
     error: str = "",
 ) -> None:
-    """Record the call as one op. ``own``: it says itself what it wrote, by returning that."""
+    """Record the call as one op. ``returns_writes``: it says itself what it wrote, by returning that."""
     now = len(recording.ops)
-    found: list[Tensor] = []
-    gather((result,), found)
+    result_tensors: list[Tensor] = []
+    gather((result,), result_tensors)
     outputs, connected = [], False
-    for tensor in found:
+    for tensor in result_tensors:
         entry = recording.registry.enter(tensor, now, now)
         entry.requires_grad = needs_grad(tensor)
         connected = connected or entry.requires_grad
         outputs.append(entry.tensor)
     # An input that was returned may require grad only now.
     if not connected and (before.recorded or any(entry.requires_grad for entry in before.entries)):
-        traits |= _CUT if outputs or own else 0
+        traits |= _CUT if outputs or returns_writes else 0
     writes = tuple(
         Write(entry.tensor, entry.storage, version, after)
         for tensor, entry, version in zip(before.tensors, before.entries, before.versions, strict=True)
-        if (after := version_of(tensor)) != version and (not own or entry.tensor in outputs)
+        if (after := version_of(tensor)) != version and (not returns_writes or entry.tensor in outputs)
     )
     inputs = tuple([entry.tensor for entry in before.entries])
     sequence = (before.sequence, sequence_number())

@@ -142,8 +142,8 @@ class Compiled:
         opened = self._thread.open
         while opened and all(each is not opened[-1][0] for each in outwards(frame)):
             self._leave()  # An interrupt kept it from being left.
-        given = frame.f_locals
-        region = self._region(given.get("fn"), given.get("args", ()), given.get("kwargs", {}))
+        frame_locals = frame.f_locals
+        region = self._region(frame_locals.get("fn"), frame_locals.get("args", ()), frame_locals.get("kwargs", {}))
         opened.append((frame, region))
         region.begin()
 

@@ -38,9 +38,9 @@ class CustomBackward:
         """Its backward raised: nothing came back."""
 
     def _returned(self, node: Any, result: Any) -> None:
-        given = result if isinstance(result, (tuple, list)) else (result,)
+        gradients = result if isinstance(result, (tuple, list)) else (result,)
         needed = node.needs_input_grad
-        wanted = [gradient for gradient, need in zip(given, needed, strict=False) if need]
+        wanted = [gradient for gradient, need in zip(gradients, needed, strict=False) if need]
         missing = tuple(number for number, gradient in enumerate(wanted) if gradient is None)
         if missing:
             gap = NoneGradient(node._sequence_nr(), missing)

@@ -28,16 +28,16 @@ class FastPaths:
         self._guard = guard
         self._recorder = recorder
 
-    def call(self, module: nn.Module, *given: Any) -> Opaque | None:
+    def call(self, module: nn.Module, *inputs: Any) -> Opaque | None:
         """A call of that module as one op where it may take the fast path; the caller begins and ends it."""
         if not issubclass(type(module), _HAVE_ONE) or read_own(module, "training") is not False:
             return None
-        if not self._guard.run(_records_nothing, module, given):
+        if not self._guard.run(_records_nothing, module, inputs):
             return None
-        return Opaque(self._recorder, type(module).__name__, module, given)
+        return Opaque(self._recorder, type(module).__name__, module, inputs)
 
 
-def _records_nothing(module: nn.Module, given: Any) -> bool:
+def _records_nothing(module: nn.Module, inputs: Any) -> bool:
     tensors: list[Tensor] = []
-    gather(given, tensors)
+    gather(inputs, tensors)
     return not torch.is_grad_enabled() or not any(needs_grad(t) for t in (*tensors, *parameters_of(module)))

@@ -56,9 +56,9 @@ class Unseen:
 class _MakingProbe:
     """A probe in what makes a tensor: tells its result, and what it was given."""
 
-    def __init__(self, guard: Guard, told: Callable[..., None]) -> None:
+    def __init__(self, guard: Guard, note: Callable[..., None]) -> None:
         self._guard = guard
-        self._told = told
+        self._note = note
 
     def before(self, seen: list[Any], /, *args: Any, **kwargs: Any) -> None:
         """It is about to."""
@@ -74,7 +74,7 @@ class _MakingProbe:
         """It raised."""
 
     def _tell(self, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self._told(result, *args, **kwargs)
+        self._note(result, *args, **kwargs)
 
 
 class _LeavingProbe:

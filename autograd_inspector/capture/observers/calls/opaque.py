@@ -22,14 +22,14 @@ class Opaque:
     """
 
     def __init__(
-        self, recorder: Recorder, name: str, what: Any, given: Any, observers: Observers | None = None
+        self, recorder: Recorder, name: str, what: Any, arguments: Any, observers: Observers | None = None
     ) -> None:
         self._recorder = recorder
         self._guard = recorder.guard
         self._observers = observers
         self._name = name
         self._what = what
-        self._given = given
+        self._arguments = arguments
         self._result: Any = None
         self._raised = True
         self._was_on = is_on(recorder)
@@ -63,11 +63,11 @@ class Opaque:
         before, self._before = self._before, None
         if before is not None:
             self._guard.run(self._note, before, error)
-        self._given = self._result = self._what = None
+        self._arguments = self._result = self._what = None
 
     def _look(self) -> Before:
         inputs: list[Tensor] = []
-        gather(self._given, inputs)
+        gather(self._arguments, inputs)
         owner = self._what if isinstance(self._what, nn.Module) else getattr(self._what, "__self__", None)
         if isinstance(owner, nn.Module):
             inputs += [*parameters_of(owner), *buffers_of(owner)]

@@ -212,7 +212,7 @@ class Recorder(HiddenMode):
                 writes = (*writes, *silent())
             now = len(recording.ops)
             connected = False
-            found: list[Tensor] = []
+            result_tensors: list[Tensor] = []
             if type(result) is Tensor:
                 entry = by_address.get(id(result))
                 if entry is None or entry() is not result:
@@ -222,11 +222,11 @@ class Recorder(HiddenMode):
                 connected = entry.requires_grad
                 outputs: tuple[int, ...] = (entry.tensor,)
             else:
-                gather((result,), found)
-                if not found and not writes:
+                gather((result,), result_tensors)
+                if not result_tensors and not writes:
                     return result
                 outputs = ()
-                for tensor in found:
+                for tensor in result_tensors:
                     entry = registry.enter(tensor, now, now)
                     entry.requires_grad = tensor.requires_grad if type(tensor) is Tensor else needs_grad(tensor)
                     connected = connected or entry.requires_grad
@@ -239,7 +239,7 @@ class Recorder(HiddenMode):
             if any_autocast():
                 traits |= AUTOCAST
             if recording.values is not None:
-                results = [result] if type(result) is Tensor else found
+                results = [result] if type(result) is Tensor else result_tensors
                 recording.values.op(now, inputs, entries, zip(outputs, results, strict=True), name, writes)
             if recording.traits and _ident() != recording.thread:
                 first = last = -1  # A backward thread of another device: its sequence numbers are its own.
@@ -360,12 +360,12 @@ def gather(values: Iterable[Any], into: list[Tensor]) -> bool:
 
 
 def _writes(inputs: list[Tensor], entries: list[Entry], versions: list[int], after: list[int]) -> tuple[Write, ...]:
-    found = []
+    writes = []
     for tensor, entry, before, now in zip(inputs, entries, versions, after, strict=True):
         if now != before:
             entry.requires_grad = tensor.requires_grad if type(tensor) is Tensor else needs_grad(tensor)
-            found.append(Write(entry.tensor, entry.storage, before, now))
-    return tuple(found)
+            writes.append(Write(entry.tensor, entry.storage, before, now))
+    return tuple(writes)
 
 
 _NUMBERS = frozenset({float, int})
@@ -376,11 +376,11 @@ _SCALES = frozenset({"mul", "div"})
 def _note_numbers(recording: Recording, op: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """What an in-place op was given beside tensors: an edit can be told from the one that takes it back."""
     named = [*((str(place), value) for place, value in enumerate(args)), *kwargs.items()]
-    found = [(name, float(value)) for name, value in named if type(value) is float or type(value) is int]
-    if found and len(args) > 1 and (args[1] is Ellipsis or (type(args[1]) is slice and args[1] == slice(None))):
-        found.append(("whole", 1.0))
-    if found:
-        recording.given[op] = tuple(found)
+    numbers = [(name, float(value)) for name, value in named if type(value) is float or type(value) is int]
+    if numbers and len(args) > 1 and (args[1] is Ellipsis or (type(args[1]) is slice and args[1] == slice(None))):
+        numbers.append(("whole", 1.0))
+    if numbers:
+        recording.number_arguments[op] = tuple(numbers)
 
 
 def _keeps_gradient(entries: Window[Entry], writes: tuple[Write, ...]) -> bool:

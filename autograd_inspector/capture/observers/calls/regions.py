@@ -98,15 +98,15 @@ class Regions:
         api = "custom Function" if traits & int(Trait.INNER) else api
         wrapper = _wrapper_above(sys._getframe(1), mode) if api == "C++ code" else None
         key = api if wrapper is None else f"{id(_under(wrapper))}"
-        known = self._switched.get((mode, key))
-        if known is None:
+        region = self._switched.get((mode, key))
+        if region is None:
             if wrapper is not None:  # A decorated optimizer step, unrecorded, called the program back: its closure.
                 self._begin(mode, f"torch.{_kind(*mode)}()", wrapper, site=self.recording.stacks.at(wrapper))
             else:
                 self._begin(mode, api, None, "" if api == "C++ code" else "torch.autograd")
             self._switched[mode, key] = self.recording.region
         else:
-            self.recording.region, self.mode = known, mode
+            self.recording.region, self.mode = region, mode
 
     def _around_of(self, mode: tuple[bool, bool]) -> int | None:
         """The innermost region of that mode around the current one."""
@@ -149,10 +149,10 @@ class Regions:
 
     def _definition(self, code: CodeType) -> tuple[int, Wrapped]:
         """Where the function under the switch got it, looked up once."""
-        known = self._definitions.get(id(code))  # Its site keeps the code object, so that the id stays its own.
-        if known is None:
-            known = self._definitions[id(code)] = switched_at(self.recording.stacks, code)
-        return known
+        definition = self._definitions.get(id(code))  # Its site keeps the code object, so that the id stays its own.
+        if definition is None:
+            definition = self._definitions[id(code)] = switched_at(self.recording.stacks, code)
+        return definition
 
 
 def is_undoing(frame: FrameType | None) -> bool:

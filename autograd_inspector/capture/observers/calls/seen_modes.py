@@ -31,7 +31,7 @@ class SeenModes:
 
     def install(self, into: Installation) -> None:
         """Stand in for the functions where torch looks them up."""
-        places = [(place, place.owner(), own) for place, own in ((SEEN_DEPTH, _length), (SEEN_AT, _at))]
+        places = [(place, place.owner(), stand_in) for place, stand_in in ((SEEN_DEPTH, _length), (SEEN_AT, _at))]
         if all(owner is not None for _, owner, _ in places):  # Without one the other is how we look ourselves.
             for place, owner, stand_in in places:
                 into.replace(owner, place.name, stand_in)
@@ -59,12 +59,12 @@ def _apart(original: Callable[..., None]) -> Callable[..., None]:
     """A function of torch's that takes the whole stack apart, and expects a certain mode, or none, at its bottom."""
 
     @functools.wraps(original)
-    def rearrange(*given: Any) -> None:
+    def rearrange(*arguments: Any) -> None:
         ours = [mode for mode in function_modes() if isinstance(mode, HiddenMode)]
         try:
             for mode in ours:
                 take_off(mode)
-            original(*given)
+            original(*arguments)
         finally:
             for mode in ours:
                 put_on(mode)

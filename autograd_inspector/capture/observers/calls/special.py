@@ -81,28 +81,28 @@ _EXPORTS = [
 
 
 def _descriptors() -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    descriptors: dict[str, Any] = {}
     for owner in reversed(torch.Tensor.__mro__):
         for name, member in vars(owner).items():
             if type(member).__name__ == "getset_descriptor" or isinstance(member, property):
-                found[name] = member  # noqa: PERF403 - later classes of the MRO overrule earlier ones
-    return found
+                descriptors[name] = member  # noqa: PERF403 - later classes of the MRO overrule earlier ones
+    return descriptors
 
 
 def _pass_through() -> frozenset[Any]:
-    found: set[Any] = set()
+    functions: set[Any] = set()
     for name, member in _descriptors().items():
         getter = getattr(member, "__get__", None)
         setter = getattr(member, "__set__", None)
         if name not in _TENSOR_ATTRIBUTES and getter is not None:
-            found.add(getter)
+            functions.add(getter)
         if name not in _SET_ATTRIBUTES and setter is not None:
-            found.add(setter)
-    found.update(getattr(Tensor, name) for name in _QUESTIONS if callable(getattr(Tensor, name, None)))
-    found.update({torch.is_floating_point, torch.is_complex, torch.numel, torch.is_same_size, torch.is_tensor})
-    found.update({Tensor.backward, torch.autograd.backward, torch.autograd.grad})
-    found.update({torch.result_type, set_grad_enabled, *QUESTIONS})
-    return frozenset(found)
+            functions.add(setter)
+    functions.update(getattr(Tensor, name) for name in _QUESTIONS if callable(getattr(Tensor, name, None)))
+    functions.update({torch.is_floating_point, torch.is_complex, torch.numel, torch.is_same_size, torch.is_tensor})
+    functions.update({Tensor.backward, torch.autograd.backward, torch.autograd.grad})
+    functions.update({torch.result_type, set_grad_enabled, *QUESTIONS})
+    return frozenset(functions)
 
 
 PASS = _pass_through()
@@ -138,17 +138,17 @@ def _normalise(recorder: Calling, func: Any, args: tuple[Any, ...], kwargs: dict
     def silent() -> list[Write]:
         recording = recorder.recording
         names, training = _STATISTICS[func]
-        given = dict(zip(names, args, strict=False)) | kwargs
-        if not given.get("training", training):
+        arguments = dict(zip(names, args, strict=False)) | kwargs
+        if not arguments.get("training", training):
             return []
-        found = []
+        writes = []
         for name in ("running_mean", "running_var"):
-            tensor = given.get(name)
+            tensor = arguments.get(name)
             if isinstance(tensor, Tensor):
                 entry = recording.registry.enter(tensor, -1, len(recording.ops))
                 version = version_of(tensor)
-                found.append(Write(entry.tensor, entry.storage, version, version))
-        return found
+                writes.append(Write(entry.tensor, entry.storage, version, version))
+        return writes
 
     return recorder.record(func, args, kwargs, name_of(func), silent=silent)
 

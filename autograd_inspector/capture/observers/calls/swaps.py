@@ -74,7 +74,7 @@ class Swaps:
     def _read_again(self, *swapped: Tensor) -> None:
         recording, registry = self.recording, self.recording.registry
         for tensor in swapped:
-            entry = registry.known(tensor)
+            entry = registry.entry_of(tensor)
             if entry is None:
                 continue
             required = entry.requires_grad

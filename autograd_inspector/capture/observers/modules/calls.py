@@ -119,8 +119,8 @@ class Modules:
     def fold(self, tensors: set[int], calls: Iterable[ModuleCall]) -> None:
         """Forget the names of other tensors, and modules that are gone and that no call tells of."""
         self.names = {tensor: names for tensor, names in self.names.items() if tensor in tensors}
-        told = {call.root for call in calls} | {root for names in self.names.values() for root in names}
-        gone = [n for n, root in self.roots.items() if root.ref() is None and n not in told]
+        roots_in_use = {call.root for call in calls} | {root for names in self.names.values() for root in names}
+        gone = [n for n, root in self.roots.items() if root.ref() is None and n not in roots_in_use]
         for number in gone:
             del self.roots[number]
             self.current.pop(number, None)
@@ -151,8 +151,8 @@ class Modules:
             around = self._known.place_of(self._stack[-1][1]) if self._stack else None
             root = None if around is None else around.root.ref()
             inside = root is not None and any(child is module for child in modules_of(root))
-            found = self.scan(root if root is not None and inside else self._outermost(module))
-            place = self._known.place_of(module) or Place(found, "")
+            scanned_root = self.scan(root if root is not None and inside else self._outermost(module))
+            place = self._known.place_of(module) or Place(scanned_root, "")
         return place
 
     def path_of(self, module: nn.Module) -> str | None:
@@ -170,9 +170,9 @@ class Modules:
         registry = self.recording.registry
         current: dict[str, int] = {}
         wrapper = _wrapper_prefix(model)
-        own = list(named_parameters(model))
-        for given, parameter in own:
-            name = given.removeprefix(wrapper)
+        parameters = list(named_parameters(model))
+        for full_name, parameter in parameters:
+            name = full_name.removeprefix(wrapper)
             self._name(parameter, number, name)
             current[name] = self.recording.id_of(parameter)
             registry.parameters.add(current[name])
@@ -182,11 +182,11 @@ class Modules:
         for name, tensor in plain_attributes(self.recording, model):
             self.plain.setdefault(name, {})[tensor] = None
         # functional_call puts other tensors in their place, for one call: these are not what the model has.
-        lent = any(not isinstance(parameter, nn.Parameter) for _, parameter in own)
+        lent = any(not isinstance(parameter, nn.Parameter) for _, parameter in parameters)
         if not lent or number not in self.current:
             self.current[number] = current
         if not lent:
-            self.contents.look(number, own)
+            self.contents.look(number, parameters)
         self._stale.discard(number)
         return root
 
@@ -216,19 +216,19 @@ class Modules:
 
         They are looked at with the next call of a model.
         """
-        found = {*self._known.roots_with(module), *(root for t in tensors for root in self.names.get(t, ()))}
-        self._stale |= found
-        return found
+        roots = {*self._known.roots_with(module), *(root for t in tensors for root in self.names.get(t, ()))}
+        self._stale |= roots
+        return roots
 
     def adopt(self, parameters: Iterable[Tensor]) -> None:
         """Name parameters that an optimizer was given: by the modules of the user's frames, else by their variables."""
-        given = list(parameters)
-        missing = {id(p) for p in given if self.recording.id_of(p) not in self.names}
+        adopted = list(parameters)
+        missing = {id(p) for p in adopted if self.recording.id_of(p) not in self.names}
         for _, candidate in held_modules(self.recording.stacks.stop, self._unknown) if missing else ():
             if any(id(p) in missing for p in parameters_of(candidate)):
                 self.scan(self._outermost(candidate))
                 missing -= {id(p) for p in parameters_of(candidate)}
-        self.recording.name_variables([p for p in given if id(p) in missing])
+        self.recording.name_variables([p for p in adopted if id(p) in missing])
 
     def look_around(self) -> None:
         """Meet the modules that the running functions hold in variables."""
@@ -238,8 +238,8 @@ class Modules:
 
     def alive(self) -> list[nn.Module]:
         """The roots that the program still holds."""
-        found = [root.ref() for root in self.roots.values()]
-        return [model for model in found if model is not None]
+        models = [root.ref() for root in self.roots.values()]
+        return [model for model in models if model is not None]
 
     def look_again(self) -> None:
         """Read the names of those roots again in which something may have been exchanged."""

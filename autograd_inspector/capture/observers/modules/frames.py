@@ -32,5 +32,5 @@ def variable_of(module: nn.Module, stop: FrameType | None) -> str:
         return map(is_, entries, repeat(module))
 
     names = [name for name, held in held_modules(stop, it) if held is module and not name.startswith("_")]
-    own = [name for name in names if name.isidentifier() and name != "self"]
-    return (own or [name for name in names if name != "self"] or [""])[-1].removeprefix("self.")
+    variables = [name for name in names if name.isidentifier() and name != "self"]
+    return (variables or [name for name in names if name != "self"] or [""])[-1].removeprefix("self.")

@@ -56,8 +56,8 @@ class KnownModules:
     def place_of(self, module: nn.Module) -> Place | None:
         """Where a module stands, None where it was never met."""
         key = id(module)
-        known = self._refs.get(key)
-        return self._places[key] if known is not None and known() is module else None
+        ref = self._refs.get(key)
+        return self._places[key] if ref is not None and ref() is module else None
 
     def put(self, module: nn.Module, root: Root, path: str) -> None:
         """A module was seen there. One that is part of a larger root stays known as that."""
@@ -107,7 +107,7 @@ class KnownModules:
         """Forget the modules that are gone, and those of roots that are not among these."""
         gone = [key for key, ref in self._refs.items() if ref() is None or self._places[key].root.number not in roots]
         for key in gone:
-            for known in (self._refs, self._roots, self._numbers, self._places, self._within):
-                known.pop(key, None)
+            for table in (self._refs, self._roots, self._numbers, self._places, self._within):
+                table.pop(key, None)
         self._own = {key: root for key, root in self._own.items() if root.number in roots and root.ref() is not None}
         self._calls = {key: count for key, count in self._calls.items() if key in self._refs}

@@ -22,7 +22,7 @@ def variable_names(recording: Recording, sites: tuple[Site, ...]) -> dict[int, s
     Of several ops that one expression runs (a module call, say), the last one's output is what gets assigned; the
     same op again and again is the statement in a loop. Leaves that running frames held are called as they were there.
     """
-    found: dict[int, str] = {}
+    variables: dict[int, str] = {}
     ops = list(recording.ops)
     users = [site.user for site in sites]
     registered = {event.tensor for event in recording.events if isinstance(event, ParameterRegistered)}
@@ -38,12 +38,12 @@ def variable_names(recording: Recording, sites: tuple[Site, ...]) -> dict[int, s
         # The statement may make or copy a whole module: `net = nn.Linear(4, 2)`, `ema = copy.deepcopy(net)`.
         copies = op[OP_NAME] == "__deepcopy__" and not of_modules.isdisjoint((*op[OP_INPUTS], *op[OP_OUTPUTS]))
         if not copies and registered.isdisjoint(op[OP_OUTPUTS]):
-            found |= dict(zip(op[OP_OUTPUTS], _targets(user.target, len(op[OP_OUTPUTS])), strict=False))
+            variables |= dict(zip(op[OP_OUTPUTS], _targets(user.target, len(op[OP_OUTPUTS])), strict=False))
     for change in recording.requires_grad_changes:
         user = users[change.site]
         if user is not None and user.target:
-            found.setdefault(change.tensor, user.target)
-    return found | {number: name for number, name in recording.variables.items() if name}
+            variables.setdefault(change.tensor, user.target)
+    return variables | {number: name for number, name in recording.variables.items() if name}
 
 
 def _targets(target: str, count: int) -> list[str]:
@@ -93,11 +93,11 @@ def tensor_names(modules: Modules, models: tuple[str, ...]) -> tuple[dict[int, t
     gone = {root.predecessor for root in modules.roots.values()} & held.keys() - parts  # Only what it lost is its own.
     whole = [root for root in held if root not in parts and root not in gone]
     prefixes = {root: f"{models[root]}." if len(whole) > 1 else "" for root in held}
-    found: dict[int, tuple[str, ...]] = {}
+    qualified_names: dict[int, tuple[str, ...]] = {}
     for tensor, roots in modules.names.items():
         names = [prefixes[root] + name for root, within in roots.items() if root not in parts for name in within]
-        found[tensor] = tuple(dict.fromkeys(names))
-    return found, models[whole[0]] if len(whole) == 1 else ""
+        qualified_names[tensor] = tuple(dict.fromkeys(names))
+    return qualified_names, models[whole[0]] if len(whole) == 1 else ""
 
 
 def _parts(modules: Modules, held: dict[int, set[int]]) -> Iterator[int]:

@@ -27,17 +27,17 @@ def plain_attributes(recording: Recording, root: nn.Module) -> Iterator[tuple[st
         for parameter in own_parameters(module).values():
             if parameter is None:
                 continue
-            own = parameter.__dict__
-            if own:
-                yield from ((name, recording.id_of(parameter)) for name in _MISSPELT if own.get(name) is False)
+            attributes = parameter.__dict__
+            if attributes:
+                yield from ((name, recording.id_of(parameter)) for name in _MISSPELT if attributes.get(name) is False)
 
 
-def note_plain_attributes(recording: Recording, found: dict[str, dict[int, None]]) -> None:
+def note_plain_attributes(recording: Recording, attributes: dict[str, dict[int, None]]) -> None:
     """Note what was found, with the line that set it."""
     effective = (
-        {recording.stacks.line_of(change.site) for change in recording.requires_grad_changes} if found else set()
+        {recording.stacks.line_of(change.site) for change in recording.requires_grad_changes} if attributes else set()
     )
-    for name, tensors in found.items():
+    for name, tensors in attributes.items():
         sites = [site for line, site in _assignments(recording, name) if line not in effective]
         site = sites[0] if sites else -1
         recording.events.append(PlainAttributeSet(len(recording.ops), site, name, tuple(tensors)))
@@ -50,11 +50,11 @@ def _assignments(recording: Recording, name: str) -> Iterator[tuple[tuple[str, i
         for code, _, library in chain:
             if not library:
                 codes.setdefault(code.co_filename, {}).setdefault(code.co_firstlineno, code)
-    for filename, known in codes.items():
+    for filename, code_at_line in codes.items():
         source = source_at(filename)
         lines = source.index(SwitchedOff).lines_of(name) if source is not None else ()
-        first = sorted(known) if lines else []
+        first = sorted(code_at_line) if lines else []
         for line in lines:
             above = bisect_right(first, line) - 1
-            best = known[first[above]] if above >= 0 else known[first[-1]]
+            best = code_at_line[first[above]] if above >= 0 else code_at_line[first[-1]]
             yield (filename, line), recording.stacks.of_code(best, line)

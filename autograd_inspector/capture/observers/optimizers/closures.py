@@ -19,18 +19,18 @@ _LONGEST = 1000
 """Of a container that is longer only the first entries are looked at."""
 
 
-def codes_of(optimizer: object, given: Iterable[Any]) -> tuple[CodeType, ...]:
+def codes_of(optimizer: object, arguments: Iterable[Any]) -> tuple[CodeType, ...]:
     """The code of each callable among what a step of that optimizer was given.
 
     None of the program's code runs here: no attribute is asked for that a class could compute.
     """
-    found = dict.fromkeys(code for value in given for code in _codes(value))
-    if not found:
+    codes = dict.fromkeys(code for value in arguments for code in _codes(value))
+    if not codes:
         return ()
     # A decorator's wrapper around the step, too, does not tell whether the closure runs.
     steps = (members_of(kind).get("step") for kind in order_of(type(optimizer)))
-    own = {id(code) for step in steps for code in _codes(step)}
-    return tuple(code for code in found if id(code) not in own)
+    step_codes = {id(code) for step in steps for code in _codes(step)}
+    return tuple(code for code in codes if id(code) not in step_codes)
 
 
 def _codes(value: Any, depth: int = 0) -> Iterator[CodeType]:
@@ -72,5 +72,5 @@ _FUNC = vars(functools.partial)["func"].__get__
 
 
 def _of_class(kind: type, name: str) -> Any:
-    found = looked_up(kind, name)
-    return found.__func__ if type(found) in {staticmethod, classmethod} else found
+    member = looked_up(kind, name)
+    return member.__func__ if type(member) in {staticmethod, classmethod} else member

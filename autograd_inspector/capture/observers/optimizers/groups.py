@@ -20,11 +20,11 @@ def parameters_of(optimizer: Optimizer) -> list[Tensor]:
     return [parameter for group in groups_of(optimizer) for parameter in group["params"]]
 
 
-def table(given: Any) -> dict[Any, Any]:
+def table(value: Any) -> dict[Any, Any]:
     """What was given, where it is a dictionary, which torch asks for; else an empty one."""
-    return given if issubclass(type(given), dict) else {}
+    return value if issubclass(type(value), dict) else {}
 
 
-def entries(given: Any) -> Sequence[Any]:
+def entries(value: Any) -> Sequence[Any]:
     """What was given, where it is a list or a tuple; else nothing."""
-    return given if issubclass(type(given), (list, tuple)) else ()
+    return value if issubclass(type(value), (list, tuple)) else ()

@@ -78,9 +78,9 @@ class Optimizers:
 
     def id_of(self, optimizer: Optimizer) -> int:
         """The number of an optimizer, met now if never before."""
-        known = self.number_of(optimizer)
-        if known is not None:
-            return known
+        earlier_number = self.number_of(optimizer)
+        if earlier_number is not None:
+            return earlier_number
         number = self._met
         kind = type(optimizer)
         self.recording.optimizers[number] = OptimizerRecord(number, kind.__name__, kind.__module__)
@@ -95,8 +95,8 @@ class Optimizers:
 
     def number_of(self, optimizer: Optimizer) -> int | None:
         """The number of an optimizer that was met before."""
-        known = self._known.get(id(optimizer))
-        return known[1] if known is not None and known[0]() is optimizer else None
+        ref_and_number = self._known.get(id(optimizer))
+        return ref_and_number[1] if ref_and_number is not None and ref_and_number[0]() is optimizer else None
 
     def alive(self) -> list[tuple[int, Optimizer]]:
         """The optimizers of the capture that the program still holds."""
@@ -143,18 +143,18 @@ class Optimizers:
         if sys.exc_info()[1] is not handled:
             self._refused(optimizer, args[1] if len(args) > 1 else kwargs.get("param_group"))
             return
-        known = self.number_of(optimizer)
-        if known is not None:
-            self.changed(optimizer, known)
+        number = self.number_of(optimizer)
+        if number is not None:
+            self.changed(optimizer, number)
 
     def _refused(self, optimizer: Optimizer, group: Any) -> None:
         """The group held a non-leaf, or a parameter that another group has: note which. It may be no group at all."""
         present = {id(p) for p in parameters_of(optimizer)}
         tensors = [p for p in entries(table(group).get("params")) if issubclass(type(p), Tensor)]
-        wrong = [p for p in tensors if id(p) in present or not is_leaf(p)]
-        self.adopt(wrong)
+        refused = [p for p in tensors if id(p) in present or not is_leaf(p)]
+        self.adopt(refused)
         recording = self.recording
-        ids = tuple(recording.id_of(p) for p in wrong)
+        ids = tuple(recording.id_of(p) for p in refused)
         added = id(optimizer) not in self._making
         recording.events.append(
             ParametersRefused(len(recording.ops), recording.stacks.here(0), type(optimizer).__name__, ids, added)
@@ -178,17 +178,21 @@ class Optimizers:
             kind = type(optimizer).__name__
             recording.events.append(ZeroGradCalled(len(recording.ops), recording.stacks.here(0), number, kind))
 
-    def fold(self, told: Collection[int], events: int) -> None:
+    def fold(self, recorded: Collection[int], events: int) -> None:
         """Forget the optimizers that are gone and that no record tells of; so many of the old events are gone."""
         self._events = max(self._events - events, 0)
         recording = self.recording
         # Not by what is known: another optimizer may have been made at the address of one that is gone.
-        kept = {number for number, _ in self.alive()}.union(told)
+        kept = {number for number, _ in self.alive()}.union(recorded)
         for number in [number for number in recording.optimizers if number not in kept]:
-            for known in (recording.optimizers, recording.rows, recording.left_out, self._lives, self._marks):
-                known.pop(number, None)
+            for by_number in (recording.optimizers, recording.rows, recording.left_out, self._lives, self._marks):
+                by_number.pop(number, None)
             self._dirty.discard(number)
-        self._known = {key: known for key, known in self._known.items() if known[1] in recording.optimizers}
+        self._known = {
+            key: ref_and_number
+            for key, ref_and_number in self._known.items()
+            if ref_and_number[1] in recording.optimizers
+        }
         recording.state_owners.fold(recording.optimizers)
         self.modes.fold(recording.optimizers)
 
@@ -205,7 +209,7 @@ class Optimizers:
         recent = self.recording.events[self._events :]
         self._events += len(recent)
         if not all(isinstance(event, _SWAP_NOTHING) for event in recent):
-            self._dirty.update(known for _, known in self._known.values())
+            self._dirty.update(met_number for _, met_number in self._known.values())
         if number in self._dirty or self._marks.get(number) != _mark(optimizer):
             self.snapshot(optimizer, number)
 
@@ -218,7 +222,7 @@ class Optimizers:
     def snapshot(self, optimizer: Optimizer, number: int) -> None:
         """Read where this optimizer's parameters, gradients and state live now."""
         rows = Rows(self.recording, optimizer, number)
-        self.recording.rows[number], self.recording.left_out[number] = rows.found, rows.note(type(optimizer).__name__)
+        self.recording.rows[number], self.recording.left_out[number] = rows.rows, rows.note(type(optimizer).__name__)
         self._marks[number] = _mark(optimizer)
 
 

@@ -32,9 +32,11 @@ class _Load:
     optimizer that loads say before.
     """
 
-    def __init__(self, optimizer: Optimizer, given: Any, handled: BaseException | None) -> None:
-        self.dtypes = _dtypes(table(table(given).get("state")))
-        self.positions = [entries(table(group).get("params")) for group in entries(table(given).get("param_groups"))]
+    def __init__(self, optimizer: Optimizer, state_dict: Any, handled: BaseException | None) -> None:
+        self.dtypes = _dtypes(table(table(state_dict).get("state")))
+        self.positions = [
+            entries(table(group).get("params")) for group in entries(table(state_dict).get("param_groups"))
+        ]
         self.handled = handled
         self.owners: dict[int, int] = {}
         self.owner_names: dict[int, str] = {}
@@ -51,12 +53,12 @@ class Loads:
 
     def begin(self, optimizer: Optimizer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Load:
         """What is about to be loaded."""
-        given = args[1] if len(args) > 1 else kwargs.get("state_dict")
-        load = _Load(optimizer, given, sys.exc_info()[1])
-        self._own(load, given)
+        state_dict = args[1] if len(args) > 1 else kwargs.get("state_dict")
+        load = _Load(optimizer, state_dict, sys.exc_info()[1])
+        self._own(load, state_dict)
         return load
 
-    def _own(self, load: _Load, given: Any) -> None:
+    def _own(self, load: _Load, state_dict: Any) -> None:
         """Note whose the state is that is still some optimizer's own."""
         living: dict[int, tuple[int, str]] = {}
         for _, optimizer in self._optimizers.alive():
@@ -65,7 +67,7 @@ class Loads:
                 for value in state.values() if isinstance(state, dict) else ():
                     if isinstance(value, Tensor):
                         living[id(value)] = self.recording.id_of(parameter), called.get(id(parameter), "")
-        saved = table(table(given).get("state"))
+        saved = table(table(state_dict).get("state"))
         for position, key in enumerate(key for group in load.positions for key in group):
             state = saved.get(key) if type(key) in _KEYS else None
             for value in table(state).values():
@@ -134,9 +136,9 @@ class Loads:
 
 def _dtypes(state: Mapping[Any, Any]) -> dict[str, str]:
     """The dtype of each kind of state entry ("exp_avg": "float32")."""
-    found: dict[str, str] = {}
+    dtypes: dict[str, str] = {}
     for values in state.values():
         for name, value in table(values).items():
             if issubclass(type(value), Tensor):
-                found.setdefault(str(name), short(dtype_of(value)))
-    return found
+                dtypes.setdefault(str(name), short(dtype_of(value)))
+    return dtypes

@@ -41,9 +41,9 @@ class Modes:
         self._met[number] = weakref.ref(optimizer), training
         recording.events.append(OptimizerModeMet(len(recording.ops), -1, number, kind.__name__, training))
 
-    def fold(self, known: Collection[int]) -> None:
+    def fold(self, optimizers: Collection[int]) -> None:
         """Forget the others."""
-        self._met = {number: met for number, met in self._met.items() if number in known}
+        self._met = {number: met for number, met in self._met.items() if number in optimizers}
 
 
 def training_of(optimizer: Optimizer) -> bool | None:

@@ -14,8 +14,8 @@ def codes_of(kind: type) -> tuple[CodeType, ...]:
     """Their code, each with the functions that it defines."""
     held = (method for base in order_of(kind) for method in list(members_of(base).values()))
     methods = (code_of(method) for method in held if type(method) is FunctionType)
-    own = (code for code in methods if code is not None and classify(code.co_filename) == USER)
-    return tuple(code for method in own for code in _with_inner(method))
+    user_codes = (code for code in methods if code is not None and classify(code.co_filename) == USER)
+    return tuple(code for method in user_codes for code in _with_inner(method))
 
 
 def _with_inner(code: CodeType) -> Iterator[CodeType]:

@@ -19,8 +19,8 @@ from autograd_inspector.own_files import is_own
 
 def names_of(optimizer: Optimizer) -> list[str]:
     """The ``param_names`` of all groups, [] where they have none."""
-    given = [name for group in groups_of(optimizer) for name in entries(group.get("param_names"))]
-    return given if all(type(name) is str for name in given) else []
+    names = [name for group in groups_of(optimizer) for name in entries(group.get("param_names"))]
+    return names if all(type(name) is str for name in names) else []
 
 
 def misnamed(optimizer: Optimizer, before: Sequence[str], owners: Mapping[int, str]) -> list[tuple[int, int]]:
@@ -34,15 +34,15 @@ def misnamed(optimizer: Optimizer, before: Sequence[str], owners: Mapping[int, s
     caller = _caller(sys._getframe(1))
     if caller is not None and classify(caller.f_code.co_filename) == SKIP:
         return []
-    own, now = [bare(name) for name in before], [bare(name) for name in names_of(optimizer)]
-    same = sorted(own) == sorted(now) and len(set(own)) == len(own)
-    if own == now or not same or has_loading_hooks(optimizer):
+    names_before, now = [bare(name) for name in before], [bare(name) for name in names_of(optimizer)]
+    same = sorted(names_before) == sorted(now) and len(set(names_before)) == len(names_before)
+    if names_before == now or not same or has_loading_hooks(optimizer):
         return []
     state, parameters = state_of(optimizer), parameters_of(optimizer)
     return [
-        (at, own.index(name))
+        (at, names_before.index(name))
         for at, name in enumerate(now)
-        if name != own[at] and state.get(parameters[at]) and bare(owners.get(at, "")) != own[at]
+        if name != names_before[at] and state.get(parameters[at]) and bare(owners.get(at, "")) != names_before[at]
     ]
 
 

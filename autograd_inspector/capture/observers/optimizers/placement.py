@@ -58,18 +58,18 @@ class Rows:
         self._allowance = Allowance()
         state, ranks = state_of(optimizer), elsewhere(optimizer)
         held: set[int] = set()
-        self.found: list[ParameterRow] = []
+        self.rows: list[ParameterRow] = []
         for group_number, group in enumerate(groups_of(optimizer)):
             for parameter in group["params"]:
                 held.add(id(parameter))
                 row = self._row(parameter, group_number, state.get(parameter, {}))
                 rank = ranks.get(id(parameter))
-                self.found.append(row if rank is None else replace(row, stepped_by=rank))
+                self.rows.append(row if rank is None else replace(row, stepped_by=rank))
         for key, left in state.items():
             if isinstance(key, Tensor) and id(key) not in held:
-                self.found.append(self._row(key, -1, left))
+                self.rows.append(self._row(key, -1, left))
         for name, tensors in under_no_parameter(state):
-            total = sum(nbytes_of(found.tensor) for found in tensors)
+            total = sum(nbytes_of(state_tensor.tensor) for state_tensor in tensors)
             self._left[f"`{name}`"] = f"{counted(len(tensors), 'tensor')} of no parameter, {total:,} bytes"
 
     def _row(self, parameter: Tensor, group: int, state: Any) -> ParameterRow:
@@ -79,8 +79,8 @@ class Rows:
 
     def note(self, kind: str) -> str:
         """What of the optimizer's state is in no row and no total, "" where that is nothing."""
-        told = [f"{name} ({why})" for name, why in self._left.items()]
-        return f"Of {kind}'s state this is in no row and no total: {join_names(told, _TOLD)}." if told else ""
+        reasons = [f"{name} ({why})" for name, why in self._left.items()]
+        return f"Of {kind}'s state this is in no row and no total: {join_names(reasons, _TOLD)}." if reasons else ""
 
 
 def unwrapped(optimizer: Any) -> Any:
@@ -105,44 +105,46 @@ def row_of(
         gradient=None if grad is None else Gradient(*held(recording, grad), version=version_of(grad)),
         optimizer=optimizer,
         group=group,
-        state=tuple(_entry(recording, found) for found in state),
+        state=tuple(_entry(recording, state_tensor) for state_tensor in state),
     )
 
 
-def _entry(recording: Recording, found: Found) -> StateEntry:
+def _entry(recording: Recording, state_tensor: Found) -> StateEntry:
     """State that no op of the capture ever met gets no number: nothing else tells of it."""
-    known = recording.registry.known(found.tensor)
-    number = -1 if known is None else known.tensor
-    return StateEntry(*held(recording, found.tensor), name=found.name, tensor=number, holder=found.holder)
+    registered = recording.registry.entry_of(state_tensor.tensor)
+    number = -1 if registered is None else registered.tensor
+    return StateEntry(
+        *held(recording, state_tensor.tensor), name=state_tensor.name, tensor=number, holder=state_tensor.holder
+    )
 
 
 def held(recording: Recording, tensor: Tensor) -> tuple[Any, ...]:
     """The fields of a Held record, in its order."""
     local = local_of(tensor)
-    own = tensor if local is None else local
-    storage = recording.registry.storage_of(own)
+    local_tensor = tensor if local is None else local
+    storage = recording.registry.storage_of(local_tensor)
     return (
         tuple(shape_of(tensor)),
         short(dtype_of(tensor)),
-        short(device_of(own)),
+        short(device_of(local_tensor)),
         nbytes_of(tensor),
         storage,
-        storage_of(own).nbytes() if storage >= 0 else 0,
+        storage_of(local_tensor).nbytes() if storage >= 0 else 0,
         None if local is None else sharding_of(tensor, shape_of(local), nbytes_of(local)),
     )
 
 
 def settings_of(group: dict[str, Any]) -> Settings:
     """The hyper-parameters of a parameter group; not those that are no plain values, as tensors are."""
-    found: Settings = {}
+    settings: Settings = {}
     for key, value in dict.items(group):
         name, kind = _text(key), type(value)
         if issubclass(kind, tuple) and tuple.__len__(value) <= _SHORT_TUPLE:
-            found[name] = tuple(map(_plain, tuple.__iter__(value)))
+            settings[name] = tuple(map(_plain, tuple.__iter__(value)))
         elif issubclass(kind, _SHOWN_TYPES):
-            found[name] = _plain(value)
-    found.pop("params", None)
-    return found
+            settings[name] = _plain(value)
+    settings.pop("params", None)
+    return settings
 
 
 def _plain(value: Any) -> PlainSetting:

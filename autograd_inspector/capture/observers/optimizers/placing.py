@@ -33,7 +33,7 @@ def placement_of(
     # What has no name and lost its gradient at once is a wrapper's own: the unsharded parameters of FSDP.
     loose = [t for t in tensors if t.kind == "parameter" and t.id not in held and (t.names or t.id in filled)]
     names = DisplayNames(tensors, namespace)
-    found = (
+    named_rows = (
         replace(
             row,
             name=names.of(row.tensor) or _described(row),
@@ -43,7 +43,7 @@ def placement_of(
         )
         for row in (*rows, *_loose_rows(recording, loose))
     )
-    return Placement(tuple(found), tuple(recording.optimizers[i] for i in sorted(recording.optimizers)))
+    return Placement(tuple(named_rows), tuple(recording.optimizers[i] for i in sorted(recording.optimizers)))
 
 
 def _loose_rows(recording: Recording, loose: list[TensorRecord]) -> Iterator[ParameterRow]:

@@ -79,8 +79,8 @@ def elsewhere(optimizer: Optimizer) -> dict[int, int]:
     inner = inner_of(optimizer)
     if inner is None:
         return {}
-    own = {id(p) for p in parameters_of(inner)}
-    given = [p for p in parameters_of(optimizer) if id(p) not in own]
+    inner_ids = {id(p) for p in parameters_of(inner)}
+    stepped_elsewhere = [p for p in parameters_of(optimizer) if id(p) not in inner_ids]
     ranks: dict[int, int] = {}
     try:
         zero: Any = optimizer
@@ -89,4 +89,4 @@ def elsewhere(optimizer: Optimizer) -> dict[int, int]:
     except Exception as failure:  # Private, and not ready before overlap_with_ddp has rebuilt its buckets.
         if is_interrupt(failure):
             raise
-    return {id(p): ranks.get(id(p), -1) for p in given}
+    return {id(p): ranks.get(id(p), -1) for p in stepped_elsewhere}

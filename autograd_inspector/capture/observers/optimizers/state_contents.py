@@ -89,20 +89,20 @@ def _parts(name: str, value: Any, holder: str = "", *, top: bool = False) -> Par
 
     Asked by its type: ``isinstance`` may ask the object itself.
     """
-    own = type(value)
-    if issubclass(own, dict):
+    value_type = type(value)
+    if issubclass(value_type, dict):
         return iter([(_keyed(name, key, top=top), entry, holder) for key, entry in dict.items(value)])
-    named = getattr(own, "_fields", None)
-    if issubclass(own, tuple) and isinstance(named, tuple):
+    named = getattr(value_type, "_fields", None)
+    if issubclass(value_type, tuple) and isinstance(named, tuple):
         fields = zip(named, tuple.__iter__(value), strict=False)
         return iter([(_attribute(name, field), entry, holder) for field, entry in fields])
     for kind, place in _LISTED.items():
-        if issubclass(own, kind):
+        if issubclass(value_type, kind):
             return iter([(f"{name}{place.format(i)}", entry, holder) for i, entry in enumerate(kind.__iter__(value))])
-    if issubclass(own, _SHARED):
+    if issubclass(value_type, _SHARED):
         return None
     attributes = dict(_attributes(value))
-    return iter([(_attribute(name, k), v, own.__name__) for k, v in attributes.items()]) if attributes else None
+    return iter([(_attribute(name, k), v, value_type.__name__) for k, v in attributes.items()]) if attributes else None
 
 
 def _attributes(value: Any) -> Iterator[tuple[str, Any]]:
@@ -119,8 +119,8 @@ def _attributes(value: Any) -> Iterator[tuple[str, Any]]:
                     yield name, member.__get__(value)
                 except AttributeError:
                     continue  # The slot is empty.
-    own = own_attributes(value)
-    yield from () if own is None else dict.items(own)
+    attributes = own_attributes(value)
+    yield from () if attributes is None else dict.items(attributes)
 
 
 def _opaque(value: Any) -> str:
@@ -166,6 +166,6 @@ def under_no_parameter(state: Mapping[Any, Any]) -> Iterator[tuple[str, list[Fou
     """(``state["shared"]``, its tensors) of what an optimizer keeps under keys that are no parameters."""
     for key, entry in islice(state.items(), _MOST):
         if not isinstance(key, Tensor):
-            found = StateContents(entry).tensors
-            if found:
-                yield f"state[{_told(key)}]", found
+            tensors = StateContents(entry).tensors
+            if tensors:
+                yield f"state[{_told(key)}]", tensors

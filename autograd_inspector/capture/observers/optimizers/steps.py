@@ -50,11 +50,11 @@ class Steps:
         ):  # A step inside a step is part of it, unless the closure calls it.
             self._guard.run(self._begin, optimizer, (*args[1:], *kwargs.values()), sys._getframe(1))
 
-    def _begin(self, optimizer: Optimizer, given: Iterable[Any], frame: FrameType) -> None:
+    def _begin(self, optimizer: Optimizer, arguments: Iterable[Any], frame: FrameType) -> None:
         recording = self.recording
         number = self._optimizers.id_of(optimizer)
         self._optimizers.changed_since(optimizer, number)
-        step = OpenStep(self, recording.registry, frame, codes_of(optimizer, given))
+        step = OpenStep(self, recording.registry, frame, codes_of(optimizer, arguments))
         step.begins(number, recording.stacks.here(0), len(recording.ops), groups_of(optimizer), state_of(optimizer))
         recording.pause(step)
 
@@ -101,19 +101,19 @@ class Steps:
         facts, writes, gradients = [], [], []
         enter, storage_of = recording.registry.enter, recording.registry.storage_of
         now = len(recording.ops)
-        for parameter, version, given, around in opened.before():
+        for parameter, version, gradient_before, around in opened.before():
             number = enter(parameter, -1, now).tensor
             after = version_of(parameter)
-            if given is None:
+            if gradient_before is None:
                 facts.append(ParameterStep(number, -1, version, after, -1, -1, *around))
                 continue
-            left = given.live()
-            gradient = given.number if left is None else enter(left, -1, now).tensor
+            left = gradient_before.live()
+            gradient = gradient_before.number if left is None else enter(left, -1, now).tensor
             gradients.append(gradient)
             if not error or after != version:
                 writes.append(Write(number, storage_of(parameter), version, after))
-            at_end = given.version if left is None else version_of(left)
-            facts.append(ParameterStep(number, gradient, version, after, given.version, at_end, *around))
+            at_end = gradient_before.version if left is None else version_of(left)
+            facts.append(ParameterStep(number, gradient, version, after, gradient_before.version, at_end, *around))
         op = recording.append(
             f"{kind}.step", tuple(gradients), writes=tuple(writes), traits=STEP, site=site, error=error
         )

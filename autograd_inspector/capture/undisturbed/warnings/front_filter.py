@@ -47,10 +47,10 @@ class Front:
     def put(self) -> None:
         """Into the list that is in force now. Filters count as changed where the program changes them, not here."""
         self._lists = [
-            known for known, holders in zip(self._lists, _holders(self._lists), strict=True) if holders > _NOBODY
+            listed for listed, holders in zip(self._lists, _holders(self._lists), strict=True) if holders > _NOBODY
         ]
         for filters in _in_force():
-            if not any(known is filters for known in self._lists):
+            if not any(listed is filters for listed in self._lists):
                 self._lists.append(filters)  # First, so that the way out is known wherever an interrupt strikes.
             if not filters or filters[0] is not ENTRY:
                 _remove(filters)
@@ -64,8 +64,10 @@ class Front:
 
 
 def _in_force() -> list[Filters]:
-    own = getattr(warnings, "_get_filters", None)  # From Python 3.14 on a context may have filters of its own.
-    return [warnings.filters, *([own()] if own is not None else [])]
+    context_filters = getattr(
+        warnings, "_get_filters", None
+    )  # From Python 3.14 on a context may have filters of its own.
+    return [warnings.filters, *([context_filters()] if context_filters is not None else [])]
 
 
 def _remove(filters: Filters) -> None:
@@ -75,7 +77,7 @@ def _remove(filters: Filters) -> None:
 
 
 def _holders(lists: list[Filters]) -> list[int]:
-    return [sys.getrefcount(known) for known in lists]
+    return [sys.getrefcount(filters) for filters in lists]
 
 
 _NOBODY = _holders([[]])[0]

@@ -48,13 +48,13 @@ class Warned:
 
     def install(self, into: Installation) -> None:
         """Stand before the program's filters, and before the function that gets every warning that passed them."""
-        own = vars(warnings)
-        if _SHOWS not in own:
+        attributes = vars(warnings)
+        if _SHOWS not in attributes:
             return
-        into.replace(warnings, _SHOWS, self._showing(own[_SHOWS]))
+        into.replace(warnings, _SHOWS, self._showing(attributes[_SHOWS]))
         for name in _CHANGED:
-            if name in own:
-                into.replace(warnings, name, self._changing(own[name]))
+            if name in attributes:
+                into.replace(warnings, name, self._changing(attributes[name]))
         into.made(self._front.take_out)
         into.replace(front, "TAKES", self._takes)
         self._front.put()
@@ -77,7 +77,7 @@ class Warned:
             return False
         try:
             stack = Stack(frame)
-            found = stack.displaces and any(
+            displaced = stack.displaces and any(
                 each is not stack.then(level) and each.f_globals.get("__name__", "<string>") == module
                 for level, each in enumerate(stack.frames)
             )
@@ -85,9 +85,9 @@ class Warned:
             if is_interrupt(failure):
                 raise
             return False
-        if found:
+        if displaced:
             thread.taken = module
-        return found
+        return displaced
 
     def _showing(self, original: Callable[[Any], None]) -> Callable[[Any], None]:
         @functools.wraps(original)
@@ -99,18 +99,18 @@ class Warned:
                 original(message)
                 return
             try:
-                found = _found(Stack(sys._getframe(1)), message, taken)
+                program_place = _found(Stack(sys._getframe(1)), message, taken)
             except Exception as failure:
                 if is_interrupt(failure):
                     raise
-                found = None
-            if found is None:
+                program_place = None
+            if program_place is None:
                 original(message)
                 return
-            if isinstance(found, Place):
+            if isinstance(program_place, Place):
                 thread.again = True
                 try:
-                    found.warn(message)
+                    program_place.warn(message)
                 finally:
                     thread.again = False
 

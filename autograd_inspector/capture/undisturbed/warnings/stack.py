@@ -40,10 +40,10 @@ class Stack:
 
 def _counted(frames: Iterable[FrameType]) -> list[FrameType]:
     """Those of the import system do not count, but where it warns itself."""
-    found = list(frames)
-    if found and _imports(found[0]):
-        return found
-    return [frame for frame in found if not _imports(frame)]
+    all_frames = list(frames)
+    if all_frames and _imports(all_frames[0]):
+        return all_frames
+    return [frame for frame in all_frames if not _imports(frame)]
 
 
 def _imports(frame: FrameType) -> bool:
