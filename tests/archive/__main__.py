@@ -24,10 +24,10 @@ def main() -> int:
     for seed in range(first, first + count):
         started = time.process_time()
         try:
-            found = read(damages[seed % len(damages)].one(seed))
-            if found is not None:
+            damaged_report = read(damages[seed % len(damages)].one(seed))
+            if damaged_report is not None:
                 shown += 1
-                shown_everywhere(found)
+                shown_everywhere(damaged_report)
         except Exception:
             failed += 1
             print(f"seed {seed} ({KINDS[seed % len(KINDS)]}):\n{traceback.format_exc()}")

@@ -18,11 +18,11 @@ ODD: tuple[Any, ...] = (
 
 def _paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     """The path to every value but the root, its key or index last."""
-    found = []
+    paths = []
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, each in inner:
-        found += [(*path, key), *_paths(each, (*path, key))]
-    return found
+        paths += [(*path, key), *_paths(each, (*path, key))]
+    return paths
 
 
 def _at(data: Any, path: tuple[Any, ...]) -> Any:
@@ -84,20 +84,20 @@ def _drop(damage: Damage, data: Any, chance: random.Random) -> None:
 
 def _listed(damage: Damage, data: Any, chance: random.Random) -> None:
     """Members of a list twice, away, in another order, or all but a few."""
-    found = _at(data, chance.choice(damage.lists))
+    members = _at(data, chance.choice(damage.lists))
     how = chance.randrange(6)
     if how == 0:
-        found.append(copy.deepcopy(found[chance.randrange(len(found))]))
+        members.append(copy.deepcopy(members[chance.randrange(len(members))]))
     elif how == 1:
-        del found[chance.randrange(len(found))]
+        del members[chance.randrange(len(members))]
     elif how == 2:
-        chance.shuffle(found)
+        chance.shuffle(members)
     elif how == 3:
-        del found[chance.randrange(len(found)) :]
+        del members[chance.randrange(len(members)) :]
     elif how == 4:
-        found.reverse()
+        members.reverse()
     else:
-        found[:] = (found * chance.choice((2, 50)))[:2000]
+        members[:] = (members * chance.choice((2, 50)))[:2000]
 
 
 def _exchange(damage: Damage, data: Any, chance: random.Random) -> None:
@@ -130,15 +130,15 @@ def _deep(damage: Damage, data: Any, chance: random.Random) -> None:
 def _grown(damage: Damage, data: Any, chance: random.Random) -> None:
     """One record many times, each with a number of its own: a graph of thousands, calls nested as deep."""
     table = chance.choice([path for path in damage.lists if isinstance((_at(damage.data, path) or [0])[0], dict)])
-    found = _at(data, table)
+    records = _at(data, table)
     for _ in range(2000):
-        record = dict(found[-1])
+        record = dict(records[-1])
         for key in ("id", "index"):
             if key in record:
-                record[key] = len(found)
+                record[key] = len(records)
         if "parent" in record or chance.random() < 0.1:
-            record["parent"] = len(found) - 1
-        found.append(record)
+            record["parent"] = len(records) - 1
+        records.append(record)
 
 
 _STRUCTURAL: tuple[Structural, ...] = (

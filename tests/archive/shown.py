@@ -21,25 +21,30 @@ def read(data: bytes) -> Report | RanksReport | None:
         try:
             return kind.from_json(data)
         except ReportFormatError as error:
-            said = str(error)
-        assert said.isprintable()
-        assert len(said) < 600
+            message = str(error)
+        assert message.isprintable()
+        assert len(message) < 600
     return None
 
 
-def shown_everywhere(given: Report | RanksReport) -> None:
+def shown_everywhere(shown_report: Report | RanksReport) -> None:
     """Every view of it: none may fail, and what is written again is read again."""
-    made = [given.to_text(), given.to_text(width=20), given.to_html(), repr(given)]
-    if isinstance(given, Report):
-        made += [given.to_dot(), given.to_dot(boxes=1), given.to_dot(color_by="device"), encoded(given)[0]]
-        made.append(msgspec.json.encode(saved(given)).decode())
-        made.append(to_sarif(Analysis((given,), Path("train.py"), Path.cwd()), CATALOGUE))
-        made.append(str(given.placement.records()))
-        merged = ranks_report({0: part_of(given), 2: part_of(given), 3: None})
+    made = [shown_report.to_text(), shown_report.to_text(width=20), shown_report.to_html(), repr(shown_report)]
+    if isinstance(shown_report, Report):
+        made += [
+            shown_report.to_dot(),
+            shown_report.to_dot(boxes=1),
+            shown_report.to_dot(color_by="device"),
+            encoded(shown_report)[0],
+        ]
+        made.append(msgspec.json.encode(saved(shown_report)).decode())
+        made.append(to_sarif(Analysis((shown_report,), Path("train.py"), Path.cwd()), CATALOGUE))
+        made.append(str(shown_report.placement.records()))
+        merged = ranks_report({0: part_of(shown_report), 2: part_of(shown_report), 3: None})
         made += [merged.to_text(), merged.to_html()]
         assert RanksReport.from_json(merged.to_json()) == merged
     else:
-        made.append(str(given.placement.records()))
+        made.append(str(shown_report.placement.records()))
     for text in made:
         text.encode("utf-8")
-    assert type(given).from_json(given.to_json()) == given
+    assert type(shown_report).from_json(shown_report.to_json()) == shown_report

@@ -35,10 +35,10 @@ def main() -> None:
     )
     sections: list[Section] = []
 
-    def add(*found: Section) -> None:
-        for section in found:
+    def add(*measured: Section) -> None:
+        for section in measured:
             show(section)
-        sections.extend(found)
+        sections.extend(measured)
 
     if arguments.only == "widget":
         for section in widget.measure(quick=quick):

@@ -33,7 +33,7 @@ class Timing(NamedTuple):
         """Median of the ratios of neighbouring rounds; the last resort when the floor ran in other rounds."""
         if len(self.rounds) != len(floor.rounds):
             return median(self.rounds) / median(floor.rounds)
-        return median(own / base for own, base in zip(self.rounds, floor.rounds, strict=True))
+        return median(taken / base for taken, base in zip(self.rounds, floor.rounds, strict=True))
 
 
 def seconds(call: Callable[[], object]) -> float:

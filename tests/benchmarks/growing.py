@@ -47,11 +47,11 @@ def measure(make: Make, ops: int) -> Figures:
     as what is alive makes it, the program's own as well as ours. And bytes: what the report holds once it was read in
     every form, and its JSON.
     """
-    found: dict[str, list[float]] = {}
+    rounds: dict[str, list[float]] = {}
     for _ in range(max(1, min(10, ENOUGH // ops))):
         for name, figure in _round(make, ops).items():
-            found.setdefault(name, []).append(figure)
-    return {name: min(figures) for name, figures in found.items()}
+            rounds.setdefault(name, []).append(figure)
+    return {name: min(figures) for name, figures in rounds.items()}
 
 
 def _round(make: Make, ops: int) -> Figures:
@@ -63,12 +63,12 @@ def _round(make: Make, ops: int) -> Figures:
         gc.collect()
         inspection = autograd_inspector.inspect()
         inspection.__enter__()
-        found = {"plain": plain, "block": seconds(program)}
-        found["close"] = seconds(lambda: inspection.__exit__(None, None, None))
+        figures = {"plain": plain, "block": seconds(program)}
+        figures["close"] = seconds(lambda: inspection.__exit__(None, None, None))
         report, texts = inspection.report, []
-        found["json"] = seconds(lambda: texts.append(report.to_json()))
-        found["text"] = seconds(report.to_text)
-        return found | {"held": size(report), "written": len(texts[0].encode())}
+        figures["json"] = seconds(lambda: texts.append(report.to_json()))
+        figures["text"] = seconds(report.to_text)
+        return figures | {"held": size(report), "written": len(texts[0].encode())}
     finally:
         gc.enable()
 

@@ -116,8 +116,8 @@ def _figures(name: str, ops: int) -> dict[str, float] | Given:
         out.seek(0)
         if process.returncode:
             return Given(f"failed: it ended with code {process.returncode}")
-        found: dict[str, float] = json.loads(out.read().splitlines()[-1])
-        return found
+        figures: dict[str, float] = json.loads(out.read().splitlines()[-1])
+        return figures
 
 
 def _rss(process: subprocess.Popen[bytes]) -> float:

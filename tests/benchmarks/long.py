@@ -66,7 +66,7 @@ def _run(steps: int, *, observed: bool) -> tuple[Held, Held]:
     net = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 1))
     optimizer, x = torch.optim.Adam(net.parameters()), torch.randn(16, 8)
     inspection = autograd_inspector.inspect()
-    found = []
+    held = []
     if observed:
         inspection.__enter__()
     for step in range(1, steps + 1):
@@ -75,11 +75,11 @@ def _run(steps: int, *, observed: bool) -> tuple[Held, Held]:
         optimizer.step()
         if step in {steps // 2, steps}:
             gc.collect()
-            found.append(Held(_rss(), inspection._session.recording.kept_records()))
+            held.append(Held(_rss(), inspection._session.recording.kept_records()))
     if observed:
         inspection.__exit__(None, None, None)
         assert inspection.report.history.steps == steps
-    return found[0], found[1]
+    return held[0], held[1]
 
 
 def _rss() -> int:

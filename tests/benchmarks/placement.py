@@ -57,12 +57,12 @@ def _look(name: str, model: nn.Module, rounds: int) -> Row:
 
 def _bare(optimizer: Optimizer) -> list[tuple[object, ...]]:
     """The least that a placement has to read."""
-    found: list[tuple[object, ...]] = []
+    facts: list[tuple[object, ...]] = []
     for group in optimizer.param_groups:
         for parameter in group["params"]:
             tensors = (parameter, parameter.grad, *optimizer.state[parameter].values())
-            found += [(t.shape, t.dtype, t.device, t.untyped_storage().nbytes()) for t in tensors]
-    return found
+            facts += [(t.shape, t.dtype, t.device, t.untyped_storage().nbytes()) for t in tensors]
+    return facts
 
 
 def _step(rounds: int) -> Row:

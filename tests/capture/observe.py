@@ -22,8 +22,8 @@ def names(capture: Capture) -> list[str]:
 
 def op(capture: Capture, name: str) -> Op:
     """The one op of that name."""
-    (found,) = [op for op in capture.ops if op.name == name]
-    return found
+    (match,) = [op for op in capture.ops if op.name == name]
+    return match
 
 
 def nodes(capture: Capture, run: int = 0) -> list[str]:

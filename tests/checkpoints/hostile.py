@@ -129,9 +129,9 @@ def legacy(path: Path, data: bytes) -> None:
 
 
 def _sound() -> bytes:
-    found = io.BytesIO()
-    torch.save({"weight": torch.ones(2, 2)}, found)
-    return found.getvalue()
+    buffer = io.BytesIO()
+    torch.save({"weight": torch.ones(2, 2)}, buffer)
+    return buffer.getvalue()
 
 
 def _two_folders(path: Path) -> None:

@@ -39,17 +39,17 @@ def findings(checkpoint, model=None, optimizer=None):
 
 def only(checkpoint, model=None, optimizer=None):
     """The one finding that there is."""
-    found = findings(checkpoint, model, optimizer)
-    assert len(found) == 1, [f"{f.severity} {f.rule} {f.message}" for f in found]
-    assert found[0].subjects
-    assert found[0].fix.startswith("# ")
-    return found[0]
+    reported = findings(checkpoint, model, optimizer)
+    assert len(reported) == 1, [f"{f.severity} {f.rule} {f.message}" for f in reported]
+    assert reported[0].subjects
+    assert reported[0].fix.startswith("# ")
+    return reported[0]
 
 
 def sound(checkpoint, model=None, optimizer=None):
     """No finding at all."""
-    found = findings(checkpoint, model, optimizer)
-    assert not found, [f"{f.severity} {f.rule} {f.message}" for f in found]
+    reported = findings(checkpoint, model, optimizer)
+    assert not reported, [f"{f.severity} {f.rule} {f.message}" for f in reported]
 
 
 def repaired(finding, checkpoint, model, optimizer):
@@ -65,10 +65,10 @@ def repaired(finding, checkpoint, model, optimizer):
 
 def raises(checkpoint, model, optimizer):
     """Whether loading both, or the step after it, raises."""
-    given = copy.deepcopy(checkpoint)
+    loaded = copy.deepcopy(checkpoint)
     try:
-        model.load_state_dict(given["model"])
-        optimizer.load_state_dict(given["optimizer"])
+        model.load_state_dict(loaded["model"])
+        optimizer.load_state_dict(loaded["optimizer"])
         one_step(model, optimizer)
     except Exception:
         return True

@@ -83,11 +83,11 @@ def run_ranks(folder: Path, world: int, body: str) -> list:
     program = folder / "program.py"
     program.write_text(PREAMBLE + textwrap.dedent(body) + ENDING)
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(REPOSITORY), "AUTOGRAD_INSPECTOR_STRICT": "1"}
-    with (folder / "said").open("w+") as said:
+    with (folder / "said").open("w+") as output:
         ranks = subprocess.Popen(
             [sys.executable, program, str(world), str(folder)],
-            stdout=said,
-            stderr=said,
+            stdout=output,
+            stderr=output,
             env=environment,
             start_new_session=True,
         )

@@ -55,8 +55,8 @@ def search(family: str, seed: int, count: int) -> int:
         batch = min(BATCH, count - done)
         try:
             FAMILIES[family](seed * 1_000_000 + done, batch)
-        except AssertionError as found:
-            print(f"{family}: counterexample after {done:,} programs: {found}", flush=True)
+        except AssertionError as counterexample:
+            print(f"{family}: counterexample after {done:,} programs: {counterexample}", flush=True)
             return 1
         rate = (done + batch) / (time.perf_counter() - start)
         print(f"{family}: {done + batch:>9,} of {count:,} programs, {rate:.0f} a second", flush=True)

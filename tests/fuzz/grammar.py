@@ -79,14 +79,14 @@ def contiguous(shape: Shape) -> Layout:
 def views_of(layout: Layout) -> tuple[tuple[str, Layout], ...]:
     """The views that a tensor of that layout allows, and the layout of each."""
     tensor = torch.empty_strided(*layout, device="meta")
-    found = []
+    views = []
     for text in VIEWS:
         try:
             view = eval(f"tensor{text}", {"tensor": tensor})
         except (RuntimeError, IndexError, ValueError):
             continue
-        found.append((text, (tuple(view.shape), view.stride())))
-    return tuple(found)
+        views.append((text, (tuple(view.shape), view.stride())))
+    return tuple(views)
 
 
 @lru_cache(maxsize=1024)

@@ -34,10 +34,10 @@ def check(program: Program) -> None:
         silently_wrong(program, plain, inspected, report)
 
 
-def fail(program: Program, why: str, found: Run) -> None:
+def fail(program: Program, why: str, ended: Run) -> None:
     """Raise, with the program as runnable Python and what was said of it."""
-    said = "\n".join(f"{f.rule} {f.severity}: {f.message}" for f in found.report.findings) if found.report else ""
-    raise Counterexample(f"{why}\n\n{runnable(program)}\n# it raised: {found.told or 'nothing'}\n{said}")
+    findings = "\n".join(f"{f.rule} {f.severity}: {f.message}" for f in ended.report.findings) if ended.report else ""
+    raise Counterexample(f"{why}\n\n{runnable(program)}\n# it raised: {ended.error_text or 'nothing'}\n{findings}")
 
 
 def of(report: Report, rule: str) -> list[Finding]:
@@ -55,17 +55,17 @@ def undisturbed(program: Program, plain: Run, inspected: Run) -> None:
 
 def version_errors(program: Program, plain: Run, inspected: Run, report: Report) -> None:
     """Torch raises its version error exactly when AG201 is an error; the culprits that it names are the culprits."""
-    raised = VERSION_ERROR in plain.told
-    found = [f for f in of(report, "AG201") if f.severity == "error"]
+    raised = VERSION_ERROR in plain.error_text
+    errors = [f for f in of(report, "AG201") if f.severity == "error"]
     if all(run.api == "alive" for run in report.capture.backwards):
         TRIED["ended before any backward"] += 1
         return  # What AG201 says then is what a backward would raise.
-    if raised != bool(found):
-        fail(program, f"torch {'raised its' if raised else 'raised no'} version error, AG201: {len(found)}", inspected)
+    if raised != bool(errors):
+        fail(program, f"torch {'raised its' if raised else 'raised no'} version error, AG201: {len(errors)}", inspected)
     if not raised:
         return
     ended = program.until(plain.raised_in)
-    named = [culprits(finding, inspected) for finding in found]
+    named = [culprits(finding, inspected) for finding in errors]
     every = set().union(*named)
     if not every:
         fail(program, "AG201 names no culprit", inspected)
@@ -76,14 +76,14 @@ def version_errors(program: Program, plain: Run, inspected: Run, report: Report)
         TRIED["version errors gone out of place"] += 1
     for culprit in every:
         alone = run(ended.without(every - {culprit}))
-        TRIED["culprits enough by themselves"] += VERSION_ERROR in alone.told
+        TRIED["culprits enough by themselves"] += VERSION_ERROR in alone.error_text
         TRIED["culprits named"] += 1
 
 
 def repaired(program: Program, changed: Program, report: Report, inspected: Run) -> None:
     """Without the culprits the error is gone; where savers are hidden it may take several reports."""
-    found = run(changed)
-    while VERSION_ERROR in found.told:
+    ended = run(changed)
+    while VERSION_ERROR in ended.error_text:
         if not hidden(report):
             fail(program, f"the error is still there in\n{source_of(changed).text}", inspected)
         TRIED["version errors behind a version error"] += 1
@@ -94,7 +94,7 @@ def repaired(program: Program, changed: Program, report: Report, inspected: Run)
         if not every:
             fail(changed, "AG201 names no culprit of the next error", again)
         changed = changed.without(every)
-        found = run(changed)
+        ended = run(changed)
 
 
 def hidden(report: Report) -> bool:
@@ -108,16 +108,16 @@ def hidden(report: Report) -> bool:
     return any(any(c in node.name for c in closed) or any(s.status == "packed" for s in node.saved) for node in nodes)
 
 
-def culprits(finding: Finding, found: Run) -> set[At]:
+def culprits(finding: Finding, ended: Run) -> set[At]:
     """The steps that a finding says modified something."""
     return {
-        found.source.lines[place.lineno]
+        ended.source.lines[place.lineno]
         for place in finding.locations
-        if place.role == "modified here" and place.filename == found.filename
+        if place.role == "modified here" and place.filename == ended.filename
     }
 
 
-def reached(program: Program, found: Run, report: Report) -> None:
+def reached(program: Program, ended: Run, report: Report) -> None:
     """A parameter has a gradient exactly when the graph of some backward reaches it."""
     capture = report.capture
     ids = dict(zip(LEAVES, (read.tensor for read in capture.grad_reads[-len(LEAVES) :]), strict=True))
@@ -127,58 +127,58 @@ def reached(program: Program, found: Run, report: Report) -> None:
     drawn, surely = drawn_below(report.graph, ""), drawn_below(report.graph, REENTRANT)
     stale = {line.split(".")[0] for line in program.prelude if ".grad = " in line}
     cleared = any(step.text == "optimizer.zero_grad()" for step in program.steps)
-    for name, leaf in leaves(found):
+    for name, leaf in leaves(ended):
         if name in stale or cleared:
             continue  # It had a gradient before, or lost it again.
         TRIED["parameters unreachable" if leaf.grad is None else "parameters reached"] += 1
         if leaf.grad is None and ids[name] in sure:
-            fail(program, f"{name}.grad is None, but reached", found)
+            fail(program, f"{name}.grad is None, but reached", ended)
         if leaf.grad is not None and ids[name] not in held:
-            fail(program, f"{name}.grad is {leaf.grad}, but not reached", found)
+            fail(program, f"{name}.grad is {leaf.grad}, but not reached", ended)
         if (ids[name] in surely) if leaf.grad is None else (ids[name] not in drawn):
-            fail(program, f"{name}.grad is {leaf.grad}, in the merged graph: {ids[name] in drawn}", found)
+            fail(program, f"{name}.grad is {leaf.grad}, in the merged graph: {ids[name] in drawn}", ended)
 
 
 def trusted(program: Program, right: Run) -> None:
     """The gradients of the recorded values are those of the program in which nothing is modified."""
-    own = grads(right)
+    recorded_gradients = grads(right)
     try:
         apart = out_of_place(program)
     except UndefinedError:
         TRIED["undefined: it reads what it writes"] += 1
         return
-    if not all(gradient is None or gradient.isfinite().all() for gradient in own.values()):
+    if not all(gradient is None or gradient.isfinite().all() for gradient in recorded_gradients.values()):
         TRIED["not finite"] += 1
-    elif agree(own, apart):
+    elif agree(recorded_gradients, apart):
         TRIED["references agree"] += 1
-    elif agree(own, out_of_place(program, torch.float32)):
+    elif agree(recorded_gradients, out_of_place(program, torch.float32)):
         TRIED["references agree only in the same precision"] += 1  # A value lies at the kink of a relu or a clamp.
     else:
-        fail(program, f"the references disagree: {own} out of place {apart}", right)
+        fail(program, f"the references disagree: {recorded_gradients} out of place {apart}", right)
 
 
 def ignores_an_argument(step: Step) -> bool:
     """Whether a reentrant checkpoint gives an argument no gradient: what made it is not differentiated."""
-    given = re.findall(r"\ba\d+", step.signature)
+    arguments = re.findall(r"\ba\d+", step.signature)
     body = " ".join(line.text for line in step.body)
-    return step.kind == "reentrant checkpoint" and any(not re.search(rf"\b{name}\b", body) for name in given)
+    return step.kind == "reentrant checkpoint" and any(not re.search(rf"\b{name}\b", body) for name in arguments)
 
 
 def silently_wrong(program: Program, plain: Run, inspected: Run, report: Report) -> None:
     """Gradients of other values than the recorded ones are AG202's, and only they are."""
-    found = of(report, "AG202")
+    findings = of(report, "AG202")
     right = recorded(program)
     if right.error is not None:
-        fail(program, f"the reference raised {right.told}", inspected)
+        fail(program, f"the reference raised {right.error_text}", inspected)
     trusted(program, right)
-    wrong = gradients(plain) != gradients(right)
-    if wrong and any(step.kind == "reentrant checkpoint" for step in program.steps):
-        wrong = not agree(grads(plain), grads(right))  # It adds up the same gradients in another order.
-    if wrong:
+    differs = gradients(plain) != gradients(right)
+    if differs and any(step.kind == "reentrant checkpoint" for step in program.steps):
+        differs = not agree(grads(plain), grads(right))  # It adds up the same gradients in another order.
+    if differs:
         TRIED["gradients silently wrong"] += 1
-    if wrong and not found:
+    if differs and not findings:
         fail(program, "the gradients are silently wrong and AG202 says nothing", inspected)
-    if any(f.severity == "error" for f in found) and not wrong:
+    if any(f.severity == "error" for f in findings) and not differs:
         TRIED["AG202 errors on gradients that a write left as they were"] += 1
         if not touched(program) and not any(map(ignores_an_argument, program.steps)):
             fail(program, "AG202 is an error, and no write touched what backward needed", inspected)

@@ -129,12 +129,12 @@ class Handle:
                 raise UndefinedError
 
     def _computed(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
-        given = [arg.read() if isinstance(arg, Handle) else arg for arg in args]
+        values = [arg.read() if isinstance(arg, Handle) else arg for arg in args]
         if name == "copy":
-            return given[0]
+            return values[0]
         if name in CONSTANT:
-            return torch.tensor(given[0] if given else CONSTANT[name])
-        result: Tensor = getattr(self.read(), name)(*given, **kwargs)
+            return torch.tensor(values[0] if values else CONSTANT[name])
+        result: Tensor = getattr(self.read(), name)(*values, **kwargs)
         return result
 
     def backward(self, retain_graph: bool = False) -> None:
@@ -155,8 +155,8 @@ for _symbol in ("add", "sub", "mul", "matmul"):
     setattr(Handle, f"__i{_symbol}__", _augmented(_symbol))
 
 
-def _mapped(view: Callable[[Tensor], Handle], found: Any) -> Any:
-    return view(found) if isinstance(found, Tensor) else tuple(map(view, found))
+def _mapped(view: Callable[[Tensor], Handle], tensors: Any) -> Any:
+    return view(tensors) if isinstance(tensors, Tensor) else tuple(map(view, tensors))
 
 
 class Statistics:
@@ -164,11 +164,11 @@ class Statistics:
 
     @staticmethod
     def batch_norm(source: Handle, mean: Handle, var: Handle, *, training: bool) -> Handle:
-        own = mean.read().clone(), var.read().clone()
-        result = F.batch_norm(source.read(), *own, training=training)
+        statistics = mean.read().clone(), var.read().clone()
+        result = F.batch_norm(source.read(), *statistics, training=training)
         with torch.no_grad():
-            mean.write(own[0])
-            var.write(own[1])
+            mean.write(statistics[0])
+            var.write(statistics[1])
         return Handle.of(result)
 
 
@@ -184,10 +184,10 @@ class Stepper:
 
     def step(self) -> None:
         for name, leaf in self.leaves.items():
-            own, gradient = self.own[name], gradient_of(leaf)
+            parameter, gradient = self.own[name], gradient_of(leaf)
             with torch.no_grad():
-                own.copy_(leaf.read())
-            own.grad = None if gradient is None else gradient.clone()
+                parameter.copy_(leaf.read())
+            parameter.grad = None if gradient is None else gradient.clone()
         self.optimizer.step()
         with torch.no_grad():
             for name, leaf in self.leaves.items():

@@ -40,13 +40,13 @@ class Program:
 
     def edited(self, edit: Callable[[At, Step], Step | None]) -> Program:
         """The program with each step replaced by what ``edit`` says; None drops it."""
-        found = []
+        steps = []
         for index, step in enumerate(self.steps):
             kept = edit((index, -1), step)
             if kept is not None:
                 lines = [edit((index, inner), line) for inner, line in enumerate(step.body)]
-                found.append(replace(kept, body=tuple(line for line in lines if line is not None)))
-        return Program(self.prelude, tuple(found))
+                steps.append(replace(kept, body=tuple(line for line in lines if line is not None)))
+        return Program(self.prelude, tuple(steps))
 
     def without(self, dropped: set[At]) -> Program:
         """The program without these steps."""

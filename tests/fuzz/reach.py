@@ -30,7 +30,7 @@ def drawn_below(graph: Graph, stop: str) -> set[int]:
     todo = [root for roots in graph.roots for root in roots]
     seen = set(todo)
     while todo:
-        found = [source for source in sources.get(todo.pop(), ()) if source not in seen]
-        todo += found
-        seen.update(found)
+        unseen = [source for source in sources.get(todo.pop(), ()) if source not in seen]
+        todo += unseen
+        seen.update(unseen)
     return {graph.nodes[node].tensor for node in seen if graph.nodes[node].leaf}

@@ -18,7 +18,7 @@ from .running import LEAVES, Run, bits, kept, run
 def recorded(program: Program) -> Run:
     """Run a program whose gradients are those of the recorded values, whatever it writes afterwards."""
     with kept():
-        return run(program, given={"checkpoint": _called, "F": _KEEPING})
+        return run(program, replacing={"checkpoint": _called, "F": _KEEPING})
 
 
 def out_of_place(program: Program, dtype: torch.dtype = torch.float64) -> dict[str, Tensor | None]:
@@ -31,12 +31,12 @@ def out_of_place(program: Program, dtype: torch.dtype = torch.float64) -> dict[s
             handle.history.tensor = handle.history.tensor.detach().requires_grad_(tensor.requires_grad)
             if tensor.grad is not None:
                 handle.history.tensor.grad = tensor.grad.to(dtype).flatten()
-    given: dict[str, Any] = {**handles, "checkpoint": _called, "F": Statistics}
+    replacing: dict[str, Any] = {**handles, "checkpoint": _called, "F": Statistics}
     leaves = {name: handle for name, handle in handles.items() if name in LEAVES}
     made = [line for line in program.prelude if line.startswith("optimizer")]
     if made:
-        given["optimizer"] = Stepper(made[0], leaves)
-    ended = run(program, given=given)
+        replacing["optimizer"] = Stepper(made[0], leaves)
+    ended = run(program, replacing=replacing)
     if ended.error is not None:
         raise ended.error
     return {name: gradient_of(leaf) for name, leaf in leaves.items()}
@@ -51,11 +51,11 @@ def touched(program: Program) -> bool:
     changed: list[bool] = []
     stamps = _Stamps()
 
-    def checkpoint(function: Callable[..., Tensor], *given: Tensor, use_reentrant: bool) -> Tensor:
+    def checkpoint(function: Callable[..., Tensor], *arguments: Tensor, use_reentrant: bool) -> Tensor:
         globals_ = function.__globals__
-        read = [*given, *(globals_[n] for n in function.__code__.co_names if isinstance(globals_.get(n), Tensor))]
+        read = [*arguments, *(globals_[n] for n in function.__code__.co_names if isinstance(globals_.get(n), Tensor))]
         before = [bits(tensor) for tensor in read]
-        result = _called(function, *given, use_reentrant=use_reentrant)
+        result = _called(function, *arguments, use_reentrant=use_reentrant)
         if result.requires_grad:
 
             def look(_: Tensor) -> None:
@@ -65,8 +65,8 @@ def touched(program: Program) -> bool:
         return result
 
     with kept(changed):
-        given = {"checkpoint": checkpoint, "F": _KEEPING, "stamp": stamps.stamp, "stepped": stepped}
-        run(program, stamped=True, given=given)
+        replacing = {"checkpoint": checkpoint, "F": _KEEPING, "stamp": stamps.stamp, "stepped": stepped}
+        run(program, stamped=True, replacing=replacing)
     return bool(changed)
 
 
@@ -85,22 +85,22 @@ def stepped(optimizer: torch.optim.Optimizer) -> list[Tensor]:
     return [p for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
 
 
-def _called(function: Callable[..., Tensor], *given: Tensor, use_reentrant: bool) -> Tensor:
+def _called(function: Callable[..., Tensor], *arguments: Tensor, use_reentrant: bool) -> Tensor:
     """What a checkpoint records: the function itself; a reentrant one nothing, if no argument requires grad."""
-    if use_reentrant and not any(tensor.requires_grad for tensor in given):
+    if use_reentrant and not any(tensor.requires_grad for tensor in arguments):
         with torch.no_grad():
-            return function(*given)
-    return function(*given)
+            return function(*arguments)
+    return function(*arguments)
 
 
 def _batch_norm(source: Tensor, mean: Tensor, var: Tensor, *, training: bool) -> Any:
     """In training mode the statistics are saved but not differentiated through: give it some of its own."""
     if not training:
         return F.batch_norm(source, mean, var, training=False)
-    own = mean.clone(), var.clone()
-    result = F.batch_norm(source, *own, training=True)
-    mean.data.copy_(own[0])
-    var.data.copy_(own[1])
+    statistics = mean.clone(), var.clone()
+    result = F.batch_norm(source, *statistics, training=True)
+    mean.data.copy_(statistics[0])
+    var.data.copy_(statistics[1])
     return result
 
 

@@ -37,7 +37,7 @@ class Run:
     filename: str = ""
 
     @property
-    def told(self) -> str:
+    def error_text(self) -> str:
         """The exception's type and text, "" for none."""
         return "" if self.error is None else f"{type(self.error).__name__}: {self.error}"
 
@@ -53,9 +53,9 @@ class Run:
 
 
 def run(
-    program: Program, *, inspected: bool = False, stamped: bool = False, given: dict[str, Any] | None = None
+    program: Program, *, inspected: bool = False, stamped: bool = False, replacing: dict[str, Any] | None = None
 ) -> Run:
-    """Execute a program; ``given`` replaces names of its namespace."""
+    """Execute a program; ``replacing`` replaces names of its namespace."""
     source = source_of(program, stamped=stamped)
     filename = f"<program {next(_numbers)}>"
     space: dict[str, Any] = {"__name__": "program"}
@@ -63,7 +63,7 @@ def run(
     with warnings.catch_warnings(), torch.enable_grad():
         warnings.simplefilter("ignore")
         exec(_prelude(program), space)
-        space |= given or {}
+        space |= replacing or {}
         code = compile(source.text, filename, "exec")
         inspection = autograd_inspector.inspect() if inspected else None
         error: Exception | None = None
@@ -97,14 +97,14 @@ def bits(tensor: Tensor) -> bytes:
     return tensor.detach().contiguous().numpy().tobytes()
 
 
-def gradients(found: Run) -> dict[str, bytes | None]:
+def gradients(ended: Run) -> dict[str, bytes | None]:
     """The leaves' gradients, bit for bit."""
-    return {name: None if leaf.grad is None else bits(leaf.grad) for name, leaf in leaves(found)}
+    return {name: None if leaf.grad is None else bits(leaf.grad) for name, leaf in leaves(ended)}
 
 
-def grads(found: Run) -> dict[str, Tensor | None]:
+def grads(ended: Run) -> dict[str, Tensor | None]:
     """The leaves' gradients."""
-    return {name: leaf.grad for name, leaf in leaves(found)}
+    return {name: leaf.grad for name, leaf in leaves(ended)}
 
 
 def agree(one: dict[str, Tensor | None], other: dict[str, Tensor | None]) -> bool:
@@ -120,21 +120,21 @@ def _close(one: Tensor | None, other: Tensor | None) -> bool:
     return torch.allclose(one.double(), other.double(), 1e-3, scale, equal_nan=True)
 
 
-def leaves(found: Run) -> Iterator[tuple[str, Tensor]]:
+def leaves(ended: Run) -> Iterator[tuple[str, Tensor]]:
     """The parameters."""
-    return ((name, found.space[name]) for name in LEAVES if name in found.space)
+    return ((name, ended.space[name]) for name in LEAVES if name in ended.space)
 
 
-def state(found: Run) -> dict[str, Any]:
+def state(ended: Run) -> dict[str, Any]:
     """All that a program can see of its tensors afterwards."""
-    left: dict[str, Any] = {"error": found.told}
+    left: dict[str, Any] = {"error": ended.error_text}
     # The engine adds gradients up in place (and bumps a version) only where nothing in Python has looked at them,
     # as the inspector does at those that a reentrant checkpoint hands on. The bits are the same.
-    counted = "use_reentrant=True" not in found.source.text
-    for name, value in found.space.items():
+    counted = "use_reentrant=True" not in ended.source.text
+    for name, value in ended.space.items():
         if isinstance(value, Tensor):
             left[name] = _told(value, counted=counted)
-    optimizer = found.space.get("optimizer")
+    optimizer = ended.space.get("optimizer")
     if optimizer is not None:
         for number, entries in enumerate(optimizer.state.values()):
             left |= {f"state {number} {name}": bits(value) for name, value in entries.items() if value is not None}

@@ -23,8 +23,8 @@ def failure(program: Program) -> str | None:
     """Why an oracle fails, None where all hold, or where leaving out has left no program."""
     try:
         check(program)
-    except Counterexample as found:
-        return str(found)
+    except Counterexample as counterexample:
+        return str(counterexample)
     except NameError:
         return None  # The prelude names what it no longer makes.
     return None

@@ -14,24 +14,24 @@ class Trainer(Writer):
 
     def checkpoint(self) -> None:
         """A checkpointed function of one or two arguments, which may read other variables as well."""
-        given = [self.near(self.vars) for _ in range(self.pick((1, 1, 2)))]
+        chosen = [self.near(self.vars) for _ in range(self.pick((1, 1, 2)))]
         inner = Writer(
             self.random, alive=self.alive, leaves=self.leaves, names=100 * (len(self.steps) + 1), inside=True
         )
-        inner.vars = [replace(v, name=f"a{i}") for i, v in enumerate(given)]
+        inner.vars = [replace(v, name=f"a{i}") for i, v in enumerate(chosen)]
         inner.vars += [self.pick(self.vars) for _ in range(self.pick((0, 0, 1)))]
         outside = len(inner.vars)
         body = [inner.computed()]
         for _ in range(self.pick((0, 1, 2))):
-            own = [v for v in inner.vars[outside:] if not grammar.overlapping(v.layout)]
-            body.append(inner.modified(own) if self.seldom(3) else inner.computed())
+            modifiable = [v for v in inner.vars[outside:] if not grammar.overlapping(v.layout)]
+            body.append(inner.modified(modifiable) if self.seldom(3) else inner.computed())
         last = inner.vars[-1]
         body.append(Step("return", f"return {last.name} * 2.0"))
         reentrant = self.pick((True, False))
-        names = ", ".join(v.name for v in given)
-        arguments = ", ".join(f"a{i}" for i in range(len(given)))
+        names = ", ".join(v.name for v in chosen)
+        arguments = ", ".join(f"a{i}" for i in range(len(chosen)))
         number = len(self.steps)
-        grad = inner.requires_grad(last) and (not reentrant or any(self.requires_grad(v) for v in given))
+        grad = inner.requires_grad(last) and (not reentrant or any(self.requires_grad(v) for v in chosen))
         var = self.new(grammar.contiguous(last.shape), grad=grad)
         self.steps.append(
             Step(
@@ -52,11 +52,11 @@ class Trainer(Writer):
         self.steps.append(Step(kind, text, ("mean", "var") if training else ()))
 
     def loss(self) -> None:
-        found = [v for v in self.vars if self.requires_grad(v)]
+        candidates = [v for v in self.vars if self.requires_grad(v)]
         name = f"l{len(self.steps)}"
-        first = self.near(found)
+        first = self.near(candidates)
         form = self.pick(("{0}.sum()", "{0}.pow(2).sum()", "{0}.sum() * {1}.sum()", "{0}.sum() + {1}.exp().mean()"))
-        self.steps.append(Step("loss", f"{name} = {form.format(first.name, self.near(found).name)}"))
+        self.steps.append(Step("loss", f"{name} = {form.format(first.name, self.near(candidates).name)}"))
         self.losses.append(name)
 
     def backward(self) -> None:

@@ -20,7 +20,7 @@ def counted(program: Program, plain: Run, report: Report) -> None:
     for kind in {step.kind for step in program.steps}:
         TRIED[f"with {kind}"] += 1
     if plain.error is not None:
-        kind = "version error" if VERSION_ERROR in plain.told else "other error"
+        kind = "version error" if VERSION_ERROR in plain.error_text else "other error"
         TRIED[f"raised: {kind}"] += 1
     for rule in {f"{f.rule} {f.severity}" for f in report.findings if f.rule in {"AG201", "AG202", "AG203"}}:
         TRIED[rule] += 1

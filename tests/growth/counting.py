@@ -11,14 +11,14 @@ from typing import Any
 
 def lines(call: Callable[[], object]) -> Counter[CodeType]:
     """Lines by function. Python tells of a line also where it jumps back within it, and of nothing that runs in C."""
-    found: Counter[CodeType] = Counter()
+    counts: Counter[CodeType] = Counter()
 
     def begin(frame: FrameType, event: str, arg: Any) -> Callable[..., Any]:
         code = frame.f_code
 
         def within(_: FrameType, event: str, arg: Any) -> Callable[..., Any]:
             if event == "line":
-                found[code] += 1
+                counts[code] += 1
             return within
 
         return within
@@ -29,7 +29,7 @@ def lines(call: Callable[[], object]) -> Counter[CodeType]:
         call()
     finally:
         sys.settrace(before)
-    return found
+    return counts
 
 
 def superlinear(

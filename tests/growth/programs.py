@@ -139,8 +139,8 @@ def two_loops(ops: int) -> Program:
             fast = dict(net.named_parameters())
             for _ in range(ops // 48):
                 loss = (torch.func.functional_call(net, fast, x) - y).pow(2).mean()
-                found = torch.autograd.grad(loss, tuple(fast.values()), create_graph=True)
-                fast = {name: p - 0.1 * g for (name, p), g in zip(fast.items(), found, strict=True)}
+                gradients = torch.autograd.grad(loss, tuple(fast.values()), create_graph=True)
+                fast = {name: p - 0.1 * g for (name, p), g in zip(fast.items(), gradients, strict=True)}
             (torch.func.functional_call(net, fast, x) - y).pow(2).mean().backward()
             optimizer.step()
 

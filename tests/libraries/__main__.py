@@ -23,11 +23,11 @@ def outcomes(library: Library, *, inspected: bool, limit: int) -> dict[str, Any]
     root, site = unpacked(library), installed(library.needs)
     source = root / "src" if (root / "src").is_dir() else root
     with tempfile.TemporaryDirectory() as folder:
-        told = Path(folder) / "outcomes.json"
+        outcomes_file = Path(folder) / "outcomes.json"
         environment = os.environ | {
             "PYTHONPATH": os.pathsep.join(map(str, (ROOT, source, site))),
             "LIBRARIES_INSPECTED": str(int(inspected)),
-            "LIBRARIES_OUTCOMES": str(told),
+            "LIBRARIES_OUTCOMES": str(outcomes_file),
             "AUTOGRAD_INSPECTOR_STRICT": "1",
             "HF_HUB_OFFLINE": "1",
             "CUDA_VISIBLE_DEVICES": "",
@@ -46,21 +46,21 @@ def outcomes(library: Library, *, inspected: bool, limit: int) -> dict[str, Any]
             )
             output.seek(0)
             text = output.read()
-        found = json.loads(told.read_text(encoding="utf-8")) if told.exists() else {"ended": {}}
-        if not found["ended"]:
+        recorded = json.loads(outcomes_file.read_text(encoding="utf-8")) if outcomes_file.exists() else {"ended": {}}
+        if not recorded["ended"]:
             raise SystemExit(f"{library.name}: no test ran\n{text[-3000:]}")
-        return found
+        return recorded
 
 
 def differences(plain: dict[str, Any], inspected: dict[str, Any]) -> list[str]:
     """The tests that end differently, or under which recording stopped."""
     before, after = plain["ended"], inspected["ended"]
-    found = [
+    changed = [
         f"{name}: plain {before.get(name)}, inspected {after.get(name)}"
         for name in before | after
         if before.get(name) != after.get(name)
     ]
-    return found + [f"{name}: {why}" for name, why in inspected["stopped"].items()]
+    return changed + [f"{name}: {why}" for name, why in inspected["stopped"].items()]
 
 
 def main() -> int:
@@ -77,13 +77,13 @@ def main() -> int:
         plain = outcomes(library, inspected=False, limit=options.limit)
         between = time.perf_counter()
         inspected = outcomes(library, inspected=True, limit=options.limit)
-        found = differences(plain, inspected)
+        changed = differences(plain, inspected)
         passed = sum(ended["outcome"] == "passed" for ended in plain["ended"].values())
         times = f"{between - started:.0f} s plain, {time.perf_counter() - between:.0f} s inspected"
-        print(f"{library.name}: {len(plain['ended'])} tests, {passed} pass plain, {len(found)} differ ({times})")
-        for line in found:
+        print(f"{library.name}: {len(plain['ended'])} tests, {passed} pass plain, {len(changed)} differ ({times})")
+        for line in changed:
             print(f"  {line}")
-        apart += len(found)
+        apart += len(changed)
     return min(apart, 1)
 
 

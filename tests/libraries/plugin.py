@@ -46,5 +46,5 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 def pytest_sessionfinish() -> None:
     """Write all of it."""
-    told = {"ended": _ended, "stopped": _stopped}
-    Path(os.environ["LIBRARIES_OUTCOMES"]).write_text(json.dumps(told, indent=1), encoding="utf-8")
+    outcomes = {"ended": _ended, "stopped": _stopped}
+    Path(os.environ["LIBRARIES_OUTCOMES"]).write_text(json.dumps(outcomes, indent=1), encoding="utf-8")

@@ -60,12 +60,12 @@ def _pip() -> list[str]:
 
 def _index() -> str:
     """The index that pip asks: its configuration's, else its own default."""
-    given = os.environ.get("PIP_INDEX_URL")
-    if given:
-        return given.rstrip("/")
-    found = subprocess.run([*_pip(), "config", "get", "global.index-url"], capture_output=True, text=True, check=False)
-    if found.returncode == 0 and found.stdout.strip():
-        return found.stdout.strip().rstrip("/")
+    index = os.environ.get("PIP_INDEX_URL")
+    if index:
+        return index.rstrip("/")
+    answer = subprocess.run([*_pip(), "config", "get", "global.index-url"], capture_output=True, text=True, check=False)
+    if answer.returncode == 0 and answer.stdout.strip():
+        return answer.stdout.strip().rstrip("/")
     from pip._internal.models.index import PyPI
 
     return str(PyPI.simple_url).rstrip("/")
@@ -81,8 +81,8 @@ def _here(name: str) -> str:
 
 def _rank(filename: str, wanted: str) -> tuple[bool, bool, Version]:
     """The wanted version first, releases before the others, the newest before older ones."""
-    found = Version(filename.removesuffix(".tar.gz").rpartition("-")[2])
-    return str(found) == wanted, not found.is_prerelease, found
+    release = Version(filename.removesuffix(".tar.gz").rpartition("-")[2])
+    return str(release) == wanted, not release.is_prerelease, release
 
 
 def _downloaded(library: Library) -> Path:

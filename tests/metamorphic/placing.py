@@ -45,8 +45,8 @@ def _last(node: ast.stmt) -> int:
 
 def first_lines(source: str) -> dict[int, int]:
     """Each line of a module -> the line that its innermost statement begins on."""
-    found: dict[int, int] = {}
+    starts: dict[int, int] = {}
     for node in statements(ast.parse(source)):
         for line in range(_first(node), (node.end_lineno or node.lineno) + 1):
-            found[line] = max(found.get(line, 0), node.lineno)
-    return found
+            starts[line] = max(starts.get(line, 0), node.lineno)
+    return starts

@@ -21,10 +21,10 @@ _said: list[list[tuple[str, str, str, int]]] = []
 _original = autograd_inspector.api.report.findings_of
 
 
-def _findings_of(*given: Any) -> Any:
-    found, notes = _original(*given)
-    _said.append([_verdict(finding) for finding in found])
-    return found, notes
+def _findings_of(*arguments: Any) -> Any:
+    findings, notes = _original(*arguments)
+    _said.append([_verdict(finding) for finding in findings])
+    return findings, notes
 
 
 autograd_inspector.api.report.findings_of = _findings_of

@@ -53,14 +53,14 @@ def _tried(body: list[ast.stmt]) -> list[ast.stmt]:
 
     The body of a `with` may be the inspected program, which is left as it is but for what it asserts.
     """
-    found: list[ast.stmt] = []
+    tried: list[ast.stmt] = []
     for statement in body:
         if isinstance(statement, ast.For | ast.If):
             statement.body = _tried(statement.body)
         elif isinstance(statement, ast.With):
             statement.body = [_go_on(each) if isinstance(each, ast.Assert) else each for each in statement.body]
-        found.append(statement if isinstance(statement, _KEPT) else _go_on(statement))
-    return found
+        tried.append(statement if isinstance(statement, _KEPT) else _go_on(statement))
+    return tried
 
 
 _KEPT = (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Return, ast.Nonlocal, ast.Global)

@@ -84,13 +84,13 @@ def drawn(count: int, seed: int) -> dict[str, list[Test]]:
 def compared(folder: Path, variants: Mapping[str, list[Test]], seed: int) -> Outcome:
     """Run the tests as they are and in their variants, from a copy in ``folder``, in one process."""
     originals = sorted({test for tests in variants.values() for test in tests})
-    said = _said(folder, {ORIGINAL: originals, **variants}, seed)
+    reports_by_test = _said(folder, {ORIGINAL: originals, **variants}, seed)
     differences: list[Difference] = []
     missing: list[str] = []
     whole = reports = 0
     for kind, tests in variants.items():
         for test in ("::".join(test) for test in tests):
-            before, after = said.get((ORIGINAL, test), {}), said.get((kind, test), {})
+            before, after = reports_by_test.get((ORIGINAL, test), {}), reports_by_test.get((kind, test), {})
             short = [case for case, said_of in before.items() if len(after.get(case, ())) < len(said_of)]
             missing += [f"{kind}: {test}{case}" for case in short]
             whole += bool(before) and not short
@@ -128,15 +128,15 @@ def _said(folder: Path, variants: Mapping[str, Iterable[Test]], seed: int) -> Sa
             (place / name).write_text(source, encoding="utf-8")
             modules[name] = kind, module, lines
             nodes += [f"tests/rules/{name}::{each}" for each in names]
-    found: Said = {}
+    reports_by_test: Said = {}
     for entry in _run(folder, nodes):
         module, _, test = entry["test"].partition("::")
         kind, original, _ = modules[module]
         name, bracket, case = test.partition("[")
         reports = [[_placed(verdict, modules) for verdict in report] for report in entry["said"]]
         if reports:
-            found.setdefault((kind, f"{original}::{name}"), {})[bracket + case] = reports
-    return found
+            reports_by_test.setdefault((kind, f"{original}::{name}"), {})[bracket + case] = reports
+    return reports_by_test
 
 
 def _run(folder: Path, nodes: list[str]) -> list[dict[str, str]]:

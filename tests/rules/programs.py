@@ -33,9 +33,9 @@ def inspected(program: Program, *, values: bool = False) -> Report:
 def line_of(function: Callable[..., Any], text: str) -> int:
     """The one line of a function's source that contains the text."""
     lines, first = inspect.getsourcelines(function)
-    found = [first + at for at, line in enumerate(lines) if text in line]
-    assert len(found) == 1, f"{text!r} is on {len(found)} lines of {function.__name__}"
-    return found[0]
+    matches = [first + at for at, line in enumerate(lines) if text in line]
+    assert len(matches) == 1, f"{text!r} is on {len(matches)} lines of {function.__name__}"
+    return matches[0]
 
 
 def alarms(report: Report) -> list[Finding]:
@@ -43,7 +43,7 @@ def alarms(report: Report) -> list[Finding]:
     return [finding for finding in report.findings if finding.severity != "info"]
 
 
-def said(finding: Finding) -> str:
+def finding_text(finding: Finding) -> str:
     """All the text of a finding, with the source lines that it shows."""
     sources = [location.source for location in finding.locations]
     return "\n".join([finding.message, finding.fix, *finding.subjects, *finding.details, *sources])
@@ -79,13 +79,13 @@ def diagnosed(
     say every one of ``names``. ``besides`` are rules that have something to say about the consequences.
     """
     report = inspected(program, values=values)
-    found = [f for f in alarms(report) if f.rule not in besides]
-    assert [(f.rule, f.severity) for f in found] == [(rule, severity)], f"not {rule} {severity}:\n{summary(report)}"
+    reported = [f for f in alarms(report) if f.rule not in besides]
+    assert [(f.rule, f.severity) for f in reported] == [(rule, severity)], f"not {rule} {severity}:\n{summary(report)}"
     line = line_of(where or program, culprit)
-    (finding,) = found
+    (finding,) = reported
     assert finding.locations, summary(report)
     assert finding.locations[0].lineno == line, f"{rule} does not start at {line} ({culprit}):\n{summary(report)}"
-    missing = [name for name in names if name.lower() not in said(finding).lower()]
+    missing = [name for name in names if name.lower() not in finding_text(finding).lower()]
     assert not missing, f"{rule} does not say {missing}:\n{summary(report)}"
     return finding
 

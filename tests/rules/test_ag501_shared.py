@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .programs import diagnosed, said, trained
+from .programs import diagnosed, finding_text, trained
 from .twins import calm
 
 X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
@@ -42,7 +42,7 @@ def test_heads_that_go_backward_one_after_another():
     )  # fmt: skip
     assert "Sum the losses" in finding.fix
     assert "retain_graph=True" in finding.fix
-    assert "float32[" not in said(finding)
+    assert "float32[" not in finding_text(finding)
     assert any("graph freed here" in place.role for place in finding.locations)
     calm(lambda: program(retain=True))
 
@@ -95,7 +95,7 @@ def test_item_of_a_dictionary():
     finding = diagnosed(
         lambda: program(lambda t: t), "AG501", "batch = {", 'batch["old"].detach()', severity="error", where=program
     )
-    assert "float32[" not in said(finding)
+    assert "float32[" not in finding_text(finding)
     calm(lambda: program(torch.Tensor.detach))
 
 

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .programs import alarms, diagnosed, inspected, said, trained
+from .programs import alarms, diagnosed, finding_text, inspected, trained
 from .twins import calm
 
 X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
@@ -95,7 +95,7 @@ def test_predictions_that_are_kept():
     finding = diagnosed(lambda: program(lambda t: t), "AG502", "collected.append", "softmax", "or more steps",
                         severity="warning", where=program)  # fmt: skip
     assert "item()" not in finding.fix
-    assert "float32[" not in said(finding)
+    assert "float32[" not in finding_text(finding)
     calm(lambda: program(torch.Tensor.detach))
 
 

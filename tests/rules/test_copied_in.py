@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.func import functional_call
 
-from .programs import alarms, inspected, line_of, said, silent, summary, trained
+from .programs import alarms, finding_text, inspected, line_of, silent, summary, trained
 
 X, Z = torch.randn(5, 4), torch.ones(3)
 
@@ -42,7 +42,7 @@ def test_a_generated_weight_that_is_copied_in():
         report = inspected(lambda use=use: generated(use))
         found = next(f for f in alarms(report) if f.rule == code)
         assert found.locations[0].lineno == line_of(use, culprit), summary(report)
-        assert "maker.weight" in said(found)
+        assert "maker.weight" in finding_text(found)
         assert "net.weight" in found.message
         assert "AG301" not in {f.rule for f in alarms(report)}, summary(report)
     silent(lambda: generated(by_call))

@@ -9,7 +9,7 @@ from torch import nn
 
 from autograd_inspector.advice.spelling import is_path, method_on
 
-from .programs import alarms, inspected, quoted, said
+from .programs import alarms, finding_text, inspected, quoted
 
 X = torch.randn(4, 3, generator=torch.Generator().manual_seed(1))
 
@@ -66,4 +66,4 @@ def test_nameless_tensors_stay_out_of_code():
         assert found, program.__name__
         for finding in found:
             code = quoted(f"{finding.message} {finding.fix}")
-            assert not [part for part in code if re.search(r"\b(float|int|bool)\d*\[", part)], said(finding)
+            assert not [part for part in code if re.search(r"\b(float|int|bool)\d*\[", part)], finding_text(finding)

@@ -35,8 +35,10 @@ def assert_quiet(program: Callable[[], Any]) -> None:
             program()
     report = inspection.report
     loud = [f for f in report.findings if f.severity != "info"]
-    told = "\n".join(f"{f.rule} {f.severity}: {f.message}\n    {[place.place for place in f.locations]}" for f in loud)
-    assert not loud, told
+    listing = "\n".join(
+        f"{f.rule} {f.severity}: {f.message}\n    {[place.place for place in f.locations]}" for f in loud
+    )
+    assert not loud, listing
     assert not [note for note in report.notes if "failed" in note], report.notes
 
 

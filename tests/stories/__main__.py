@@ -86,9 +86,9 @@ def tell(story: Story) -> bool:
     start = time.perf_counter()
     error, report = inspected_break(story)
     say(f"what broke:  {error or 'no exception: it runs, and computes the wrong thing'}")
-    found = alarms(report)
-    gravest = [finding for finding in found if finding.severity == found[0].severity]
-    say("what the report says:" if found else "the report says nothing is wrong")
+    reported = alarms(report)
+    gravest = [finding for finding in reported if finding.severity == reported[0].severity]
+    say("what the report says:" if reported else "the report says nothing is wrong")
     for finding in gravest:
         show_finding(finding)
     path = REPORTS / f"{story.slug}.html"
@@ -96,7 +96,7 @@ def tell(story: Story) -> bool:
     left = alarms(inspected_repair(story))
     say(f"repaired:    {'nothing to report' if not left else ', '.join(f.rule for f in left)}")
     say(f"full report: {path}   ({time.perf_counter() - start:.1f} s)")
-    return not left and any(finding.rule in story.rules for finding in found)
+    return not left and any(finding.rule in story.rules for finding in reported)
 
 
 def chosen(stories: tuple[Story, ...], *, every_variant: bool) -> list[Story]:
@@ -121,17 +121,17 @@ def main() -> int:
     REPORTS.mkdir(exist_ok=True)
     stories = chosen(STORIES, every_variant=options.all)
     total = stories[-1].number
-    wrong = []
+    mistaken = []
     for story in stories:
         console.print()
         say(f"story {story.number} of {total} … {story.title}", "bold", indent=0)
         if not tell(story):
-            wrong.append(story.slug)
+            mistaken.append(story.slug)
     console.print()
-    if wrong:
-        say(f"the report was wrong about {', '.join(wrong)}", "bold red", indent=0)
+    if mistaken:
+        say(f"the report was wrong about {', '.join(mistaken)}", "bold red", indent=0)
     say("The same in notebooks: `make lab` opens JupyterLab on the tutorials.", indent=0)
-    return 1 if wrong else 0
+    return 1 if mistaken else 0
 
 
 if __name__ == "__main__":

@@ -18,10 +18,10 @@ CLIPBOARD = ["clipboard-read", "clipboard-write"]
 @pytest.fixture(scope="session")
 def browser_type_launch_args():
     """The browser that the system has: none is downloaded."""
-    found = browser()
-    if found is None:
+    executable = browser()
+    if executable is None:
         pytest.fail("no browser: install Chromium (Debian: apt-get install chromium)")
-    return {"executable_path": found, "args": QUIET}
+    return {"executable_path": executable, "args": QUIET}
 
 
 @pytest.fixture(scope="session")

@@ -95,12 +95,12 @@ def running_lab(folder: Path, module: str = "jupyterlab", python: str = sys.exec
 
 
 @contextmanager
-def serving(command: list[str], environment: dict[str, str], said: Path, url: str, path: str) -> Iterator[str]:
+def serving(command: list[str], environment: dict[str, str], output: Path, url: str, path: str) -> Iterator[str]:
     """Start a server and wait until it answers at that path; stop it at the end."""
-    log = said.open("w")
+    log = output.open("w")
     server = subprocess.Popen(command, env=environment, stdout=log, stderr=subprocess.STDOUT)
     try:
-        _answers(url + path, server, said)
+        _answers(url + path, server, output)
         yield url
     finally:
         server.terminate()
@@ -148,9 +148,9 @@ def in_light(page: Page) -> None:
 
 def free_port() -> int:
     """A port that nothing listens on."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
         return port
 
 

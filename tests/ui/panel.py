@@ -25,11 +25,11 @@ class Panel:
     complaints: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        def said(message) -> None:
+        def on_console(message) -> None:
             if message.type == "error" and not any(noise in message.text for noise in NOISE):
                 self.complaints.append(message.text)
 
-        self.page.on("console", said)
+        self.page.on("console", on_console)
         self.page.on("pageerror", lambda error: self.complaints.append(f"{error.name}: {error.message}"))
 
     @property

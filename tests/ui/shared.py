@@ -72,11 +72,11 @@ def shown(browser: Browser, lab: Lab, name: str, *cells: str, **options: object)
     """A page in which a notebook has run; its kernel is shut down at the end."""
     context = browser.new_context(viewport=SIZE, **options)
     page = context.new_page()
-    found = watched(page)
+    watched_page = watched(page)
     try:
         opened(page, lab.notebook(f"{name}.ipynb", *cells))
         page.wait_for_selector(READY, timeout=RUN)
-        yield found
+        yield watched_page
     finally:
         context.close()
         shut_down(lab)
@@ -84,23 +84,23 @@ def shown(browser: Browser, lab: Lab, name: str, *cells: str, **options: object)
 
 def watched(page: Page) -> Shown:
     """Exceptions in the page, and errors in its console that speak of the widget, are kept; so are all requests."""
-    found = Shown(page)
+    watched_page = Shown(page)
 
-    def said(message: ConsoleMessage) -> None:
+    def on_console(message: ConsoleMessage) -> None:
         if message.type == "error" and ("autograd" in message.text or "anywidget" in message.text):
-            found.complaints.append(message.text)
+            watched_page.complaints.append(message.text)
 
-    page.on("console", said)
+    page.on("console", on_console)
 
     def raised(error: Error) -> None:
         stack = error.stack or ""
         # Else it is the host's own.
         if "blob:" in stack or "/autograd-inspector/" in stack or "/static/" not in stack:
-            found.complaints.append(f"{error.name}: {error.message}")
+            watched_page.complaints.append(f"{error.name}: {error.message}")
 
     page.on("pageerror", raised)
-    page.on("request", lambda request: found.requests.append(request.url))
-    return found
+    page.on("request", lambda request: watched_page.requests.append(request.url))
+    return watched_page
 
 
 def shut_down(lab: Lab) -> None:

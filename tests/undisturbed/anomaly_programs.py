@@ -142,8 +142,8 @@ def closure_of_an_optimizer():
 
 
 def recurrent():
-    found, _ = nn.LSTM(3, 3)(torch.ones(2, 1, 3))
-    torch.sqrt(found * 0).sum().backward()
+    states, _ = nn.LSTM(3, 3)(torch.ones(2, 1, 3))
+    torch.sqrt(states * 0).sum().backward()
 
 
 def transformer():

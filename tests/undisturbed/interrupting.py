@@ -78,8 +78,8 @@ def instants_of(program: Callable[[], object], where: Callable[[CodeType], bool]
     finally:
         sys.settrace(tracing)
     places = [place for place in seen if _looks(*place)]
-    found = [Instant(*place, nth) for place in places for nth in sorted({1, seen[place]})]
-    return found + [Instant(*place, nth) for place, nth in entered.items()]
+    instants = [Instant(*place, nth) for place in places for nth in sorted({1, seen[place]})]
+    return instants + [Instant(*place, nth) for place, nth in entered.items()]
 
 
 def _looks(code: CodeType, lasti: int) -> bool:

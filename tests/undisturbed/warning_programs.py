@@ -229,7 +229,7 @@ def from_recursion():
 
 
 REGISTRY = {}
-PROGRAMS = [found for name, found in list(globals().items()) if name.startswith(("from_", "raised_", "in_"))]
+PROGRAMS = [candidate for name, candidate in list(globals().items()) if name.startswith(("from_", "raised_", "in_"))]
 
 
 # --- filters: each is set inside the block, or before it ----------------------------------------------------
@@ -291,7 +291,7 @@ def recorded(program):
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("default")
         program()
-    NOTED.extend(told(w.message, w.category, w.filename, w.lineno) for w in seen)
+    NOTED.extend(warning_record(w.message, w.category, w.filename, w.lineno) for w in seen)
     program()
 
 
@@ -338,12 +338,12 @@ FILTERS = [
 NOTED, OPEN = [], []
 
 
-def told(message, category, filename, lineno):
+def warning_record(message, category, filename, lineno):
     return [str(message)[:60], category.__name__, filename.rsplit("/", 2)[-2:], lineno]
 
 
-def entry(found):
-    action, message, category, module, lineno = found
+def entry(warning_filter):
+    action, message, category, module, lineno = warning_filter
     patterns = [getattr(each, "pattern", each) for each in (message, module)]
     return [action, patterns[0], category.__name__, patterns[1], lineno]
 
@@ -354,13 +354,13 @@ def modules():
 
 def registries():
     """What is noted as shown, by module."""
-    found = {}
+    keys_of_module = {}
     noted_by = {name: vars(module).get("__warningregistry__", {}) for name, module in modules().items()}
     for name, noted in [*noted_by.items(), ("given", REGISTRY)]:
         keys = sorted([str(key[0])[:60], key[1].__name__, *key[2:]] for key in noted if key != "version")
         if keys:
-            found[name] = keys
-    return found
+            keys_of_module[name] = keys
+    return keys_of_module
 
 
 def clear():
@@ -376,7 +376,7 @@ def outcome(program, filters, *, inspected, around):
     shown, lists = [], []
     context = autograd_inspector.inspect() if inspected else contextlib.nullcontext()
     with warnings.catch_warnings():
-        warnings.showwarning = lambda m, c, f, n, *_: shown.append(told(m, c, f, n))
+        warnings.showwarning = lambda m, c, f, n, *_: shown.append(warning_record(m, c, f, n))
         raised = ""
         try:
             if around:  # The filters are there before the block.
@@ -407,13 +407,13 @@ def main(how):
         warnings.simplefilter("ignore")
         for program in PROGRAMS:  # What imports what it uses has done so.
             program()
-    found = {}
+    outcomes = {}
     for program in PROGRAMS:
         for filters in FILTERS:
             for around in (False, True):
                 key = f"{program.__name__} {filters.__name__} {'around' if around else 'inside'}"
-                found[key] = outcome(program, filters, inspected=how == "inspected", around=around)
-    json.dump(found, sys.stdout)
+                outcomes[key] = outcome(program, filters, inspected=how == "inspected", around=around)
+    json.dump(outcomes, sys.stdout)
 
 
 if __name__ == "__main__":

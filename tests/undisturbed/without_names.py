@@ -144,11 +144,11 @@ PROGRAMS = {"torch._dynamo": compiled, "torch.distributed": spread}
 def split(path):
     """The owner and the last part of a name; (None, name) where there is no owner."""
     module, _, names = path.partition(":")
-    found = sys.modules.get(module)
+    owner = sys.modules.get(module)
     *outer, last = names.split(".")
     for name in outer:
-        found = getattr(found, name, None)
-    return found, last
+        owner = getattr(owner, name, None)
+    return owner, last
 
 
 def holders(owner, last):
@@ -162,22 +162,22 @@ def holders(owner, last):
         [kind for kind in vars(torch._C._functions).values() if isinstance(kind, type)] if nodes else owner.__mro__
     )
     start = last.removesuffix("result") if nodes and last.endswith("_saved_result") else ""
-    found = []
+    holding = []
     for kind in classes:
-        own = gc.get_referents(kind.__dict__)[0]
-        found += [(own, name) for name in own if (name.startswith(start) if start else name == last)]
-    return found
+        members = gc.get_referents(kind.__dict__)[0]
+        holding += [(members, name) for name in members if (name.startswith(start) if start else name == last)]
+    return holding
 
 
 def delete(path):
     """Take the name away; returns what gives it back, None where nothing has it as an attribute of its own."""
     owner, last = split(path)
-    gone = [(own, name, own.pop(name)) for own, name in holders(owner, last) if name in own]
+    gone = [(members, name, members.pop(name)) for members, name in holders(owner, last) if name in members]
     forget()
 
     def back():
-        for own, name, value in gone:
-            own[name] = value
+        for members, name, value in gone:
+            members[name] = value
         forget()
 
     return back if gone else None
@@ -200,10 +200,10 @@ def hide(path):
     """Torch needs it for itself: only the inspector is told that it is missing."""
     from autograd_inspector.capture.torch_private import resolving
 
-    find, read, own, last = resolving.find, resolving.read, resolving.read_own, split(path)[1]
+    find, read, read_own, last = resolving.find, resolving.read, resolving.read_own, split(path)[1]
     resolving.find = lambda sought: resolving.MISSING if sought == path else find(sought)
     resolving.read = lambda owner, name: resolving.MISSING if name == last and of_object(owner) else read(owner, name)
-    resolving.read_own = lambda owner, name: resolving.MISSING if name == last else own(owner, name)
+    resolving.read_own = lambda owner, name: resolving.MISSING if name == last else read_own(owner, name)
 
 
 def of_object(owner):
@@ -230,17 +230,17 @@ def forked(call):
     if child == 0:
         os.close(reader)
         try:
-            told = json.dumps(call())
+            text = json.dumps(call())
         except BaseException:
-            told = json.dumps({"raised": traceback.format_exc()})
+            text = json.dumps({"raised": traceback.format_exc()})
         with os.fdopen(writer, "w") as out:
-            out.write(told)
+            out.write(text)
         os._exit(0)
     os.close(writer)
     with os.fdopen(reader) as out:
-        told = out.read()
+        text = out.read()
     os.waitpid(child, 0)
-    return json.loads(told) if told else {"raised": "the process died"}
+    return json.loads(text) if text else {"raised": "the process died"}
 
 
 def report(program, **options):
@@ -254,21 +254,24 @@ def report(program, **options):
                 done = bits(program)
         except RuntimeError as error:
             done = type(error).__name__
-        found = inspection.report
-        told = summary(found)
+        inspected_report = inspection.report
+        summed_up = summary(inspected_report)
         if torch.distributed.is_initialized():
-            told["whole"] = [told["whole"], without_times(json.loads(found.gather(timeout=10).to_json()))]
+            summed_up["whole"] = [
+                summed_up["whole"],
+                without_times(json.loads(inspected_report.gather(timeout=10).to_json())),
+            ]
     ours = [str(each.message) for each in shown if "autograd_inspector" in str(each.message)]
-    return told | {"done": done, "warnings": ours}
+    return summed_up | {"done": done, "warnings": ours}
 
 
-def summary(found):
+def summary(inspected_report):
     """What a report tells."""
     return {
-        "findings": [finding.rule for finding in found.findings],
-        "notes": list(found.capture.notes),
-        "stopped": found.capture.stopped,
-        "whole": without_times(json.loads(found.to_json())),
+        "findings": [finding.rule for finding in inspected_report.findings],
+        "notes": list(inspected_report.capture.notes),
+        "stopped": inspected_report.capture.stopped,
+        "whole": without_times(json.loads(inspected_report.to_json())),
     }
 
 
@@ -325,7 +328,7 @@ def loaded():
 
 def outcome(path):
     """What becomes of the programs without a name; with all names for a path that ends before one."""
-    program = next((found for start, found in PROGRAMS.items() if path.startswith(start)), train)
+    program = next((candidate for start, candidate in PROGRAMS.items() if path.startswith(start)), train)
     module, _, name = path.partition(":")
     importlib.import_module(module)
     wanted = forked(lambda: bits(program))
@@ -337,10 +340,10 @@ def outcome(path):
         if back is not None:
             back()
         hide(path)
-    found = {"plain": report(program), "values": report(program, values=True)}
+    reports = {"plain": report(program), "values": report(program, values=True)}
     if program is train:
-        found |= {"edited": report(edited), "detached": report(detached), **existing()}
-    return {"how": how, "wanted": wanted, "reports": found}
+        reports |= {"edited": report(edited), "detached": report(detached), **existing()}
+    return {"how": how, "wanted": wanted, "reports": reports}
 
 
 if __name__ == "__main__":

@@ -78,13 +78,13 @@ class Hands:
 
     def _expanded(self) -> list[float]:
         """Blocks opened one after the other."""
-        found = []
+        times = []
         for _ in range(BLOCKS):
             toggles = self.widget.locator(CLOSED)
             if not toggles.count():
                 break
-            found.append(toggles.first.evaluate(_CLICK))
-        return found
+            times.append(toggles.first.evaluate(_CLICK))
+        return times
 
     def _button(self, name: str) -> float:
         taken: float = self.widget.get_by_role("button", name=name).evaluate("b => bench.timed(() => b.click())")

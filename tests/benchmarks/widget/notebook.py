@@ -34,15 +34,15 @@ class Notebook:
 
     def printed(self, cell: int) -> dict[str, float]:
         """The JSON that a cell printed."""
-        found: dict[str, float] = json.loads(self.page.evaluate("cell => bench.printed(cell)", cell))
-        return found
+        figures: dict[str, float] = json.loads(self.page.evaluate("cell => bench.printed(cell)", cell))
+        return figures
 
     def frames(self, act: Callable[[], None]) -> list[float]:
         """Milliseconds between the frames while something goes on."""
         self.page.evaluate("bench.record()")
         act()
-        found: list[float] = self.page.evaluate("bench.recorded()")
-        return found
+        intervals: list[float] = self.page.evaluate("bench.recorded()")
+        return intervals
 
 
 @contextmanager

@@ -49,9 +49,9 @@ def sections(executable: str, *, quick: bool) -> Iterator[Section]:
             cells = f"{_IMPORT}report = captured({layers}, {times})", "shown(report)", "floor()"
             with notebook(lab, browser, name.replace(",", "").replace(" ", "-"), *cells) as page:
                 page.run(0)
-                found = page.printed(0)
+                printed = page.printed(0)
                 opening = openings(page, rounds)
-                subjects.append(Subject(name, int(found["nodes"]), int(found["bytes"]), opening, Hands(page)))
+                subjects.append(Subject(name, int(printed["nodes"]), int(printed["bytes"]), opening, Hands(page)))
         yield _opening(subjects)
         yield _use(subjects)
         progress(f"{TEN} widgets in one notebook")
@@ -124,8 +124,8 @@ def _others(subjects: list[Subject], browser) -> Section:
         floor = opening.total.best
         rows.append(Row(f"{name}: the widget", 1.0, None, f"{floor:,.0f} ms"))
         for other in (dot, torchvista):
-            taken, said = other(name, browser)
-            rows.append(Row(f"{name}: {other.__name__}", taken and taken / floor, None, said))
+            taken, label = other(name, browser)
+            rows.append(Row(f"{name}: {other.__name__}", taken and taken / floor, None, label))
     notes.append("dot draws every node, but no edge to the optimizer's step: with those it takes minutes.")
     notes.append("torchvista traces the forward alone; its page is opened in the same browser.")
     return Section("Widget: beside other tools, on the same graph", "the widget", tuple(rows), tuple(notes))

@@ -79,8 +79,8 @@ def _report(seeds: Sequence[int], writer: int) -> NoReturn:
             tried(seed)
             entry: dict[str, object] = {"tried": TRIED - before}
         except BaseException as error:  # It must not leave the fork.
-            known = isinstance(error, Difference)
-            entry = {"difference": str(error) if known else traceback.format_exc()}
+            is_difference = isinstance(error, Difference)
+            entry = {"difference": str(error) if is_difference else traceback.format_exc()}
         os.write(writer, (json.dumps(entry) + "\n").encode())
         if "difference" in entry:
             break

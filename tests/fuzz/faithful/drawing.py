@@ -37,8 +37,8 @@ def _outside(random: Random) -> Statement:
 def _statement(random: Random, themes: tuple[str, ...], depth: int) -> Statement:
     kind = random.choice((*themes, *themes, *_ORDINARY))
     if kind in LEAVES:
-        found = _leaf(random, kind)
-        return found if random.randrange(3) else _caught(found)
+        leaf = _leaf(random, kind)
+        return leaf if random.randrange(3) else _caught(leaf)
     if depth == _DEEPEST:
         return _leaf(random, random.choice(_ORDINARY))
     body = tuple(_statement(random, themes, depth + 1) for _ in range(random.randint(1, 3)))

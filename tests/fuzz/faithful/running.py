@@ -59,32 +59,32 @@ def _comparable(entry: Any) -> Any:
 def run(program: Program, *, inspected: bool, number: int | None = None) -> Run:
     """Execute a program from the same start as the other run of it; ``number`` names its file."""
     filename = f"<program {next(_numbers) if number is None else number}>"
-    found = Run()
+    outcome = Run()
     outer = _get_current_function_mode_stack()
     limit = sys.getrecursionlimit()
     with warnings.catch_warnings():
         warnings.resetwarnings()
         warnings.simplefilter("default")
-        space = _space(found, filename)
-        warnings.showwarning = lambda message, category, file, line, *_: found.warned.append(
+        space = _space(outcome, filename)
+        warnings.showwarning = lambda message, category, file, line, *_: outcome.warned.append(
             (str(message), category.__name__, _short(file), line)
         )
         torch.manual_seed(7)
         try:
-            _execute(program, space, filename, found, inspected=inspected)
+            _execute(program, space, filename, outcome, inspected=inspected)
         finally:
-            found.state = everything()
+            outcome.state = everything()
             for generator in space["held_generators"]:
                 with suppress(RuntimeError):  # It was begun in another thread: its modes lie on that one's stack.
                     generator.close()
             restored(outer)
             sys.setrecursionlimit(limit)
-            found.values = _values(space)
+            outcome.values = _values(space)
             linecache.cache.pop(filename, None)
-    return found
+    return outcome
 
 
-def _execute(program: Program, space: dict[str, Any], filename: str, found: Run, *, inspected: bool) -> None:
+def _execute(program: Program, space: dict[str, Any], filename: str, outcome: Run, *, inspected: bool) -> None:
     parts = [source_of(part) for part in program.parts()]
     text = "".join(parts)
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
@@ -103,16 +103,16 @@ def _execute(program: Program, space: dict[str, Any], filename: str, found: Run,
         except BaseException as error:
             # Where exactly the stack ends depends on what is called there.
             message = "" if isinstance(error, RecursionError) else str(error)
-            found.error += f"{type(error).__name__}: {message} {lines_of(error, filename)}\n"
-    found.report = None if inspection is None else inspection.report
+            outcome.error += f"{type(error).__name__}: {message} {lines_of(error, filename)}\n"
+    outcome.report = None if inspection is None else inspection.report
 
 
-def _space(found: Run, filename: str) -> dict[str, Any]:
-    space: dict[str, Any] = {"__name__": "program", "log": found.log, "held": [], "held_generators": []}
-    space["probe"] = lambda: found.log.append(settings())
-    space["told"] = lambda given: [(str(w.message), w.category.__name__, _short(w.filename), w.lineno) for w in given]
+def _space(outcome: Run, filename: str) -> dict[str, Any]:
+    space: dict[str, Any] = {"__name__": "program", "log": outcome.log, "held": [], "held_generators": []}
+    space["probe"] = lambda: outcome.log.append(settings())
+    space["told"] = lambda caught: [(str(w.message), w.category.__name__, _short(w.filename), w.lineno) for w in caught]
     space["lines_of"] = lambda error: lines_of(error, filename)
-    space["exhausted"] = lambda: _exhausted(found.log)
+    space["exhausted"] = lambda: _exhausted(outcome.log)
     exec(_DEFINITIONS, space)
     torch.manual_seed(3)
     for line in VALUES:

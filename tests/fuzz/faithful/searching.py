@@ -25,17 +25,17 @@ def difference(program: Program) -> str | None:
     What torch and Python do once a process (importing, building tables) the plain run does for both: so a difference
     must be there the second time, too.
     """
-    found = None
+    reason = None
     for _ in range(2):
         try:
             check(program)
         except Difference as difference:
-            found = str(difference)
+            reason = str(difference)
         except SyntaxError:
             return None  # Leaving out has left no program.
         else:
             return None
-    return found
+    return reason
 
 
 def smallest(program: Program, kind: str) -> Program:

@@ -40,9 +40,9 @@ def settings() -> dict[str, Any]:
     """
     stack = [type(mode).__name__ for mode in _get_current_function_mode_stack()]
     hooks = {
-        name: len(found)
-        for name, found in vars(modules).items()
-        if name.startswith("_global_") and "registration" not in name and hasattr(found, "__len__")
+        name: len(member)
+        for name, member in vars(modules).items()
+        if name.startswith("_global_") and "registration" not in name and hasattr(member, "__len__")
     }
     return {
         "grad": torch.is_grad_enabled(),
@@ -63,15 +63,15 @@ def everything() -> dict[str, Any]:
     """After the block: the settings, what stands under each name that could be replaced, filters and random streams."""
     names = {
         f"{owner}.{name}": id(value)
-        for owner, found in _OWNERS.items()
-        for name, value in vars(found).items()
+        for owner, holder in _OWNERS.items()
+        for name, value in vars(holder).items()
         if name not in _CHANGING
     }
     return settings() | {
         "names": names,
         "step hooks": (len(optimizers._global_optimizer_pre_hooks), len(optimizers._global_optimizer_post_hooks)),
         "registration hooks": {
-            name: len(found) for name, found in vars(modules).items() if name.endswith("_registration_hooks")
+            name: len(registered) for name, registered in vars(modules).items() if name.endswith("_registration_hooks")
         },
         "all function modes": [type(mode).__name__ for mode in _get_current_function_mode_stack()],
         "filters": [_plain(entry) for entry in warnings.filters],

@@ -40,8 +40,8 @@ class Program:
 
     def paths(self) -> list[Path]:
         """Every statement's place, the innermost and last first."""
-        found = [(number, *path) for number, part in enumerate(self.parts()) for path in _paths(part)]
-        return sorted(found, key=lambda path: (-len(path), [-index for index in path]))
+        paths = [(number, *path) for number, part in enumerate(self.parts()) for path in _paths(part)]
+        return sorted(paths, key=lambda path: (-len(path), [-index for index in path]))
 
     def without(self, path: Path) -> Program:
         """The program without one statement."""
@@ -91,4 +91,4 @@ def _lines(part: tuple[Statement, ...]) -> Iterator[str]:
                 continue
             indent = line[: len(line) - len(line.lstrip())]
             inner = list(_lines(statement.body)) or ["pass"]
-            yield from (indent + found for found in inner)
+            yield from (indent + inner_line for inner_line in inner)

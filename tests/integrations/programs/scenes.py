@@ -17,13 +17,13 @@ def play(train) -> None:
     ``train(folder, fault, **options)`` returns the model and the inspector; ``inspect=False`` trains without ours.
     """
     folder, rank = Path(sys.argv[1]), int(os.environ.get("RANK", os.environ.get("LOCAL_RANK", "0")))
-    told = {}
+    outcomes = {}
 
     def scene(name, fault="", **options):
         model, inspector = train(folder / name, fault, **options)
-        told[name] = {"learnt": learnt(model), "found": found(inspector)}
+        outcomes[name] = {"learnt": learnt(model), "found": found(inspector)}
         # Told after each: the last scene ends the process, on one rank by a signal.
-        (folder / f"told-{rank}.json").write_text(json.dumps(told))
+        (folder / f"told-{rank}.json").write_text(json.dumps(outcomes))
 
     scene("plain", inspect=False)
     scene("healthy", every=2)

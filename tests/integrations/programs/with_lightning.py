@@ -52,4 +52,4 @@ def train(folder: Path, fault="", *, steps=4, inspect=True, board=False, bf16=Fa
 
 
 if __name__ == "__main__":
-    play(lambda *given, **options: train(*given, ranks=2, **options))
+    play(lambda *arguments, **options: train(*arguments, ranks=2, **options))

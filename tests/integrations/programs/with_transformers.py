@@ -65,4 +65,4 @@ class Meets(TrainerCallback):
 
 
 if __name__ == "__main__":
-    play(lambda *given, **options: train(*given, callbacks=[Meets()], **options))
+    play(lambda *arguments, **options: train(*arguments, callbacks=[Meets()], **options))

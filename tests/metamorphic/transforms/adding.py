@@ -59,15 +59,15 @@ def _follow(owner: ast.AST, more: Callable[[str], list[ast.stmt]]) -> None:
         body = getattr(owner, field, None)
         if not isinstance(body, list) or not all(isinstance(each, ast.stmt) for each in body):
             continue
-        found: list[ast.stmt] = []
+        extended: list[ast.stmt] = []
         for statement in body:
-            found.append(statement)
+            extended.append(statement)
             if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 continue  # It has its own turn.
             _follow(statement, more)
             for name in _assigned(statement):
-                found += more(name)
-        setattr(owner, field, found)
+                extended += more(name)
+        setattr(owner, field, extended)
     for handler in getattr(owner, "handlers", ()):
         _follow(handler, more)
 

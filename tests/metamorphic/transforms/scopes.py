@@ -30,24 +30,24 @@ def variables(function: Function, tree: ast.Module) -> set[str]:
 
 def _known(function: Function) -> set[str]:
     """Names that are spelled elsewhere, too: in calls, in strings, in classes."""
-    found: set[str] = set()
+    names: set[str] = set()
     for node in ast.walk(function):
         if isinstance(node, ast.arg):
-            found.add(node.arg)
+            names.add(node.arg)
         elif isinstance(node, ast.Global | ast.Nonlocal):
-            found.update(node.names)
+            names.update(node.names)
         elif isinstance(node, ast.alias):
-            found.add(node.asname or node.name.split(".")[0])
+            names.add(node.asname or node.name.split(".")[0])
         elif isinstance(node, ast.ExceptHandler) and node.name:
-            found.add(node.name)
+            names.add(node.name)
         elif isinstance(node, ast.ClassDef):
-            found.add(node.name)
-            found.update(n.id for each in node.body for n in ast.walk(each) if _stored(n) and not _holds(each))
+            names.add(node.name)
+            names.update(n.id for each in node.body for n in ast.walk(each) if _stored(n) and not _holds(each))
         elif isinstance(node, Function):
-            found.add(node.name)
+            names.add(node.name)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier():
-            found.add(node.value)
-    return found
+            names.add(node.value)
+    return names
 
 
 def _stored(node: ast.AST) -> bool:
@@ -59,12 +59,12 @@ def _holds(node: ast.stmt) -> bool:
 
 
 def _globals(tree: ast.Module) -> set[str]:
-    found: set[str] = set()
+    names: set[str] = set()
     for node in tree.body:
         if isinstance(node, Function | ast.ClassDef):
-            found.add(node.name)
+            names.add(node.name)
         elif isinstance(node, ast.Import | ast.ImportFrom):
-            found.update(alias.asname or alias.name.split(".")[0] for alias in node.names)
+            names.update(alias.asname or alias.name.split(".")[0] for alias in node.names)
         else:
-            found.update(n.id for n in ast.walk(node) if _stored(n))
-    return found
+            names.update(n.id for n in ast.walk(node) if _stored(n))
+    return names

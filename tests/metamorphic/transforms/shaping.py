@@ -26,18 +26,18 @@ def _loops(owner: ast.AST, function: Function, made: dict[str, int]) -> None:
         body = getattr(owner, field, None)
         if not isinstance(body, list) or isinstance(owner, ast.Lambda | ast.IfExp):
             continue
-        found: list[ast.stmt] = []
+        statements: list[ast.stmt] = []
         for statement in body:
             if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                found.append(statement)
+                statements.append(statement)
                 continue
             if isinstance(statement, ast.For) and _movable(statement):
                 made["count"] += 1
-                found += _moved(statement, f"one_round_{made['count']}")
+                statements += _moved(statement, f"one_round_{made['count']}")
             else:
                 _loops(statement, function, made)
-            found.append(statement)
-        setattr(owner, field, found)
+            statements.append(statement)
+        setattr(owner, field, statements)
 
 
 def _movable(loop: ast.For) -> bool:
@@ -63,12 +63,12 @@ def _moved(loop: ast.For, name: str) -> list[ast.stmt]:
 
 
 def _in_comprehensions(loop: ast.For) -> set[str]:
-    found: set[str] = set()
+    names: set[str] = set()
     for each in loop.body:
         for node in ast.walk(each):
             if isinstance(node, ast.comprehension):
-                found |= {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
-    return found
+                names |= {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
+    return names
 
 
 def in_class(tree: ast.Module, _random: Random) -> ast.Module:
