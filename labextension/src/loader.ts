@@ -32,15 +32,15 @@ function modules(): Map<string, Promise<Module>> {
 }
 
 function moduleOf(model: Model): Promise<Module> {
-  const known = modules();
+  const loaded = modules();
   const id = model.get("module_id");
-  const there = known.get(id);
+  const there = loaded.get(id);
   if (there) return there;
   const url = URL.createObjectURL(new Blob([model.get("module")], { type: "text/javascript" }));
   const made = (import(url) as Promise<Module>).finally(() => URL.revokeObjectURL(url));
-  known.set(id, made);
+  loaded.set(id, made);
   // Whoever tries again may have more luck.
-  made.catch(() => known.delete(id));
+  made.catch(() => loaded.delete(id));
   return made;
 }
 

@@ -57,8 +57,8 @@ export function mount(
   };
   const follow = () => {
     const ids = model.get("selected");
-    const known = shown?.selection.ids ?? [];
-    const same = ids.length === known.length && ids.every((id, n) => id === known[n]);
+    const selected = shown?.selection.ids ?? [];
+    const same = ids.length === selected.length && ids.every((id, n) => id === selected[n]);
     if (!same) shown?.selection.set(ids, "kernel", true);
   };
   draw();

@@ -16,19 +16,19 @@ export function relevant(graph: CaptureGraph): Set<number> {
   }
   const sources = new Map<number, number[]>();
   for (const edge of graph.edges) {
-    const known = sources.get(edge.target);
-    if (known) known.push(edge.source);
+    const list = sources.get(edge.target);
+    if (list) list.push(edge.source);
     else sources.set(edge.target, [edge.source]);
   }
-  const found = new Set(stack);
+  const leading = new Set(stack);
   while (stack.length > 0) {
     for (const source of sources.get(stack.pop()!) ?? []) {
-      if (found.has(source)) continue;
-      found.add(source);
+      if (leading.has(source)) continue;
+      leading.add(source);
       stack.push(source);
     }
   }
-  return found;
+  return leading;
 }
 
 /** Outside the modules, ops that led to nothing become one box, drawn after all others. */

@@ -68,9 +68,9 @@ function grouped(around: Box[], root: Box): Map<Box, Box[]> {
 }
 
 function outermostOf(box: Box, root: Box): Box {
-  let found = root;
-  for (let at: Box | null = box; at; at = at.parent) if (at.kind === "module") found = at;
-  return found;
+  let outermost = root;
+  for (let at: Box | null = box; at; at = at.parent) if (at.kind === "module") outermost = at;
+  return outermost;
 }
 
 function newLeaf(node: GraphNode, scope: Box): Box {

@@ -101,7 +101,7 @@ export function lift(tree: Tree, open: Open, hot?: (edge: number) => boolean): M
 /** Edges between the boxes that stand for their ends, each pair once; gradient outdoes data. */
 function pairs(tree: Tree, open: Open, hot?: (edge: number) => boolean): Iterable<Pair> {
   const standIn = standIns(tree, open);
-  const found = new Map<number | string, Pair>();
+  const pairOf = new Map<number | string, Pair>();
   const { edges } = tree.graph;
   for (let number = 0; number < edges.length; number++) {
     const ends = tree.ends[number];
@@ -111,17 +111,17 @@ function pairs(tree: Tree, open: Open, hot?: (edge: number) => boolean): Iterabl
     const { kind, cause } = edges[number]!;
     const severity = tree.cuts.get(number) ?? "";
     const key = kind === "severed" ? `${from.id} ${to.id} ${cause}` : from.id * 2 ** 24 + to.id;
-    const known = found.get(key);
+    const pair = pairOf.get(key);
     const burning = hot?.(number) ?? false;
-    if (!known) found.set(key, { from, to, kind, cause, times: 1, severity, hot: burning });
+    if (!pair) pairOf.set(key, { from, to, kind, cause, times: 1, severity, hot: burning });
     else {
-      known.times++;
-      known.severity = worse(known.severity, severity);
-      known.hot ||= burning;
-      if (kind === "gradient") known.kind = kind;
+      pair.times++;
+      pair.severity = worse(pair.severity, severity);
+      pair.hot ||= burning;
+      if (kind === "gradient") pair.kind = kind;
     }
   }
-  return found.values();
+  return pairOf.values();
 }
 
 /** From a box up to `common`, across, and down to the other; `from` or `to` null where the cut stands. */

@@ -78,10 +78,10 @@ export class Names {
     const call = this.calls.get(box.call)!;
     const outer = this.pathOf(box.parent);
     const inside = outer !== "" && call.path.startsWith(`${outer}.`);
-    const own = inside ? call.path.slice(outer.length + 1) : call.path;
+    const path = inside ? call.path.slice(outer.length + 1) : call.path;
     const again =
       (this.times.get(`${call.root} ${call.path}`) ?? 0) > 1 ? ` (call ${call.nth})` : "";
-    return shown(own || this.tree.graph.models[call.root] || call.type) + again;
+    return shown(path || this.tree.graph.models[call.root] || call.type) + again;
   }
 
   /** What a tensor is called in the box of a module: `weight` for `net.0.weight` in `0` of `net`. */
@@ -113,8 +113,8 @@ function contents(box: Box, type = ""): string[] {
   visit(box);
   if (ops > 1) return [counted(ops, "op"), parameters ? counted(parameters, "parameter") : ""];
   name = opName(name);
-  const said = name.replaceAll("_", "") === type.toLowerCase() ? "" : name;
-  return [said, parameters ? counted(parameters, "parameter") : ""];
+  const operation = name.replaceAll("_", "") === type.toLowerCase() ? "" : name;
+  return [operation, parameters ? counted(parameters, "parameter") : ""];
 }
 
 function unitsOf(box: Box): Box[] {

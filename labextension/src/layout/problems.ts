@@ -11,7 +11,7 @@ export function markTroubles(tree: Tree): void {
     const severity = node ? severityOfNode(graph, node) : "";
     if (!node || !severity) continue;
     for (let at: Box | null = box; at; at = at.parent) {
-      const troubles = own(at);
+      const troubles = troublesIn(at);
       if (node.failed) troubles.failed++;
       troubles.modified += node.modified.length;
       troubles.worst = worse(troubles.worst, severity);
@@ -24,14 +24,14 @@ export function markTroubles(tree: Tree): void {
     if (!ends || !severity) return;
     tree.cuts.set(number, severity);
     for (let at: Box | null = commonBox(...ends); at; at = at.parent) {
-      const troubles = own(at);
+      const troubles = troublesIn(at);
       troubles.worst = worse(troubles.worst, severity);
       troubles.cuts.set(edge.cause, (troubles.cuts.get(edge.cause) ?? 0) + 1);
     }
   });
 }
 
-function own(box: Box): Troubles {
+function troublesIn(box: Box): Troubles {
   if (box.troubles === NONE) {
     box.troubles = { failed: 0, modified: 0, cuts: new Map(), findings: new Set(), worst: "" };
   }
@@ -45,15 +45,15 @@ export function isProblem(tree: Tree, severity: Severity | ""): boolean {
 
 /** Ids of the nodes that a problem is about, ends of cuts among them. */
 export function problemNodes(tree: Tree): Set<number> {
-  const found = new Set<number>();
+  const ids = new Set<number>();
   for (const { node, troubles } of tree.boxes) {
-    if (node && isProblem(tree, troubles.worst)) found.add(node.id);
+    if (node && isProblem(tree, troubles.worst)) ids.add(node.id);
   }
   for (const [number, severity] of tree.cuts) {
     const { source, target } = tree.graph.edges[number]!;
-    if (isProblem(tree, severity)) found.add(source).add(target);
+    if (isProblem(tree, severity)) ids.add(source).add(target);
   }
-  return found;
+  return ids;
 }
 
 /** The nodes to look at first: those of the first finding, else where backward failed, was spoiled or was cut. */
@@ -61,14 +61,14 @@ export function firstProblem(tree: Tree): Box[] {
   const nodes = tree.graph.nodes;
   let first = Number.MAX_SAFE_INTEGER;
   for (const node of nodes) for (const finding of node.findings) first = Math.min(first, finding);
-  let found = nodes.filter((node) => node.findings.includes(first)).map((node) => node.id);
-  if (found.length === 0) {
-    found = nodes.filter((node) => node.failed || node.modified.length > 0).map((node) => node.id);
+  let ids = nodes.filter((node) => node.findings.includes(first)).map((node) => node.id);
+  if (ids.length === 0) {
+    ids = nodes.filter((node) => node.failed || node.modified.length > 0).map((node) => node.id);
   }
-  if (found.length === 0) {
+  if (ids.length === 0) {
     const [cut] = tree.cuts.keys();
     const edge = cut === undefined ? undefined : tree.graph.edges[cut];
-    if (edge) found = [edge.source, edge.target];
+    if (edge) ids = [edge.source, edge.target];
   }
-  return found.flatMap((id) => tree.boxesOf.get(id) ?? []).slice(0, 8);
+  return ids.flatMap((id) => tree.boxesOf.get(id) ?? []).slice(0, 8);
 }

@@ -15,8 +15,8 @@ export function remarksOf(box: Box, tree: Tree): Remark[] {
 
 function troublesOf(box: Box, tree: Tree): Remark[] {
   const { failed, modified, cuts, findings, worst } = box.troubles;
-  const said: Remark[] = [];
-  const say = (text: string, role: Severity): unknown => said.push({ text, role });
+  const remarks: Remark[] = [];
+  const say = (text: string, role: Severity): unknown => remarks.push({ text, role });
   if (failed) say(`✕ backward failed ${box.node ? "here" : "inside"}`, "error");
   if (box.node) {
     for (const { name, saved, now } of box.node.modified) {
@@ -29,27 +29,27 @@ function troublesOf(box: Box, tree: Tree): Remark[] {
       say(`✂ ${shown(cause)}${times > 1 ? ` ×${times}` : ""}`, worst || "info");
     }
   }
-  if (said.length === 0 && findings.size > 0) say(namesOf(findings, tree), worst || "info");
-  return said;
+  if (remarks.length === 0 && findings.size > 0) say(namesOf(findings, tree), worst || "info");
+  return remarks;
 }
 
 function namesOf(findings: Set<number>, tree: Tree): string {
-  const told = [...findings].map((finding) => tree.graph.findings[finding]);
-  const [only] = told;
-  if (told.length === 1 && only) return `${only.rule} ${only.name}`;
-  const rules = new Set(told.map((finding) => finding?.rule));
+  const named = [...findings].map((finding) => tree.graph.findings[finding]);
+  const [only] = named;
+  if (named.length === 1 && only) return `${only.rule} ${only.name}`;
+  const rules = new Set(named.map((finding) => finding?.rule));
   return rules.size <= 3 && !rules.has(undefined)
     ? [...rules].join(", ")
     : counted(findings.size, "finding");
 }
 
 function notesOf(box: Box): Remark[] {
-  const said: string[] = [];
-  if (box.node?.root) said.push("backward starts here");
-  if (box.node?.recomputed) said.push("↻ during backward");
+  const notes: string[] = [];
+  if (box.node?.root) notes.push("backward starts here");
+  if (box.node?.recomputed) notes.push("↻ during backward");
   const hooks = hooksIn(box);
-  if (hooks) said.push(`↪ ${counted(hooks, "hook")}`);
-  return said.map((text) => ({ text, role: "note" }));
+  if (hooks) notes.push(`↪ ${counted(hooks, "hook")}`);
+  return notes.map((text) => ({ text, role: "note" }));
 }
 
 /** Hooks on all that is in a box. */

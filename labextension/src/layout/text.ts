@@ -33,8 +33,8 @@ export function listed(names: string[], most = 3): string {
   const counts = new Map<string, number>();
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
   const parts = [...counts].slice(0, most);
-  const said = parts.map(([name, count]) => opName(name) + (count > 1 ? ` ×${count}` : ""));
-  return said.join(", ") + (counts.size > most ? ", …" : "");
+  const texts = parts.map(([name, count]) => opName(name) + (count > 1 ? ` ×${count}` : ""));
+  return texts.join(", ") + (counts.size > most ? ", …" : "");
 }
 
 /** Widths for where no font is at hand: those of Helvetica, rounded up. */

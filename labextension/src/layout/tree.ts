@@ -44,8 +44,8 @@ export function buildTree(graph: CaptureGraph): Tree {
 }
 
 function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {
-  const known = map.get(key);
-  if (known) known.push(value);
+  const list = map.get(key);
+  if (list) list.push(value);
   else map.set(key, [value]);
 }
 
@@ -54,8 +54,8 @@ function placeOps(graph: CaptureGraph, root: Box, boxOf: Map<number, Box>): void
   const calls = new Map(graph.calls.map((call) => [call.id, call]));
   const scopes = new Map<number, Box>([[-1, root]]);
   const scopeOf = (id: number): Box => {
-    const known = scopes.get(id);
-    if (known) return known;
+    const scope = scopes.get(id);
+    if (scope) return scope;
     const call = calls.get(id);
     if (!call) return root;
     const box = newBox("module", id);
@@ -75,19 +75,19 @@ function placeOps(graph: CaptureGraph, root: Box, boxOf: Map<number, Box>): void
 
 /** An autograd node that no recorded call made is drawn where what it feeds is. */
 function callsOfStrays(graph: CaptureGraph): Map<number, number> {
-  const found = new Map<number, number>();
+  const callOf = new Map<number, number>();
   const strays = new Set(
     graph.nodes.filter((n) => n.kind === "autograd" && n.call < 0).map((n) => n.id),
   );
-  if (strays.size === 0) return found;
+  if (strays.size === 0) return callOf;
   const calls = new Map(graph.nodes.map((node) => [node.id, node.call]));
   for (let at = graph.edges.length - 1; at >= 0; at--) {
     const edge = graph.edges[at]!;
     if (!strays.has(edge.source)) continue;
-    const call = found.get(edge.target) ?? calls.get(edge.target) ?? -1;
-    if (call >= 0) found.set(edge.source, call);
+    const call = callOf.get(edge.target) ?? calls.get(edge.target) ?? -1;
+    if (call >= 0) callOf.set(edge.source, call);
   }
-  return found;
+  return callOf;
 }
 
 function foldScopes(scope: Box, signatures: Signatures): void {

@@ -94,9 +94,9 @@ export function standIns(tree: Tree, open: Open): Box[] {
 }
 
 function groups(tree: Tree, chosen: (box: Box) => boolean): number[] {
-  const found: number[] = [];
-  for (const box of tree.boxes) if (box.children.length > 0 && chosen(box)) found.push(box.id);
-  return found;
+  const ids: number[] = [];
+  for (const box of tree.boxes) if (box.children.length > 0 && chosen(box)) ids.push(box.id);
+  return ids;
 }
 
 /** Nobody opens these to understand a model. */

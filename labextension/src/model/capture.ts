@@ -49,9 +49,9 @@ export interface OpWrite {
 
 /** Row n owns the rows from starts[n] to starts[n + 1] of another table. */
 export function starts(counts: Ints): number[] {
-  const found = [0];
-  for (let n = 0; n < counts.length; n++) found.push(found[n]! + counts[n]!);
-  return found;
+  const sums = [0];
+  for (let n = 0; n < counts.length; n++) sums.push(sums[n]! + counts[n]!);
+  return sums;
 }
 
 export function range(from: number, to: number): number[] {
@@ -148,11 +148,11 @@ export class Capture {
   }
 
   gradFns(node: number): string[] {
-    const found: string[] = [];
+    const names: string[] = [];
     for (let row = this.gradFnStarts[node]!; row < this.gradFnStarts[node + 1]!; row++) {
-      found.push(this.text(this.data.grad_fns.name[row]));
+      names.push(this.text(this.data.grad_fns.name[row]));
     }
-    return found;
+    return names;
   }
 
   inputs(op: number): { tensor: number; version: number }[] {

@@ -12,13 +12,13 @@ export type Data = Tables & Readonly<Rest>;
 export class WireError extends Error {}
 
 export function decode(text: string, buffer: ArrayBuffer | DataView = new ArrayBuffer(0)): Data {
-  let found: unknown;
+  let parsed: unknown;
   try {
-    found = JSON.parse(text);
+    parsed = JSON.parse(text);
   } catch {
     throw new WireError("this is not an autograd_inspector capture: it is not JSON");
   }
-  return decoded(found, plain(buffer));
+  return decoded(parsed, plain(buffer));
 }
 
 /** The same from JSON that was read already, as a notebook file's is. */
@@ -26,37 +26,37 @@ export function decoded(value: unknown, bytes = new ArrayBuffer(0)): Data {
   if (typeof value !== "object" || value === null || !("wire" in value)) {
     throw new WireError("this is not an autograd_inspector capture");
   }
-  const found = value as Record<string, unknown>;
-  if (found.wire !== WIRE) {
+  const wire = value as Record<string, unknown>;
+  if (wire.wire !== WIRE) {
     throw new WireError(
-      `this capture has version ${String(found.wire).slice(0, 20)}; this widget reads version ${WIRE}: update both`,
+      `this capture has version ${String(wire.wire).slice(0, 20)}; this widget reads version ${WIRE}: update both`,
     );
   }
-  const tables: Record<string, unknown> = { ...found };
+  const tables: Record<string, unknown> = { ...wire };
   for (const [name, columns] of Object.entries(TABLES)) {
-    tables[name] = table(name, columns, found[name], bytes);
+    tables[name] = table(name, columns, wire[name], bytes);
   }
   for (const name of ["strings", "findings", "optimizers", "by_device", "by_dtype"]) {
-    if (!Array.isArray(found[name])) damaged(name);
+    if (!Array.isArray(wire[name])) damaged(name);
   }
-  if (typeof found.head !== "object" || found.head === null) damaged("head");
-  if (!(found.strings as unknown[]).every((text) => typeof text === "string")) damaged("strings");
-  if (!(found.findings as unknown[]).every(isStory)) damaged("findings");
-  if (found.steps && !isSteps(found.steps)) damaged("steps");
+  if (typeof wire.head !== "object" || wire.head === null) damaged("head");
+  if (!(wire.strings as unknown[]).every((text) => typeof text === "string")) damaged("strings");
+  if (!(wire.findings as unknown[]).every(isStory)) damaged("findings");
+  if (wire.steps && !isSteps(wire.steps)) damaged("steps");
   const data = tables as unknown as Data;
   check(data);
   return data;
 }
 
-function isStory(found: unknown): boolean {
-  if (typeof found !== "object" || found === null) return false;
-  const { rule, name, severity, message } = found as Record<string, unknown>;
+function isStory(finding: unknown): boolean {
+  if (typeof finding !== "object" || finding === null) return false;
+  const { rule, name, severity, message } = finding as Record<string, unknown>;
   return [rule, name, severity, message].every((text) => typeof text === "string");
 }
 
 /** Captures of before steps were sent have none. */
-function isSteps(found: object): boolean {
-  const { figures, news } = found as Record<string, unknown>;
+function isSteps(steps: object): boolean {
+  const { figures, news } = steps as Record<string, unknown>;
   const rows = Array.isArray(figures) && Array.isArray(news) ? figures : [null];
   return rows.every((row) => Array.isArray(row?.at) && row.at.length === row.values?.length);
 }
@@ -71,9 +71,9 @@ function plain(buffer: ArrayBuffer | DataView): ArrayBuffer {
   return buffer.buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer;
 }
 
-function table(name: string, columns: readonly string[], found: unknown, bytes: ArrayBuffer) {
-  if (typeof found !== "object" || found === null) damaged(name);
-  const columnsOf = found as Record<string, Column>;
+function table(name: string, columns: readonly string[], columnar: unknown, bytes: ArrayBuffer) {
+  if (typeof columnar !== "object" || columnar === null) damaged(name);
+  const columnsOf = columnar as Record<string, Column>;
   const made: Record<string, Ints> = {};
   let length = -1;
   for (const column of columns) {

@@ -54,9 +54,9 @@ function made(capture: Capture): CaptureGraph {
 
 function edgesOf(capture: Capture): GraphEdge[] {
   const { source, target, kind, cause, site, live } = capture.data.edges;
-  const found: GraphEdge[] = [];
+  const edges: GraphEdge[] = [];
   for (let n = 0; n < source.length; n++) {
-    found.push({
+    edges.push({
       source: source[n]!,
       target: target[n]!,
       kind: capture.text(kind[n]) as EdgeKind,
@@ -65,7 +65,7 @@ function edgesOf(capture: Capture): GraphEdge[] {
       live: live[n] === 1,
     });
   }
-  return found;
+  return edges;
 }
 
 function node(capture: Capture, id: number, findings: number[]): GraphNode {

@@ -80,9 +80,9 @@ export function placementRows(capture: Capture): Row[] {
 
 /** A step counter may live on the CPU, and its state may be of higher precision. */
 function problems(row: Row): string[] {
-  const found = new Map<string, string[]>();
+  const holders = new Map<string, string[]>();
   const say = (what: string, held: Entry) =>
-    found.set(what, [...(found.get(what) ?? []), held.name]);
+    holders.set(what, [...(holders.get(what) ?? []), held.name]);
   for (const held of row.gradient ? [row.gradient, ...row.state] : row.state) {
     if (held.shape === "scalar" && row.shape !== "scalar") {
       if (held.device === "meta") say("on meta", held);
@@ -92,9 +92,9 @@ function problems(row: Row): string[] {
     if (held.dtype !== row.dtype) say(held.dtype, held);
     if (held.shape !== row.shape && sameRank(held, row)) say(held.shape, held);
   }
-  const told = [...found].map(([what, names]) => `${what}: ${names.join(", ")}`);
+  const texts = [...holders].map(([what, names]) => `${what}: ${names.join(", ")}`);
   const stands = row.standing === "orphan" || (row.standing === "no state" && row.gradient);
-  return stands ? [...told, row.standing] : told;
+  return stands ? [...texts, row.standing] : texts;
 }
 
 /** A factored state has fewer dimensions than its parameter, on purpose. */

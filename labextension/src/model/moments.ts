@@ -18,11 +18,11 @@ export interface Moment {
 
 export function momentsOf(capture: Capture): Moment[] {
   const { ops, events, regions } = capture.data;
-  const found: Moment[] = [];
+  const moments: Moment[] = [];
   let next = 0;
   const tell = (until: number) => {
     for (; next < events.at.length && events.at[next]! <= until; next++) {
-      found.push({
+      moments.push({
         op: -1,
         at: events.at[next]!,
         kind: capture.text(events.kind[next]) as Moment["kind"],
@@ -38,37 +38,37 @@ export function momentsOf(capture: Capture): Moment[] {
     tell(op);
     const writes = capture.writes(op);
     const bumps = writes.map(({ tensor, before, after }) => {
-      const { name: own, shape } = capture.tensor(tensor);
-      const name = own || `a tensor ${shape}`;
+      const { name: tensorName, shape } = capture.tensor(tensor);
+      const name = tensorName || `a tensor ${shape}`;
       return before === after ? `writes ${name}, unseen` : `${name} v${before} → v${after}`;
     });
     const title = opName(capture.text(ops.name[op]));
     const error = capture.text(ops.error[op]);
     const off = capture.text(regions.kind[ops.region[op]!]);
-    const said = [
+    const details = [
       path(capture, op),
       ...bumps.slice(0, 3),
       error && (error === "raised" ? error : `raised ${error}`),
     ];
-    if (bumps.length > 3) said.push(`and ${bumps.length - 3} more writes`);
-    if (off === "inference_mode" || off === "no_grad") said.push(off);
+    if (bumps.length > 3) details.push(`and ${bumps.length - 3} more writes`);
+    if (off === "inference_mode" || off === "no_grad") details.push(off);
     // A step is an op that the optimizer's event tells more about.
-    const step = found.at(-1);
+    const step = moments.at(-1);
     const stepped = step?.kind === "step" && step.at === op && step.title === `${title}()`;
-    if (stepped) said.unshift(found.pop()!.said);
-    found.push({
+    if (stepped) details.unshift(moments.pop()!.said);
+    moments.push({
       op,
       at: op,
       kind: stepped ? "step" : "op",
       title,
-      said: said.filter(Boolean).join(" · "),
+      said: details.filter(Boolean).join(" · "),
       site: ops.site[op]!,
       node: ops.node[op]!,
       alarming: !!error,
     });
   }
   tell(Number.POSITIVE_INFINITY);
-  return found;
+  return moments;
 }
 
 function path(capture: Capture, op: number): string {

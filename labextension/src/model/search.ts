@@ -12,27 +12,27 @@ export function matches(capture: Capture, graph: CaptureGraph, text: string): nu
   });
   const lines = new Map<number, boolean>();
   const onLine = (site: number): boolean => {
-    let known = lines.get(site);
-    if (known === undefined) {
+    let matching = lines.get(site);
+    if (matching === undefined) {
       const frame = capture.place(site);
-      known = !!frame && `${frame.place} ${frame.source}`.toLowerCase().includes(wanted);
-      lines.set(site, known);
+      matching = !!frame && `${frame.place} ${frame.source}`.toLowerCase().includes(wanted);
+      lines.set(site, matching);
     }
-    return known;
+    return matching;
   };
-  const found = graph.nodes.filter(
+  const nodes = graph.nodes.filter(
     (node) =>
-      said(node, graph.calls[node.call]?.type ?? "").includes(wanted) ||
+      textOf(node, graph.calls[node.call]?.type ?? "").includes(wanted) ||
       node.findings.some((finding) => rules.has(finding)) ||
       onLine(node.site),
   );
   // A line that calls sigmoid(linear(x)) makes both nodes; who asks for sigmoid means the first.
   const named = (node: GraphNode) => node.name.toLowerCase().includes(wanted);
-  const others = found.filter((node) => !named(node));
-  return [...found.filter(named), ...others].map((node) => node.id);
+  const others = nodes.filter((node) => !named(node));
+  return [...nodes.filter(named), ...others].map((node) => node.id);
 }
 
-function said(node: GraphNode, type: string): string {
+function textOf(node: GraphNode, type: string): string {
   const { path, name, kind, shape, region, gradFns, op, error } = node;
   const number = op >= 0 ? `op ${op + 1}` : "";
   return [path, name, type, kind, shape, region, ...gradFns, number, error]

@@ -7,7 +7,7 @@ export const SEVERITIES: readonly Severity[] = ["error", "warning", "info"];
 
 /** A severity that this front end does not know is no reason for alarm. */
 export function severityOf(text: string): Severity {
-  return SEVERITIES.find((known) => known === text) ?? "info";
+  return SEVERITIES.find((severity) => severity === text) ?? "info";
 }
 
 export function worse<T extends Severity | "">(a: T, b: T): T {

@@ -40,9 +40,9 @@ export class Kernel {
   };
 
   private settle(id: number): Waiting | undefined {
-    const found = this.waiting.get(id);
-    if (found) clearTimeout(found.timer);
+    const request = this.waiting.get(id);
+    if (request) clearTimeout(request.timer);
     this.waiting.delete(id);
-    return found;
+    return request;
   }
 }

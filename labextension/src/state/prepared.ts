@@ -20,12 +20,12 @@ export class Prepared {
 
   /** Throws a WireError. */
   capture(text: string, buffer: DataView): Capture {
-    let found = this.known.get(text);
-    if (!found) {
-      found = new Capture(decode(text, buffer));
-      this.known.set(text, found);
+    let capture = this.known.get(text);
+    if (!capture) {
+      capture = new Capture(decode(text, buffer));
+      this.known.set(text, capture);
     }
-    return found;
+    return capture;
   }
 
   /** Captures that are no longer shown. */

@@ -17,16 +17,16 @@ export function bars(title: string, rows: ByteTotal[]): HTMLElement | null {
     ...rows.map((bar) => {
       const kinds = KINDS.filter((kind) => bar[kind] > 0);
       const parts = kinds.map((kind) => {
-        const part = el("span", { class: `agi-meter agi-${kind}`, title: told(bar, kind) });
+        const part = el("span", { class: `agi-meter agi-${kind}`, title: meterText(bar, kind) });
         part.style.width = `${(100 * bar[kind]) / most}%`;
         return part;
       });
-      const said = kinds.map((kind) =>
+      const legend = kinds.map((kind) =>
         el(
           "span",
           {},
           el("i", { class: `agi-meter agi-${kind}`, "aria-hidden": "true" }),
-          told(bar, kind),
+          meterText(bar, kind),
         ),
       );
       return el(
@@ -34,12 +34,12 @@ export function bars(title: string, rows: ByteTotal[]): HTMLElement | null {
         { class: "agi-bar-row" },
         el("span", { class: "agi-bar-key" }, bar.key),
         el("span", { class: "agi-bar-track", "aria-hidden": "true" }, ...parts),
-        el("span", { class: "agi-legend" }, ...said),
+        el("span", { class: "agi-legend" }, ...legend),
       );
     }),
   );
 }
 
-function told(bar: ByteTotal, kind: (typeof KINDS)[number]): string {
+function meterText(bar: ByteTotal, kind: (typeof KINDS)[number]): string {
   return `${kind} ${size(bar[kind])}`;
 }

@@ -13,29 +13,30 @@ const HELP = "Put another capture beside this one: report.widget(compare=other_r
 export function compare(context: Context, other: Capture | null, name: string): HTMLElement {
   if (!other) return el("p", { class: "agi-empty" }, HELP);
   const before = graphOf(other);
-  const found = diff(before, context.graph);
+  const changed = diff(before, context.graph);
   const sections: [string, string, Change[]][] = [
-    ["Newly cut", "✂", found.cut],
-    ["Cut no more", "∿", found.mended],
-    ["Newly reached by gradient", "✓", found.reached],
-    ["No longer reached by gradient", "✗", found.lost],
-    ["Moved or converted", "→", found.moved],
-    ["Added", "+", found.added],
-    ["Gone", "−", found.gone],
+    ["Newly cut", "✂", changed.cut],
+    ["Cut no more", "∿", changed.mended],
+    ["Newly reached by gradient", "✓", changed.reached],
+    ["No longer reached by gradient", "✗", changed.lost],
+    ["Moved or converted", "→", changed.moved],
+    ["Added", "+", changed.added],
+    ["Gone", "−", changed.gone],
   ];
-  const told = sections.filter(([, , changes]) => changes.length);
+  const filled = sections.filter(([, , changes]) => changes.length);
   return el(
     "div",
     { class: "agi-compare" },
     sideBySide(other, context.capture, name),
-    told.length === 0 &&
+    filled.length === 0 &&
       el(
         "p",
         { class: "agi-empty" },
-        `Nothing differs: all ${counted(found.same, "node")} are the same.`,
+        `Nothing differs: all ${counted(changed.same, "node")} are the same.`,
       ),
-    ...told.map(([title, sign, changes]) => section(context, title, sign, changes)),
-    told.length > 0 && el("p", { class: "agi-quiet" }, `${counted(found.same, "node")} in both`),
+    ...filled.map(([title, sign, changes]) => section(context, title, sign, changes)),
+    filled.length > 0 &&
+      el("p", { class: "agi-quiet" }, `${counted(changed.same, "node")} in both`),
   );
 }
 

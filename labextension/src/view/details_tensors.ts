@@ -17,20 +17,20 @@ function tensorRow(context: Context, id: number, at: string): HTMLElement {
   const tensor = context.capture.tensor(id);
   const leaf = context.capture.leafOf.get(id);
   const maker = tensor.birth >= 0 ? (context.capture.data.ops.node[tensor.birth] ?? -1) : -1;
-  const own = maker === context.selection.ids[0];
-  const node = leaf ?? (own ? -1 : maker);
-  const made = own
+  const byNode = maker === context.selection.ids[0];
+  const node = leaf ?? (byNode ? -1 : maker);
+  const made = byNode
     ? "result"
     : maker >= 0
       ? `result of ${opName(context.graph.nodes[maker]!.name)}`
       : tensor.kind;
   const name = tensor.name || made;
-  const said = [tensor.shape, tensor.dtype, tensor.device, size(tensor.nbytes), at];
+  const facts = [tensor.shape, tensor.dtype, tensor.device, size(tensor.nbytes), at];
   return el(
     "li",
     {},
     node < 0 ? el("b", {}, dotted(name)) : link(context, node, name),
-    el("span", { class: "agi-quiet" }, ` ${said.filter(Boolean).join(" · ")}`),
+    el("span", { class: "agi-quiet" }, ` ${facts.filter(Boolean).join(" · ")}`),
     tensor.requiresGrad && el("span", { class: "agi-tag" }, "requires grad"),
     tensor.inference && el("span", { class: "agi-tag" }, "inference"),
   );
@@ -44,12 +44,12 @@ export function savedRow(saved: SavedFacts): HTMLElement {
       : alarming
         ? `saved ${version(saved.saved)}, now ${version(saved.now)}`
         : version(saved.saved);
-  const said = [saved.shape, saved.dtype, saved.device, size(saved.nbytes), versions];
+  const facts = [saved.shape, saved.dtype, saved.device, size(saved.nbytes), versions];
   return el(
     "li",
     { class: alarming ? "agi-alarm" : undefined },
     el("b", {}, saved.name),
-    el("span", { class: "agi-quiet" }, ` ${said.filter(Boolean).join(" · ")}`),
+    el("span", { class: "agi-quiet" }, ` ${facts.filter(Boolean).join(" · ")}`),
     el("span", { class: "agi-tag" }, saved.status),
     saved.unused && el("span", { class: "agi-tag" }, "not read by this backward"),
   );

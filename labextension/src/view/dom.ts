@@ -42,12 +42,12 @@ export function button(
   onclick: (event: Event) => void,
   props: Props & { pressed?: boolean } = {},
 ): HTMLButtonElement {
-  const { pressed, class: own, ...rest } = props;
+  const { pressed, class: classes, ...rest } = props;
   return el(
     "button",
     {
       type: "button",
-      class: `agi-button ${own ?? ""}`.trim(),
+      class: `agi-button ${classes ?? ""}`.trim(),
       "aria-pressed": pressed === undefined ? undefined : String(pressed),
       on: { click: onclick },
       ...rest,

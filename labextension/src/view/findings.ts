@@ -21,11 +21,11 @@ export function findings(context: Context): HTMLElement {
     : null;
   const ignored = head.ignored > 0 && el("p", { class: "agi-quiet" }, `${head.ignored} ignored`);
   if (!findings.length) {
-    const said = "No findings: gradient reaches what it should, and state is where it belongs.";
+    const text = "No findings: gradient reaches what it should, and state is where it belongs.";
     return el(
       "div",
       { class: "agi-findings" },
-      el("p", { class: "agi-empty" }, said),
+      el("p", { class: "agi-empty" }, text),
       ignored,
       notes,
     );

@@ -6,17 +6,17 @@ const SILENT = "data-lm-suppress-shortcuts";
 export function trapFocusKeys(root: HTMLElement): () => void {
   const first = (event: KeyboardEvent) => {
     const [target, ...above] = event.composedPath();
-    if (above.includes(root)) (target as Element).toggleAttribute(SILENT, own(event));
+    if (above.includes(root)) (target as Element).toggleAttribute(SILENT, isPlainKey(event));
   };
   globalThis.addEventListener("keydown", first, true);
   root.addEventListener("keydown", (event) => {
-    if (own(event)) event.stopPropagation();
+    if (isPlainKey(event)) event.stopPropagation();
   });
   return () => globalThis.removeEventListener("keydown", first, true);
 }
 
 /** Shift+Enter still runs the cell, and Ctrl+S saves. */
-function own(event: KeyboardEvent): boolean {
+function isPlainKey(event: KeyboardEvent): boolean {
   const combined = event.ctrlKey || event.metaKey || event.altKey;
   return !combined && !(event.shiftKey && event.key === "Enter");
 }

@@ -19,7 +19,7 @@ export function optimizer(context: Context): HTMLElement {
   const table = new PlacementTable(rows, rows.length > FOLD_FROM, (row) => choose(context, row));
   context.selection.listen((ids) => table.mark(tensorsOf(context, ids)));
   table.mark(tensorsOf(context, context.selection.ids));
-  const wrong = rows.filter((row) => row.problems.length).length;
+  const mismatches = rows.filter((row) => row.problems.length).length;
   const search = el("input", {
     type: "search",
     class: "agi-input",
@@ -45,7 +45,7 @@ export function optimizer(context: Context): HTMLElement {
       search,
       toggle("Fold by module", (on) => table.fold(on), rows.length > FOLD_FROM),
       toggle("Every entry", (on) => table.entries(on)),
-      wrong > 0 && toggle(`Only mismatches (${wrong})`, (on) => table.onlyWrong(on)),
+      mismatches > 0 && toggle(`Only mismatches (${mismatches})`, (on) => table.onlyWrong(on)),
       el("span", { class: "agi-quiet" }, count(rows.length, data.head.parameters)),
     ),
     table.host,
@@ -75,14 +75,14 @@ function settings(
   place: string,
 ): HTMLElement {
   const lines = groups.slice(0, 8).map((group, n) => {
-    const said = Object.entries(group).map(([name, value]) => `${name}=${value}`);
-    return el("li", {}, el("span", { class: "agi-quiet" }, `group ${n}: `), said.join(", "));
+    const pairs = Object.entries(group).map(([name, value]) => `${name}=${value}`);
+    return el("li", {}, el("span", { class: "agi-quiet" }, `group ${n}: `), pairs.join(", "));
   });
-  const said = [counted(steps, "step"), place && `made at ${place}`].filter(Boolean).join(" · ");
+  const text = [counted(steps, "step"), place && `made at ${place}`].filter(Boolean).join(" · ");
   return el(
     "details",
     { class: "agi-optimizer-head" },
-    el("summary", {}, el("b", {}, type), el("span", { class: "agi-quiet" }, ` ${said}`)),
+    el("summary", {}, el("b", {}, type), el("span", { class: "agi-quiet" }, ` ${text}`)),
     el(
       "ul",
       {},

@@ -9,8 +9,8 @@ export function placed(context: Context, text: string, target: Target): HTMLElem
   const { reveal } = context;
   if (!reveal?.can(target)) return el("span", { class: "agi-place", title }, text);
   const go = () => {
-    const said = reveal.go(target);
-    context.announce(said || `went to ${text}`);
+    const refusal = reveal.go(target);
+    context.announce(refusal || `went to ${text}`);
   };
   return button(text, go, { class: "agi-link agi-place", title, "aria-label": `Go to ${text}` });
 }

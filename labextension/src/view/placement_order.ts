@@ -16,8 +16,8 @@ export type Key =
 /** What the filter looks in. */
 export function words(row: Row): string {
   const state = row.state.map((entry) => `${entry.name} ${entry.device} ${entry.dtype}`);
-  const own = [row.name, row.shape, row.dtype, row.device, row.optimizer, row.standing];
-  return [...own, gradient(row), ...state, ...row.problems].join(" ").toLowerCase();
+  const columns = [row.name, row.shape, row.dtype, row.device, row.optimizer, row.standing];
+  return [...columns, gradient(row), ...state, ...row.problems].join(" ").toLowerCase();
 }
 
 /** What a column sorts by. */

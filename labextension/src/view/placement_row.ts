@@ -58,8 +58,8 @@ export function line(row: Row, options: LineOptions): HTMLElement[] {
 }
 
 function entries(row: Row): HTMLElement[] {
-  const own: Entry = { ...row, name: "parameter" };
-  return [own, ...(row.gradient ? [row.gradient] : []), ...row.state].map((entry) => {
+  const parameter: Entry = { ...row, name: "parameter" };
+  return [parameter, ...(row.gradient ? [row.gradient] : []), ...row.state].map((entry) => {
     const unlike = (held: string, wanted: string) =>
       apart(entry, row) && held !== wanted ? "agi-unlike" : undefined;
     return el(

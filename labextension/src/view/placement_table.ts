@@ -39,8 +39,8 @@ export class PlacementTable {
     private folded: boolean,
     private readonly chosen: (row: Row) => void,
   ) {
-    const wrong = new Set(rows.filter((row) => row.problems.length).map((row) => row.module));
-    if (wrong.size <= OPEN_AT_FIRST) this.open = wrong;
+    const mismatched = new Set(rows.filter((row) => row.problems.length).map((row) => row.module));
+    if (mismatched.size <= OPEN_AT_FIRST) this.open = mismatched;
     const first = rows.filter((row) => row.problems.length).slice(0, OPEN_AT_FIRST);
     this.opened = new Set(first.map((row) => row.index));
     this.draw();
@@ -101,12 +101,12 @@ export class PlacementTable {
   }
 
   private shown(): Row[] {
-    const found = this.rows.filter(
+    const matching = this.rows.filter(
       (row) => (!this.wrong || row.problems.length > 0) && words(row).includes(this.text),
     );
-    if (!this.sort) return found;
+    if (!this.sort) return matching;
     const key = this.sort;
-    const sorted = [...found].sort((a, b) => compare(value(a, key), value(b, key)));
+    const sorted = [...matching].sort((a, b) => compare(value(a, key), value(b, key)));
     return this.down ? sorted.reverse() : sorted;
   }
 
@@ -140,7 +140,7 @@ export class PlacementTable {
   }
 
   private group(module: string, members: Row[], open: boolean): HTMLElement {
-    const wrong = members.filter((row) => row.problems.length).length;
+    const mismatches = members.filter((row) => row.problems.length).length;
     const bytes = members.reduce((sum, row) => sum + row.total, 0);
     const click = () => {
       if (open) this.open.delete(module);
@@ -157,13 +157,14 @@ export class PlacementTable {
     });
     return el(
       "tr",
-      { class: wrong ? "agi-group agi-wrong" : "agi-group" },
+      { class: mismatches ? "agi-group agi-wrong" : "agi-group" },
       el(
         "th",
         { scope: "row", colspan: HEADS.length - 1 },
         opener,
         el("span", { class: "agi-quiet" }, ` ${counted(members.length, "parameter")}`),
-        wrong > 0 && el("span", { class: "agi-tag agi-alarm" }, `⚠ ${counted(wrong, "mismatch")}`),
+        mismatches > 0 &&
+          el("span", { class: "agi-tag agi-alarm" }, `⚠ ${counted(mismatches, "mismatch")}`),
       ),
       el("td", { class: "agi-number" }, size(bytes)),
     );

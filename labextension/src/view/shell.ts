@@ -88,12 +88,12 @@ export function shell(host: HTMLElement, capture: Capture, options: ShellOptions
     return whole;
   }
 
-  const wrong = () => placementRows(capture).filter((row) => row.problems.length).length;
+  const mismatches = () => placementRows(capture).filter((row) => row.problems.length).length;
   const tabs = new Tabs<TabName>([
     { name: "Graph", make: graph },
     { name: "Findings", badge: capture.data.findings.length, make: () => findings(context) },
     { name: "Timeline", make: () => timeline(context) },
-    { name: "Optimizer", badge: wrong(), make: () => optimizer(context) },
+    { name: "Optimizer", badge: mismatches(), make: () => optimizer(context) },
     {
       name: "Compare",
       make: () =>

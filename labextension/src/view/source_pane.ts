@@ -28,8 +28,8 @@ export class SourcePane {
       const name = frame.cell || frame.filename;
       const lines = files.get(name) ?? new Map();
       files.set(name, lines);
-      const known = lines.get(frame.line);
-      if (known) known.count += 1;
+      const line = lines.get(frame.line);
+      if (line) line.count += 1;
       else lines.set(frame.line, { frame, first: n, count: 1 });
     });
     for (const [name, lines] of files) {

@@ -10,18 +10,18 @@ const HEIGHT = 24;
 const MARGIN = 2;
 
 /** Nothing for a capture of a step or two. */
-export function steps(found: Steps | null | undefined): HTMLElement | null {
-  if (!found) return null;
-  const rows = found.figures.map((figure) =>
+export function steps(overview: Steps | null | undefined): HTMLElement | null {
+  if (!overview) return null;
+  const rows = overview.figures.map((figure) =>
     el(
       "tr",
       {},
       el("th", { scope: "row" }, figure.label),
       el("td", {}, figure.said),
-      el("td", {}, plot(figure, found.count)),
+      el("td", {}, plot(figure, overview.count)),
     ),
   );
-  const news = found.news.map(({ step, said, place }) =>
+  const news = overview.news.map(({ step, said, place }) =>
     el(
       "li",
       {},
@@ -30,11 +30,11 @@ export function steps(found: Steps | null | undefined): HTMLElement | null {
       el("span", { class: "agi-place" }, ` ${place}`),
     ),
   );
-  if (found.untold) news.push(el("li", {}, `… and ${counted(found.untold, "change")} more`));
+  if (overview.untold) news.push(el("li", {}, `… and ${counted(overview.untold, "change")} more`));
   return el(
     "details",
     { class: "agi-run", open: true },
-    el("summary", {}, found.said),
+    el("summary", {}, overview.said),
     el("table", {}, ...rows),
     news.length > 0 && el("ul", {}, ...news),
   );

@@ -13,12 +13,12 @@ const LAST = /^(needed here|backward|step\(\))|uses the sum/;
 
 /** The wire has the culprit first; who called a line follows it. */
 export function scenes(places: Place[]): Scene[] {
-  const found: Scene[] = [];
+  const sceneList: Scene[] = [];
   for (const place of places) {
-    if (CALLER.test(place.role ?? "") && found.length) found.at(-1)!.callers.push(place);
-    else found.push({ place, callers: [] });
+    if (CALLER.test(place.role ?? "") && sceneList.length) sceneList.at(-1)!.callers.push(place);
+    else sceneList.push({ place, callers: [] });
   }
   const rank = ({ place: { role = "" } }: Scene) =>
     FIRST.test(role) ? 0 : LAST.test(role) ? 2 : 1;
-  return found.sort((a, b) => rank(a) - rank(b));
+  return sceneList.sort((a, b) => rank(a) - rank(b));
 }

@@ -46,7 +46,7 @@ export function timeline(context: Context): HTMLElement {
   };
   const list = new VirtualList("Ops in program order", moments.length, HEIGHT, row);
   const pane = new SourcePane(capture, moments, (n) => go(n));
-  const said = el("output", { class: "agi-quiet" });
+  const output = el("output", { class: "agi-quiet" });
   const slider = el("input", {
     type: "range",
     min: 0,
@@ -74,7 +74,7 @@ export function timeline(context: Context): HTMLElement {
   function tell(): void {
     const moment = moments[now]!;
     const text = `${now + 1} of ${moments.length.toLocaleString("en")}: ${moment.title}`;
-    said.textContent =
+    output.textContent =
       now === last ? `the end, after ${counted(capture.data.ops.name.length, "op")}` : text;
     slider.setAttribute("aria-valuetext", text);
   }
@@ -99,7 +99,7 @@ export function timeline(context: Context): HTMLElement {
       button("◀", () => go(now - 1), { "aria-label": "One back" }),
       slider,
       button("▶", () => go(now + 1), { "aria-label": "One forward" }),
-      said,
+      output,
     ),
     el("div", { class: "agi-columns" }, pane.host, list.host),
   );

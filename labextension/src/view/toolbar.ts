@@ -70,9 +70,9 @@ function unfolding(group: HTMLElement): HTMLButtonElement {
 
 /** How many were found stands within the field: beside it, the tools and the picture would move with every key. */
 function search(context: Context, view: GraphView): HTMLElement {
-  let found: number[] = [];
+  let hits: number[] = [];
   let at = -1;
-  const said = el("output", { class: "agi-quiet" });
+  const output = el("output", { class: "agi-quiet" });
   const input = el("input", {
     type: "search",
     class: "agi-input",
@@ -80,23 +80,23 @@ function search(context: Context, view: GraphView): HTMLElement {
     "aria-label": "Search the graph",
     on: {
       input: () => {
-        found = matches(context.capture, context.graph, input.value);
-        view.match(found);
+        hits = matches(context.capture, context.graph, input.value);
+        view.match(hits);
         at = -1;
-        said.textContent = input.value.trim() ? counted(found.length, "match") : "";
+        output.textContent = input.value.trim() ? counted(hits.length, "match") : "";
       },
       keydown: (event) => {
         const { key, shiftKey } = event as KeyboardEvent;
-        if (key !== "Enter" || !found.length) return;
+        if (key !== "Enter" || !hits.length) return;
         event.preventDefault();
-        at = (at + (shiftKey ? found.length - 1 : 1)) % found.length;
-        said.textContent = `${at + 1} of ${found.length}`;
-        context.selection.set([found[at]!], "findings", true);
-        context.announce(label(context, found[at]!));
+        at = (at + (shiftKey ? hits.length - 1 : 1)) % hits.length;
+        output.textContent = `${at + 1} of ${hits.length}`;
+        context.selection.set([hits[at]!], "findings", true);
+        context.announce(label(context, hits[at]!));
       },
     },
   });
-  return el("span", { class: "agi-search" }, input, said);
+  return el("span", { class: "agi-search" }, input, output);
 }
 
 function choice(

@@ -90,8 +90,8 @@ export const commandsPlugin: JupyterFrontEndPlugin<void> = {
       client()?.entries.find(({ id }, nth) => (capture === undefined ? nth === 0 : id === capture));
     commands.addCommand(Commands.export, {
       label: ({ format }) => {
-        const known = formatOf(format);
-        return known ? FORMATS[known].label : trans.__("Export a Capture…");
+        const chosen = formatOf(format);
+        return chosen ? FORMATS[chosen].label : trans.__("Export a Capture…");
       },
       caption: trans.__("Save the newest capture of this notebook as a file"),
       describedBy: EXPORT,

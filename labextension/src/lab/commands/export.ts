@@ -19,7 +19,7 @@ const KNOWN = Object.keys(FORMATS) as ExportFormat[];
 
 /** Of the command's arguments, whatever they are: the format, null for one that is asked for. */
 export function formatOf(wanted: unknown): ExportFormat | null {
-  return KNOWN.find((known) => known === wanted) ?? null;
+  return KNOWN.find((format) => format === wanted) ?? null;
 }
 
 /** Rejects with one line to show. */

@@ -15,7 +15,7 @@ import { speak, trans } from "../i18n";
 import { currentClient } from "../kernel/kernels";
 
 /** "2 errors, 1 warning"; what is worth seeing counts only where nothing is wrong. */
-export function told({ errors, warnings, infos }: Counts): string {
+export function countsInWords({ errors, warnings, infos }: Counts): string {
   const t = trans();
   const parts = [
     errors && t._n("%1 error", "%1 errors", errors),
@@ -62,7 +62,7 @@ class Findings extends Widget {
 
   private draw(counts: Counts): void {
     const worst = SEVERITIES.find((severity) => counts[`${severity}s`] > 0);
-    const text = told(counts);
+    const text = countsInWords(counts);
     fill(this.button, worst ? shape(worst) : null, text);
     this.button.title = trans().__("Autograd inspector: %1 in this notebook. Show the panel", text);
     this.button.setAttribute("aria-label", this.button.title);

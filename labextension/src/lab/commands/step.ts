@@ -38,9 +38,15 @@ export async function step(
   const { cell, marked } = stops[at]!;
   const view = await bring(app, { panel, cell });
   if (view) goTo(view, marked.line);
-  const said = marked.marks.map((mark) => `${mark.severity} ${mark.rule}: ${mark.message}`);
+  const messages = marked.marks.map((mark) => `${mark.severity} ${mark.rule}: ${mark.message}`);
   announce(
-    trans().__("Finding %1 of %2, line %3: %4", at + 1, stops.length, marked.line, said.join("; ")),
+    trans().__(
+      "Finding %1 of %2, line %3: %4",
+      at + 1,
+      stops.length,
+      marked.line,
+      messages.join("; "),
+    ),
   );
 }
 

@@ -35,10 +35,10 @@ export const jumpPlugin: JupyterFrontEndPlugin<void> = {
       const from = event.target instanceof Node ? event.target : document;
       // What is not found here is left to the widget, which says so.
       if (detail.cell) {
-        const found = findCell(detail, from, notebooks, consoles);
-        if (!found) return;
+        const place = findCell(detail, from, notebooks, consoles);
+        if (!place) return;
         event.preventDefault();
-        void bring(app, found)
+        void bring(app, place)
           .then((view) => view && flashLine(view, detail.line))
           .catch(refuse);
       } else {

@@ -36,9 +36,9 @@ export class Files {
     const path = belowRoot(filename, PageConfig.getOption("serverRoot"));
     if (path === null || !(await this.reaches(path))) return false;
     const open = { path, factory: "Editor" };
-    const found: Opened | undefined = await this.app.commands.execute("docmanager:open", open);
-    await found?.context?.ready;
-    const editor = found?.content?.editor;
+    const opened: Opened | undefined = await this.app.commands.execute("docmanager:open", open);
+    await opened?.context?.ready;
+    const editor = opened?.content?.editor;
     if (!editor) return false;
     if (isLibrary(filename)) editor.setOption("readOnly", true);
     flashLine(editor.editor, line);

@@ -10,38 +10,42 @@ import type { MarkedLine } from "./marks_of";
 
 /** The shapes that the graph has for it, too. */
 export function shape(severity: string): SVGSVGElement {
-  const known = severityOf(severity);
+  const level = severityOf(severity);
   return svg(
     "svg",
     {
-      class: `agi-host agi-severity-shape agi-${known}`,
+      class: `agi-host agi-severity-shape agi-${level}`,
       viewBox: "-10 -10 20 20",
       "aria-hidden": "true",
     },
-    badge(known, 0, 0),
+    badge(level, 0, 0),
   );
 }
 
 /** In the gutter. Commands lead from mark to mark, so it is no stop for the Tab key. */
 export function sign(marked: MarkedLine): HTMLElement {
-  const said = marked.marks.map((mark) => `${mark.rule}: ${mark.message}`).join("; ");
+  const messages = marked.marks.map((mark) => `${mark.rule}: ${mark.message}`).join("; ");
   return el(
     "button",
     {
       type: "button",
       tabindex: "-1",
       class: `agi-host agi-mark-sign ${marked.culprit ? "agi-culprit" : "agi-beside"}`,
-      "aria-label": trans().__("Line %1, %2", marked.line, said),
+      "aria-label": trans().__("Line %1, %2", marked.line, messages),
     },
     shape(marked.severity),
   );
 }
 
 export function tip(marked: MarkedLine): HTMLElement {
-  return el("div", { class: "agi-host agi-mark-tip", role: "tooltip" }, ...marked.marks.map(told));
+  return el(
+    "div",
+    { class: "agi-host agi-mark-tip", role: "tooltip" },
+    ...marked.marks.map(tipSection),
+  );
 }
 
-function told(mark: Mark): HTMLElement {
+function tipSection(mark: Mark): HTMLElement {
   return el(
     "section",
     {},

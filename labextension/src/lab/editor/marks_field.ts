@@ -148,10 +148,10 @@ const marking: Extension = [
 
 /** What an editor shows from now on; nothing is added to one that never had a mark. */
 export function show(view: EditorView, lines: readonly MarkedLine[]): void {
-  const known = view.state.field(field, false);
-  if (!known && lines.length === 0) return;
-  if (known && same(known.lines, inside(lines, view.state))) return;
-  const effects: StateEffect<unknown>[] = known ? [] : [StateEffect.appendConfig.of(marking)];
+  const marked = view.state.field(field, false);
+  if (!marked && lines.length === 0) return;
+  if (marked && same(marked.lines, inside(lines, view.state))) return;
+  const effects: StateEffect<unknown>[] = marked ? [] : [StateEffect.appendConfig.of(marking)];
   view.dispatch({ effects });
   view.dispatch({ effects: setMarks.of(lines) });
 }

@@ -32,8 +32,8 @@ export interface Candidate {
  * restart two cells may have the same number; then the one whose line reads as the capture says.
  */
 export function cellFor(target: Target, cells: readonly Candidate[]): number {
-  const known = target.cellId ? cells.findIndex((cell) => cell.id === target.cellId) : -1;
-  if (known >= 0) return known;
+  const byId = target.cellId ? cells.findIndex((cell) => cell.id === target.cellId) : -1;
+  if (byId >= 0) return byId;
   const count = Number(/\d+/.exec(target.cell)?.[0] ?? Number.NaN);
   const numbered = cells.map((_, n) => n).filter((n) => cells[n]!.count === count);
   const line = (n: number) => cells[n]!.source.split("\n")[target.line - 1]?.trim();

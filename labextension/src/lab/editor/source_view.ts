@@ -55,7 +55,7 @@ async function colouring(
   filename: string,
   languages: IEditorLanguageRegistry | null,
 ): Promise<Extension> {
-  const known = languages?.findByFileName(filename);
-  if (!languages || !known) return [];
-  return (await languages.getLanguage(known))?.support ?? [];
+  const language = languages?.findByFileName(filename);
+  if (!languages || !language) return [];
+  return (await languages.getLanguage(language))?.support ?? [];
 }

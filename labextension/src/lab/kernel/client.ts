@@ -84,11 +84,11 @@ export class Client implements IClient {
     const mine = () => round === this.round;
     if (this.state !== "ready") this.become("connecting", this.why);
     try {
-      const found = await findHub(this.kernel, () => mine() && this.become("busy", busy()));
+      const hub = await findHub(this.kernel, () => mine() && this.become("busy", busy()));
       if (!mine()) return;
-      if (found === null) this.become("absent", this.why === restarted() ? this.why : "");
+      if (hub === null) this.become("absent", this.why === restarted() ? this.why : "");
       else {
-        if (!this.kernel.hasComm(found)) this.follow(this.kernel.createComm(HUB, found));
+        if (!this.kernel.hasComm(hub)) this.follow(this.kernel.createComm(HUB, hub));
         await this.list(mine);
       }
     } catch (error) {
@@ -111,8 +111,8 @@ export class Client implements IClient {
   }
 
   private hear(message: HubMessage): void {
-    const wrong = mismatch(message);
-    if (wrong) this.lost("refused", wrong);
+    const refusal = mismatch(message);
+    if (refusal) this.lost("refused", refusal);
     else if (!this.ledger.take(message)) void this.refresh();
     else if (this.state === "ready") this.changed.emit();
   }
@@ -136,9 +136,9 @@ export class Client implements IClient {
   }
 
   private begin(listing: Listing): void {
-    const wrong = mismatch(listing);
-    if (wrong) {
-      this.lost("refused", wrong);
+    const refusal = mismatch(listing);
+    if (refusal) {
+      this.lost("refused", refusal);
       return;
     }
     const whole = this.ledger.begin(listing);

@@ -48,8 +48,8 @@ export class Ledger {
   }
 
   private put(entry: Entry): void {
-    const known = this.entries.some((one) => one.id === entry.id);
-    this.entries = known
+    const listed = this.entries.some((one) => one.id === entry.id);
+    this.entries = listed
       ? this.entries.map((one) => (one.id === entry.id ? entry : one))
       : [entry, ...this.entries];
   }

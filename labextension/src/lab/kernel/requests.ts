@@ -77,12 +77,12 @@ export class Requests {
   }
 
   private settle(id: number): Waiting | undefined {
-    const found = this.waiting.get(id);
-    if (found) {
-      clearTimeout(found.soon);
-      clearInterval(found.look);
+    const request = this.waiting.get(id);
+    if (request) {
+      clearTimeout(request.soon);
+      clearInterval(request.look);
     }
     this.waiting.delete(id);
-    return found;
+    return request;
   }
 }

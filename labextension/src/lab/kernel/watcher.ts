@@ -13,7 +13,7 @@ export class Watcher {
   constructor(
     private readonly session: ISessionContext,
     private readonly id: string,
-    private readonly found: () => void,
+    private readonly onHub: () => void,
   ) {
     session.kernelChanged.connect(this.ask, this);
     session.connectionStatusChanged.connect(this.ask, this);
@@ -34,7 +34,7 @@ export class Watcher {
   }
 
   private heard(): void {
-    if (this.has()) this.found();
+    if (this.has()) this.onHub();
   }
 
   /** After a reload the kernel may have a widget that nobody here has asked for yet. */
@@ -48,7 +48,7 @@ export class Watcher {
       void answer.finally(() => asked.delete(kernel));
     }
     void answer.then((ids) => {
-      if (!this.disposed && ids.has(this.id)) this.found();
+      if (!this.disposed && ids.has(this.id)) this.onHub();
     });
   }
 }

@@ -6,6 +6,6 @@ const LONGEST = 5_000;
 
 export function isAutogradError(message: string): boolean {
   // A message on several lines is one sentence.
-  const said = message.slice(0, LONGEST).replace(/\s+/g, " ");
-  return TORCH_ERRORS.some((pattern) => pattern.test(said));
+  const sentence = message.slice(0, LONGEST).replace(/\s+/g, " ");
+  return TORCH_ERRORS.some((pattern) => pattern.test(sentence));
 }

@@ -32,8 +32,8 @@ export class Offers {
     private readonly tracker: INotebookTracker,
   ) {
     NotebookActions.executed.connect((_, { notebook, cell, success, error }) => {
-      const said = error ? `${error.errorName}: ${error.errorValue}` : "";
-      const offer = success ? null : this.offerFor(notebook, cell, said);
+      const text = error ? `${error.errorName}: ${error.errorValue}` : "";
+      const offer = success ? null : this.offerFor(notebook, cell, text);
       // It stands until that cell runs again: the user may have to load the magics first.
       if (offer || cell === this.cell) this.set(offer, cell);
     });

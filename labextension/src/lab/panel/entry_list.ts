@@ -31,9 +31,9 @@ export class EntryList {
     const order = [...this.rows.keys()];
     const rows = new Map<string, EntryRow>();
     for (const entry of entries) {
-      const known = this.rows.get(entry.id);
-      known?.update(entry);
-      rows.set(entry.id, known ?? new EntryRow(entry, this.actions));
+      const row = this.rows.get(entry.id);
+      row?.update(entry);
+      rows.set(entry.id, row ?? new EntryRow(entry, this.actions));
     }
     this.rows = rows;
     this.arrange([...rows.values()].map((row) => row.node));

@@ -115,7 +115,7 @@ export class EntryRow {
   private body(): HTMLButtonElement {
     const { entry } = this;
     const code = entry.first_line || entry.headline;
-    const said = entry.error ? trans().__("raised %1", entry.error) : facts(entry);
+    const text = entry.error ? trans().__("raised %1", entry.error) : facts(entry);
     const name = nameOf(entry);
     const pick = (event: Event) => {
       const { ctrlKey, metaKey } = event as MouseEvent;
@@ -145,7 +145,7 @@ export class EntryRow {
       el("span", { class: "agi-capture-facts", title: facts(entry) }, facts(entry)),
     );
     if (entry.error)
-      made.append(el("span", { class: "agi-capture-facts agi-alarm", title: said }, said));
+      made.append(el("span", { class: "agi-capture-facts agi-alarm", title: text }, text));
     return made;
   }
 }

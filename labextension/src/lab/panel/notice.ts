@@ -33,10 +33,10 @@ export class Notice {
     work: (at: (text: string) => void) => Promise<T>,
   ): Promise<T | null> {
     const mine = ++this.nth;
-    let said = text;
+    let progress = text;
     let late = false;
     const tell = () => {
-      if (late && mine === this.nth) this.put(`${said} …`, "agi-working");
+      if (late && mine === this.nth) this.put(`${progress} …`, "agi-working");
     };
     const timer = setTimeout(() => {
       late = true;
@@ -44,7 +44,7 @@ export class Notice {
     }, SOON);
     try {
       const made = await work((at) => {
-        said = at;
+        progress = at;
         tell();
       });
       if (mine === this.nth) this.clear();

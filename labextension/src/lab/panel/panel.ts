@@ -181,13 +181,13 @@ export class InspectorPanel extends Panel {
     const { clients, tabs } = this.parts;
     const client = clients.current;
     const entries = client?.entries ?? [];
-    const known = new Set(entries.map((entry) => entry.id));
-    if (this.first && !known.has(this.first)) this.compareWith(null);
+    const ids = new Set(entries.map((entry) => entry.id));
+    if (this.first && !ids.has(this.first)) this.compareWith(null);
     if (this.wanted && this.wanted.client !== client) this.wanted = null;
     const stale = this.drawn && this.drawn.client !== client;
-    if (stale || this.drawn?.captures.some((id) => !known.has(id))) this.undraw();
+    if (stale || this.drawn?.captures.some((id) => !ids.has(id))) this.undraw();
     const left = client && this.chosen.get(client);
-    if (left && !this.drawn && !this.wanted && left.every((id) => known.has(id))) {
+    if (left && !this.drawn && !this.wanted && left.every((id) => ids.has(id))) {
       this.chosen.delete(client);
       void this.choose(left);
     }

@@ -48,8 +48,8 @@ export class Tabs {
   /** Close what the kernel no longer has, and follow names. */
   update(): void {
     for (const { widget, client, captures } of [...this.tabs.values()]) {
-      const known = new Set(client.entries.map((entry) => entry.id));
-      if (captures.every((id) => known.has(id)))
+      const ids = new Set(client.entries.map((entry) => entry.id));
+      if (captures.every((id) => ids.has(id)))
         widget.title.label = nameOfChosen({ client, captures });
       else widget.dispose();
     }

@@ -39,13 +39,13 @@ export interface Count {
 
 /** Findings by severity: a sign beside the colour, and words for who sees neither. */
 export function counts({ errors, warnings, infos, unjudged }: Entry): Count[] {
-  const found: Count[] = [];
+  const parts: Count[] = [];
   const add = (severity: Count["severity"], sign: string, number: number, text: string) => {
-    if (number) found.push({ severity, sign: `${sign} ${number}`, text });
+    if (number) parts.push({ severity, sign: `${sign} ${number}`, text });
   };
   add("error", "✕", errors, trans()._n("%1 error", "%1 errors", errors));
   add("warning", "▲", warnings, trans()._n("%1 warning", "%1 warnings", warnings));
   add("info", "i", infos, trans().__("%1 info", infos));
-  if (unjudged) found.push({ severity: "warning", sign: "?", text: trans().__("not judged") });
-  return found.length ? found : [{ severity: "good", sign: "✓", text: trans().__("no findings") }];
+  if (unjudged) parts.push({ severity: "warning", sign: "?", text: trans().__("not judged") });
+  return parts.length ? parts : [{ severity: "good", sign: "✓", text: trans().__("no findings") }];
 }

@@ -21,12 +21,12 @@ export const DEFAULTS: Preferences = {
   values: false,
 };
 
-export function preferences(found: Readonly<Record<string, unknown>>): Preferences {
-  const { openOnError, depth, colours, keep, values } = found;
+export function preferences(settings: Readonly<Record<string, unknown>>): Preferences {
+  const { openOnError, depth, colours, keep, values } = settings;
   return {
     openOnError: typeof openOnError === "boolean" ? openOnError : DEFAULTS.openOnError,
     depth: within(depth, 0, 20) ?? DEFAULTS.depth,
-    colours: SCHEMES.find((known) => known === colours) ?? DEFAULTS.colours,
+    colours: SCHEMES.find((scheme) => scheme === colours) ?? DEFAULTS.colours,
     keep: within(keep, 1, 1000) ?? DEFAULTS.keep,
     values: values === true,
   };

@@ -74,8 +74,8 @@ export const settingsPlugin: JupyterFrontEndPlugin<void> = {
   ): Promise<void> {
     const kernels = new Configurator(inspector, tracker);
     const alarm = new Alarm(inspector);
-    const read = (found: Readonly<Record<string, unknown>>) => {
-      const chosen = preferences(found);
+    const read = (composite: Readonly<Record<string, unknown>>) => {
+      const chosen = preferences(composite);
       alarm.on = chosen.openOnError;
       apply(chosen);
       kernels.choose(chosen);

@@ -67,9 +67,9 @@ function sortRow(
     const hops = towards[cell]!;
     let sum = 0;
     for (const hop of hops) {
-      const own = (falling ? hop.lowerAt : hop.upperAt) ?? 0;
+      const gate = (falling ? hop.lowerAt : hop.upperAt) ?? 0;
       const width = rows.width[cell]!;
-      sum += end(hop, falling, rows, place) - (width > 0 ? (0.8 * own) / width : 0);
+      sum += end(hop, falling, rows, place) - (width > 0 ? (0.8 * gate) / width : 0);
     }
     keys.set(cell, hops.length > 0 ? sum / hops.length : place[cell]!);
   }

@@ -43,13 +43,13 @@ function pack(row: number[], rows: Rows, x: number[]): void {
 
 /** Where a wire would like this cell to be, so that it runs straight. */
 export function wish(hop: Hop, cell: number, x: number[]): number {
-  const [other, theirs, own] =
+  const [other, theirs, ours] =
     hop.lower === cell
       ? [hop.upper, hop.upperAt, hop.lowerAt]
       : [hop.lower, hop.lowerAt, hop.upperAt];
   // Two open boxes stand in one column, whatever their gates: a chain of them would become a staircase.
-  if (theirs !== null && own !== null && theirs !== 0 && own !== 0) return x[other]!;
-  return x[other]! + (theirs ?? 0) - (own ?? 0);
+  if (theirs !== null && ours !== null && theirs !== 0 && ours !== 0) return x[other]!;
+  return x[other]! + (theirs ?? 0) - (ours ?? 0);
 }
 
 /** Least squares under the row's order: pool neighbours that would overlap (PAV). */

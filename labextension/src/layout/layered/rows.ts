@@ -86,13 +86,13 @@ export function makeRows(problem: Problem, arcs: Arc[], elementRanks: number[]):
 /** One trunk for each wire; a wire's arcs that lead back have one each. */
 function trunksOf(arcs: Arc[]): Trunk[] {
   const trunks: Trunk[] = [];
-  const known = new Map<number, Trunk>();
+  const trunkOf = new Map<number, Trunk>();
   for (const arc of arcs) {
-    let trunk = arc.back ? undefined : known.get(arc.wire);
+    let trunk = arc.back ? undefined : trunkOf.get(arc.wire);
     if (!trunk) {
       trunk = { wire: arc.wire, source: arc.from, cells: [], arcs: [] };
       trunks.push(trunk);
-      if (!arc.back) known.set(arc.wire, trunk);
+      if (!arc.back) trunkOf.set(arc.wire, trunk);
     }
     trunk.arcs.push(arc);
   }

@@ -123,11 +123,11 @@ export class CanvasLayer {
 }
 
 /** Made once a wire: parsing a path takes longer than drawing it. */
-function kept(known: WeakMap<Wire, Path2D>, wire: Wire, draw: (wire: Wire) => string): Path2D {
-  let path = known.get(wire);
+function kept(paths: WeakMap<Wire, Path2D>, wire: Wire, draw: (wire: Wire) => string): Path2D {
+  let path = paths.get(wire);
   if (!path) {
     path = new Path2D(draw(wire));
-    known.set(wire, path);
+    paths.set(wire, path);
   }
   return path;
 }

@@ -62,12 +62,12 @@ export function standalone(host: HTMLElement, print: Print): string {
 }
 
 function headingIn([title, ...rest]: string[]): SVGElement[] {
-  const said = [
+  const lines = [
     svg("text", { class: "agi-text agi-title agi-start", x: EDGE, y: 24 }, title ?? ""),
   ];
   const small = { class: "agi-text agi-small agi-start", x: EDGE, y: 40 };
-  if (rest.length > 0) said.push(svg("text", small, rest.join(" · ")));
-  return said;
+  if (rest.length > 0) lines.push(svg("text", small, rest.join(" · ")));
+  return lines;
 }
 
 /** The legend in rows as wide as the picture, and how many there are. */
@@ -77,8 +77,8 @@ function legendIn(width: number, { scene, labels, facts }: Print): [SVGElement[]
     const wide = W + 8 + labels.width(text, "small") + 16;
     if (x > EDGE && x + wide > width) [x, row] = [EDGE, row + 1];
     const y = row * LINE;
-    const said = svg("text", { class: "agi-text agi-small agi-start", x: W + 8, y: H - 3 }, text);
-    const entry = svg("g", { transform: `translate(${x} ${y})` }, ...drawn, said);
+    const label = svg("text", { class: "agi-text agi-small agi-start", x: W + 8, y: H - 3 }, text);
+    const entry = svg("g", { transform: `translate(${x} ${y})` }, ...drawn, label);
     x += wide;
     return entry;
   });
@@ -87,19 +87,19 @@ function legendIn(width: number, { scene, labels, facts }: Print): [SVGElement[]
 
 function writeStyles(picture: SVGSVGElement): void {
   // The classes of an element and of its parent decide how it looks, and the colours that it was given.
-  const known = new Map<string, [string, string][]>();
+  const valuesOf = new Map<string, [string, string][]>();
   for (const element of picture.querySelectorAll<SVGElement>("path, rect, text")) {
     const parent = element.parentElement!;
     const key = [element.tagName, ...[element, parent].flatMap(lookedAt)].join(" < ");
-    let values = known.get(key);
+    let values = valuesOf.get(key);
     if (!values) {
       const style = getComputedStyle(element);
       values = WRITTEN.map((name): [string, string] => [name, style.getPropertyValue(name)]);
-      known.set(key, values);
+      valuesOf.set(key, values);
     }
     for (const [name, value] of values) {
-      const own = element.getAttribute(name)?.startsWith("url");
-      if (value && !own) element.setAttribute(name, value);
+      const reference = element.getAttribute(name)?.startsWith("url");
+      if (value && !reference) element.setAttribute(name, value);
     }
   }
   for (const hit of picture.querySelectorAll(".agi-hit")) hit.remove();

@@ -38,47 +38,48 @@ function boxes(closed: Item[], facts: Facts[]): Entry[] {
     const look = lookOf(item, facts);
     if (!first.has(look)) first.set(look, item);
   }
-  const found: Entry[] = [];
+  const entries: Entry[] = [];
   for (const look of Object.keys(MEANING) as Look[]) {
     const item = first.get(look);
     if (!item) continue;
     const drawn: SVGElement[] = [shape(look, toneOf(item, look))];
     if (item.cut) drawn.push(sign("✂", "small"));
-    found.push({ drawn, text: MEANING[look] });
+    entries.push({ drawn, text: MEANING[look] });
   }
   if (closed.some((item) => item.box?.kind === "repeat")) {
     const piled = svg("path", { class: "agi-pile", d: pile(W - 6, H - 6) });
-    found.push({ drawn: [piled, shape("module", "module", W - 6, H - 6)], text: "repeated" });
+    entries.push({ drawn: [piled, shape("module", "module", W - 6, H - 6)], text: "repeated" });
   }
-  return found;
+  return entries;
 }
 
 function wires({ wires }: Scene): Entry[] {
   const kinds = new Set(wires.map((wire) => wire.kind));
-  const found: Entry[] = [];
-  if (kinds.has("gradient")) found.push({ drawn: [wire("gradient")], text: "gradient comes back" });
-  if (kinds.has("data")) found.push({ drawn: [wire("data")], text: "value only" });
-  if (kinds.has("severed")) found.push({ drawn: [wire("severed")], text: "after a cut" });
+  const entries: Entry[] = [];
+  if (kinds.has("gradient"))
+    entries.push({ drawn: [wire("gradient")], text: "gradient comes back" });
+  if (kinds.has("data")) entries.push({ drawn: [wire("data")], text: "value only" });
+  if (kinds.has("severed")) entries.push({ drawn: [wire("severed")], text: "after a cut" });
   if (wires.some((one) => one.hot)) {
-    found.push({ drawn: [wire("gradient agi-hot")], text: "gradient path of the selection" });
+    entries.push({ drawn: [wire("gradient agi-hot")], text: "gradient path of the selection" });
   }
-  return found;
+  return entries;
 }
 
 function regions(scene: Scene, facts: Facts[]): Entry[] {
-  const found = new Set<string>();
-  for (const { box } of scene.items) if (box) found.add(facts[box.id]!.region);
-  found.delete("");
+  const names = new Set<string>();
+  for (const { box } of scene.items) if (box) names.add(facts[box.id]!.region);
+  names.delete("");
   const lines = "M0 8L8 0M4 14L18 0M14 14L26 2M24 14L26 12";
-  return [...found].map((region) => ({
+  return [...names].map((region) => ({
     drawn: [svg("path", { class: "agi-hatch", d: lines })],
     text: `under ${region}`,
   }));
 }
 
 function severities(closed: Item[]): Entry[] {
-  const found = new Set(closed.map(severityOfItem));
-  return SEVERITIES.filter((severity) => found.has(severity)).map((severity) => ({
+  const present = new Set(closed.map(severityOfItem));
+  return SEVERITIES.filter((severity) => present.has(severity)).map((severity) => ({
     drawn: [badge(severity, W / 2, H / 2)],
     text: BADGES[severity].meaning,
   }));
@@ -87,20 +88,20 @@ function severities(closed: Item[]): Entry[] {
 /** Signs in front of what boxes say. */
 function signs(closed: Item[]): Entry[] {
   const some = (fits: (item: Item) => boolean): boolean => closed.some(fits);
-  const found: Entry[] = [];
+  const entries: Entry[] = [];
   if (some(({ box }) => !!box && box.troubles.failed > 0)) {
-    found.push({ drawn: [sign("✕", "error")], text: "backward failed" });
+    entries.push({ drawn: [sign("✕", "error")], text: "backward failed" });
   }
   if (some(({ box }) => !!box && box.troubles.modified > 0)) {
-    found.push({ drawn: [sign("v0→1", "error")], text: "saved tensor modified since" });
+    entries.push({ drawn: [sign("v0→1", "error")], text: "saved tensor modified since" });
   }
   if (some(({ box }) => !!box && hooksIn(box) > 0)) {
-    found.push({ drawn: [sign("↪", "note")], text: "hook" });
+    entries.push({ drawn: [sign("↪", "note")], text: "hook" });
   }
   if (some(({ box }) => !!box?.node?.recomputed)) {
-    found.push({ drawn: [sign("↻", "note")], text: "ran during backward" });
+    entries.push({ drawn: [sign("↻", "note")], text: "ran during backward" });
   }
-  return found;
+  return entries;
 }
 
 function inPage({ drawn, text }: Entry): HTMLElement {

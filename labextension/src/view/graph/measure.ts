@@ -14,15 +14,15 @@ export function measureIn(host: HTMLElement): Measure {
   const pen = penOf(document.createElement("canvas"));
   if (!pen) return roughly;
   const family = familyIn(host);
-  const known = { title: new Map<string, number>(), small: new Map<string, number>() };
+  const widths = { title: new Map<string, number>(), small: new Map<string, number>() };
   let current = "";
   return (text, role) => {
-    let width = known[role].get(text);
+    let width = widths[role].get(text);
     if (width === undefined) {
       if (current !== role) pen.font = `${FONT[role]} ${family}`;
       current = role;
       width = Math.ceil(pen.measureText(text).width + 1);
-      known[role].set(text, width);
+      widths[role].set(text, width);
     }
     return width;
   };

@@ -8,8 +8,8 @@ import type { Facts } from "./facts";
 export function startsRegion(item: Item, facts: Facts[]): boolean {
   const box = item.box;
   if (!box) return false;
-  const own = facts[box.id]!.region;
-  return own !== "" && (!box.parent || facts[box.parent.id]!.region !== own);
+  const region = facts[box.id]!.region;
+  return region !== "" && (!box.parent || facts[box.parent.id]!.region !== region);
 }
 
 /** As far as half the way to the next row, so that neighbours' shades join. */
