@@ -61,10 +61,10 @@ _DEEPEST = 8
 
 
 def _handles(frame: FrameType, interrupted: FrameType) -> bool:
-    return any(value is interrupted and _is_signal(number) for number, value in pairwise(_given(frame)))
+    return any(value is interrupted and _is_signal(number) for number, value in pairwise(_positional_arguments(frame)))
 
 
-def _given(frame: FrameType) -> list[Any]:
+def _positional_arguments(frame: FrameType) -> list[Any]:
     """The positional arguments of a function that has raised."""
     code = frame.f_code
     named, starred = code.co_argcount, code.co_flags & inspect.CO_VARARGS

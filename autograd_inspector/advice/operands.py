@@ -19,14 +19,14 @@ def operand(analysis: Analysis, op: Op, tensor: int) -> str:
     if place is None or op.inputs.count(tensor) != 1 or analysis.capture.sites[op.site].frames[0] != place:
         return ""
     node = expression(place.expression)
-    operands = [] if node is None else _given(place, node)
+    operands = [] if node is None else _operands(place, node)
     if len(operands) != len(op.inputs):
         return ""
     text = ast.get_source_segment(place.expression, operands[op.inputs.index(tensor)]) or ""
     return text if is_path(text) else ""
 
 
-def _given(place: Location, node: ast.expr) -> list[ast.expr]:
+def _operands(place: Location, node: ast.expr) -> list[ast.expr]:
     """The operands that may be tensors, in the order in which a call of torch takes them."""
     if isinstance(node, ast.BinOp):
         return [part for part in (node.left, node.right) if not isinstance(part, ast.Constant)]

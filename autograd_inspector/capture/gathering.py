@@ -76,7 +76,9 @@ class _Meeting:
         missing = self._missing()
         try:
             parts = {rank: self._take(f"part/{rank}") for rank in others if rank not in missing}
-            answer = b"!" + self._told(missing).encode() if missing else b"=" + merge({self.rank: part, **parts})
+            answer = (
+                b"!" + self._missing_text(missing).encode() if missing else b"=" + merge({self.rank: part, **parts})
+            )
         except Exception as failure:
             answer = b"?" + f"gather: {type(failure).__name__}: {failure}".encode(errors="replace")
         self.store.add(f"{_NAME}/round", 1)
@@ -94,14 +96,14 @@ class _Meeting:
             missing = self._missing() or self.ranks[:1]
             self.store.delete_key(self._key(f"here/{self.rank}"))
             self._drop(f"part/{self.rank}", count)
-            raise TimeoutError(self._told(missing))
+            raise TimeoutError(self._missing_text(missing))
         readers = self.store.add(self._key("read"), 1)
         return _answered(self._take("result", keep=readers < len(self.ranks) - 1))
 
     def _missing(self) -> list[int]:
         return [rank for rank in self.ranks if not self.store.check([self._key(f"here/{rank}")])]
 
-    def _told(self, missing: list[int]) -> str:
+    def _missing_text(self, missing: list[int]) -> str:
         names = f"{agree(missing, 'rank', 'ranks')} {', '.join(map(str, missing))}"
         return f"gather: {names} of {len(self.ranks)} did not come within {self.timeout:g} s"
 

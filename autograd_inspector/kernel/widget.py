@@ -49,7 +49,7 @@ class ReportWidget(anywidget.AnyWidget):
         self.on_msg(self._asked)
 
     @traitlets.validate("selected")
-    def _known(self, proposal: Any) -> list[int]:
+    def _of_the_graph(self, proposal: Any) -> list[int]:
         """Ids that are none of the graph's are left out."""
         return [number for number in dict.fromkeys(proposal["value"]) if 0 <= number < len(self.report.graph.nodes)]
 

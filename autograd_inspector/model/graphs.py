@@ -71,12 +71,12 @@ class Below:
 
     def __init__(self, nodes: Nodes, number_of: Callable[[Node], int], join: Callable[[int, int], int]) -> None:
         self._nodes, self._number_of, self._join = nodes, number_of, join
-        self._known: dict[int, int] = {}
+        self._cached: dict[int, int] = {}
         self._one: dict[int, int] = {}
 
     def at(self, start: int) -> int:
         """The number of that node and all below it."""
-        cached, nodes = self._known, self._nodes
+        cached, nodes = self._cached, self._nodes
         todo = [start]
         while todo:
             number = todo[-1]
@@ -113,13 +113,13 @@ class KindsBelow(Generic[K]):
             self._sets[bits] = frozenset(compress(self._bits, [digit == "1" for digit in digits]))
         return self._sets[bits]
 
-    def _own(self, node: Node) -> int:
+    def _bit_of(self, node: Node) -> int:
         kind = self._kind(node)
         return 0 if kind is None else 1 << self._bits.setdefault(kind, len(self._bits))
 
     def forget(self) -> None:
         """The nodes are others from now on."""
-        self._below = Below(self._nodes, self._own, operator.or_)
+        self._below = Below(self._nodes, self._bit_of, operator.or_)
         self._bits: dict[K, int] = {}
         self._sets: dict[int, frozenset[K]] = {}
 

@@ -41,7 +41,7 @@ class Columns:
         for kind in self._kinds:
             record |= _held(f"state.{kind}.", entries.get(kind))
         record |= {f"group.{name}": setting_text(group[name]) if name in group else None for name in self._settings}
-        record["bytes.total"] = _own(row)
+        record["bytes.total"] = _bytes_of_row(row)
         return record
 
 
@@ -61,6 +61,6 @@ def _held(prefix: str, held: Held | None) -> dict[str, Any]:
     }
 
 
-def _own(row: ParameterRow) -> int:
+def _bytes_of_row(row: ParameterRow) -> int:
     gradient = row.gradient.nbytes if row.gradient is not None else 0
     return row.nbytes + gradient + sum(entry.nbytes for entry in row.state)

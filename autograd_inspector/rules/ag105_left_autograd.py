@@ -46,7 +46,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         op = _way_out(analysis, cut.ops[0])
         taken = _taken_out(analysis, op)
         way = _OUT.get(op.name) or " and ".join([*(_OUT[o.name] for o in taken), _spelled(op)])
-        what = _given(analysis, cut)
+        what = _named_sources(analysis, cut)
         yield cut_problem(
             analysis,
             cut,
@@ -105,7 +105,7 @@ def _spelled(op: Op) -> str:
     return {"__deepcopy__": "`copy.deepcopy()`", "unpickle": "unpickling"}.get(op.name, f"`torch.{op.name}()`")
 
 
-def _given(analysis: Analysis, cut: GradientCut) -> str:
+def _named_sources(analysis: Analysis, cut: GradientCut) -> str:
     """What the line took the values of."""
     ops = [o for o in cut.ops if _line(analysis, o) == _line(analysis, cut.ops[0])]
     source_names = [name_of(analysis, undetached(analysis, t)) for o in ops for t in o.inputs]

@@ -27,19 +27,19 @@ class Bindings:
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._found: dict[tuple[ast.AST, str], set[Meaning]] = {}
+        self._meanings: dict[tuple[ast.AST, str], set[Meaning]] = {}
         renamed: set[ast.AST] = set()
         for node in source.nodes:
             if type(node) not in _BINDING or node in renamed:
                 continue
             for name, meaning in _bound(node):
-                self._found.setdefault((self._scope(node), name), set()).add(meaning)
+                self._meanings.setdefault((self._scope(node), name), set()).add(meaning)
                 if meaning.path and isinstance(node, ast.Assign):
                     renamed.update(node.targets)
         for node in source.nodes:
             if isinstance(node, (ast.Global, ast.Nonlocal)):
                 for name in node.names:
-                    self._found.pop((self._scope(node), name), None)
+                    self._meanings.pop((self._scope(node), name), None)
 
     def _scope(self, node: ast.AST) -> ast.AST:
         """Of a function's own name the scope that it is defined in."""
@@ -48,11 +48,11 @@ class Bindings:
 
     def scope_of(self, name: str, line: int) -> ast.AST | None:
         """The function around a line, else the module, that binds a name which that line reads; None: none does."""
-        return next((scope for scope in self._source.scopes_around(line) if (scope, name) in self._found), None)
+        return next((scope for scope in self._source.scopes_around(line) if (scope, name) in self._meanings), None)
 
     def meaning(self, name: str, scope: ast.AST) -> Meaning:
         """What the scope that binds a name binds it to, where it is the same each time."""
-        meanings = self._found.get((scope, name), set())
+        meanings = self._meanings.get((scope, name), set())
         return next(iter(meanings)) if len(meanings) == 1 else Meaning()
 
 

@@ -11,7 +11,7 @@ class EntriesSet:
     """Those of a file, by the functions around them and the module."""
 
     def __init__(self, source: Source) -> None:
-        self._found: dict[ast.AST, list[tuple[int, str]]] = {}
+        self._keys_of_scope: dict[ast.AST, list[tuple[int, str]]] = {}
         for node in source.nodes:
             if not isinstance(node, ast.Assign):
                 continue
@@ -19,8 +19,8 @@ class EntriesSet:
                 match target:
                     case ast.Subscript(slice=ast.Constant(value=key)):
                         for scope in source.scopes_around(node.lineno):
-                            self._found.setdefault(scope, []).append((node.lineno, str(key)))
+                            self._keys_of_scope.setdefault(scope, []).append((node.lineno, str(key)))
 
     def within(self, scope: ast.AST) -> list[tuple[int, str]]:
         """(line, key) of those of a function, and of the functions that it defines."""
-        return self._found.get(scope, [])
+        return self._keys_of_scope.get(scope, [])

@@ -175,10 +175,10 @@ class Scope:
     def handovers(self, names: set[str]) -> Iterable[Given]:
         """The calls that are given one of them; calls that look the same once."""
         calls = sorted({call for name in names for call in self._handed.get(name, ())})
-        return dict.fromkeys(_given(self._calls[call], names) for call in calls)
+        return dict.fromkeys(_handover(self._calls[call], names) for call in calls)
 
 
-def _given(call: ast.Call, names: set[str]) -> Given:
+def _handover(call: ast.Call, names: set[str]) -> Given:
     places = frozenset(i for i, value in enumerate(call.args) if isinstance(value, ast.Name) and value.id in names)
     keywords = frozenset(
         k.arg for k in call.keywords if isinstance(k.value, ast.Name) and k.value.id in names and k.arg

@@ -18,21 +18,21 @@ class Mentions:
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._found: dict[tuple[ast.AST, str], list[ast.stmt]] = {}
+        self._statements_of: dict[tuple[ast.AST, str], list[ast.stmt]] = {}
 
     def reading(self, scope: ast.AST, name: str) -> list[ast.stmt]:
         """The statements of a scope that read it as it is written there; a loop over it as a whole."""
-        statements = self._found.get((scope, name))
+        statements = self._statements_of.get((scope, name))
         if statements is None:
             pairs = self._reads.get(_key(scope, name), ())
-            statements = self._found[scope, name] = list(
+            statements = self._statements_of[scope, name] = list(
                 dict.fromkeys(s for s, node in pairs if _written(node) == name)
             )
         return statements
 
     def renamed(self, scope: ast.AST, name: str) -> list[ast.Assign]:
         """The statements of a scope that give it another name: ``previous = current``."""
-        pairs = self._given.get(_key(scope, name), ())
+        pairs = self._assigned.get(_key(scope, name), ())
         return [statement for statement, node in pairs if _written(node) == name]
 
     @cached_property
@@ -47,7 +47,7 @@ class Mentions:
         return reads
 
     @cached_property
-    def _given(self) -> dict[Key, list[tuple[ast.Assign, ast.expr]]]:
+    def _assigned(self) -> dict[Key, list[tuple[ast.Assign, ast.expr]]]:
         assigned: dict[Key, list[tuple[ast.Assign, ast.expr]]] = {}
         for node in self._source.nodes:
             if isinstance(node, ast.Assign) and isinstance(node.value, (ast.Name, ast.Attribute)):

@@ -26,11 +26,11 @@ class Parts:
     """
 
     def __init__(self, source: Source) -> None:  # noqa: ARG002 - as every index of a file is made
-        self._known: dict[ast.AST, Part] = {}
+        self._part_of_node: dict[ast.AST, Part] = {}
 
     def of(self, node: ast.AST) -> Part:
         """That expression."""
-        part_of_node = self._known
+        part_of_node = self._part_of_node
         unknown, left = [], [node]
         while left:
             each = left.pop()

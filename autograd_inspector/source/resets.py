@@ -13,13 +13,13 @@ class Resets:
     """Those of each loop and function of a file, what lies within it included."""
 
     def __init__(self, _: Source) -> None:
-        self._found: dict[ast.AST, set[str]] = {}
+        self._names_of_block: dict[ast.AST, set[str]] = {}
 
     def within(self, block: ast.AST) -> set[str]:
         """The variables of one of them."""
-        names = self._found.get(block)
+        names = self._names_of_block.get(block)
         if names is None:
-            names = self._found[block] = {_reset(node) for node in ast.walk(block)} - {""}
+            names = self._names_of_block[block] = {_reset(node) for node in ast.walk(block)} - {""}
         return names
 
 

@@ -28,13 +28,13 @@ class StateWrites:
     """Those of a file; each function is read once."""
 
     def __init__(self, _: Source) -> None:
-        self._found: dict[ast.AST, list[StateLine]] = {}
+        self._lines_of_scope: dict[ast.AST, list[StateLine]] = {}
 
     def of(self, scope: ast.AST) -> list[StateLine]:
         """Those of one function, in the order of its lines; functions that it defines are not looked into."""
-        lines = self._found.get(scope)
+        lines = self._lines_of_scope.get(scope)
         if lines is None:
-            lines = self._found[scope] = _state_lines(scope)
+            lines = self._lines_of_scope[scope] = _state_lines(scope)
         return lines
 
 

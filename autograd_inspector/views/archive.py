@@ -69,12 +69,12 @@ def decode(
         data = text.encode() if isinstance(text, str) else text
         version = msgspec.json.decode(data, type=_Head).schema
     except _UNREADABLE as error:
-        raise ReportFormatError(f"not an autograd_inspector report: {_said(error)}") from None
+        raise ReportFormatError(f"not an autograd_inspector report: {_reason(error)}") from None
     if version != schema and version not in older:
         first = min((*older, schema))
         reads = f"versions {first} to {schema}" if first < schema else f"version {schema}"
         raise ReportFormatError(
-            f"this report has schema version {_said(version)}; this autograd_inspector reads {reads}"
+            f"this report has schema version {_reason(version)}; this autograd_inspector reads {reads}"
         )
     try:
         # Not strict: "inf" is a number.
@@ -83,11 +83,11 @@ def decode(
         else:
             read = msgspec.convert(older[version](msgspec.json.decode(data)), kind, strict=False, str_keys=True)
     except _UNREADABLE as error:
-        raise ReportFormatError(f"damaged autograd_inspector report: {_said(error)}") from None
+        raise ReportFormatError(f"damaged autograd_inspector report: {_reason(error)}") from None
     fault_text = _too_large(read) if _HUGE.search(data) else ""
     fault_text = fault_text or fault(read)
     if fault_text:
-        raise ReportFormatError(f"damaged autograd_inspector report: {_said(fault_text)}")
+        raise ReportFormatError(f"damaged autograd_inspector report: {_reason(fault_text)}")
     return cast("T", _floats(read, _one_nan))
 
 
@@ -98,7 +98,7 @@ _HUGE = re.compile(rb"""[:,"\[\s]-?\d{%d}""" % _DIGITS)
 """What may be such a number: a text that looks like one is possible, too."""
 
 
-def _said(error: object) -> str:
+def _reason(error: object) -> str:
     if isinstance(error, RecursionError):
         return "nested too deeply"
     return shown(str(error), 400)

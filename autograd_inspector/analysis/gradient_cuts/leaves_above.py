@@ -25,7 +25,7 @@ class Leaves:
         back = is_a(cut.name, OpKind.REWRAPS)
         tensors = self.capture.tensors
         read = [t for t in cut.inputs if back or tensors[t].requires_grad or t in cut.outputs]
-        leaf_bits = self._own(cut)
+        leaf_bits = self._learning_bits(cut)
         for tensor in read:
             leaf_bits |= self._leaves(self.flow.past(tensor, cut.index), back=back)
         return self._members(leaf_bits)
@@ -55,7 +55,7 @@ class Leaves:
             if missing:
                 todo += missing
                 continue
-            leaf_bits = self._own(ops[node]) if isinstance(node, int) else 0
+            leaf_bits = self._learning_bits(ops[node]) if isinstance(node, int) else 0
             for source in sources:
                 leaf_bits |= bits_above[source, back]
             bits_above[node, back] = leaf_bits
@@ -77,7 +77,7 @@ class Leaves:
         ]
         return sources if earlier is None else [*sources, earlier]
 
-    def _own(self, op: Op) -> int:
+    def _learning_bits(self, op: Op) -> int:
         leaf_bits = 0
         for tensor in learning(self.capture, op):
             if tensor not in self._bits:

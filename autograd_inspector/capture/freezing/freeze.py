@@ -90,7 +90,7 @@ def freeze(recording: Recording, modules: Modules, history: History, *, seconds:
         replacements=tuple(recording.replacements),
         alias_writes=writes,
         scalar_reentries=tuple(ScalarReentry(*pair) for pair in dict.fromkeys(recording.scalar_reentries)),
-        given=_given(recording, tensors, ops),
+        given=_number_arguments(recording, tensors, ops),
         value_faults=tuple(recording.values.faults) if recording.values else (),
         bad_tensors=tuple(sorted(recording.values.bad)) if recording.values else (),
         gradient_faults=tuple(recording.values.gradient_faults) if recording.values else (),
@@ -120,7 +120,9 @@ def freeze(recording: Recording, modules: Modules, history: History, *, seconds:
     )
 
 
-def _given(recording: Recording, tensors: tuple[TensorRecord, ...], ops: tuple[Op, ...]) -> dict[int, dict[str, float]]:
+def _number_arguments(
+    recording: Recording, tensors: tuple[TensorRecord, ...], ops: tuple[Op, ...]
+) -> dict[int, dict[str, float]]:
     """The numbers given to writes through an alias that has a version counter of its own, and to those that zero.
 
     Those as well that were given to what computed such a write's operands.

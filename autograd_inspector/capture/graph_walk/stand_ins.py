@@ -65,14 +65,14 @@ class StandIns:
         place = of.get(leaf)
         if place is None:
             place = of[leaf] = len(self._nodes)
-            recorded = self._known(origin)
+            recorded = self._recorded_node(origin)
             node = (
                 recorded if recorded is not None else self._leaf(place, leaf) if origin < 0 else self._op(place, origin)
             )
             self._nodes.append(node)
         return place
 
-    def _known(self, origin: int) -> int | None:
+    def _recorded_node(self, origin: int) -> int | None:
         if self._recorded is None:
             return None
         return self._recorded.of_leaf(-2 - origin) if origin < 0 else self._recorded.of_op(origin)

@@ -17,7 +17,7 @@ class Compared:
     def __init__(self) -> None:
         self._places: dict[tuple[int, int], tuple[CodeType, bool | None]] = {}
         """With the code itself, so that its id stays its own."""
-        self._told: set[tuple[int, int, int]] = set()
+        self._met: set[tuple[int, int, int]] = set()
 
     def wanted(self, frame: FrameType) -> bool | None:
         """What the statement that reads an attribute here compares it with; None where it is no such statement."""
@@ -30,8 +30,8 @@ class Compared:
     def first(self, frame: FrameType, tensor: int) -> bool:
         """Whether the statement meets that tensor for the first time."""
         key = (tensor, id(frame.f_code), frame.f_lasti)
-        met_before = key in self._told
-        self._told.add(key)
+        met_before = key in self._met
+        self._met.add(key)
         return not met_before
 
 

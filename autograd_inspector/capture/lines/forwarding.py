@@ -18,7 +18,7 @@ def forwarding() -> set[int]:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if frame.f_code.co_name == _HANDLER:
-            arguments = _given(frame)
+            arguments = _arguments_of(frame)
             if arguments is not None and _same(arguments, inner):
                 frame_ids.add(id(frame))
             inner = arguments
@@ -26,7 +26,7 @@ def forwarding() -> set[int]:
     return frame_ids
 
 
-def _given(frame: FrameType) -> Any:
+def _arguments_of(frame: FrameType) -> Any:
     """The function that a handler was called for: what it has after ``self`` or ``cls``."""
     names = frame.f_code.co_varnames[1:2] if frame.f_code.co_argcount > 1 else ()
     return next((value for name, value in locals_of(frame) if name in names), None)

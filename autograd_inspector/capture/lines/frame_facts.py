@@ -19,24 +19,24 @@ class GlobalNames:
     """The global names of each code that was met, as far as they were there: a script may import what it uses next."""
 
     def __init__(self) -> None:
-        self._known: dict[int, _Names] = {}
+        self._names_of_code: dict[int, _Names] = {}
 
     def meet(self, frame: FrameType) -> None:
         """Look at the global names that the frame's code reads: whenever a new stack of calls goes through it."""
         code = frame.f_code
-        names = self._known.get(id(code))
+        names = self._names_of_code.get(id(code))
         if names is None:
-            names = self._known[id(code)] = _Names(code)
+            names = self._names_of_code[id(code)] = _Names(code)
         names.look(frame.f_globals)
 
     def of(self, code: CodeType) -> Met | None:
         """Those of a code; None where no frame of it was met."""
-        names = self._known.get(id(code))
+        names = self._names_of_code.get(id(code))
         return None if names is None else names.modules
 
     def clear(self) -> None:
         """Let go of everybody's code."""
-        self._known.clear()
+        self._names_of_code.clear()
 
 
 class _Names:

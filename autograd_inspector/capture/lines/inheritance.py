@@ -15,7 +15,7 @@ class Extensions:
     """Looks once at each way to a call: what decides are the functions on it."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, ...], tuple[str, ...]] = {}
+        self._methods_of_way: dict[tuple[int, ...], tuple[str, ...]] = {}
         self._kept: list[list[CodeType]] = []
         """The code of each way, so that its ids stay its own."""
 
@@ -24,9 +24,9 @@ class Extensions:
         frames = _frames(frame, stop)
         codes = [frame.f_code for frame in frames]
         way = tuple(map(id, codes))
-        methods = self._known.get(way)
+        methods = self._methods_of_way.get(way)
         if methods is None:
-            methods = self._known[way] = _extending(frames)
+            methods = self._methods_of_way[way] = _extending(frames)
             self._kept.append(codes)
         return methods
 

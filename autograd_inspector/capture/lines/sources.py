@@ -95,14 +95,14 @@ def compiled(code: CodeType, lasti: int, *, library: bool) -> Location:
 def _explained(place: Location, names: Mapping[str, str | None] | None) -> Location:
     """A location with what its file tells of the expression there; the plain one where that fails on what it reads."""
     try:
-        return _told(place, names)
+        return _expression_at(place, names)
     except Exception as failure:
         if is_interrupt(failure):
             raise
         return place
 
 
-def _told(place: Location, names: Mapping[str, str | None] | None) -> Location:
+def _expression_at(place: Location, names: Mapping[str, str | None] | None) -> Location:
     source = None if place.library or place.column < 0 else source_at(place.filename)
     if source is None:
         return place

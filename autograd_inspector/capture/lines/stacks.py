@@ -138,7 +138,7 @@ class Stacks:
             self._kept += [code for code, _, _ in chain]
             passed = {handlers.get(handler) for handler in forwarding()}
             chain = [entry for at, entry in enumerate(chain) if at not in passed] or chain
-        site = self._known(key, chain)
+        site = self._site_of(key, chain)
         if through:
             self.through[site] = through
         return site
@@ -167,19 +167,19 @@ class Stacks:
                 chain.insert(0, (code, traceback.tb_lasti, False))
             traceback = traceback.tb_next
         key = tuple(part for code, lasti, _ in chain[:MAX_USER] for part in (id(code), lasti))
-        return self._known(key, chain[:MAX_USER]) if key else -1
+        return self._site_of(key, chain[:MAX_USER]) if key else -1
 
     def of_line(self, site: int, lineno: int) -> int:
         """The user's frame of a site, moved to another line of the same function."""
         user = next((entry for entry in self.chains[site] if not entry[2]), None)
         if user is None:
             return site
-        return self._known((id(user[0]), -1 - lineno), [(user[0], -1 - lineno, False), *self.chains[site]])
+        return self._site_of((id(user[0]), -1 - lineno), [(user[0], -1 - lineno, False), *self.chains[site]])
 
     def _one(self, code: CodeType, lasti: int, *, library: bool) -> int:
-        return self._known((id(code), lasti), [(code, lasti, library)])
+        return self._site_of((id(code), lasti), [(code, lasti, library)])
 
-    def _known(self, key: tuple[int, ...], chain: list[tuple[CodeType, int, bool]]) -> int:
+    def _site_of(self, key: tuple[int, ...], chain: list[tuple[CodeType, int, bool]]) -> int:
         """The id of a stack, which is that chain if it is a new one."""
         site = self.keys.get(key)
         if site is None:

@@ -47,7 +47,7 @@ class StateOwners:
     """Of each function that mentions a ``state``: whose it was, whenever a new stack of calls went through."""
 
     def __init__(self) -> None:
-        self._known: dict[int, _Mentions] = {}
+        self._mentions_of_code: dict[int, _Mentions] = {}
         self._numbers: list[tuple[weakref.ref[Optimizer], int]] = []
 
     def met(self, optimizer: Optimizer, number: int) -> None:
@@ -59,9 +59,9 @@ class StateOwners:
         code = frame.f_code
         if _STATE not in code.co_names:
             return
-        mentions = self._known.get(id(code))
+        mentions = self._mentions_of_code.get(id(code))
         if mentions is None:
-            mentions = self._known[id(code)] = _Mentions(code)
+            mentions = self._mentions_of_code[id(code)] = _Mentions(code)
         mentions.look(frame)
 
     def of(self, code: CodeType, expression: str) -> list[int] | None:
@@ -69,7 +69,7 @@ class StateOwners:
 
         One that the capture did not meet is -1. It may have been others, in calls that brought no new stack.
         """
-        mentions = self._known.get(id(code))
+        mentions = self._mentions_of_code.get(id(code))
         holders = None if mentions is None else mentions.seen.get(expression)
         if holders is None:
             return None
@@ -88,7 +88,7 @@ class StateOwners:
 
     def clear(self) -> None:
         """Let go of everybody's code."""
-        self._known.clear()
+        self._mentions_of_code.clear()
 
 
 def _reached(path: Path, variables: Mapping[str, Any], names: dict[str, Any]) -> Any:

@@ -57,7 +57,7 @@ def _observed(twin: ModelCopy, loss_fn: LossFn, session: Session) -> tuple[Captu
     except PreflightError:
         raise
     except Exception as error:
-        return session.finish(error), _told(error)
+        return session.finish(error), _traceback_text(error)
     return session.finish(), ""
 
 
@@ -170,7 +170,7 @@ def _moved(before: Tensor, after: Tensor) -> bool:
     return not before.is_meta and not torch.equal(before, after)
 
 
-def _told(error: Exception) -> str:
+def _traceback_text(error: Exception) -> str:
     """The traceback as text: an exception that is kept keeps all tensors of its frames."""
     without_own_frames(error)
     return "".join(traceback.format_exception(error)).rstrip()

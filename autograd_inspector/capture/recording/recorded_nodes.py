@@ -43,12 +43,12 @@ class Recorded:
         self.exhausted = False
         """Walks that continue each other have met as many nodes along a path as may be met."""
         self.leaves = leaves_below(self.nodes)
-        self._known: dict[tuple[int, str], list[int]] = {}
+        self._by_key: dict[tuple[int, str], list[int]] = {}
         """(sequence number, name) -> the nodes that may be meant: each thread counts for itself."""
         self._leaf: dict[int, list[int]] = {}
         self._op: dict[int, int] = {}
         """Op -> the node of its result: of those that it made, the one made last. Asked of deep graphs alone."""
-        self._told = 0
+        self._nodes_read = 0
         self._apart: set[int] = set()
         """Nodes that no later walk is to find."""
         self._above: dict[int, list[int]] = {}
@@ -68,17 +68,17 @@ class Recorded:
 
     def candidates(self, sequence: int, name: str, depth: int) -> list[int]:
         """The nodes that may be the one of that number and name, below which a walk at that depth learns no more."""
-        same_key = self._known.get((sequence, name), ())
+        same_key = self._by_key.get((sequence, name), ())
         return [n for n in same_key if n not in self._stale and self._partial.get(n, 0) <= depth]
 
     def of_op(self, op: int) -> int | None:
         """The node of an op's result."""
-        for number, node in self.nodes.items(self._told):
+        for number, node in self.nodes.items(self._nodes_read):
             if node.op >= 0 and number not in self._apart:
                 other = self._op.get(node.op)
                 if other is None or _told_better(node, self.nodes[other]):
                     self._op[node.op] = number
-        self._told = len(self.nodes)
+        self._nodes_read = len(self.nodes)
         number = self._op.get(op, -1)
         return None if number < 0 or number in self._stale else number
 
@@ -113,7 +113,7 @@ class Recorded:
 
     def _height(self, node: Any) -> int:
         """No node that leads to that one has less; 0 where it is not known which one it is."""
-        numbers = () if node is None else self._known.get((node._sequence_nr(), node.name()), ())
+        numbers = () if node is None else self._by_key.get((node._sequence_nr(), node.name()), ())
         return min([self._heights[number] for number in numbers], default=0)
 
     def _outdate(self, numbers: set[int]) -> None:
@@ -182,7 +182,7 @@ class Recorded:
             return _NEW
         edges = tuple([(numbers[child], slot) for child, slot in node.edges])
         candidates = (
-            self._leaf.get(node.variable, ()) if node.variable >= 0 else self._known.get((node.seq, node.name), ())
+            self._leaf.get(node.variable, ()) if node.variable >= 0 else self._by_key.get((node.seq, node.name), ())
         )
         for number in candidates:
             if number not in taken and self.nodes[number].edges == edges and alike(self.nodes[number], node):
@@ -217,8 +217,8 @@ class Recorded:
             self._leaf.setdefault(node.variable, []).append(number)
         elif node.seq != LEAF_SEQUENCE:
             key = node.seq, node.name
-            same_key = self._known.get(key, ())
-            self._known[key] = (
+            same_key = self._by_key.get(key, ())
+            self._by_key[key] = (
                 [*(each for each in same_key if each not in self._stale), number] if same_key else [number]
             )
         if node.saved:
@@ -236,7 +236,7 @@ class Recorded:
         """Forget all nodes but those."""
         self.nodes.fold(len(self.nodes), keep)
         self.leaves.forget()
-        self._known = _kept_lists(self._known, keep)
+        self._by_key = _kept_lists(self._by_key, keep)
         self._leaf = _kept_lists(self._leaf, keep)
         self._above = _kept_lists({node: above for node, above in self._above.items() if node in keep}, keep)
         self._op = {op: node for op, node in self._op.items() if node in keep}

@@ -26,7 +26,7 @@ class Rounds:
     def __init__(self) -> None:
         self._steps: dict[int, list[int]] = {}
         self._fresh = False
-        self._given: set[int] = set()
+        self._with_gradient: set[int] = set()
         """Leaves that a backward gave a gradient, as long as no optimizer stepped."""
         self._before = (0, 0, 0)
         """How many backwards, ops and tensors there were when the backward before began."""
@@ -34,7 +34,7 @@ class Rounds:
     def stepped(self, optimizer: int, recording: Records) -> None:
         """An optimizer has made a step."""
         self._steps.pop(_BY_HAND, None)
-        self._given.clear()
+        self._with_gradient.clear()
         self._steps.setdefault(optimizer, []).append(len(recording.registry.entries))
         self._fresh = True
 
@@ -50,19 +50,21 @@ class Rounds:
         backwards, ops, tensors = self._before
         for _, run in recording.backwards.items(backwards):
             if run.api == "backward" and not run.error:
-                self._given.update(set(run.reached).difference(run.empty))
+                self._with_gradient.update(set(run.reached).difference(run.empty))
         accumulating = any(gradient_of(leaf) is not None for leaf in leaves.values())
-        if self._given and (not accumulating or self._written(recording, ops, leaves)):
+        if self._with_gradient and (not accumulating or self._written(recording, ops, leaves)):
             self._steps.setdefault(_BY_HAND, []).append(tensors)
             self._fresh = True
-        if len(self._given) > _MANY:
-            self._given = set(leaves)
+        if len(self._with_gradient) > _MANY:
+            self._with_gradient = set(leaves)
         self._before = len(recording.backwards), len(recording.ops), len(recording.registry.entries)
 
     def _written(self, recording: Records, since: int, leaves: Mapping[int, Tensor]) -> bool:
         """Whether a recorded op wrote the memory of a leaf that had a gradient, or that gradient's."""
         written = {write.storage for _, op in recording.ops.items(since) for write in op[OP_WRITES]} - {-1}
-        leaves_with_gradient = [leaf for number, leaf in leaves.items() if number in self._given] if written else []
+        leaves_with_gradient = (
+            [leaf for number, leaf in leaves.items() if number in self._with_gradient] if written else []
+        )
         held = [
             *leaves_with_gradient,
             *(gradient for gradient in map(gradient_of, leaves_with_gradient) if gradient is not None),

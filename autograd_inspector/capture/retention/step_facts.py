@@ -84,7 +84,7 @@ class StepFacts:
         """(op, line) of all that autograd recorded so far."""
         self._had: dict[int, bool] = {}
         """Parameter -> whether it had a gradient when its optimizer last stepped."""
-        self._told: set[tuple[tuple[int, ...], tuple[int, ...]]] = set()
+        self._reported: set[tuple[tuple[int, ...], tuple[int, ...]]] = set()
         self.changes: list[StepChange] = []
         self.untold = 0
 
@@ -148,8 +148,8 @@ class StepFacts:
         lost = tuple(t for t, has in present.items() if not has and before.get(t, False))
         gained = tuple(t for t, has in present.items() if has and not before.get(t, True))
         before |= present
-        if (lost or gained) and (lost, gained) not in self._told and len(self._told) < _SETS:
-            self._told.add((lost, gained))
+        if (lost or gained) and (lost, gained) not in self._reported and len(self._reported) < _SETS:
+            self._reported.add((lost, gained))
             self._tell(StepChange(self.count, "gradients", lost=lost, gained=gained))
 
     def _tell(self, change: StepChange) -> None:

@@ -38,10 +38,10 @@ def plain(tensor: Tensor, depth: int = 0) -> Tensor | None:
             return plain(inner, depth + 1) if depth < _DEEPEST else None
         if not _has_memory(tensor):
             return None
-    return _own(tensor)
+    return _own_values(tensor)
 
 
-def _own(tensor: Tensor) -> Tensor | None:
+def _own_values(tensor: Tensor) -> Tensor | None:
     """Its own values, as a tensor of no class but torch's."""
     stored, kind = how_stored(tensor), type(tensor)
     if not stored or (is_on_cuda(tensor) and _must_not_wait()):

@@ -22,12 +22,12 @@ FORMAT_STACK = Place(
     "what anomaly mode quotes of the forward",
     without="anomaly mode may quote the inspector's frames",
 )
-_given = spare(f"{_TRACEBACK}:has_preserved_node_meta", "whether that is read off the stack")
+_has_kept_stack = spare(f"{_TRACEBACK}:has_preserved_node_meta", "whether that is read off the stack")
 
 
 def stack_is_given() -> bool:
     """Whether torch quotes a stack that was noted before, not the one that is there."""
-    return _given is not MISSING and _given()
+    return _has_kept_stack is not MISSING and _has_kept_stack()
 
 
 RAW = "_raw_saved_"

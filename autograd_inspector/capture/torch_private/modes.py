@@ -19,24 +19,24 @@ push_mode = private("torch._C:_push_on_torch_function_stack", _OWN, instead=spar
 pop_mode = private("torch._C:_pop_torch_function_stack", _OWN, instead=spare("torch.overrides:_pop_mode", _OWN))
 
 
-_told = spare("torch.overrides:_get_current_function_mode_stack", _OWN)
+_mode_stack = spare("torch.overrides:_get_current_function_mode_stack", _OWN)
 
 
 def _or_listed(path: str, listed: Callable[..., Any]) -> Any:
     """The function that torch.overrides has; it looks its own up by this name, which a capture stands in for."""
     function = find(path)
-    return function if function is not MISSING or _told is MISSING else listed
+    return function if function is not MISSING or _mode_stack is MISSING else listed
 
 
 mode_depth = private(
     "torch._C:_len_torch_function_stack",
     _OWN,
-    instead=_or_listed("torch.overrides:_len_torch_function_stack", lambda: len(_told())),
+    instead=_or_listed("torch.overrides:_len_torch_function_stack", lambda: len(_mode_stack())),
 )
 mode_at = private(
     "torch._C:_get_function_stack_at",
     _OWN,
-    instead=_or_listed("torch.overrides:_get_function_stack_at", lambda place: _told()[place]),
+    instead=_or_listed("torch.overrides:_get_function_stack_at", lambda place: _mode_stack()[place]),
 )
 
 

@@ -22,18 +22,18 @@ def _has_symbol(tensor: Any) -> bool:
         return False
 
 
-def _own(path: str, use: str, *, instead: Callable[[Any], Any] = lambda _: None, without: str = "") -> Any:
+def _own_attribute(path: str, use: str, *, instead: Callable[[Any], Any] = lambda _: None, without: str = "") -> Any:
     """A function that reads torch's own attribute of a tensor, whatever a subclass put in its place."""
     descriptor = private(path, use, instead=None, without=without)
     return instead if descriptor is None else descriptor.__get__
 
 
-is_symbolic = _own(
+is_symbolic = _own_attribute(
     "torch:Tensor._has_symbolic_sizes_strides", "sizes that are symbols, as in torch.export", instead=_has_symbol
 )
 """Whether a size, a stride or the offset of a tensor is no number."""
 
-base_of = _own(
+base_of = _own_attribute(
     "torch:Tensor._base",
     "the tensor that a view shows part of",
     without="a leaf of no model is not named where a write to a view of it was refused",
@@ -45,12 +45,12 @@ is_view = private(
 )
 
 HOOKS = "_backward_hooks"
-gradient_hooks = _own(
+gradient_hooks = _own_attribute(
     f"torch:Tensor.{HOOKS}",
     "the hooks that a leaf had before the capture, and tensors that are pickled",
     without="older hooks on gradients, and tensors that are pickled, are not observed",
 )
-post_accumulate_hooks = _own(
+post_accumulate_hooks = _own_attribute(
     "torch:Tensor._post_accumulate_grad_hooks",
     "the hooks that a leaf had before the capture",
     without="older hooks that run after a gradient is accumulated are not observed",

@@ -19,7 +19,7 @@ class ShownErrors:
     """Shadows ``shell.showtraceback`` from ``begin()`` to ``end()``."""
 
     def __init__(self, shell: InteractiveShell) -> None:
-        self._own: dict[str, Any] = vars(shell)
+        self._attributes: dict[str, Any] = vars(shell)
         self._shell = shell
         self._before: Any = None
         self._shadow: Any = None
@@ -27,19 +27,19 @@ class ShownErrors:
     def begin(self) -> None:
         """From now on."""
         show = self._shell.showtraceback
-        self._before = self._own.get(_SHOW)
+        self._before = self._attributes.get(_SHOW)
 
         def shadow(*args: Any, **kwargs: Any) -> Any:
             without_own_frames(sys.exc_info()[1])
             return show(*args, **kwargs)
 
-        self._shadow = self._own[_SHOW] = shadow
+        self._shadow = self._attributes[_SHOW] = shadow
 
     def end(self) -> None:
         """As before; where the cell itself has put another function in its place, that one stays."""
-        if self._shadow is None or self._own.get(_SHOW) is not self._shadow:
+        if self._shadow is None or self._attributes.get(_SHOW) is not self._shadow:
             return
-        del self._own[_SHOW]
+        del self._attributes[_SHOW]
         if self._before is not None:
-            self._own[_SHOW] = self._before
+            self._attributes[_SHOW] = self._before
         self._before = self._shadow = None

@@ -134,7 +134,7 @@ def _all_frozen(analysis: Analysis, run: Backward) -> Problem:
     frozen = [*learnt, *(t for t in frozen if t not in learnt)]
     names = [name_of(analysis, t) for t in frozen]
     roots = join_names((_root(analysis, run, t) for t in run.roots), 2)
-    named_sources = list(dict.fromkeys(t for op, _ in above for t in op.inputs if _given(analysis, t)))
+    named_sources = list(dict.fromkeys(t for op, _ in above for t in op.inputs if _is_named_source(analysis, t)))
     sources = [capture.tensors[t].variable for t in named_sources]
     made_at = [op for op in map(analysis.flow.birth, named_sources) if op is not None and not names]
     since = f"{summarize_names(names)} {agree(names, 'is', 'are')} frozen" if names else "no parameter took part"
@@ -181,7 +181,7 @@ def _given_to(analysis: Analysis, tensors: tuple[int, ...]) -> list[Location]:
     return [place for o in holders for place in analysis.user_frames(o.site, "given to the optimizer here")]
 
 
-def _given(analysis: Analysis, tensor: int) -> bool:
+def _is_named_source(analysis: Analysis, tensor: int) -> bool:
     """Whether the program made a tensor from nothing, or had it before, and gave it a name."""
     record = analysis.capture.tensors[tensor]
     made = analysis.capture.ops[record.birth] if record.birth >= 0 else None

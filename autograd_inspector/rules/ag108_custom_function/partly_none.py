@@ -23,19 +23,19 @@ class PartlyNone:
 
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
-        self._told: set[tuple[int, str]] = set()
+        self._reported: set[tuple[int, str]] = set()
 
     def findings(self, run: Backward) -> Iterator[Problem]:
         """What there is to say of one run."""
         analysis = self._analysis
         if not analysis.capture.none_gradients:
             return
-        new = [gap for gap in self._below.of(run.graph.roots) if (run.site, gap[0]) not in self._told]
+        new = [gap for gap in self._below.of(run.graph.roots) if (run.site, gap[0]) not in self._reported]
         behind = {gap: leaves for gap in new if (leaves := self._behind(run, gap))}
         place = self._places[run.index]
         for number, gap in self._gaps.items() if behind else ():
-            if gap in behind and (run.site, gap[0]) not in self._told and analysis.run_graphs.has(place, number):
-                self._told.add((run.site, gap[0]))
+            if gap in behind and (run.site, gap[0]) not in self._reported and analysis.run_graphs.has(place, number):
+                self._reported.add((run.site, gap[0]))
                 yield _finding(analysis, run, analysis.capture.nodes[number], gap[0], behind[gap])
 
     def _behind(self, run: Backward, gap: _Gap) -> list[int]:

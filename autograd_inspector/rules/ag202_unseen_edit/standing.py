@@ -76,11 +76,11 @@ class Edits:
 
     def __init__(self, analysis: Analysis) -> None:
         self.analysis = analysis
-        self._known: dict[tuple[int, int, int], _Followed] = {}
+        self._followed: dict[tuple[int, int, int], _Followed] = {}
 
     def standing(self, storage: int, tensor: int, start: int, end: int) -> Standing:
         """Of all writes to a storage, or to that tensor, since op ``start``: what there is of them at op ``end``."""
-        followed = self._known.setdefault((storage, tensor, start), _Followed(start))
+        followed = self._followed.setdefault((storage, tensor, start), _Followed(start))
         if end > followed.end:
             for op, write in self.analysis.writes_to(storage, tensor, followed.end, end):
                 self._follow(op, write, followed)

@@ -33,7 +33,7 @@ def edited_in_hook(analysis: Analysis) -> Iterator[Problem]:
             ):
                 continue
             seen.add(op.site)
-            hooks = _given(analysis)
+            hooks = _gradient_hooks(analysis)
             hooked = [name_of(analysis, h.tensor) for h in hooks]
             yield Problem(
                 "warning",
@@ -61,7 +61,7 @@ def _out_of_place(op: Op) -> str:
     return f"{instead}. Return a tensor only to replace the gradient; a hook that only reads returns None."
 
 
-def _given(analysis: Analysis) -> list[TensorHook]:
+def _gradient_hooks(analysis: Analysis) -> list[TensorHook]:
     """The hooks that are given a gradient, which is not theirs; others may do with the tensor's ``.grad`` what they like."""
     return [hook for hook in analysis.capture.tensor_hooks if not hook.post]
 
@@ -78,7 +78,9 @@ def _is_gradient(analysis: Analysis, op: Op, tensor: int) -> bool:
     inside = any(r.start <= record.first_use <= r.end for r in capture.backwards)
     read_from_grad = any(read.gradient == tensor and read.at <= op.index for read in capture.grad_reads)
     return (
-        inside and not read_from_grad and any(capture.tensors[h.tensor].shape == record.shape for h in _given(analysis))
+        inside
+        and not read_from_grad
+        and any(capture.tensors[h.tensor].shape == record.shape for h in _gradient_hooks(analysis))
     )
 
 
@@ -88,7 +90,7 @@ def zeroed_by_hook(analysis: Analysis) -> Iterator[Problem]:
     explained = spoiled_elsewhere(analysis)
     values_of_hook: dict[TensorHook, list[LeafValues]] = {}
     for value in capture.leaf_values:
-        hooks = [h for h in _given(analysis) if h.tensor == value.tensor]
+        hooks = [h for h in _gradient_hooks(analysis) if h.tensor == value.tensor]
         if hooks:
             values_of_hook.setdefault(hooks[-1], []).append(value)
     names_by_case: dict[tuple[int, str], list[str]] = {}
@@ -98,7 +100,7 @@ def zeroed_by_hook(analysis: Analysis) -> Iterator[Problem]:
             names_by_case.setdefault((hook.site, "all zeros" if zero else "not finite"), []).append(
                 name_of(analysis, hook.tensor)
             )
-    hook_of = {h.site: h for h in _given(analysis)}
+    hook_of = {h.site: h for h in _gradient_hooks(analysis)}
     for (site, what), names in names_by_case.items():
         name = short_name(hook_of[site].name)
         yield Problem(
@@ -154,7 +156,7 @@ def zeroed_on_the_way(analysis: Analysis) -> Iterator[Problem]:
     for fault in capture.gradient_faults:
         node = capture.nodes[fault.node]
         op = capture.ops[node.op] if fault.kind == "hooked" and node.op >= 0 else None
-        hooks = [h for h in _given(analysis) if op is not None and h.tensor in op.outputs]
+        hooks = [h for h in _gradient_hooks(analysis) if op is not None and h.tensor in op.outputs]
         behind = analysis.leaves_below(node) - alive
         if op is not None and hooks and behind:
             zeroing_hooks.setdefault(hooks[-1].site, (hooks[-1], op, set()))[2].update(behind)

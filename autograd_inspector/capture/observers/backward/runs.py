@@ -131,7 +131,7 @@ class Engine:
 
     def _begin(self, outputs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
         recording = self.recording
-        options = _given(args, kwargs)
+        options = _options(args, kwargs)
         inputs = _inputs(args, kwargs)
         walk = Walk(recording)
         head = walk.record(_nodes(outputs))
@@ -221,7 +221,7 @@ class Engine:
         taken = tuple(t for t in empty if t in used)
         recording.backwards[number] = replace(record, end=len(recording.ops), empty=tuple(empty), taken=taken)
         if not record.retain_graph:
-            nodes = [_node(each) for each in _given(args, kwargs).get("inputs") or ()]
+            nodes = [_node(each) for each in _options(args, kwargs).get("inputs") or ()]
             recording.recorded.spend(record.graph.roots, nodes)
 
     def _with_arrivals(self, number: int, used: Collection[int]) -> Backward:
@@ -254,14 +254,14 @@ class Engine:
         recording.append("grad", inputs, outputs, traits=traits, site=record.site, sequence=(first, sequence_number()))
 
 
-def _given(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+def _options(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
     names = ("grad_tensors", "retain_graph", "create_graph", "inputs")
     return dict(zip(names, args, strict=False)) | kwargs
 
 
 def _inputs(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor]:
     """The tensors that alone are to get a gradient."""
-    return [tensor for tensor in _given(args, kwargs).get("inputs") or () if isinstance(tensor, Tensor)]
+    return [tensor for tensor in _options(args, kwargs).get("inputs") or () if isinstance(tensor, Tensor)]
 
 
 def _nodes(outputs: Any) -> list[Any]:

@@ -46,7 +46,7 @@ class Modules:
         self._stale: set[int] = set()
         """The roots in which something may have been exchanged since the last look at them."""
         self._conversions = Conversions(recording, guard, self)
-        self._known = KnownModules()
+        self._met_modules = KnownModules()
         self._stack: list[tuple[int, nn.Module]] = []
         self.used: Callable[[], None] = lambda: None
         """Called before a model is called or saved."""
@@ -84,7 +84,7 @@ class Modules:
         if self._stale and not self._stack:
             self.look_again()
         root, path = self.place_of(module)
-        nth = self._known.nth_call(module)
+        nth = self._met_modules.nth_call(module)
         number = len(recording.calls)
         # Of the module's own attributes only: a property or `__getattr__` would be the program's code.
         inplace, training = read_own(module, "inplace") is True, read_own(module, "training") is not False
@@ -124,7 +124,7 @@ class Modules:
         for number in gone:
             del self.roots[number]
             self.current.pop(number, None)
-        self._known.fold(self.roots)
+        self._met_modules.fold(self.roots)
         self._stale &= self.roots.keys()
         self.contents.fold(self.roots)
 
@@ -146,27 +146,27 @@ class Modules:
 
     def place_of(self, module: nn.Module) -> Place:
         """Where a module stands, looked up in the program's frames where it was never met."""
-        place = self._known.place_of(module)
+        place = self._met_modules.place_of(module)
         if place is None or place.gone:
-            around = self._known.place_of(self._stack[-1][1]) if self._stack else None
+            around = self._met_modules.place_of(self._stack[-1][1]) if self._stack else None
             root = None if around is None else around.root.ref()
             inside = root is not None and any(child is module for child in modules_of(root))
             scanned_root = self.scan(root if root is not None and inside else self._outermost(module))
-            place = self._known.place_of(module) or Place(scanned_root, "")
+            place = self._met_modules.place_of(module) or Place(scanned_root, "")
         return place
 
     def path_of(self, module: nn.Module) -> str | None:
         """The qualified name of a module that was met before, None for any other."""
-        place = self._known.place_of(module)
+        place = self._met_modules.place_of(module)
         return None if place is None else place.path
 
     def scan(self, model: nn.Module) -> Root:
         """(Re)read the names of a root's modules, parameters and buffers."""
-        root = self._known.root_of(model) or self._meet(model)
+        root = self._met_modules.root_of(model) or self._meet(model)
         number = root.number
         self._stale.add(number)  # Until it is done: an interrupt may strike.
         for path, child in named_modules(model):
-            self._known.put(child, root, path)
+            self._met_modules.put(child, root, path)
         registry = self.recording.registry
         current: dict[str, int] = {}
         wrapper = _wrapper_prefix(model)
@@ -192,7 +192,7 @@ class Modules:
 
     def _meet(self, model: nn.Module) -> Root:
         """A model becomes a root. A part of one that is gone is compared with what it was at the last look."""
-        number, before = self._met, self._known.place_of(model)
+        number, before = self._met, self._met_modules.place_of(model)
         root = Root(model, number)
         self.roots[number], self._met = root, number + 1
         root.variable = variable_of(model, self.recording.stacks.stop)
@@ -201,7 +201,7 @@ class Modules:
             root.predecessor = whole
             self.current.pop(whole, None)
             self.contents.inherit(whole, number, before.path)
-        self._known.add_root(model, root)
+        self._met_modules.add_root(model, root)
         return root
 
     def _outermost(self, module: nn.Module) -> nn.Module:
@@ -209,14 +209,14 @@ class Modules:
         return outermost(module, self.recording.stacks.stop, self._unknown)
 
     def _unknown(self, entries: Iterable[Any]) -> Iterator[bool]:
-        return self._known.unknown(self._stale, entries)
+        return self._met_modules.unknown(self._stale, entries)
 
     def touched(self, module: nn.Module, tensors: Iterable[int] = ()) -> set[int]:
         """Something may be exchanged in that module, or in what has one of those tensors: returns the roots concerned.
 
         They are looked at with the next call of a model.
         """
-        roots = {*self._known.roots_with(module), *(root for t in tensors for root in self.names.get(t, ()))}
+        roots = {*self._met_modules.roots_with(module), *(root for t in tensors for root in self.names.get(t, ()))}
         self._stale |= roots
         return roots
 

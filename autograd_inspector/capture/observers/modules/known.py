@@ -49,7 +49,7 @@ class KnownModules:
         self._places: dict[int, Place] = {}
         self._within: dict[int, set[int]] = {}
         """The roots that have it, by number: it may be part of several."""
-        self._own: dict[int, Root] = {}
+        self._root_by_id: dict[int, Root] = {}
         """The roots themselves."""
         self._calls: dict[int, int] = {}
 
@@ -72,12 +72,12 @@ class KnownModules:
 
     def root_of(self, module: nn.Module) -> Root | None:
         """The root that a module is itself, None where it is none that was met."""
-        root = self._own.get(id(module))
+        root = self._root_by_id.get(id(module))
         return root if root is not None and root.ref() is module else None
 
     def add_root(self, module: nn.Module, root: Root) -> None:
         """A module is a root from now on."""
-        self._own[id(module)] = root
+        self._root_by_id[id(module)] = root
 
     def roots_with(self, module: nn.Module) -> Iterator[int]:
         """The numbers of the roots that have a module, or something in it."""
@@ -109,5 +109,7 @@ class KnownModules:
         for key in gone:
             for table in (self._refs, self._roots, self._numbers, self._places, self._within):
                 table.pop(key, None)
-        self._own = {key: root for key, root in self._own.items() if root.number in roots and root.ref() is not None}
+        self._root_by_id = {
+            key: root for key, root in self._root_by_id.items() if root.number in roots and root.ref() is not None
+        }
         self._calls = {key: count for key, count in self._calls.items() if key in self._refs}

@@ -41,7 +41,7 @@ class Optimizers:
     def __init__(self, recording: Recording, guard: Guard) -> None:
         self.recording = recording
         self._guard = guard
-        self._known: dict[int, tuple[weakref.ref[Optimizer], int]] = {}
+        self._by_address: dict[int, tuple[weakref.ref[Optimizer], int]] = {}
         self._met = 0
         self._dirty: set[int] = set()
         self._making: set[int] = set()
@@ -87,7 +87,7 @@ class Optimizers:
         self.recording.steppers.setdefault((kind.__module__, kind.__name__), codes_of(kind))
         self.recording.state_owners.met(optimizer, number)
         made, address = (weakref.ref(optimizer), number), id(optimizer)
-        self._known[address], self._met = made, number + 1  # Now that there is a record of that number.
+        self._by_address[address], self._met = made, number + 1  # Now that there is a record of that number.
         self._dirty.add(number)
         self._refresh(optimizer, number)
         self.adopt(parameters_of(optimizer))
@@ -95,12 +95,12 @@ class Optimizers:
 
     def number_of(self, optimizer: Optimizer) -> int | None:
         """The number of an optimizer that was met before."""
-        ref_and_number = self._known.get(id(optimizer))
+        ref_and_number = self._by_address.get(id(optimizer))
         return ref_and_number[1] if ref_and_number is not None and ref_and_number[0]() is optimizer else None
 
     def alive(self) -> list[tuple[int, Optimizer]]:
         """The optimizers of the capture that the program still holds."""
-        pairs = [(number, ref()) for ref, number in self._known.values()]
+        pairs = [(number, ref()) for ref, number in self._by_address.values()]
         return [(number, optimizer) for number, optimizer in pairs if optimizer is not None]
 
     def _refresh(self, optimizer: Optimizer, number: int) -> None:
@@ -188,9 +188,9 @@ class Optimizers:
             for by_number in (recording.optimizers, recording.rows, recording.left_out, self._lives, self._marks):
                 by_number.pop(number, None)
             self._dirty.discard(number)
-        self._known = {
+        self._by_address = {
             key: ref_and_number
-            for key, ref_and_number in self._known.items()
+            for key, ref_and_number in self._by_address.items()
             if ref_and_number[1] in recording.optimizers
         }
         recording.state_owners.fold(recording.optimizers)
@@ -209,7 +209,7 @@ class Optimizers:
         recent = self.recording.events[self._events :]
         self._events += len(recent)
         if not all(isinstance(event, _SWAP_NOTHING) for event in recent):
-            self._dirty.update(met_number for _, met_number in self._known.values())
+            self._dirty.update(met_number for _, met_number in self._by_address.values())
         if number in self._dirty or self._marks.get(number) != _mark(optimizer):
             self.snapshot(optimizer, number)
 

@@ -55,10 +55,10 @@ class Loads:
         """What is about to be loaded."""
         state_dict = args[1] if len(args) > 1 else kwargs.get("state_dict")
         load = _Load(optimizer, state_dict, sys.exc_info()[1])
-        self._own(load, state_dict)
+        self._note_owners(load, state_dict)
         return load
 
-    def _own(self, load: _Load, state_dict: Any) -> None:
+    def _note_owners(self, load: _Load, state_dict: Any) -> None:
         """Note whose the state is that is still some optimizer's own."""
         living: dict[int, tuple[int, str]] = {}
         for _, optimizer in self._optimizers.alive():

@@ -69,9 +69,9 @@ class OpenStep(Pause):
 
     def take_gradients(self, now: int) -> None:
         """Note the gradients and their versions as they are now, behind so many ops."""
-        self.gradients = [self._given(parameter, now) for parameter in self.parameters]
+        self.gradients = [self._gradient_before(parameter, now) for parameter in self.parameters]
 
-    def _given(self, parameter: Tensor, now: int) -> Given | None:
+    def _gradient_before(self, parameter: Tensor, now: int) -> Given | None:
         grad = gradient_of(parameter) if is_leaf(parameter) else None
         if grad is None:
             return None

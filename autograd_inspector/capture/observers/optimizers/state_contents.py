@@ -147,11 +147,11 @@ def _filled(cell: types.CellType) -> bool:
 def _keyed(name: str, key: Any, *, top: bool) -> str:
     """``exp_avg`` of the state's own keys, ``factors["left"]`` and ``factors[0]`` further down."""
     if top:
-        return key if type(key) is str else _told(key)
-    return f"{name}[{_told(key)}]"
+        return key if type(key) is str else _key_text(key)
+    return f"{name}[{_key_text(key)}]"
 
 
-def _told(key: Any) -> str:
+def _key_text(key: Any) -> str:
     if type(key) is str:
         return f'"{key}"' if '"' not in key else repr(key)
     text = repr(key) if type(key) in _ATOMS else type(key).__name__
@@ -168,4 +168,4 @@ def under_no_parameter(state: Mapping[Any, Any]) -> Iterator[tuple[str, list[Fou
         if not isinstance(key, Tensor):
             tensors = StateContents(entry).tensors
             if tensors:
-                yield f"state[{_told(key)}]", tensors
+                yield f"state[{_key_text(key)}]", tensors

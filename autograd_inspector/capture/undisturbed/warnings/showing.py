@@ -99,7 +99,7 @@ class Warned:
                 original(message)
                 return
             try:
-                program_place = _found(Stack(sys._getframe(1)), message, taken)
+                program_place = _program_place(Stack(sys._getframe(1)), message, taken)
             except Exception as failure:
                 if is_interrupt(failure):
                     raise
@@ -121,7 +121,7 @@ class _Ours:
     """No place at all: an observer did what is warned of, and not the program."""
 
 
-def _found(stack: Stack, message: Any, taken: str | None) -> Place | _Ours | None:
+def _program_place(stack: Stack, message: Any, taken: str | None) -> Place | _Ours | None:
     """Where a warning that CPython shows belongs; None where it is there already."""
     if issubclass(message.category, InspectorWarning):
         user = (frame for frame in stack.without_us if classify(frame.f_code.co_filename) == USER)
