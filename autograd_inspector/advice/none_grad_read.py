@@ -9,6 +9,7 @@ from autograd_inspector.advice.spelling import method_on
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.clearing import clearings
 from autograd_inspector.analysis.failed_reads import last_read
+from autograd_inspector.analysis.parameter_origins import frozen_here
 from autograd_inspector.model.event import GradRead
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
@@ -42,7 +43,7 @@ def never_there(analysis: Analysis) -> Iterator[Problem]:
 
 
 def _learns(analysis: Analysis, read: GradRead) -> bool:
-    return analysis.requires_grad_at(read.tensor, read.at)
+    return analysis.lifecycle.requires_grad_at(read.tensor, read.at)
 
 
 def _cleared(analysis: Analysis, read: GradRead) -> Reason | None:
@@ -71,18 +72,17 @@ def _early(analysis: Analysis, read: GradRead) -> Reason | None:
 
 
 def _frozen(analysis: Analysis, read: GradRead) -> Reason:
-    changes = [c for c in analysis.capture.requires_grad_changes if c.tensor == read.tensor and c.at <= read.at]
     return (
         "it does not require grad",
         "Leave what is frozen out (`if p.grad is not None`), or call requires_grad_() on it before the forward.",
-        tuple(place for c in changes[-1:] for place in analysis.user_frames(c.site, "frozen here")),
+        frozen_here(analysis, [read.tensor], until=read.at),
     )
 
 
 def _aside(analysis: Analysis, read: GradRead) -> Reason:
     capture = analysis.capture
     runs = [run for run in capture.backwards if run.api == "backward"]
-    late = [c for c in capture.requires_grad_changes if c.tensor == read.tensor and c.requires_grad and c.at <= read.at]
+    late = analysis.lifecycle.unfrozen([read.tensor], until=read.at)
     if late and any(read.tensor in op.inputs for op in capture.ops[: late[-1].at]):
         return (
             "it was used before it required grad",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from heapq import merge
 
@@ -13,13 +13,13 @@ from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut
 from autograd_inspector.analysis.gradient_cuts.constant_loss_terms import constant_terms
 from autograd_inspector.analysis.gradient_cuts.harmful import harmful_cuts
 from autograd_inspector.analysis.losses_without_backward import losses_without_backward
+from autograd_inspector.analysis.parameter_lifecycle import ParameterLifecycle
 from autograd_inspector.analysis.probed_copies import trained_beside
 from autograd_inspector.analysis.timeline import Timeline
 from autograd_inspector.analysis.unoptimized import Unoptimized, copies_of, unoptimized_of
 from autograd_inspector.analysis.unregistered_tensors import unregistered_of
 from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.capture import Capture
-from autograd_inspector.model.event import RequiresGradChanged
 from autograd_inspector.model.graphs import KindsBelow, RunGraphs, in_order, leaves_below
 from autograd_inspector.model.location import CALLER, Location, with_role
 from autograd_inspector.model.op import Op, Write
@@ -32,6 +32,7 @@ class Analysis:
     def __init__(self, capture: Capture) -> None:
         self.capture = capture
         self.flow = DataFlow(capture)
+        self.lifecycle = ParameterLifecycle(capture, self.flow)
         self.timeline = Timeline(capture)
 
     @cached_property
@@ -61,7 +62,7 @@ class Analysis:
         held = {t for o in stepped for t in o.held}
         last = {p.tensor: step.at for step in self.capture.steps for p in step.parameters}
         end = len(self.capture.ops)
-        return frozenset(t for t in held if self.requires_grad_at(t, last.get(t, end)))
+        return frozenset(t for t in held if self.lifecycle.requires_grad_at(t, last.get(t, end)))
 
     @cached_property
     def without_gradient(self) -> frozenset[int]:
@@ -95,28 +96,6 @@ class Analysis:
         """The runs that did not fail, with what each added to the graphs of those before."""
         runs = self.capture.backwards
         return RunGraphs(self.capture.nodes, (run for run in runs if not run.error and run.api != "alive"))
-
-    @cached_property
-    def _read(self) -> frozenset[int]:
-        read = (t for op in self.capture.ops if op.last_seq > op.first_seq for t in op.inputs)
-        return frozenset((*read, *self.capture.history.used))
-
-    def used(self, tensor: int) -> bool:
-        """Whether an op that autograd recorded read the tensor: initialising or copying it is no use."""
-        return tensor in self._read
-
-    def requires_grad_at(self, tensor: int, at: int) -> bool:
-        """``requires_grad`` of a leaf when the op of that index ran."""
-        wanted = self.capture.tensors[tensor].requires_grad
-        for change in reversed(self.requires_grad_changes_of(tensor)):
-            if change.at <= at:
-                return change.requires_grad
-            wanted = not change.requires_grad
-        return wanted
-
-    def requires_grad_changes_of(self, tensor: int) -> Sequence[RequiresGradChanged]:
-        """When ``requires_grad`` of a leaf was set, in program order."""
-        return self.capture.requires_grad_changes_of.get(tensor, ())
 
     @cached_property
     def unoptimized(self) -> Unoptimized | None:

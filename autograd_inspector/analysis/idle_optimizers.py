@@ -12,7 +12,9 @@ def is_idle(analysis: Analysis, optimizer: OptimizerRecord) -> bool:
     """Whether none of its parameters required grad, or had a gradient, at any step of the capture."""
     steps = [step for step in analysis.capture.steps if step.optimizer == optimizer.id]
     return any(step.parameters for step in steps) and not any(
-        p.gradient >= 0 or analysis.requires_grad_at(p.tensor, step.at) for step in steps for p in step.parameters
+        p.gradient >= 0 or analysis.lifecycle.requires_grad_at(p.tensor, step.at)
+        for step in steps
+        for p in step.parameters
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 
 from autograd_inspector.analysis.analysis import Analysis
@@ -9,7 +10,6 @@ from autograd_inspector.analysis.unoptimized import Unoptimized
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import ModuleCall
 from autograd_inspector.model.placement_rows import OptimizerRecord
-from autograd_inspector.model.program_events import ModuleAttached, OptimizerCreated, ParameterRegistered
 
 _MOST = 4
 """Of many parameters the first tell where they come from."""
@@ -17,35 +17,19 @@ _LINES = 3
 """Of a long forward the first lines that compute something."""
 
 
-def joined_late(
-    analysis: Analysis, tensor: int, optimizer: OptimizerRecord
-) -> list[ParameterRegistered | ModuleAttached]:
-    """What made the parameter a model's after the optimizer was made: its registration, or that of its module."""
-    events = analysis.capture.events
-    creations = (i for i, e in enumerate(events) if isinstance(e, OptimizerCreated) and e.optimizer == optimizer.id)
-    later = events[next(creations, 0) :]
-    return [e for e in later if isinstance(e, ParameterRegistered | ModuleAttached) and tensor in e.tensors]
-
-
-def born_after(analysis: Analysis, tensor: int, optimizer: OptimizerRecord) -> bool:
-    """Whether the parameter was made, or became a model's, when the optimizer was there already."""
-    if optimizer.created_at < 0:
-        return False
-    made = analysis.flow.birth(tensor)
-    return bool(joined_late(analysis, tensor, optimizer)) or (made is not None and made.index >= optimizer.created_at)
-
-
 def birthplace(analysis: Analysis, tensor: int, optimizer: OptimizerRecord, role: str) -> tuple[Location, ...]:
     """Where a parameter came from after the optimizer, in program order; last where it was made before.
 
     One line that does it all plays ``role``.
     """
-    late = joined_late(analysis, tensor, optimizer)
-    first = next(iter(_makings(analysis, tensor)), -1)
+    late = analysis.lifecycle.joined_since(tensor, optimizer)
+    first = next(iter(analysis.lifecycle.made_at(tensor)), -1)
     sites = list(dict.fromkeys(c.site for c in late))
     lines = {(p.filename, p.lineno) for site in sites if (p := analysis.capture.place(site)) is not None}
     if not sites:
-        return tuple(place for site in _makings(analysis, tensor)[-1:] for place in analysis.user_frames(site, role))
+        return tuple(
+            place for site in analysis.lifecycle.made_at(tensor)[-1:] for place in analysis.user_frames(site, role)
+        )
     if len(lines) == 1 and (first in sites or first < 0):
         return analysis.user_frames(sites[0], role)
     sites = [*sites[:1], *sites[1:][-_LINES:]]
@@ -57,18 +41,8 @@ def birthplace(analysis: Analysis, tensor: int, optimizer: OptimizerRecord, role
 
 def made_here(analysis: Analysis, tensors: Iterable[int]) -> tuple[Location, ...]:
     """Where the program made parameters, as far as the capture saw it."""
-    sites = dict.fromkeys(site for tensor in tensors for site in _makings(analysis, tensor)[:1])
+    sites = dict.fromkeys(site for tensor in tensors for site in analysis.lifecycle.made_at(tensor)[:1])
     return dedupe_locations(place for site in list(sites)[:_MOST] for place in analysis.user_frames(site, "made here"))
-
-
-def _makings(analysis: Analysis, tensor: int) -> list[int]:
-    """The sites that registered it; else where its memory was made, or where it became a leaf that learns."""
-    capture, made = analysis.capture, analysis.flow.birth(tensor)
-    return (
-        [e.site for e in capture.events_of(ParameterRegistered) if e.tensor == tensor]
-        or ([made.site] if made is not None else [])
-        or [c.site for c in capture.requires_grad_changes if c.tensor == tensor][-1:]
-    )
 
 
 def forwards_without(analysis: Analysis, tensors: Iterable[int]) -> tuple[Location, ...]:
@@ -113,22 +87,23 @@ def were_replaced(analysis: Analysis, loose: Unoptimized) -> bool:
         return False
     if loose.optimizer.site < 0:
         return True
-    return any(born_after(analysis, t, loose.optimizer) for t in loose.parameters)
+    return any(analysis.lifecycle.began_after(t, loose.optimizer) for t in loose.parameters)
+
+
+def frozen_here(analysis: Analysis, tensors: Iterable[int], *, until: float = math.inf) -> tuple[Location, ...]:
+    """Where one of them was frozen the last time, up to moment ``until`` (an op index)."""
+    changes = analysis.lifecycle.frozen(tensors, until=until)
+    return tuple(place for change in changes[-1:] for place in analysis.user_frames(change.site, "frozen here"))
 
 
 def thawed(analysis: Analysis, tensors: tuple[int, ...], optimizer: OptimizerRecord) -> tuple[Location, ...]:
     """Where they began to require grad, after the optimizer had left them out."""
+    steps = analysis.capture.steps
     sites = [
-        c.site
-        for c in analysis.capture.requires_grad_changes
-        if c.tensor in tensors
-        and c.requires_grad
-        and c.at >= max(optimizer.created_at, 0)
-        and analysis.capture.steps
-        and (
-            c.folded
-            or any(not analysis.requires_grad_at(c.tensor, s.at) for s in analysis.capture.steps if s.at < c.at)
-        )
+        change.site
+        for change in analysis.lifecycle.unfrozen(tensors, since=max(optimizer.created_at, 0))
+        if change.folded
+        or any(not analysis.lifecycle.requires_grad_at(change.tensor, step.at) for step in steps if step.at < change.at)
     ]
     return tuple(
         place for site in dict.fromkeys(sites[-2:]) for place in analysis.user_frames(site, "unfrozen here, too late")
@@ -137,5 +112,5 @@ def thawed(analysis: Analysis, tensors: tuple[int, ...], optimizer: OptimizerRec
 
 def first_use(analysis: Analysis, tensor: int) -> tuple[Location, ...]:
     """Where an op read it for the first time."""
-    use = next((op for op in analysis.capture.ops if tensor in op.inputs), None)
+    use = analysis.lifecycle.first_reader(tensor)
     return analysis.user_frames(use.site, "used here") if use is not None else ()

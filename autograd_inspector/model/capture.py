@@ -178,14 +178,6 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
         return frozenset(root for run in self.backwards if run.api != "alive" for root in run.roots)
 
     @cached_property
-    def requires_grad_changes_of(self) -> dict[int, list[RequiresGradChanged]]:
-        """Leaf -> when its ``requires_grad`` was set, in program order."""
-        changes_of_leaf: dict[int, list[RequiresGradChanged]] = {}
-        for change in self.requires_grad_changes:
-            changes_of_leaf.setdefault(change.tensor, []).append(change)
-        return changes_of_leaf
-
-    @cached_property
     def wrapped(self) -> frozenset[int]:
         """Parameters that ``nn.Parameter(t)`` made of a tensor with a history."""
         return frozenset(event.tensor for event in self.events_of(ParameterWrapped))

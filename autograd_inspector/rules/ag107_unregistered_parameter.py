@@ -105,8 +105,7 @@ def _numbered(analysis: Analysis, tensors: list[int]) -> Counter[str]:
 
 
 def _birthplace(analysis: Analysis, tensor: int) -> tuple[Location, ...]:
-    registered = [e for e in analysis.capture.events_of(ParameterRegistered) if e.tensor == tensor]
-    leaves = [c for c in analysis.capture.requires_grad_changes if c.tensor == tensor and c.requires_grad]
+    registered, leaves = analysis.lifecycle.registrations(tensor), analysis.lifecycle.unfrozen([tensor])
     made = analysis.flow.birth(tensor)
     sites = (
         [e.site for e in registered[-1:]] or [c.site for c in leaves[-1:]] or ([made.site] if made is not None else [])
@@ -116,11 +115,7 @@ def _birthplace(analysis: Analysis, tensor: int) -> tuple[Location, ...]:
 
 def _empty(analysis: Analysis) -> Problem:
     registered = analysis.capture.events_of(ParameterRegistered)
-    bare = [
-        c
-        for c in analysis.capture.requires_grad_changes
-        if c.requires_grad and not analysis.capture.tensors[c.tensor].names
-    ]
+    bare = analysis.lifecycle.unfrozen(record.id for record in analysis.capture.tensors if not record.names)
     names = [name_of(analysis, e.tensor) for e in registered] + [name_of(analysis, c.tensor) for c in bare]
     sites = [event.site for event in registered] + [change.site for change in bare]
     return Problem(

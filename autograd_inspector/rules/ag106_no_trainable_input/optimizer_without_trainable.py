@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.idle_optimizers import are_bare, is_idle
+from autograd_inspector.analysis.parameter_origins import frozen_here
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.wording import agree, summarize_names
@@ -59,9 +60,7 @@ def asked(analysis: Analysis, held: tuple[int, ...]) -> str:
 
 def why_frozen(analysis: Analysis, held: tuple[int, ...]) -> list[Location]:
     """Where they were frozen, or made without requires_grad."""
-    changes = [c for c in analysis.capture.requires_grad_changes if c.tensor in held and not c.requires_grad]
-    frozen = [place for change in changes[-1:] for place in analysis.user_frames(change.site, "frozen here")]
     made = [op for op in map(analysis.flow.birth, held[:3]) if op is not None]
-    return frozen or [
+    return list(frozen_here(analysis, held)) or [
         place for op in made for place in analysis.user_frames(op.site, "made here, without requires_grad")
     ]

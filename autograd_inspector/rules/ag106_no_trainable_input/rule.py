@@ -11,6 +11,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import called_on
 from autograd_inspector.analysis.failed_reads import last_read
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut, differentiable
+from autograd_inspector.analysis.parameter_origins import frozen_here
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
@@ -126,11 +127,8 @@ def _all_frozen(analysis: Analysis, run: Backward) -> Problem:
     above = list(analysis.flow.upstream([(root, run.start) for root in run.roots]))
     inputs = dict.fromkeys(t for op, _ in above for t in op.inputs if capture.tensors[t].kind == "parameter")
     frozen = [t for t in inputs if not capture.tensors[t].requires_grad]
-    changes = [
-        c for c in capture.requires_grad_changes if c.tensor in inputs and not c.requires_grad and c.at <= run.start
-    ]
     led = dict.fromkeys(t for op, _ in above for t in op.inputs)
-    learnt = tuple(t for t in led if t in capture.optimized and not analysis.requires_grad_at(t, run.start))
+    learnt = tuple(t for t in led if t in capture.optimized and not analysis.lifecycle.requires_grad_at(t, run.start))
     frozen = [*learnt, *(t for t in frozen if t not in learnt)]
     names = [name_of(analysis, t) for t in frozen]
     roots = join_names((_root(analysis, run, t) for t in run.roots), 2)
@@ -155,7 +153,7 @@ def _all_frozen(analysis: Analysis, run: Backward) -> Problem:
             [
                 *(why_frozen(analysis, learnt) if learnt else ()),
                 *_given_to(analysis, learnt),
-                *(place for change in changes[-1:] for place in analysis.user_frames(change.site, "frozen here")),
+                *frozen_here(analysis, inputs, until=run.start),
                 *made,
                 *(
                     place

@@ -59,9 +59,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     } | analysis.losses_without_backward.keys()
     left = sorted(analysis.without_gradient - explained - analysis.in_graph_without_gradient)
     aside = {t: ops for t in left if (ops := unrecorded(analysis, t))}
-    used = [t for t in left if analysis.used(t) and t not in aside]
+    used = [t for t in left if analysis.lifecycle.used(t) and t not in aside]
     never = [t for t in left if t not in used and t not in aside]
-    frozen = [t for t, ops in aside.items() if not any(analysis.requires_grad_at(t, op.index) for op in ops)]
+    frozen = [t for t, ops in aside.items() if not any(analysis.lifecycle.requires_grad_at(t, op.index) for op in ops)]
     for mine, (how, fix) in ((frozen, _FROZEN), ([t for t in aside if t not in frozen], _UNRECORDED)):
         if mine:
             yield _finding(

@@ -72,7 +72,7 @@ def _judged(analysis: Analysis, previous: int | None, step: Step) -> Iterator[tu
     runs = analysis.timeline.backwards
     within = runs.places(since + 1, step.at)
     last = runs.all[within[-1]] if within else None
-    trainable = {p.tensor for p in step.parameters if analysis.requires_grad_at(p.tensor, step.at)}
+    trainable = {p.tensor for p in step.parameters if analysis.lifecycle.requires_grad_at(p.tensor, step.at)}
     if not trainable:
         return
     missing = None if step.error or _closure(analysis, step) else never_called(analysis, step, since, last, trainable)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.empty_parameter_list import waiting
+from autograd_inspector.analysis.parameter_origins import frozen_here
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.program_events import ParametersRefused
 from autograd_inspector.model.torch_errors import TorchError, says
@@ -22,11 +23,6 @@ def given_nothing(analysis: Analysis) -> Iterator[Problem]:
     tensors = analysis.capture.tensors
     trainable = [t for t in parameters if tensors[t].requires_grad]
     names = [name_of(analysis, t) for t in trainable or parameters]
-    frozen = [
-        change
-        for change in analysis.capture.requires_grad_changes
-        if change.tensor in parameters and not change.requires_grad
-    ]
     if trainable:
         why = f"although {summarize_names(names)} require grad: an iterator that was used up before, or a filter that matches nothing"
         fix = "parameters() is a generator and can be walked once: call it again for the optimizer, or keep list(net.parameters())."
@@ -39,12 +35,7 @@ def given_nothing(analysis: Analysis) -> Iterator[Problem]:
         fix,
         (
             *analysis.user_frames(refused[-1].site, "given nothing here"),
-            *(
-                place
-                for change in frozen[-1:]
-                if not trainable
-                for place in analysis.user_frames(change.site, "frozen here")
-            ),
+            *(() if trainable else frozen_here(analysis, parameters)),
         ),
         tuple(dict.fromkeys(names)),
     )

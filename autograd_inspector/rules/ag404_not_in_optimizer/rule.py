@@ -9,7 +9,7 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.optimizer_snippets import group_added
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.idle_optimizers import are_bare, is_idle
-from autograd_inspector.analysis.parameter_origins import birthplace, born_after, first_use, thawed, were_replaced
+from autograd_inspector.analysis.parameter_origins import birthplace, first_use, thawed, were_replaced
 from autograd_inspector.analysis.probed_copies import looked_into
 from autograd_inspector.analysis.unoptimized import Unoptimized
 from autograd_inspector.model.finding import Problem
@@ -52,7 +52,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         return
     if _cut_off(analysis, loose.optimizer) or _wants_grad(analysis, loose.optimizer):
         return
-    late = [t for t in loose.parameters if born_after(analysis, t, loose.optimizer)]
+    late = [t for t in loose.parameters if analysis.lifecycle.began_after(t, loose.optimizer)]
     early = [t for t in loose.parameters if t not in late]
     names = [name_of(analysis, t) for t in loose.parameters]
     made = analysis.user_frames(loose.optimizer.site, "optimizer made without them here")

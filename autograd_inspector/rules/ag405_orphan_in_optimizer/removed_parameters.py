@@ -8,7 +8,6 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.optimizer_snippets import remade
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.unoptimized import copied_from, memory_of
-from autograd_inspector.model.event import ParameterReplacement
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import Trait
@@ -30,19 +29,9 @@ def vanished(analysis: Analysis, replaced_parameters: Collection[int]) -> Iterat
             yield _finding(analysis, optimizer, gone, [t for t in held if t not in gone], loud=loud)
 
 
-def replacement_of(analysis: Analysis, tensor: int) -> ParameterReplacement | None:
-    """What took the parameter out of its model for good."""
-    if tensor in analysis.capture.owners:
-        return None
-    lost = (
-        e for e in analysis.capture.replacements if tensor in {*(t for _, t in e.gone), *(t for _, t, _ in e.replaced)}
-    )
-    return max(lost, key=lambda replacement: replacement.at, default=None)
-
-
 def taken_out(analysis: Analysis, tensors: Collection[int]) -> tuple[Location, ...]:
     """The lines that took parameters out of their models."""
-    lost = [replacement_of(analysis, tensor) for tensor in tensors]
+    lost = [analysis.lifecycle.taken_out(tensor) for tensor in tensors]
     sites = dict.fromkeys(e.site for e in lost if e is not None and e.site >= 0)
     return dedupe_locations(
         place for site in sites for place in analysis.user_frames(site, "taken out of the model here")
@@ -51,7 +40,7 @@ def taken_out(analysis: Analysis, tensors: Collection[int]) -> tuple[Location, .
 
 def _gone(analysis: Analysis, optimizer: OptimizerRecord, tensor: int) -> bool:
     """Whether the optimizer stepped after a model had lost the parameter, to which no backward came any more."""
-    lost = replacement_of(analysis, tensor)
+    lost = analysis.lifecycle.taken_out(tensor)
     if lost is None or not any(s.optimizer == optimizer.id and s.at >= lost.at for s in analysis.capture.steps):
         return False
     assignments = (write for write in analysis.capture.grad_writes if write.tensor == tensor and write.gradient >= 0)
@@ -89,5 +78,5 @@ def _finding(
 
 def _left(analysis: Analysis, gone: list[int]) -> list[int]:
     """What the models that lost them have now."""
-    models = {lost.model for t in gone if (lost := replacement_of(analysis, t)) is not None}
+    models = {lost.model for t in gone if (lost := analysis.lifecycle.taken_out(t)) is not None}
     return [t for t, owner in analysis.capture.owners.items() if owner in models]

@@ -8,7 +8,7 @@ from autograd_inspector.advice.names import as_code
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.optimizer_snippets import remade
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.parameter_origins import birthplace, born_after, first_use, thawed, were_replaced
+from autograd_inspector.analysis.parameter_origins import birthplace, first_use, thawed, were_replaced
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.wording import agree, counted, summarize_names
@@ -50,7 +50,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from vanished(analysis, loose.orphans)
     names = [name_of(analysis, new) for new in loose.parameters]
     old = [name_of(analysis, t) for t in loose.orphans]
-    late = [t for t in loose.parameters if born_after(analysis, t, loose.optimizer)] or list(loose.parameters)
+    late = [t for t in loose.parameters if analysis.lifecycle.began_after(t, loose.optimizer)] or list(loose.parameters)
     where = [place for new in late[:4] for place in birthplace(analysis, new, loose.optimizer, "replaced here")]
     where += [*taken_out(analysis, loose.orphans), *thawed(analysis, loose.parameters, loose.optimizer)]
     made = analysis.user_frames(loose.optimizer.site, "optimizer made here")

@@ -9,6 +9,7 @@ from msgspec import Struct
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_memory import writes_into, zeroed_in_place
+from autograd_inspector.analysis.parameter_origins import frozen_here
 from autograd_inspector.model.event import ParameterStep, Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
@@ -63,7 +64,7 @@ def still_moving(analysis: Analysis) -> Iterator[Problem]:
 def _moved(analysis: Analysis, step: Step, p: ParameterStep, number: int, ends: Sequence[int]) -> Moved | None:
     if p.gradient < 0 or p.version_after <= p.version_before or not analysis.capture.tensors[p.tensor].leaf:
         return None
-    if analysis.requires_grad_at(p.tensor, step.at):
+    if analysis.lifecycle.requires_grad_at(p.tensor, step.at):
         return None
     since = max((end for end in ends if end <= step.at), default=0)
     zeroed = zeroed_in_place(analysis, [p.gradient], since, step.at)
@@ -86,11 +87,7 @@ def _meant(analysis: Analysis, moved: Moved, gradient: int, since: int) -> bool:
         w.tensor == moved.tensor and w.gradient >= 0 and since <= w.at <= end for w in analysis.capture.grad_writes
     )
     written = any(True for _ in writes_into(analysis, gradient, since, end))
-    return (
-        gradient_assigned
-        or written
-        or any(change.requires_grad for change in analysis.requires_grad_changes_of(moved.tensor))
-    )
+    return gradient_assigned or written or bool(analysis.lifecycle.unfrozen([moved.tensor]))
 
 
 def _drives(group: Settings) -> tuple[str, ...]:
@@ -101,8 +98,6 @@ def _drives(group: Settings) -> tuple[str, ...]:
 
 def _finding(analysis: Analysis, moved_parameters: list[Moved]) -> Problem:
     names = [name_of(analysis, moved.tensor) for moved in moved_parameters]
-    tensors = {moved.tensor for moved in moved_parameters}
-    changes = [c for c in analysis.capture.requires_grad_changes if c.tensor in tensors and not c.requires_grad]
     first = moved_parameters[0]
     drives = list(dict.fromkeys(drive for moved in moved_parameters for drive in moved.drives))
     applying = f"{' and '.join(drives)} {agree(drives, 'applies', 'apply')}" if drives else ""
@@ -126,7 +121,7 @@ def _finding(analysis: Analysis, moved_parameters: list[Moved]) -> Problem:
         fix,
         dedupe_locations(
             [
-                *(place for change in changes[-1:] for place in analysis.user_frames(change.site, "frozen here")),
+                *frozen_here(analysis, (moved.tensor for moved in moved_parameters)),
                 *clearing,
                 *analysis.user_frames(first.step.site, "step() moves it here"),
             ]

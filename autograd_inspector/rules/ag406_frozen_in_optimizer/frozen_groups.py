@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.parameter_origins import made_here
+from autograd_inspector.analysis.parameter_origins import frozen_here, made_here
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.program_events import RequiresGradCompared
@@ -26,16 +26,14 @@ def compared_only(analysis: Analysis) -> Iterator[Problem]:
 
 def _left(analysis: Analysis, tensor: int, at: int, *, thaw: bool) -> bool:
     """Whether it was not as the statement would have it, and never became so."""
-    changed = any(
-        change.at >= at and change.requires_grad == thaw for change in analysis.requires_grad_changes_of(tensor)
-    )
-    return analysis.requires_grad_at(tensor, at) != thaw and not changed
+    lifecycle = analysis.lifecycle
+    changed = (lifecycle.unfrozen if thaw else lifecycle.frozen)([tensor], since=at)
+    return lifecycle.requires_grad_at(tensor, at) != thaw and not changed
 
 
 def _finding_of(analysis: Analysis, site: int, tensors: list[int], *, wanted: bool) -> Problem:
     names = [name_of(analysis, t) for t in tensors]
     stays = "still frozen" if wanted else "not frozen"
-    changes = [change for t in tensors for change in analysis.requires_grad_changes_of(t) if not change.requires_grad]
     return Problem(
         "warning",
         f"{summarize_names(names)} {agree(names, 'is', 'are')} {stays}: `.requires_grad == {wanted}` compares, and nothing takes the "
@@ -44,7 +42,7 @@ def _finding_of(analysis: Analysis, site: int, tensors: list[int], *, wanted: bo
         dedupe_locations(
             [
                 *analysis.user_frames(site, "compares and sets nothing"),
-                *(place for change in changes[-1:] for place in analysis.user_frames(change.site, "frozen here")),
+                *frozen_here(analysis, tensors),
             ]
         ),
         tuple(dict.fromkeys(names)),
@@ -62,7 +60,6 @@ def frozen_groups(analysis: Analysis, reported_names: Collection[str]) -> Iterat
         if not steps or not tensors or len(idle) == len(groups):
             continue
         names = [name_of(analysis, t) for t in tensors]
-        changes = [change for t in tensors for change in analysis.requires_grad_changes_of(t)]
         yield Problem(
             "info",
             f"{summarize_names(names)} {agree(names, 'has', 'have')} a parameter group of {optimizer.type} and "
@@ -72,7 +69,7 @@ def frozen_groups(analysis: Analysis, reported_names: Collection[str]) -> Iterat
             "leave it out of the optimizer.",
             dedupe_locations(
                 [
-                    *(place for change in changes[-1:] for place in analysis.user_frames(change.site, "frozen here")),
+                    *frozen_here(analysis, tensors),
                     *analysis.user_frames(optimizer.site, "given to the optimizer here"),
                     *made_here(analysis, tensors),
                 ]
@@ -83,9 +80,8 @@ def frozen_groups(analysis: Analysis, reported_names: Collection[str]) -> Iterat
 
 def _rests(analysis: Analysis, tensor: int, steps: list[int]) -> bool:
     """Whether it was frozen at each of those steps, was never seen to be thawed, and got no gradient."""
-    thawed = any(change.requires_grad for change in analysis.requires_grad_changes_of(tensor))
     return (
-        not thawed
+        not analysis.lifecycle.unfrozen([tensor])
         and tensor not in analysis.received_gradient
-        and not any(analysis.requires_grad_at(tensor, at) for at in steps)
+        and not any(analysis.lifecycle.requires_grad_at(tensor, at) for at in steps)
     )

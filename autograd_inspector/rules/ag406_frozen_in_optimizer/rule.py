@@ -128,7 +128,7 @@ def _unfrozen_again(analysis: Analysis) -> Iterator[Problem]:
 
 def _toggled(analysis: Analysis, site: int, tensor: int) -> bool:
     """A GAN freezes its discriminator for the generator's step, and thaws it for its own, again and again."""
-    changes = analysis.requires_grad_changes_of(tensor)
+    changes = analysis.lifecycle.changes([tensor])
     thawed = next(n for n, change in enumerate(changes) if change.site == site and change.requires_grad)
     return any(not change.requires_grad for change in changes[thawed:])
 

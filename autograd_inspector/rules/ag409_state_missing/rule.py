@@ -65,9 +65,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 def _refused(analysis: Analysis, load: LoadRefused) -> Iterator[Problem]:
     """The saved groups have other sizes: name what was unfrozen or added since."""
     capture = analysis.capture
-    thawed = [
-        c for c in capture.requires_grad_changes if c.requires_grad and c.tensor in load.tensors and c.at <= load.at
-    ]
+    thawed = analysis.lifecycle.unfrozen(load.tensors, until=load.at)
     added = [] if thawed else _added(analysis, load)
     new = [c.tensor for c in thawed] or [c.tensor for c in added] or list(load.tensors)
     names = [name_of(analysis, t) for t in new]

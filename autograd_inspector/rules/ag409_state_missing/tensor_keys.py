@@ -78,11 +78,7 @@ def _never_made(
     names = [row.name for row in bare]
     kinds = [entry.name for entry in having[0].state]
     alike = all(e.shape == row.shape and e.dtype == row.dtype for row in having for e in row.state)
-    thawed = [
-        c
-        for c in analysis.capture.requires_grad_changes
-        if c.requires_grad and c.tensor in {row.tensor for row in bare} and optimizer.created_at <= c.at <= step.at
-    ]
+    thawed = analysis.lifecycle.unfrozen((row.tensor for row in bare), since=optimizer.created_at, until=step.at)
     when = f": it was made before {agree(names, 'it', 'they')} began to require grad" if thawed else ""
     make = f"`for key in {kinds}: self.state[p].setdefault(key, torch.zeros_like(p))` in {optimizer.type}.step()"
     yield Problem(
