@@ -96,6 +96,38 @@ def test_counter_that_nothing_reads():
     silent(program)
 
 
+def test_result_written_through_numpy_inside_the_checkpoint():
+    """The recomputed softmax is overwritten as the first one was; what is written before the op reads it is not."""
+
+    def overwritten(x):
+        weights = x.softmax(-1)
+        weights.detach().numpy()[...] = 0.6
+        return weights * weights
+
+    def held_before(x):
+        weights = x.exp()
+        array = weights.detach().numpy()
+        doubled = weights * weights
+        array[...] = 0.6
+        return doubled
+
+    def prepared(x):
+        noise = torch.zeros(2, 4)
+        noise.numpy()[...] = 0.6
+        return (x * noise).tanh()
+
+    line = "weights.detach().numpy()[...] = 0.6"
+    diagnosed(
+        lambda: one_step(overwritten, False), "AG202", line, "weights", "checkpoint",
+        severity="warning", where=overwritten,
+    )  # fmt: skip
+    diagnosed(
+        lambda: one_step(held_before, False), "AG202", "array[...] = 0.6", "weights", "checkpoint",
+        severity="warning", where=held_before,
+    )  # fmt: skip
+    silent(lambda: one_step(prepared, False))
+
+
 def test_input_written_through_numpy():
     """What a checkpoint was given is read again: a NumPy write in between is found in the source, as likely."""
 

@@ -9,6 +9,7 @@ from autograd_inspector.advice.saved_tensors import saved_name, saver_name
 from autograd_inspector.advice.spelling import copied_array
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.event import AliasWrite
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op
@@ -35,13 +36,18 @@ class Arrays:
 
 def _finding(analysis: Analysis, run: Backward, use: Use) -> Problem:
     alias = use.writer.alias
-    op = analysis.capture.ops[alias.op]
-    inward = op.name == "from_numpy"
     if isinstance(use.by, Op):
         name = name_of(analysis, aliased(analysis, alias))
         kept = f"given to a checkpoint, which computes `{use.by.name}` again"
     else:
         name, kept = saved_name(analysis, *use.by), f"saved for backward by {saver_name(analysis, use.by[0])}"
+    return written_through_numpy(analysis, run, alias, name, kept)
+
+
+def written_through_numpy(analysis: Analysis, run: Backward, alias: AliasWrite, name: str, kept: str) -> Problem:
+    """What to say of a tensor of that name; ``kept``: what backward has it for."""
+    op = analysis.capture.ops[alias.op]
+    inward = op.name == "from_numpy"
     return Problem(
         "warning",
         f"{name} was {kept} and its memory is written through NumPy "

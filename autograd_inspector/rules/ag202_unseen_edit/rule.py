@@ -74,7 +74,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         yield from ctx_edits(analysis, edits, run, nodes, seen)
     yield from recompute_edits(analysis, edits)
     yield from edited_twice(analysis)
-    yield from packed_edits(analysis)
+    yield from packed_edits(analysis, seen)
 
 
 def _tells(analysis: Analysis, edits: Edits, run: Backward, nodes: list[Node], seen: set[int]) -> bool:

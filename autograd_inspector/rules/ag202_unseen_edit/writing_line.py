@@ -12,6 +12,7 @@ from autograd_inspector.advice.saved_tensors import Saved, made_at
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.awaited import Awaited
+from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
 from autograd_inspector.rules.ag202_unseen_edit.aliased_memory import Memory, Writer
 from autograd_inspector.rules.ag202_unseen_edit.recomputed_forwards import Key, key_of
@@ -89,9 +90,12 @@ class WritingLine:
         return writers[place] if place < len(writers) else None
 
     def _order(self, site: int) -> int:
-        """Whether a site stands before (-1) or after (1) the line in the line's own function; 0: not in it."""
-        place = self._place
-        for frame in self._analysis.capture.site(site):
-            if place is not None and (frame.filename, frame.function) == (place.filename, place.function):
-                return (frame.lineno > place.lineno) - (frame.lineno < place.lineno)
-        return 0
+        return order_of(self._analysis, site, self._place)
+
+
+def order_of(analysis: Analysis, site: int, line: Location | None) -> int:
+    """Whether a site stands before (-1) or after (1) a line in the line's own function; 0: not in it."""
+    for frame in analysis.capture.site(site):
+        if line is not None and (frame.filename, frame.function) == (line.filename, line.function):
+            return (frame.lineno > line.lineno) - (frame.lineno < line.lineno)
+    return 0
