@@ -53,8 +53,8 @@ describe("a capture that is whole", () => {
 describe("what is no capture is refused in one line", () => {
   const refused: [string, string, RegExp][] = [
     ["no JSON", "<html>", /not JSON/],
-    ["other JSON", "[]", /no autograd_inspector capture/],
-    ["null", "null", /no autograd_inspector capture/],
+    ["other JSON", "[]", /not an autograd_inspector capture/],
+    ["null", "null", /not an autograd_inspector capture/],
     ["another version", '{"wire": 99}', /version 99; this widget reads version 1/],
     ["no tables", '{"wire": 1}', /damaged: nodes/],
     ["a column missing", changed((w) => delete w.nodes.kind), /damaged: nodes\.kind/],
