@@ -21,7 +21,7 @@ describe("a capture that is whole", () => {
     expect(sigmoid.gradFns).toEqual(["SigmoidBackward0"]);
     const modified = graph.nodes.filter((node) => node.modified.length);
     expect(modified).toContain(sigmoid);
-    expect(sigmoid).toMatchObject({ path: "", device: "cpu", shape: "3×8" });
+    expect(sigmoid).toMatchObject({ path: "net", device: "cpu", shape: "3×8" });
     expect(sigmoid.modified[0]).toEqual({ name: "result", saved: 0, now: 1 });
     expect(modified.some((node) => node.failed)).toBe(true);
     expect(broken.place(sigmoid.site)!.source).toContain("torch.sigmoid");

@@ -50,6 +50,7 @@ def test_a_cut_is_told_with_its_line():
     check = preflight(model, IDS, loss_fn, optimizer)
     assert [each.name for each in check.stuck] == ["frozen.weight", "frozen.bias"]
     assert [each.why for each in check.stuck] == ["got no gradient"] * 2
+    assert "got no gradient: Net.frozen.weight, Net.frozen.bias" in check.to_text()  # As the findings call them.
     with pytest.raises(PreflightFindingsError, match="2 of 4 ") as caught:
         check.raise_for_findings()
     assert isinstance(caught.value, autograd_inspector.AutogradFindingsError)

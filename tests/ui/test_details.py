@@ -37,7 +37,7 @@ def test_an_op_tells_its_grad_fn_module_and_lines(about):
     details = about("layer_norm")
     expect(details.get_by_role("heading", level=3)).to_have_text("layer_norm")
     facts = dict(zip(details.locator("dt").all_inner_texts(), details.locator("dd").all_inner_texts(), strict=True))
-    assert facts == {"module": "norm", "class": "LayerNorm", "grad_fn": "NativeLayerNormBackward0"}
+    assert facts == {"module": "net.norm", "class": "LayerNorm", "grad_fn": "NativeLayerNormBackward0"}
     called, caller = rows(details, "Source")
     assert re.search(r"In \[1\], line 19 in Net.forward\s+return self.head\(self.norm\(hidden\)\)", called)
     assert re.search(r"In \[2\], line 2\s+loss = net\(x\)", caller)

@@ -31,15 +31,20 @@ def verdict(learnings: Iterable[Learning], report: ReportData) -> str:
 def to_text(learnings: Iterable[Learning], report: ReportData) -> str:
     """The verdict, who did not learn and why, who was not meant to, and the findings with their lines."""
     learnings = list(learnings)
-    return "\n".join([f"preflight: {verdict(learnings, report)}", *_reasons(learnings), *_findings(report)])
+    return "\n".join([f"preflight: {verdict(learnings, report)}", *_reasons(learnings, report), *_findings(report)])
 
 
-def _reasons(learnings: list[Learning]) -> Iterator[str]:
+def _reasons(learnings: list[Learning], report: ReportData) -> Iterator[str]:
+    def names_of(learning: Learning) -> list[str]:
+        """As the findings call it; what is in no model has only its place in the optimizer."""
+        registered = report.capture.display_names.registered
+        return [registered(name) if learning.standing != "not in the model" else name for name in learning.names]
+
     meant = [each for each in learnings if each.meant]
-    yield from _grouped((each.why, " = ".join(each.names)) for each in meant)
-    yield from _grouped((_LATE, each.name) for each in meant if each.late)
+    yield from _grouped((each.why, " = ".join(names_of(each))) for each in meant)
+    yield from _grouped((_LATE, names_of(each)[0]) for each in meant if each.late)
     for standing in dict.fromkeys(each.standing for each in learnings if not each.meant):
-        names = [each.name for each in learnings if each.standing == standing]
+        names = [names_of(each)[0] for each in learnings if each.standing == standing]
         yield from _grouped((f"not trained: {len(names):,} {standing}", name) for name in names)
 
 

@@ -197,13 +197,13 @@ export class Capture {
     return user < 0 ? undefined : this.frame(user);
   }
 
-  /** Module of a call, with the name of the model where there are several. */
+  /** Module of a call as everything else names it: `net.0`. */
   path(call: number): string {
     const { calls, head } = this.data;
     if (call < 0) return "";
     const path = this.text(calls.path[call]);
     const root = calls.root[call]!;
-    if (head.models.length < 2 || root < 0) return path;
+    if (root < 0) return path;
     return [head.models[root] ?? "", path].filter(Boolean).join(".");
   }
 
