@@ -13,6 +13,7 @@ from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut
 from autograd_inspector.analysis.gradient_cuts.constant_loss_terms import constant_terms
 from autograd_inspector.analysis.gradient_cuts.harmful import harmful_cuts
 from autograd_inspector.analysis.losses_without_backward import losses_without_backward
+from autograd_inspector.analysis.none_returned import behind_none
 from autograd_inspector.analysis.parameter_lifecycle import ParameterLifecycle
 from autograd_inspector.analysis.probed_copies import trained_beside
 from autograd_inspector.analysis.timeline import Timeline
@@ -71,6 +72,11 @@ class Analysis:
         assigned = {write.tensor for write in self.capture.grad_writes if write.gradient >= 0}
         missed = self.optimized_trainable - self.received_gradient - orphans - assigned
         return missed - self.capture.unsettled(missed)
+
+    @cached_property
+    def behind_none(self) -> frozenset[int]:
+        """The nodes to which no gradient came, because Functions returned None for the inputs that lead there."""
+        return behind_none(self.capture)
 
     @cached_property
     def in_graph_without_gradient(self) -> frozenset[int]:

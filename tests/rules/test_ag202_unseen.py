@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .programs import diagnosed, silent, trained
+from .programs import diagnosed, inspected, silent, trained
 from .twins import calm
 
 X, Y = torch.randn(8, 4), torch.randint(0, 2, (8,))
@@ -239,3 +239,34 @@ def test_a_list_written_at_once():
         found = diagnosed(program, "AG202", culprit, severity="error", where=where)
         assert fix in found.fix, found.fix
     calm(lambda: comprehension(copied=True))
+
+
+class Second(torch.autograd.Function):
+    """Passes a gradient to the second of its inputs alone."""
+
+    @staticmethod
+    def forward(ctx, first, second):
+        return first * second
+
+    @staticmethod
+    def backward(ctx, grad):
+        return None, grad
+
+
+def behind_a_none(both):
+    """What `exp` saved is modified; its only way to the loss is the input that the Function returns None for."""
+
+    def program():
+        net = nn.Linear(4, 4)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        hidden = net(X).exp()
+        hidden.data.mul_(2)
+        trained(optimizer, Second.apply(hidden, net(X)).sum() + (hidden.sum() if both else 0))
+
+    return program
+
+
+def test_what_no_gradient_comes_to():
+    """What a node saved is not read where its gradient is None; another way to the loss brings one."""
+    assert "AG202" not in {finding.rule for finding in inspected(behind_a_none(both=False)).findings}
+    assert "AG202" in {finding.rule for finding in inspected(behind_a_none(both=True)).findings}

@@ -7,11 +7,11 @@ from functools import cached_property
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.none_returned import missing_edges
 from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.graphs import KindsBelow
 from autograd_inspector.model.location import dedupe_locations
-from autograd_inspector.model.op import Trait
 from autograd_inspector.model.wording import agree, summarize_names
 
 _Gap = tuple[str, frozenset[int]]
@@ -48,8 +48,8 @@ class PartlyNone:
         """Node -> what it left out, as the nodes are numbered."""
         capture, gaps = self._analysis.capture, dict[int, _Gap]()
         for node in capture.nodes:
-            if node.op >= 0 and node.seq in capture.none_gradients_of and capture.ops[node.op].has(Trait.FUNCTION):
-                missing = capture.none_gradients_of[node.seq][-1]
+            missing = missing_edges(capture, node)
+            if missing:
                 starts = [node.edges[number][0] for number in missing if number < len(node.edges)]
                 name = capture.ops[node.op].name.removesuffix(".apply")
                 gaps[node.index] = name, self._analysis.leaves.of(starts)

@@ -36,7 +36,7 @@ class Memory:
             if storage >= 0:
                 self.sites.setdefault(alias.site, {}).setdefault(storage, []).append(Writer(order, alias))
         shared = {storage for storages in self.sites.values() for storage in storages}
-        for node in analysis.capture.nodes:
+        for node in (each for each in analysis.capture.nodes if each.index not in analysis.behind_none):
             for saved in (*node.saved, *inside_slices(analysis, node)):
                 if saved.storage in shared and saved.status == "valid" and not saved.unused:
                     self.saved.setdefault(saved.storage, []).append((node, saved))

@@ -65,6 +65,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         nodes = [*edited, *new]
         if edited and _tells(analysis, edits, run, nodes, seen):
             nodes = analysis.run_graphs.whole(place)  # In the order in which a walk meets them.
+        nodes = [node for node in nodes if node.index not in analysis.behind_none]
         for report, groups in zip((_unseen, _doubtful), _grouped(analysis, edits, run, nodes), strict=True):
             for site, members in groups.items():
                 if site not in seen:
