@@ -85,7 +85,10 @@ test("a selection made in Python reaches the picture", () => {
 test("neighbours are links", () => {
   const fake = show("broken");
   fake.pick(nodeOf("broken", (name) => name === "sigmoid"));
-  const link = named(fake.el.querySelector("section[aria-label=Details]")!, "net.norm · layer_norm");
+  const link = named(
+    fake.el.querySelector("section[aria-label=Details]")!,
+    "net.norm · layer_norm",
+  );
   link.click();
   expect(fake.text("section[aria-label=Details] h3")).toEqual(["layer_norm"]);
 });
