@@ -14,7 +14,7 @@ PACKAGE, FRONT_END = ROOT / "autograd_inspector", ROOT / "labextension" / "src"
 
 BANNED = {
     "is no X": r"(?<!there )\bis no (?!(longer|such)\b)\w",
-    "has not": r"\bhas not\b(?! \w+(ed|n|t)\b)(?=\W)(?! been)",
+    "has not": r"\bhas not\b(?! \w+(ed|n|t)\b)",
     "anew": r"\banew\b",
     "in vain": r"\bin vain\b",
     "of its own": r"\bof its own\b",

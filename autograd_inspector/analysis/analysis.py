@@ -76,7 +76,7 @@ class Analysis:
     @cached_property
     def behind_none(self) -> frozenset[int]:
         """The nodes to which no gradient came, because Functions returned None for the inputs that lead there."""
-        return behind_none(self.capture)
+        return behind_none(self.capture, self.run_graphs)
 
     @cached_property
     def in_graph_without_gradient(self) -> frozenset[int]:

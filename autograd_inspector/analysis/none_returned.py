@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from autograd_inspector.model.autograd import Node
 from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.graphs import RunGraphs
 from autograd_inspector.model.op import Trait
 
 
@@ -14,8 +15,11 @@ def missing_edges(capture: Capture, node: Node) -> tuple[int, ...]:
     return missing[-1] if missing and custom else ()
 
 
-def behind_none(capture: Capture) -> frozenset[int]:
-    """The nodes to which every way from a root of a run leads through such an edge."""
+def behind_none(capture: Capture, graphs: RunGraphs) -> frozenset[int]:
+    """The nodes to which every way from a root of a run leads through such an edge.
+
+    Of a Function in several runs only the Nones are recorded: it may have returned a gradient in another run.
+    """
     if not capture.none_gradients:
         return frozenset()
     nodes = capture.nodes
@@ -23,7 +27,7 @@ def behind_none(capture: Capture) -> frozenset[int]:
     todo = list(met)
     while todo:
         node = nodes[todo.pop()]
-        missing = missing_edges(capture, node)
+        missing = missing_edges(capture, node) if graphs.in_one(node.index) else ()
         new = {child for number, (child, _) in enumerate(node.edges) if number not in missing and child >= 0} - met
         met |= new
         todo += new

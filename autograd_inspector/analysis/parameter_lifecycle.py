@@ -30,7 +30,7 @@ class ParameterLifecycle:
         """The sites that registered it; else where its memory was made, or where it became a leaf that learns."""
         made = self._flow.birth(tensor)
         return (
-            [event.site for event in self._registrations.get(tensor, ())]
+            [event.site for event in self.registrations(tensor)]
             or ([made.site] if made is not None else [])
             or [change.site for change in self.unfrozen([tensor])][-1:]
         )
@@ -97,7 +97,7 @@ class ParameterLifecycle:
 
     def taken_out(self, tensor: int) -> ParameterReplacement | None:
         """What took it out of its model for good."""
-        return None if tensor in self._capture.owners else self._losses.get(tensor)
+        return None if tensor in self._capture.owners else self._replacements.get(tensor)
 
     # --- indices ---
 
@@ -122,10 +122,10 @@ class ParameterLifecycle:
         return frozenset((*read, *self._capture.history.used))
 
     @cached_property
-    def _losses(self) -> dict[int, ParameterReplacement]:
+    def _replacements(self) -> dict[int, ParameterReplacement]:
         """Parameter -> the last replacement that took it out of a model."""
-        losses: dict[int, ParameterReplacement] = {}
+        replacements: dict[int, ParameterReplacement] = {}
         for replacement in sorted(self._capture.replacements, key=lambda each: each.at):
             out = (*(t for _, t in replacement.gone), *(t for _, t, _ in replacement.replaced))
-            losses.update(dict.fromkeys(out, replacement))
-        return losses
+            replacements.update(dict.fromkeys(out, replacement))
+        return replacements

@@ -182,6 +182,10 @@ class RunGraphs:
                 self._last.update(dict.fromkeys(new_nodes, place))
         return self._last.get(node, -1)
 
+    def in_one(self, node: int) -> bool:
+        """Whether one run has a node, and no other."""
+        return node in self._first and self._first[node] == self.last(node)
+
     def has(self, place: int, node: int) -> bool:
         """Whether a run's graph has a node."""
         first, last = self._first.get(node, -1), self.last(node)

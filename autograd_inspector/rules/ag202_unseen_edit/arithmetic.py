@@ -59,7 +59,7 @@ def effect_of(analysis: Analysis, op: Op, write: Write) -> Effect | None:
 
 
 def _power(number: float, sign: int) -> float | None:
-    """A number, or 1 by it; None where that is 0 or infinite: what is multiplied by it cannot be got back."""
+    """A number, or its inverse where ``sign`` is -1; None where that is 0 or infinite, so that nothing undoes it."""
     power = number if sign > 0 else 1 / number if number else math.inf
     return power if power and math.isfinite(power) else None
 

@@ -33,7 +33,7 @@ def reason(analysis: Analysis, op: Op, ranges: Mapping[int, Range]) -> Reason:
             (),
         )
     input_range = ranges.get(op.inputs[0]) if op.inputs and not op.writes else None
-    seen = f" ({_span(input_range)})" if input_range is not None else ", where the loss reads it,"
+    seen = f" ({_span(input_range)})" if input_range is not None else " that the loss reads"
     if is_a(op.name, OpKind.HINGES):
         return (
             f"none of its inputs{seen} is above its threshold",
