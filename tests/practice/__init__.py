@@ -1,0 +1,1 @@
+"""Programs as people write them in many fields, sick and healthy, and what is known of each."""

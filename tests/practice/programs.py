@@ -1,0 +1,81 @@
+"""Finds the programs, loads one, and runs it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+from tests.practice.truth import CAUSE, Truth, marked
+
+FOLDER: Final = Path(__file__).parent / "programs"
+
+
+def every() -> list[Path]:
+    """Return the files of all programs, in the order of their names."""
+    return sorted(path for path in FOLDER.rglob("*.py") if path.name != "__init__.py")
+
+
+def name_of(source: Path) -> str:
+    """Return a program's name: `field/what_it_does`."""
+    return source.relative_to(FOLDER).with_suffix("").as_posix()
+
+
+def loaded(source: Path, text: str | None = None) -> ModuleType:
+    """Return the module that the file `source` defines; with `text`, what it would define if it read so."""
+    module = ModuleType(source.stem)
+    module.__file__ = str(source)
+    sys.modules[source.stem] = module
+    code = compile(source.read_text(encoding="utf-8") if text is None else text, str(source), "exec")
+    exec(code, module.__dict__)
+    return module
+
+
+def truth_of(module: ModuleType) -> Truth:
+    """Return what is known of a loaded program."""
+    truth = module.TRUTH
+    if not isinstance(truth, Truth):
+        raise TypeError(f"{module.__file__} has no TRUTH = Truth(...)")
+    return truth
+
+
+def run(module: ModuleType) -> object:
+    """Run a loaded program to its end.
+
+    Returns what `run()` returns, or the exception that ended it.
+    """
+    if hasattr(module, "setup"):
+        module.setup()
+    try:
+        return module.run()
+    except Exception as error:
+        return error
+
+
+def as_described(module: ModuleType, outcome: object) -> str:
+    """Say in what a run differs from the program's truth, or return nothing."""
+    truth = truth_of(module)
+    if isinstance(outcome, Exception) != bool(truth.raises):
+        return f"ends with {outcome!r}" if isinstance(outcome, Exception) else "raises nothing"
+    if truth.raises and not str(outcome).startswith(truth.raises):
+        return f"raises {outcome!r}"
+    if hasattr(module, "verify"):
+        try:
+            module.verify(outcome)
+        except AssertionError as error:
+            return f"the symptom is not there: {error!r}"
+    return ""
+
+
+def repaired(source: Path, truth: Truth) -> str:
+    """Return the program's text with each line that is marked as a cause replaced by its repair, indented like it."""
+    lines = source.read_text(encoding="utf-8").splitlines()
+    causes = marked(source, CAUSE)
+    if len(causes) != len(truth.repair):
+        raise ValueError(f"{source.name}: {len(causes)} lines are marked as causes, {len(truth.repair)} repairs given")
+    for number, repair in zip(causes, truth.repair, strict=True):
+        old = lines[number - 1]
+        indent = old[: len(old) - len(old.lstrip())]
+        lines[number - 1] = "\n".join(indent + line for line in repair.splitlines())
+    return "\n".join(lines) + "\n"
