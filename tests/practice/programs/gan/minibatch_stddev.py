@@ -1,4 +1,4 @@
-"""Progressive GAN: the standard deviation over the group has no epsilon; where a feature is dead, its gradient is NaN."""
+"""Progressive GAN: the standard deviation over the group has no epsilon; of equal images, its gradient is NaN."""
 
 import torch
 from torch import nn
@@ -30,14 +30,15 @@ class Discriminator(nn.Module):
         self.out = nn.Linear(8 * 4, 1)
 
     def forward(self, x):
-        x = F.relu(self.conv(F.relu(self.from_rgb(x))))
-        x = F.relu(self.final(self.stddev(x)))
+        x = F.leaky_relu(self.conv(self.from_rgb(x)), 0.2)
+        x = F.leaky_relu(self.final(self.stddev(x)), 0.2)
         return self.out(x.flatten(1))
 
 
 def run():
     torch.manual_seed(0)
     gen = nn.Sequential(nn.Linear(8, 48), nn.Tanh(), nn.Unflatten(1, (3, 4, 4)))
+    nn.init.zeros_(gen[0].weight)  # start from a flat grey image
     disc = Discriminator()
     g_opt = torch.optim.Adam(gen.parameters(), lr=1e-3, betas=(0.0, 0.99))
     d_opt = torch.optim.Adam(disc.parameters(), lr=1e-3, betas=(0.0, 0.99))
