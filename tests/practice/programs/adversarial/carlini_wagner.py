@@ -24,7 +24,7 @@ class CW:
         return torch.clamp(real - other, min=-self.kappa)
 
     def __call__(self, images, labels):
-        w = self.inverse_tanh_space(images).detach().requires_grad_(True)
+        w = self.inverse_tanh_space(images).detach().requires_grad_(True)  # also
         optimizer = torch.optim.Adam([w], lr=self.lr)
         best = images.clone()
         for _ in range(self.steps):

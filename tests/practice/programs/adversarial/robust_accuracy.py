@@ -11,7 +11,7 @@ def pgd_l2(model, x, y, eps=0.5, alpha=0.2, steps=3):
     delta = torch.zeros_like(x)
     for _ in range(steps):
         delta.requires_grad_(True)
-        loss = F.cross_entropy(model(x + delta), y)
+        loss = F.cross_entropy(model(x + delta), y)  # also
         (grad,) = torch.autograd.grad(loss, delta)  # symptom
         grad = grad / (grad.flatten(1).norm(dim=1).view(-1, 1, 1, 1) + 1e-12)
         delta = (delta + alpha * grad).detach()
@@ -26,7 +26,7 @@ def evaluate(model, loader, attack=None):
     correct = total = 0
     for x, y in loader:
         if attack is not None:
-            x = attack(model, x, y)
+            x = attack(model, x, y)  # also
         correct += (model(x).argmax(1) == y).sum().item()
         total += len(y)
     return correct / total

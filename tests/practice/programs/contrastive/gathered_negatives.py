@@ -15,12 +15,12 @@ def setup():
 
 def gather(z):
     out = [torch.zeros_like(z) for _ in range(dist.get_world_size())]
-    dist.all_gather(out, z)
+    dist.all_gather(out, z)  # also
     return torch.cat(out)  # cause
 
 
 def info_nce(z1, z2, temperature=0.1):
-    z1, z2 = gather(z1), gather(z2)
+    z1, z2 = gather(z1), gather(z2)  # also
     logits = z1 @ z2.t() / temperature
     labels = torch.arange(len(logits))
     return 0.5 * (F.cross_entropy(logits, labels) + F.cross_entropy(logits.t(), labels))

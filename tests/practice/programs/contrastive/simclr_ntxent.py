@@ -20,7 +20,7 @@ class SimCLR(nn.Module):
 
 def nt_xent(z1, z2, temperature=0.5):
     out = torch.cat([z1, z2])
-    sim = torch.exp(out @ out.t() / temperature)
+    sim = torch.exp(out @ out.t() / temperature)  # also
     sim.fill_diagonal_(0)  # cause
     pos = torch.exp((z1 * z2).sum(-1) / temperature).repeat(2)
     return -torch.log(pos / sim.sum(-1)).mean()

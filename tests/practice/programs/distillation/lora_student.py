@@ -24,7 +24,7 @@ def build(lr):
     model = Student()
     optimizer = torch.optim.AdamW(model.parameters(), lr=lr)  # cause
     config = LoraConfig(r=4, lora_alpha=8, target_modules=["q_proj", "v_proj"], lora_dropout=0.0)
-    model = get_peft_model(model, config)
+    model = get_peft_model(model, config)  # also
     return model, optimizer
 
 

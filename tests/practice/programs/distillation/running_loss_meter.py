@@ -12,7 +12,7 @@ class AverageMeter:
         self.sum, self.count = 0, 0
 
     def update(self, value, n=1):
-        self.sum = self.sum + value * n
+        self.sum = self.sum + value * n  # also
         self.count += n
 
     @property

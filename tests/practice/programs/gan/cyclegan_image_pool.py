@@ -84,6 +84,5 @@ def run():
 TRUTH = Truth(
     fault="the discriminator gets generated images that are not detached",
     raises="Trying to backward through the graph a second time",
-    names=("netG_A",),
     repair=("for image in images.detach().unsqueeze(1):",),
 )

@@ -66,6 +66,6 @@ def verify(g_ema):
 
 TRUTH = Truth(
     fault="the moving average is recorded by autograd and grows",
-    names=("g_ema",),
+    names=("ema",),
     repair=("p_ema.mul_(decay).add_(p.detach(), alpha=1 - decay)",),
 )

@@ -31,7 +31,9 @@ def run():
     body, d_head = SharedBody(), nn.Linear(32, 1)
     q_head = nn.Sequential(nn.Linear(32, 16), nn.ReLU(), nn.Linear(16, 4 + 2 * 2))
     start = [p.detach().clone() for p in q_head.parameters()]
-    d_opt = torch.optim.Adam(itertools.chain(body.parameters(), d_head.parameters()), lr=2e-4, betas=(0.5, 0.99))
+    d_opt = torch.optim.Adam(
+        itertools.chain(body.parameters(), d_head.parameters()), lr=2e-4, betas=(0.5, 0.99)
+    )  # also
     g_opt = torch.optim.Adam(gen.parameters(), lr=1e-3, betas=(0.5, 0.99))  # cause
     for it in range(3):
         real = torch.rand(8, 16) * 2 - 1

@@ -22,8 +22,8 @@ class Net(nn.Module):
 def ensure_shared_grads(model, shared):
     for p, sp in zip(model.parameters(), shared.parameters()):
         if sp.grad is not None:  # cause
-            return
-        sp._grad = p.grad
+            return  # also
+        sp._grad = p.grad  # also
 
 
 def run():
@@ -49,7 +49,7 @@ def run():
             adv = ret - values[t]
             value_loss = value_loss + 0.5 * adv.pow(2)
             policy_loss = policy_loss - log_probs[t] * adv.detach() - 0.01 * entropies[t]
-        model.zero_grad()
+        model.zero_grad()  # also
         (policy_loss + 0.5 * value_loss).sum().backward()
         nn.utils.clip_grad_norm_(model.parameters(), 40)
         ensure_shared_grads(model, shared)

@@ -52,6 +52,6 @@ def verify(out):
 
 TRUTH = Truth(
     fault="the target networks never move",
-    names=("critic_target",),
+    names=("target",),
     repair=("tp.copy_((1 - tau) * tp + tau * p)",),
 )

@@ -32,7 +32,7 @@ class WorldModel(nn.Module):
         return torch.stack(feats, 1), kl
 
     def imagine(self, feat, actor, horizon=3):
-        h, z = feat.split([self.deter, self.stoch], -1)
+        h, z = feat.split([self.deter, self.stoch], -1)  # also
         out = []
         for _ in range(horizon):
             a = torch.tanh(actor(torch.cat([h, z], -1)))
@@ -57,7 +57,7 @@ def run():
         wm_opt.step()
 
         start = feat.flatten(0, 1)  # cause
-        imagined = wm.imagine(start, actor)
+        imagined = wm.imagine(start, actor)  # also
         ret = wm.reward(imagined) + 0.95 * critic(imagined)
         actor_opt.zero_grad()
         (-ret.mean()).backward()  # symptom

@@ -30,7 +30,7 @@ def rollout(policy, horizon=6):
     for _ in range(horizon):
         dist = policy(state)
         action = dist.rsample()  # cause
-        log_probs.append(dist.log_prob(action))
+        log_probs.append(dist.log_prob(action))  # also
         state, reward = step_env(state, action)
         rewards.append(reward)
     return torch.stack(log_probs), rewards

@@ -42,7 +42,7 @@ def run():
     pretrained = {k: torch.randn_like(v) * 0.1 for k, v in backbone.state_dict().items()}
     backbone.load_state_dict(pretrained)
     model = LinearProbe(backbone, 8, 4)
-    opt = torch.optim.SGD(model.parameters(), lr=0.3, momentum=0.9, weight_decay=0.0)
+    opt = torch.optim.SGD(model.parameters(), lr=0.3, momentum=0.9, weight_decay=0.0)  # also
     for epoch in range(2):
         for _it in range(2):
             model.train()

@@ -22,7 +22,7 @@ class ConvNet(nn.Module):
 class DistilledNet(ConvNet):
     def __init__(self, width, teacher, temperature=4.0, alpha=0.9):
         super().__init__(width)
-        self.teacher = teacher
+        self.teacher = teacher  # also
         self.temperature, self.alpha = temperature, alpha
 
     def kd_loss(self, x, logits):

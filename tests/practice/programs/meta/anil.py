@@ -25,7 +25,7 @@ class ANIL(nn.Module):
     def features(self, task):
         # only the head is adapted: one pass through the body serves all inner steps
         with torch.no_grad():  # cause
-            return self.body(task["xs"]), self.body(task["xq"])
+            return self.body(task["xs"]), self.body(task["xq"])  # also
 
     def forward(self, task, steps=2):
         fs, fq = self.features(task)

@@ -32,7 +32,7 @@ def elbo(x, recon, mu, logvar):
 
 def sample(model):
     model.eval()
-    torch.set_grad_enabled(False)
+    torch.set_grad_enabled(False)  # cause
     y = torch.arange(model.n_classes)
     images = torch.sigmoid(model.decode(torch.randn(len(y), model.z), y))  # cause
     model.train()
@@ -62,5 +62,5 @@ TRUTH = Truth(
     fault="set_grad_enabled(False) is never undone",
     raises="element 0 of tensors does not require grad",
     names=("set_grad_enabled",),
-    repair=("images = torch.sigmoid(model.decode(torch.randn(len(y), model.z), y))\ntorch.set_grad_enabled(True)",),
+    repair=("", "with torch.no_grad():\n    images = torch.sigmoid(model.decode(torch.randn(len(y), model.z), y))"),
 )

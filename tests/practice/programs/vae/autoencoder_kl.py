@@ -35,7 +35,7 @@ class AutoencoderKL(nn.Module):
 
     def forward(self, x):
         for block in self.down:
-            x = self.run_block(block, x)
+            x = self.run_block(block, x)  # also
         mean, logvar = self.quant_conv(x).chunk(2, 1)
         z = mean + torch.randn_like(mean) * (0.5 * logvar.clamp(-30, 20)).exp()
         kl = 0.5 * (mean.pow(2) + logvar.exp() - 1 - logvar).sum((1, 2, 3)).mean()

@@ -27,7 +27,7 @@ class MAML:
     def adapt(self, x, y, steps=1):
         fast = {n.replace(".", "_"): p for n, p in self.model.named_parameters()}  # cause
         for _ in range(steps):
-            loss = F.mse_loss(functional_call(self.model, fast, (x,)), y)
+            loss = F.mse_loss(functional_call(self.model, fast, (x,)), y)  # also
             grads = torch.autograd.grad(loss, list(fast.values()), create_graph=True)
             fast = {n: p - self.inner_lr * g for (n, p), g in zip(fast.items(), grads)}
         return fast
@@ -37,7 +37,7 @@ class MAML:
         total = 0.0
         for (xs, ys), (xq, yq) in tasks:
             fast = self.adapt(xs, ys)
-            loss = F.mse_loss(functional_call(self.model, fast, (xq,)), yq) / len(tasks)
+            loss = F.mse_loss(functional_call(self.model, fast, (xq,)), yq) / len(tasks)  # also
             loss.backward()
             total += loss.item()
         self.opt.step()

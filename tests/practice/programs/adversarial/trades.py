@@ -33,7 +33,7 @@ class WideResNet(nn.Module):
 
 def trades_loss(model, x, y, step_size=0.007, epsilon=0.031, perturb_steps=2, beta=6.0):
     kl = nn.KLDivLoss(reduction="sum")
-    model.eval()
+    model.eval()  # also
     with torch.no_grad():
         p_nat = F.softmax(model(x), dim=1)
     x_adv = x.detach() + 0.001 * torch.randn_like(x)
@@ -44,7 +44,7 @@ def trades_loss(model, x, y, step_size=0.007, epsilon=0.031, perturb_steps=2, be
         x_adv = x_adv.detach() + step_size * torch.sign(grad.detach())
         x_adv = torch.min(torch.max(x_adv, x - epsilon), x + epsilon).clamp(0.0, 1.0)
     x_adv = x_adv.detach()  # cause
-    logits = model(x)
+    logits = model(x)  # also
     natural = F.cross_entropy(logits, y)
     robust = kl(F.log_softmax(model(x_adv), dim=1), F.softmax(logits, dim=1)) / len(x)
     return natural + beta * robust

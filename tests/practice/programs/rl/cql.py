@@ -44,7 +44,7 @@ def run():
         with torch.no_grad():
             y = rew + 0.99 * q_target(nxt, policy(nxt))
         q_data = q(obs, act)
-        ood = torch.logsumexp(q_of_samples(q, policy, obs), 0)
+        ood = torch.logsumexp(q_of_samples(q, policy, obs), 0)  # also
         penalty = (ood - q_data).mean()
         loss = nn.functional.mse_loss(q_data, y) + alpha * penalty
         q_opt.zero_grad()

@@ -26,14 +26,14 @@ class GAN(L.LightningModule):
         opt_g, opt_d = self.optimizers()
         ones, zeros = torch.ones(len(real), 1), torch.zeros(len(real), 1)
 
-        self.toggle_optimizer(opt_g)
+        self.toggle_optimizer(opt_g)  # also
         fake = self.generator(torch.randn(len(real), 4))
         g_loss = self.adversarial_loss(self.discriminator(fake), ones)
         opt_g.zero_grad()
         self.manual_backward(g_loss)
         opt_g.step()  # cause
 
-        self.toggle_optimizer(opt_d)
+        self.toggle_optimizer(opt_d)  # also
         real_loss = self.adversarial_loss(self.discriminator(real), ones)
         fake_loss = self.adversarial_loss(self.discriminator(fake.detach()), zeros)
         d_loss = (real_loss + fake_loss) / 2

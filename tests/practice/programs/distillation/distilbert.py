@@ -33,7 +33,7 @@ class Distiller:
         return self.teacher(input_ids=ids, attention_mask=mask, output_hidden_states=True)
 
     def step(self, ids, mask):
-        t = self.ask_teacher(ids, mask)
+        t = self.ask_teacher(ids, mask)  # also
         s = self.student(input_ids=ids, attention_mask=mask, output_hidden_states=True)
         target = F.softmax(t.logits / self.temperature, dim=-1)
         ce = F.kl_div(F.log_softmax(s.logits / self.temperature, dim=-1), target, reduction="batchmean")  # symptom

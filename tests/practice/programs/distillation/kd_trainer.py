@@ -30,7 +30,7 @@ class KDTrainer:
         self.opt = torch.optim.Adam(student.parameters(), lr=1e-3)
 
     def train_epoch(self, loader):
-        self.student.train()
+        self.student.train()  # also
         for x, y in loader:
             with torch.no_grad():
                 t_logits = self.teacher(x)  # cause
@@ -54,7 +54,7 @@ class KDTrainer:
 
 def run():
     torch.manual_seed(0)
-    teacher, student = make(8, 0.3), make(4)
+    teacher, student = make(8, 0.3), make(4)  # also
     stats = teacher[0][1].running_mean.clone()
     trainer = KDTrainer(teacher, student)
     loader = [(torch.randn(6, 3, 8, 8) + 1, torch.randint(0, 4, (6,))) for _ in range(2)]

@@ -44,7 +44,7 @@ def run():
         opt_D.step()
 
         with torch.no_grad():  # cause
-            pred_fake = D(x, fake)
+            pred_fake = D(x, fake)  # also
         loss_adv = bce(pred_fake, torch.ones_like(pred_fake))
         loss_G = loss_adv + 100 * l1(fake, y)
         opt_G.zero_grad()

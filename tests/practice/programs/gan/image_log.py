@@ -21,7 +21,7 @@ class Logger:
         self.grids, self.scalars = [], {}
 
     def images(self, batch, n=4):
-        imgs = batch[:n].detach()
+        imgs = batch[:n].detach()  # also
         imgs.mul_(0.5).add_(0.5)  # cause
         self.grids.append(torch.cat(list(imgs), -1).mul(255).byte())
 

@@ -20,7 +20,7 @@ class Patch(nn.Module):
         n, _, h, w = images.shape
         out = images  # cause
         top, left = (int(torch.randint(0, s - self.size + 1, ())) for s in (h, w))
-        out[:, :, top : top + self.size, left : left + self.size] = self.pixels()
+        out[:, :, top : top + self.size, left : left + self.size] = self.pixels()  # also
         return out
 
     def total_variation(self):
