@@ -59,5 +59,6 @@ def verify(out):
 TRUTH = Truth(
     fault="updates are smaller than bf16 can add to the weights",
     names=("bfloat16",),
+    values=True,
     repair=("pass  # the weights stay float32; autocast does the rest",),
 )

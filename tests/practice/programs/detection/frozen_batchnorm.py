@@ -1,4 +1,4 @@
-"""Fine-tuning a detector: the backbone is frozen and in eval mode, until train() at each epoch's start sets its batch norms free."""
+"""Fine-tuning a detector: train() at each epoch's start sets the frozen backbone's batch norms free."""
 
 import torch
 from torch import nn

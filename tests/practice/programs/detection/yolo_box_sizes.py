@@ -71,5 +71,6 @@ def verify(out):
 
 TRUTH = Truth(
     fault="the root of a negative width is NaN",
+    values=True,
     repair=("loss_wh = F.mse_loss(wh[has_obj].clamp(min=1e-4).sqrt(), boxes[has_obj][:, 2:].sqrt(), reduction='sum')",),
 )

@@ -33,7 +33,7 @@ class Scheduler:
 
 
 class Trainer:
-    def __init__(self, snr_weighting=True):
+    def __init__(self):
         self.vae = VAE().eval().requires_grad_(False)
         self.gain = nn.Parameter(torch.ones(2, 1, 1))
         self.unet = nn.Sequential(

@@ -69,5 +69,6 @@ def verify(out):
 
 TRUTH = Truth(
     fault="division by a zero signal level at the last timestep",
+    values=True,
     repair=("return (xt - (1 - a).sqrt() * eps) / a.sqrt().clamp(min=1e-3)",),
 )

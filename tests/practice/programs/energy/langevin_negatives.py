@@ -1,4 +1,4 @@
-"""EBM by contrastive divergence: the Langevin steps are taken with create_graph, so the weights are trained through the sampler."""
+"""EBM by contrastive divergence: the Langevin steps use create_graph, so the loss trains through the sampler."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""GCN with learned edge weights: 1/sqrt(0) of nodes that DropEdge left alone is masked afterwards, which leaves NaN in the gradient."""
+"""GCN, learned edge weights: 1/sqrt(0) of nodes without edges is masked afterwards, which leaves NaN gradients."""
 
 import torch
 from torch import nn
@@ -82,5 +82,6 @@ def verify(out):
 TRUTH = Truth(
     fault="the masked infinity's gradient is NaN",
     names=("gate.score",),
+    values=True,
     repair=("inv_sqrt = torch.where(deg > 0, deg, 1.0).pow(-0.5)",),
 )

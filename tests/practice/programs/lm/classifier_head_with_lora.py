@@ -1,4 +1,4 @@
-"""LoRA for classification without a task type: the new score head is not saved or trained, it stays at its random values."""
+"""LoRA for classification without a task type: the new score head is frozen at its random values."""
 
 import torch
 from peft import LoraConfig, get_peft_model

@@ -1,4 +1,4 @@
-"""LoRA with reentrant gradient checkpointing: the frozen embeddings' output asks for no gradient, so the blocks record none."""
+"""LoRA with reentrant checkpointing: the frozen embeddings need no gradient, so the blocks record none."""
 
 import torch
 from peft import LoraConfig, get_peft_model

@@ -1,4 +1,4 @@
-"""Fine-tuning with a preview after each epoch: generation puts the model in eval mode, and it trains on without dropout."""
+"""A preview after each epoch: generation puts the model in eval mode, and it trains on without dropout."""
 
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel

@@ -1,4 +1,4 @@
-"""PEFT, one adapter per language: the optimizer is made of the first adapter's weights and kept when the second is set."""
+"""PEFT, an adapter per language: the optimizer is of the first adapter's weights, and stays so for the second."""
 
 import torch
 from peft import LoraConfig, get_peft_model

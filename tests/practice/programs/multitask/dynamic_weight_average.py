@@ -1,4 +1,4 @@
-"""Dynamic weight average: the history keeps the losses with their graphs, and the next epoch's weights lead back into them."""
+"""Dynamic weight average: the history keeps losses with their graphs, and the next epoch's weights lead there."""
 
 import torch
 from torch import nn

@@ -66,5 +66,6 @@ def verify(out):
 
 TRUTH = Truth(
     fault="the softmax of a row that is all -inf is NaN, also in its gradient",
+    values=True,
     repair=("scores = scores.masked_fill(pad[:, None, None, :], torch.finfo(scores.dtype).min)",),
 )

@@ -1,4 +1,4 @@
-"""Resume with load_state_dict(assign=True) after the optimizer was built: it goes on stepping the replaced parameters."""
+"""Resume with load_state_dict(assign=True) after the optimizer was built: it goes on with the replaced parameters."""
 
 import io
 
@@ -72,7 +72,6 @@ def verify(out):
 
 TRUTH = Truth(
     fault="the optimizer holds the parameters from before the assignment",
-    names=("mlp",),
     repair=(
         "self.model.load_state_dict(ckpt['model'], assign=True)\n"
         "self.opt = torch.optim.AdamW(self.model.parameters(), lr=1e-2)",

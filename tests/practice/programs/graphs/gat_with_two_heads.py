@@ -1,4 +1,4 @@
-"""Graph pooling: the per-graph scores are put together with torch.tensor, which copies the numbers and cuts the graph."""
+"""Graph pooling: the per-graph scores are put together with torch.tensor, which cuts the graph."""
 
 import torch
 from torch import nn

@@ -79,5 +79,6 @@ def verify(out):
 
 TRUTH = Truth(
     fault="the mean loss over no labelled pixel is NaN",
+    values=True,
     repair=("return (loss * weight * valid).sum() / valid.sum().clamp(min=1)",),
 )

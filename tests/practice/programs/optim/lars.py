@@ -1,4 +1,4 @@
-"""A home-made SGD: the momentum buffer starts as the gradient tensor itself, which zero_grad() then clears and backward fills."""
+"""A home-made LARS: the momentum buffer starts as the gradient tensor itself, and the two stay one."""
 
 import torch
 from torch import nn

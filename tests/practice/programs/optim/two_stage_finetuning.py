@@ -59,7 +59,7 @@ def verify(out):
 
 TRUTH = Truth(
     fault="the scheduler's optimizer is not the one that steps",
-    names=("StepLR",),
+    names=("sched",),
     repair=(
         "self.opt = torch.optim.SGD(groups, lr=self.lr, momentum=0.9, nesterov=True)\n"
         "self.sched = torch.optim.lr_scheduler.StepLR(self.opt, step_size=1, gamma=0.1)",

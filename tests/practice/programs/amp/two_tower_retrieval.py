@@ -51,6 +51,5 @@ def verify(out):
 
 TRUTH = Truth(
     fault="one optimizer steps with scaled gradients",
-    names=("embed_opt",),
     repair=("scaler.step(embed_opt)",),
 )

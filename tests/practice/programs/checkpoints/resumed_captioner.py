@@ -1,4 +1,4 @@
-"""Resume: the optimizer's groups are built in another order than when it was saved, and momenta meet the wrong parameters."""
+"""Resume: the optimizer's parameters come in another order than saved, and momenta meet the wrong ones."""
 
 import io
 
