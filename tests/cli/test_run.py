@@ -13,7 +13,10 @@ from torch import nn
 
 from autograd_inspector import Report, inspect_optimizer
 from autograd_inspector.frontends.cli.main import main
+from tests.forked import python
 from tests.shells import UNSEEN
+
+pytestmark = pytest.mark.usefixtures("quick_kernels")
 
 MAKE = "import torch\nw = torch.ones(3, requires_grad=True)\n"
 HEALTHY = f"{MAKE}(w * 2).sum().backward()\n"
@@ -21,7 +24,7 @@ HEALTHY = f"{MAKE}(w * 2).sum().backward()\n"
 
 def command(*arguments, cwd=None):
     return subprocess.run(
-        [sys.executable, "-m", "autograd_inspector.frontends.cli.main", *map(str, arguments)],
+        [*python(), "-m", "autograd_inspector.frontends.cli.main", *map(str, arguments)],
         capture_output=True, text=True, check=False, cwd=cwd,
     )  # fmt: skip
 

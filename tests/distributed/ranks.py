@@ -4,11 +4,19 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import textwrap
 from contextlib import suppress
 from pathlib import Path
 
+from tests.forked import python
+
+# As the preamble does: what a module of torch's sees when it is first imported is the same.
+IMPORTED = (
+    "torch",
+    "torch.distributed.fsdp",
+    "torch.distributed.optim",
+    "torch.nn.parallel",
+)
 REPOSITORY = Path(__file__).parents[2]
 LIMIT = 60
 
@@ -85,7 +93,7 @@ def run_ranks(folder: Path, world: int, body: str) -> list:
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(REPOSITORY), "AUTOGRAD_INSPECTOR_STRICT": "1"}
     with (folder / "said").open("w+") as output:
         ranks = subprocess.Popen(
-            [sys.executable, program, str(world), str(folder)],
+            [*python(IMPORTED), program, str(world), str(folder)],
             stdout=output,
             stderr=output,
             env=environment,

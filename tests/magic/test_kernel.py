@@ -12,10 +12,12 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from tests.shells import UNSEEN
 
+pytestmark = pytest.mark.usefixtures("quick_kernels")
+
 LOAD = "%load_ext autograd_inspector\nimport torch\nw = torch.ones(3, requires_grad=True)"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def execute(tmp_path_factory):
     """Run cells in a fresh kernel; all of them, and the outputs by cell."""
 

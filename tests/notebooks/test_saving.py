@@ -26,6 +26,7 @@ def written(path, *cells):
     nbformat.write(notebook, path)
 
 
+@pytest.mark.usefixtures("quick_kernels")
 @pytest.mark.notebooks
 def test_a_second_run_leaves_the_file_as_it_is(tmp_path):
     """Report, error and streams are saved, without widgets, colours or paths of the machine; and again the same."""

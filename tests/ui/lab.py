@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 import subprocess
@@ -17,6 +16,8 @@ from pathlib import Path
 import nbformat
 from nbformat.v4 import new_code_cell, new_notebook
 from playwright.sync_api import Page
+
+from tests.forked import forking, kernels
 
 ROOT = Path(__file__).parents[2]
 STARTED = 60
@@ -81,7 +82,6 @@ def running_lab(folder: Path, module: str = "jupyterlab", python: str = sys.exec
     news = Path(places["JUPYTERLAB_SETTINGS_DIR"]) / "@jupyterlab" / "apputils-extension"
     news.mkdir(parents=True)
     (news / "notification.jupyterlab-settings").write_text('{"fetchNews": "false", "checkForUpdates": false}')
-    _kernel(Path(places["JUPYTER_DATA_DIR"]) / "kernels" / KERNEL)
     command = [
         python, "-m", module, "--no-browser", "--allow-root", f"--port={port}", "--ip=127.0.0.1",
         "--IdentityProvider.token=", "--ServerApp.password=", "--ServerApp.disable_check_xsrf=True",
@@ -90,7 +90,9 @@ def running_lab(folder: Path, module: str = "jupyterlab", python: str = sys.exec
     ]  # fmt: skip
     ours = {"PYTHONPATH": str(ROOT), "JUPYTER_PATH": str(folder / "shared"), "HF_HUB_OFFLINE": "1"}
     environment = os.environ | places | ours
-    with serving(command, environment, folder / "server.log", f"http://127.0.0.1:{port}", "/api/status") as url:
+    server = serving(command, environment, folder / "server.log", f"http://127.0.0.1:{port}", "/api/status")
+    with forking(folder / "kernels", kernels.MODULES) as forked, server as url:
+        kernels.write_spec(Path(places["JUPYTER_DATA_DIR"]) / "kernels" / KERNEL, forked)
         yield Lab(url, notebooks, PATHS[module])
 
 
@@ -152,13 +154,6 @@ def free_port() -> int:
         listener.bind(("127.0.0.1", 0))
         port: int = listener.getsockname()[1]
         return port
-
-
-def _kernel(folder: Path) -> None:
-    folder.mkdir(parents=True)
-    argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-    spec = {"argv": argv, "display_name": "Python 3", "language": "python"}
-    (folder / "kernel.json").write_text(json.dumps(spec))
 
 
 def _answers(url: str, server: subprocess.Popen[bytes], log: Path) -> None:

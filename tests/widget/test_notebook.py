@@ -19,6 +19,7 @@ def outputs(*cells):
     return [[output for output in cell.outputs if "data" in output] for cell in notebook.cells], notebook
 
 
+@pytest.mark.usefixtures("quick_kernels")
 @pytest.mark.slow
 def test_the_magic_and_a_last_expression_show_the_widget():
     """With text/plain for those who cannot; the notebook keeps the widget's state; Python sees the selection."""

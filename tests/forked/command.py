@@ -1,0 +1,39 @@
+"""What to write in place of `sys.executable`."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+TORCH = ("torch",)
+
+
+@functools.cache
+def python(modules: tuple[str, ...] = TORCH) -> list[str]:
+    """Return the beginning of a command whose rest is what Python takes: `-c CODE`, `-m MODULE` or `SCRIPT`, arguments.
+
+    The process has imported `modules` and nothing else of the tests or the inspector. Options of the interpreter, and
+    how exactly it prints an exception that nobody catches, need a real one.
+    """
+    stack = ExitStack()
+    atexit.register(stack.close)
+    folder = stack.enter_context(tempfile.TemporaryDirectory())
+    return stack.enter_context(forking(Path(folder) / "forks", modules))
+
+
+@contextmanager
+def forking(address: Path, modules: tuple[str, ...] = TORCH) -> Iterator[list[str]]:
+    """Keep a process that forks, reached at the socket `address`; the value is as in `python`."""
+    server = subprocess.Popen([sys.executable, Path(__file__).with_name("server.py"), address, *modules])
+    try:
+        yield [sys.executable, "-S", "-E", str(Path(__file__).with_name("launcher.py")), str(address)]
+    finally:
+        server.terminate()
+        server.wait(20)

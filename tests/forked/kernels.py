@@ -1,0 +1,19 @@
+"""Kernels that have torch from the start."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Final
+
+MODULES: Final = ("torch", "ipykernel.kernelapp")
+"""What every kernel imports."""
+
+
+def write_spec(folder: Path, python: list[str]) -> None:
+    """Write the kernelspec of a kernel that a command like `forked.python()` starts."""
+    folder.mkdir(parents=True)
+    # A kernel without a parent tells the terminal how to end it. Which parent is not asked: the launcher ends it.
+    argv = [*python, "-m", "ipykernel_launcher", "-f", "{connection_file}", "--IPKernelApp.parent_handle=2"]
+    spec = {"argv": argv, "display_name": "Python 3", "language": "python"}
+    (folder / "kernel.json").write_text(json.dumps(spec))
