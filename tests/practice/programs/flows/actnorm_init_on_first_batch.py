@@ -55,7 +55,7 @@ class Flow(nn.Module):
 def run():
     torch.manual_seed(0)
     flow = Flow()
-    opt = torch.optim.Adam(flow.parameters(), lr=1e-2)
+    opt = torch.optim.Adam(flow.parameters(), lr=1e-2)  # also
     sched = torch.optim.lr_scheduler.ExponentialLR(opt, 0.99)
     scales = []
     for step in range(3):

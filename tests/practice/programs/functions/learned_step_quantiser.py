@@ -66,7 +66,6 @@ def run():
     model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), QuantLinear(16, 16), nn.ReLU(), QuantLinear(16, 3))
     recorder = Recorder(model[2])
     opt = torch.optim.AdamW(model.parameters(), lr=1e-3)
-    gc.collect()
     gc.disable()
     try:
         for step in range(4):

@@ -26,7 +26,7 @@ class SpeechGAN(L.LightningModule):
         fake = self.generator(z)
         g_loss = F.softplus(-self.critic(fake)).mean()
         opt_g.zero_grad()
-        self.manual_backward(g_loss)
+        self.manual_backward(g_loss)  # also
         opt_g.step()
 
         d_loss = F.softplus(-self.critic(real)).mean() + F.softplus(self.critic(fake.detach())).mean()

@@ -49,7 +49,7 @@ def run():
     loader = DataLoader(rows, batch_size=4, shuffle=True, collate_fn=collate)
     base = tiny_llama(labels=3)
     config = LoraConfig(r=4, lora_alpha=8, lora_dropout=0.05, target_modules=["q_proj", "v_proj"])  # cause
-    model = get_peft_model(base, config)
+    model = get_peft_model(base, config)  # also
     model.print_trainable_parameters()
     opt = torch.optim.AdamW(model.parameters(), lr=5e-3)
     sched = get_linear_schedule_with_warmup(opt, 1, 6)

@@ -40,7 +40,7 @@ def run():
     model = get_peft_model(gpt2, LoraConfig(r=2, target_modules=["c_attn"], fan_in_fan_out=True, task_type="CAUSAL_LM"))
     opt = torch.optim.RMSprop([p for p in model.parameters() if p.requires_grad], lr=5e-4)
     for step, batch in enumerate(preference_batches()):
-        with model.disable_adapter():
+        with model.disable_adapter():  # also
             with torch.no_grad():
                 reference = sequence_logps(model, batch)
             policy = sequence_logps(model, batch)  # cause

@@ -47,10 +47,10 @@ def run():
     torch.manual_seed(0)
     config = LoraConfig(r=2, target_modules=["query", "value"])
     model = get_peft_model(Seq2Vec(), config, adapter_name="german")
-    opt = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-2)
+    opt = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-2)  # also
     train(model, opt, batches(1), "german")
     model.add_adapter("french", LoraConfig(r=2, target_modules=["query", "value"]))
-    model.set_adapter("french")
+    model.set_adapter("french")  # also
     train(model, opt, batches(2), "french")  # cause
     return model
 

@@ -50,7 +50,7 @@ def run():
         opt.zero_grad()
         opt_w.zero_grad()
         total = (model.weights * torch.stack(losses)).sum()
-        total.backward(retain_graph=True)
+        total.backward(retain_graph=True)  # also
         gn = gradnorm_loss(losses, initial, model.weights, model.last_shared(), alpha=1.5)
         before = model.weights.detach().clone()
         gn.backward(inputs=[model.weights])  # cause

@@ -55,7 +55,7 @@ def param_groups(model, weight_decay=0.05):
 def run():
     torch.manual_seed(0)
     model = ConvNeXt()
-    opt = torch.optim.AdamW(param_groups(model), lr=4e-3)
+    opt = torch.optim.AdamW(param_groups(model), lr=4e-3)  # also
     sched = torch.optim.lr_scheduler.CosineAnnealingLR(opt, T_max=3)
     for epoch in range(3):
         x, y = torch.rand(4, 3, 16, 16), torch.randint(0, 4, (4,))

@@ -30,7 +30,7 @@ class PerSampleTrainer:
 
     def step(self, x, y):
         params = {n: p.detach() for n, p in self.model.named_parameters()}
-        grads, losses = vmap(grad_and_value(self.sample_loss), in_dims=(None, 0, 0))(params, x, y)
+        grads, losses = vmap(grad_and_value(self.sample_loss), in_dims=(None, 0, 0))(params, x, y)  # also
         flat = torch.cat([g.flatten(1) for g in grads.values()], dim=1)
         noise = flat.var(0).sum() / flat.mean(0).square().sum()
         loss = losses.mean()  # cause

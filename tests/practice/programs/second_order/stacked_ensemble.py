@@ -44,7 +44,7 @@ def transitions(n):
 def run():
     torch.manual_seed(0)
     ensemble = Ensemble()
-    opt = torch.optim.Adam(ensemble.parameters(), lr=1e-2, weight_decay=0.0)
+    opt = torch.optim.Adam(ensemble.parameters(), lr=1e-2, weight_decay=0.0)  # also
     losses = []
     for epoch in range(3):
         x, target = transitions(32)
