@@ -36,7 +36,7 @@ class RewardModel(nn.Module):
     def __init__(self):
         super().__init__()
         self.model = Backbone()
-        self.value_head = nn.Linear(8, 1)
+        self.value_head = nn.Linear(8, 1, bias=False)
 
     def forward(self, ids):
         return self.value_head(self.model(ids)[:, -1]).squeeze(-1)  # symptom
@@ -67,6 +67,6 @@ def run():
 
 TRUTH = Truth(
     fault="the assigned parameters bring their own dtype",
-    raises="mat1 and mat2 must have the same dtype",
+    raises="expected m1 and m2 to have the same dtype",
     repair=("missing, unexpected = reward.load_state_dict(state, strict=False)",),
 )

@@ -9,7 +9,9 @@ from tests.practice.truth import Truth
 class EnergyNet(nn.Module):
     def __init__(self, dim):
         super().__init__()
-        self.net = nn.Sequential(nn.Linear(dim, 24), nn.Softplus(), nn.Linear(24, 24), nn.Softplus(), nn.Linear(24, 1))
+        self.net = nn.Sequential(
+            nn.Linear(dim, 24), nn.Softplus(), nn.Linear(24, 24), nn.Softplus(), nn.Linear(24, 1, bias=False)
+        )
         self.log_precision = nn.Parameter(torch.zeros(dim))
 
     def forward(self, x):

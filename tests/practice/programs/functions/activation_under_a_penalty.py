@@ -29,7 +29,9 @@ class ExpRamp(nn.Module):
 
 
 def critic(dim=2, hidden=16):
-    return nn.Sequential(nn.Linear(dim, hidden), ExpRamp(), nn.Linear(hidden, hidden), ExpRamp(), nn.Linear(hidden, 1))
+    return nn.Sequential(
+        nn.Linear(dim, hidden), ExpRamp(), nn.Linear(hidden, hidden), ExpRamp(), nn.Linear(hidden, 1, bias=False)
+    )
 
 
 def gradient_penalty(net, real, fake, weight=10.0):

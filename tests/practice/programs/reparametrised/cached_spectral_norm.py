@@ -14,7 +14,7 @@ class Discriminator(nn.Module):
         super().__init__()
         self.l1 = spectral_norm(nn.Linear(dim, hidden))
         self.l2 = spectral_norm(nn.Linear(hidden, hidden))
-        self.out = nn.Linear(hidden, 1)
+        self.out = nn.Linear(hidden, 1, bias=False)
 
     def forward(self, x):
         return self.out(F.leaky_relu(self.l2(F.leaky_relu(self.l1(x), 0.2)), 0.2))

@@ -35,7 +35,7 @@ class WaveNet(nn.Module):
         for layer in self.layers:
             h, s = layer(h)
             skips = skips + s
-        return self.out(skips)
+        return self.out(h + skips)
 
     def apply_weight_norm(self):
         for module in list(self.modules()):

@@ -17,13 +17,13 @@ class PointMass:
 
     def reset(self):
         self.state = torch.tensor([torch.rand(()).item(), 0.0])
-        return self.state
+        return self.state  # cause
 
     def step(self, action):
         self.state[1] += 0.1 * (action - 0.5)
         self.state[0] += self.state[1]
         done = bool(self.state[0].abs() > 2)
-        return self.state, -self.state[0].abs().item(), done  # also
+        return self.state, -self.state[0].abs().item(), done  # cause
 
 
 class ReplayBuffer:
@@ -64,9 +64,8 @@ def run():
     for t in range(12):
         with torch.no_grad():
             action = random.randrange(2) if random.random() < 0.3 else q(state).argmax().item()
-        before = state  # cause
         next_state, reward, done = env.step(action)
-        buffer.push(before, action, reward, next_state, done)  # cause
+        buffer.push(state, action, reward, next_state, done)
         state = env.reset() if done else next_state
         if len(buffer.memory) >= 8:
             batch = buffer.sample(4)
@@ -86,5 +85,5 @@ def verify(out):
 TRUTH = Truth(
     fault="all transitions hold one and the same state tensor",
     names=("state",),
-    repair=("before = state.clone()", "buffer.push(before, action, reward, next_state.clone(), done)"),
+    repair=("return self.state.clone()", "return self.state.clone(), -self.state[0].abs().item(), done"),
 )
