@@ -57,6 +57,7 @@ def verify(w):
 
 
 TRUTH = Truth(
+    values=True,
     fault="atanh of -1 is infinite",
     repair=("return torch.atanh((x * 2 - 1) * 0.999999)",),
 )

@@ -60,6 +60,7 @@ def verify(model):
 
 
 TRUTH = Truth(
+    values=True,
     fault="division by the number of positives, which is zero for a lone class",
     names=("positives",),
     repair=("mean_log_prob = (positives * log_prob).sum(1) / positives.sum(1).clamp(min=1)",),

@@ -59,6 +59,7 @@ def verify(net):
 
 
 TRUTH = Truth(
+    values=True,
     fault="0/0 in the normalization of the example weights",
     repair=("return w / w.sum().clamp(min=1e-8)",),
 )

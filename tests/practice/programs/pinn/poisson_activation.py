@@ -67,6 +67,7 @@ def verify(out):
 
 
 TRUTH = Truth(
+    values=True,
     fault="the second derivative of a ReLU network is zero everywhere",
     repair=("act = nn.Tanh()",),
 )

@@ -63,6 +63,7 @@ def verify(agent):
 
 
 TRUTH = Truth(
+    values=True,
     fault="exp of the advantage overflows to inf",
     names=("weight",),
     repair=("weight = torch.exp(self.beta * adv.detach()).clamp(max=100.0)",),

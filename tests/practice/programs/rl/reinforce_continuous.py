@@ -58,6 +58,7 @@ def verify(policy):
 
 
 TRUTH = Truth(
+    values=True,
     fault="log_prob of a reparameterized sample: no gradient reaches the mean",
     names=("mu.weight",),
     repair=("action = dist.sample()",),

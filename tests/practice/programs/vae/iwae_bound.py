@@ -49,6 +49,7 @@ def run():
 
 
 TRUTH = Truth(
+    values=True,
     fault="exp underflows, log of zero: inf and NaN",
     raises="Expected parameter loc",
     names=("log_w",),
