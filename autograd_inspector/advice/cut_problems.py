@@ -17,14 +17,14 @@ from autograd_inspector.model.wording import agree, join_names, summarize_names
 
 def caused_by(analysis: Analysis, *causes: Cause) -> Iterator[GradientCut]:
     """The cuts that matter and have one of these causes."""
-    return (cut for cut in (*analysis.harmful_cuts, *analysis.constant_terms) if cut.cause in causes)
+    return (cut for cut in analysis.told_cuts if cut.cause in causes)
 
 
 def cut_problem(
     analysis: Analysis, cut: GradientCut, message: str, fix: str, locations: tuple[Location, ...]
 ) -> Problem:
     """A problem with one cut; the effect on what is meant to learn is added to the message."""
-    severity: Severity = "error" if cut.fatal else "warning"
+    severity: Severity = "error" if cut.fatal else "info" if cut.partial else "warning"
     ends = analysis.user_frames(cut.backward.site, "gradient asked for here" if _grad(cut) else "backward called here")
     if cut.added >= 0:
         ends = (*analysis.user_frames(analysis.capture.ops[cut.added].site, "added to the loss here"), *ends)
@@ -91,6 +91,8 @@ def _effect(analysis: Analysis, cut: GradientCut) -> str:
     names = summarize_names(parameter_names)
     if cut.added >= 0:
         return f"autograd treats this loss term as a constant, so {names} {agree(parameter_names, 'gets', 'get')} no gradient from it"
+    if cut.partial:
+        return f"{names} {agree(parameter_names, 'learns', 'learn')} from other parts of the loss, and {agree(parameter_names, 'gets', 'get')} no gradient through this one"
     if not cut.fatal:
         return f"{names} {agree(parameter_names, 'gets', 'get')} no gradient"
     return _asked_in_vain(cut, names) if _grad(cut) else _failed(cut, names)

@@ -12,6 +12,7 @@ from autograd_inspector.analysis.dataflow import DataFlow
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut
 from autograd_inspector.analysis.gradient_cuts.constant_loss_terms import constant_terms
 from autograd_inspector.analysis.gradient_cuts.harmful import harmful_cuts
+from autograd_inspector.analysis.gradient_cuts.partial_cuts import partial_cuts
 from autograd_inspector.analysis.losses_without_backward import losses_without_backward
 from autograd_inspector.analysis.none_returned import behind_none
 from autograd_inspector.analysis.parameter_lifecycle import ParameterLifecycle
@@ -151,6 +152,14 @@ class Analysis:
         harmful_ops = {op.index for cut in self.harmful_cuts for op in cut.ops}
         cuts = constant_terms(self.capture, self.flow, self.optimized_trainable)
         return tuple(cut for cut in cuts if not harmful_ops.intersection(op.index for op in cut.ops))
+
+    @cached_property
+    def told_cuts(self) -> tuple[GradientCut, ...]:
+        """The cuts that there is something to tell of; those that keep away a part of a gradient come last."""
+        cuts = (*self.harmful_cuts, *self.constant_terms)
+        told_ops = {op.index for cut in cuts for op in cut.ops}
+        partial = partial_cuts(self.capture, self.flow, self.optimized_trainable)
+        return (*cuts, *(cut for cut in partial if not told_ops.intersection(op.index for op in cut.ops)))
 
     def writes_to(self, storage: int, tensor: int, start: int, end: int) -> Iterator[tuple[Op, Write]]:
         """(op, write) in program order of all writes to a storage, or to that tensor, by ops ``start`` to ``end``."""

@@ -79,7 +79,8 @@ def told(source: Path, truth: Truth, report: Report) -> dict[str, bool]:
 
 def names_the_lines(finding: Finding, source: Path, truth: Truth) -> bool:
     """Whether a finding names the lines where the fault was made: any of them, or every one, as the truth asks."""
-    named = {location.lineno for location in finding.locations if location.filename == str(source)}
+    here = [location for location in finding.locations if location.filename == str(source)]
+    named = {line for place in here for line in range(place.lineno, max(place.end_lineno, place.lineno) + 1)}
     causes = set(marked(source, CAUSE))
     return causes <= named if truth.every_line else bool(named & (causes | set(marked(source, ALSO))))
 

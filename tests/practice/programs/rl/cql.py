@@ -61,6 +61,7 @@ def verify(ood):
 
 
 TRUTH = Truth(
+    minor=True,  # so are the old log-probabilities of a KL penalty, on purpose
     fault="the conservative penalty pushes nothing down: no_grad around the Q values of sampled actions",
     names=("q_of_samples",),
     repair=("",),

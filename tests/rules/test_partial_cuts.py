@@ -1,0 +1,144 @@
+"""Cuts that keep away a part of a gradient: info where a branch is lost, silence where the value is a reference."""
+
+from __future__ import annotations
+
+import copy
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from .programs import inspected, line_of, summary, trained
+
+X = torch.randn(8, 4)
+
+
+def infos(program):
+    """(rule, first line, subjects) of each info, and no alarm."""
+    report = inspected(program)
+    assert {finding.severity for finding in report.findings} <= {"info"}, summary(report)
+    return [(f.rule, f.locations[0].lineno, set(f.subjects)) for f in report.findings]
+
+
+def test_one_of_two_branches_of_shared_weights():
+    """The trunk learns from one branch, and the other one is told."""
+
+    def program():
+        trunk, head = nn.Linear(4, 3), nn.Linear(6, 1)
+        optimizer = torch.optim.SGD([*trunk.parameters(), *head.parameters()], lr=0.1)
+        left = trunk(X)
+        right = trunk(X + 1).detach()
+        trained(optimizer, head(torch.cat([left, right], dim=1)).pow(2).mean())
+
+    assert infos(program) == [("AG101", line_of(program, ".detach()"), {"trunk.weight", "trunk.bias"})]
+
+
+def test_a_sample_that_is_drawn_without_gradient():
+    """The encoder learns from the regularizer alone: its way through the decoder is cut."""
+
+    def program():
+        encoder, decoder = nn.Linear(4, 2), nn.Linear(2, 4)
+        optimizer = torch.optim.SGD([*encoder.parameters(), *decoder.parameters()], lr=0.1)
+        mean = encoder(X)
+        with torch.no_grad():
+            z = mean + torch.randn_like(mean)
+        trained(optimizer, F.mse_loss(decoder(z), X) + mean.pow(2).mean())
+
+    assert infos(program) == [("AG102", line_of(program, "torch.no_grad()"), {"encoder.weight", "encoder.bias"})]
+
+
+def test_a_state_that_is_detached_at_every_step_of_a_recurrent_network():
+    """The cell learns from the last step only: its weights refer to nothing, they are what the state goes through."""
+
+    def program():
+        cell = nn.RNNCell(4, 4)
+        optimizer = torch.optim.SGD(cell.parameters(), lr=0.1)
+        h = torch.zeros(8, 4)
+        for _ in range(3):
+            h = cell(X, h.detach())
+        trained(optimizer, h.pow(2).mean())
+
+    [(rule, line, names)] = infos(program)
+    assert (rule, line) == ("AG101", line_of(program, "h.detach()"))
+    assert "cell.weight_hh" in names
+
+
+def test_an_addend_of_a_mean_that_was_computed_without_gradient():
+    """What is only added to a loss has no effect on any gradient."""
+
+    def program():
+        critic = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(critic.parameters(), lr=0.1)
+        with torch.no_grad():
+            sampled = critic(X + 1).squeeze(1)
+        trained(optimizer, F.mse_loss(critic(X), X[:, :1]) + 5 * (sampled - critic(X).squeeze(1)).mean())
+
+    assert infos(program) == [("AG102", line_of(program, "torch.no_grad()"), {"critic.weight", "critic.bias"})]
+
+
+def test_values_that_others_refer_to_are_silent():
+    """A target of the network itself, the other view, a maximum that is subtracted, a norm to divide by."""
+
+    def target():
+        network = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
+        with torch.no_grad():
+            goal = 1 + 0.9 * network(X + 1)
+        trained(optimizer, F.smooth_l1_loss(network(X), goal))
+
+    def siamese():
+        encoder, predictor = nn.Linear(4, 3), nn.Linear(3, 3)
+        optimizer = torch.optim.SGD([*encoder.parameters(), *predictor.parameters()], lr=0.1)
+        one, two = encoder(X), encoder(X + 1)
+        trained(optimizer, -F.cosine_similarity(predictor(one), two.detach()).mean())
+
+    def stable():
+        network = nn.Linear(4, 3)
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
+        logits = network(X)
+        logits = logits - logits.max(1, keepdim=True).values.detach()
+        logits = logits / logits.norm().detach()
+        trained(optimizer, logits.exp().sum(1).log().mean())
+
+    for program in (target, siamese, stable):
+        assert infos(program) == [], program.__name__
+
+
+def test_what_earlier_steps_computed_is_silent():
+    """The graph of the window before is gone; a moving average of the weights is state, not a way to the loss."""
+
+    def windows():
+        cell = nn.RNNCell(4, 4)
+        optimizer = torch.optim.SGD(cell.parameters(), lr=0.1)
+        h = torch.zeros(8, 4)
+        for _ in range(3):
+            h = cell(X, h.detach())
+            trained(optimizer, h.pow(2).mean())
+
+    def averaged():
+        network = nn.Linear(4, 4)
+        average = copy.deepcopy(network)
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
+        for _ in range(2):
+            with torch.no_grad():
+                goal = average(X)
+            trained(optimizer, F.mse_loss(network(X), goal))
+            for old, new in zip(average.parameters(), network.parameters(), strict=True):
+                old.data.mul_(0.9).add_(new.data, alpha=0.1)
+
+    for program in (windows, averaged):
+        assert infos(program) == [], program.__name__
+
+
+def test_an_index_has_no_gradient_to_lose():
+    """The nearest code is looked for under no_grad; that way nothing was to come back."""
+
+    def program():
+        encoder, codes = nn.Linear(4, 3), nn.Embedding(5, 3)
+        optimizer = torch.optim.SGD([*encoder.parameters(), *codes.parameters()], lr=0.1)
+        z = encoder(X)
+        with torch.no_grad():
+            nearest = torch.cdist(z, codes.weight).argmin(dim=1)
+        trained(optimizer, F.mse_loss(codes(nearest), z))
+
+    assert infos(program) == []
