@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 
 from autograd_inspector.analysis.analysis import Analysis
@@ -21,3 +22,17 @@ def is_idle(analysis: Analysis, optimizer: OptimizerRecord) -> bool:
 def are_bare(analysis: Analysis, tensors: Iterable[int]) -> bool:
     """Whether none of them belongs to a module: an image, a prompt, a perturbation."""
     return not any(analysis.capture.tensors[t].names for t in tensors)
+
+
+def stepped_in_vain(analysis: Analysis, tensors: Iterable[int]) -> OptimizerRecord | None:
+    """The optimizer that steps next after a backward reached these tensors, where none of its own has a gradient then."""
+    capture, reached = analysis.capture, set(tensors)
+    in_vain = set()
+    for run in capture.backwards:
+        if run.api != "backward" or run.error or reached.isdisjoint(run.reached):
+            continue
+        following = bisect_left(capture.steps, run.end, key=lambda step: step.start)
+        step = capture.steps[following] if following < len(capture.steps) else None
+        if step is not None and step.parameters and all(p.gradient < 0 for p in step.parameters):
+            in_vain.add(step.optimizer)
+    return capture.placement.optimizers[in_vain.pop()] if len(in_vain) == 1 else None

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .programs import diagnosed, inspected, trained
+from .programs import diagnosed, inspected, quoted, trained
 from .twins import calm
 
 X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
@@ -145,6 +145,30 @@ def test_alternating_training():
             steps(net, torch.optim.Adam(net.parameters()), 1)
 
     calm(gan, probe_then_finetune, optimizer_rebuilt, hand_made_step, moved_first, cross_validation)
+
+
+def test_two_optimizers_of_one_of_two_models():
+    """The optimizer to mend is the one that steps after the critic's loss, not the one that steps last."""
+
+    def gan(own):
+        generator, critic = nn.Linear(4, 4), nn.Linear(4, 1)
+        left = torch.optim.Adam(generator.parameters())
+        right = torch.optim.Adam((critic if own else generator).parameters(), lr=2e-4)
+        for _ in range(2):
+            trained(right, critic(generator(X).detach()).mean() - critic(X).mean())
+            trained(left, -critic(generator(X)).mean())
+
+    finding = diagnosed(
+        lambda: gan(own=False),
+        "AG404",
+        "if own else generator",
+        "critic.weight",
+        severity="warning",
+        where=gan,
+        besides=("AG305",),
+    )
+    assert quoted(finding.fix)[0].startswith("right = torch.optim.Adam(critic.parameters(), lr=0.0002")
+    calm(lambda: gan(own=True))
 
 
 def test_conversion_that_swaps_parameters():

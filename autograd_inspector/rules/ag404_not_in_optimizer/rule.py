@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.names import as_code
 from autograd_inspector.advice.naming import name_of
-from autograd_inspector.advice.optimizer_snippets import group_added
+from autograd_inspector.advice.optimizer_snippets import group_added, remade
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.idle_optimizers import are_bare, is_idle
+from autograd_inspector.analysis.idle_optimizers import are_bare, is_idle, stepped_in_vain
 from autograd_inspector.analysis.parameter_origins import birthplace, first_use, thawed, were_replaced
 from autograd_inspector.analysis.probed_copies import looked_into
 from autograd_inspector.analysis.unoptimized import Unoptimized
@@ -52,28 +52,45 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         return
     if _cut_off(analysis, loose.optimizer) or _wants_grad(analysis, loose.optimizer):
         return
-    late = [t for t in loose.parameters if analysis.lifecycle.began_after(t, loose.optimizer)]
+    in_vain = stepped_in_vain(analysis, loose.parameters)
+    optimizer = in_vain or loose.optimizer
+    late = [t for t in loose.parameters if analysis.lifecycle.began_after(t, optimizer)]
     early = [t for t in loose.parameters if t not in late]
     names = [name_of(analysis, t) for t in loose.parameters]
-    made = analysis.user_frames(loose.optimizer.site, "optimizer made without them here")
-    born = [place for t in late for place in birthplace(analysis, t, loose.optimizer, "made after the optimizer here")]
-    unfrozen = thawed(analysis, loose.parameters, loose.optimizer)
-    empty = [i for i, group in enumerate(loose.optimizer.parameters) if not group] if early else []
+    made = analysis.user_frames(optimizer.site, "optimizer made without them here")
+    born = [place for t in late for place in birthplace(analysis, t, optimizer, "made after the optimizer here")]
+    unfrozen = thawed(analysis, loose.parameters, optimizer)
+    empty = [i for i, group in enumerate(optimizer.parameters) if not group] if early else []
     foreign = not set(analysis.optimized_trainable) & analysis.received_gradient
-    of = " (it holds other parameters, which no backward reached)" if foreign else ""
+    of = " (it holds other parameters, which no backward reached)" if foreign else _OTHERS if in_vain else ""
     yield Problem(
-        "info" if _given_inputs(analysis, loose.optimizer) or _passed_through(analysis, loose) else "warning",
+        "info" if _given_inputs(analysis, optimizer) or _passed_through(analysis, loose) else "warning",
         f"{summarize_names(names)} {agree(names, 'gets', 'get')} gradients but {agree(names, 'is', 'are')} in no "
-        f"optimizer: {loose.optimizer.type} does not hold {agree(names, 'it', 'them')}{of}{_without(empty)}",
-        f"{_WALKED if empty else ''}Build the optimizer from the parameters of the model that is trained, after it has all its layers, or call "
-        f"add_param_group for the new ones{as_code(group_added(analysis, loose.optimizer, loose.parameters))}; freeze "
-        "what stays fixed with requires_grad_(False).",
+        f"optimizer: {optimizer.type} does not hold {agree(names, 'it', 'them')}{of}{_without(empty)}",
+        _instead(analysis, optimizer, loose) if in_vain else _added(analysis, optimizer, loose, empty),
         dedupe_locations([*unfrozen, *(born if not early else ()), *made, *born])
         or first_use(analysis, loose.parameters[0]),
         tuple(names),
     )
 
 
+def _instead(analysis: Analysis, optimizer: OptimizerRecord, loose: Unoptimized) -> str:
+    """What to do where the optimizer was given the parameters of another model."""
+    made = as_code(remade(analysis, optimizer, loose.parameters))
+    return f"Give this optimizer the parameters that its loss trains, in place of those it holds{made}."
+
+
+def _added(analysis: Analysis, optimizer: OptimizerRecord, loose: Unoptimized, empty: list[int]) -> str:
+    """What to do where parameters are missing in an optimizer."""
+    return (
+        f"{_WALKED if empty else ''}Build the optimizer from the parameters of the model that is trained, after it has "
+        "all its layers, or call add_param_group for the new ones"
+        f"{as_code(group_added(analysis, optimizer, loose.parameters))}; freeze what stays fixed with "
+        "requires_grad_(False)."
+    )
+
+
+_OTHERS = " (it holds other parameters, which have no gradient when it steps)"
 _WALKED = "parameters() is a generator and can be iterated only once: keep a list, or call it again. "
 
 
