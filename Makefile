@@ -138,18 +138,15 @@ lint: setup
 # One process a core, few enough for their memory. A file stays in one process: its tests share what is slow to make, a kernel or a server.
 SPREAD := -n auto --maxprocesses 4 --dist loadfile
 
-# The browser's tests have a run of their own, and one process: Playwright keeps an event loop open, which others may
-# not meet, and what a browser, a server and a kernel do beside each other fills two cores.
-# pytest is last, so that its closing line is.
+# The browser's tests have a run of their own: Playwright keeps an event loop open, which others may not meet. They
+# wait more than they compute, so that the others run beside them; the closing line of those is the last.
 test: lint $(STAMPS)/browser
-	@echo "[test 1/4] vitest"
+	@echo "[test 1/3] vitest"
 	@cd $(FRONT) && npm run --silent test
-	@echo "[test 2/4] the tutorials, each run from the top"
+	@echo "[test 2/3] the tutorials, each run from the top"
 	@$(OFFLINE) $(BIN)/python -m pytest --nbval-lax notebooks -p no:cacheprovider $(SPREAD)
-	@echo "[test 3/4] a real JupyterLab in a real browser"
-	@$(OFFLINE) $(BIN)/python -m pytest -m ui tests/ui
-	@echo "[test 4/4] pytest"
-	@$(OFFLINE) $(BIN)/python -m pytest -m "not ui" $(SPREAD)
+	@echo "[test 3/3] pytest, and beside it a real JupyterLab in a real browser, whose outcome is shown at the end"
+	@$(OFFLINE) bash scripts/beside.sh $(BIN)/python -m pytest -m ui tests/ui -- $(BIN)/python -m pytest -m "not ui" $(SPREAD)
 
 # While working: seconds instead of minutes.
 check: setup

@@ -1,9 +1,10 @@
 """Deep graphs: a report in seconds, and a program that lives on when the graph is dropped."""
 
 import subprocess
-import sys
 
 import pytest
+
+from tests.forked import python
 
 PRELUDE = """
 import gc, threading, tracemalloc
@@ -104,7 +105,7 @@ def main():
 def run(*parts):
     """The standard output of a Python process of its own; a crash is a failure."""
     source = "\n".join([PRELUDE, *parts])
-    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([*python(), "-c", source], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, f"exit {done.returncode}: {done.stderr[-2000:]}"
     return done.stdout.split()
 

@@ -7,10 +7,10 @@ from .faithful.oracle import TRIED as PLAINLY
 from .testing import gradients
 from .tried import TRIED, described
 
-COUNT = 2000
+COUNT = 1000
 
 
-@pytest.mark.timeout(1200)  # a minute and a half alone; a busy machine is no counterexample
+@pytest.mark.timeout(1200)  # a busy machine is no counterexample
 def test_the_inspector_is_right_about_random_programs(capsys):
     """Five oracles hold of every program; see oracles.py."""
     TRIED.clear()
@@ -18,7 +18,7 @@ def test_the_inspector_is_right_about_random_programs(capsys):
     with capsys.disabled():
         print(f"\n{described(TRIED)}")
     assert TRIED["programs"] > 0.9 * COUNT
-    assert all(TRIED[kind] > 20 for kind in ("raised: version error", "gradients silently wrong", "AG202 error"))
+    assert all(TRIED[kind] > 10 for kind in ("raised: version error", "gradients silently wrong", "AG202 error"))
 
 
 @pytest.mark.timeout(1200)
@@ -28,4 +28,4 @@ def test_no_random_program_can_tell_that_it_is_inspected(capsys):
     tried_apart(range(COUNT))
     with capsys.disabled():
         print(f"\n{described(PLAINLY)}")
-    assert all(PLAINLY[f"with {kind}"] > 20 for kind in ("interrupt", "thread", "filter", "subclass", "values=True"))
+    assert all(PLAINLY[f"with {kind}"] > 10 for kind in ("interrupt", "thread", "filter", "subclass", "values=True"))

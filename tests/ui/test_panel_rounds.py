@@ -1,4 +1,4 @@
-"""What 200 captures leave behind, shown and deleted one after the other."""
+"""What many captures leave behind, shown and deleted one after the other."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def counts():
 """
 CAPTURE = "%%autograd_inspect\nnet(x).sum().backward()"
 TELL = "print(json.dumps(counts()))"
-WARM, ROUNDS = 40, 200
+WARM, ROUNDS = 30, 120
 """What is loaded once, and caches that fill, count as warming up."""
 MEGABYTE = 2**20
 
