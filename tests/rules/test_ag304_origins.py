@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .programs import diagnosed, trained
+from .programs import diagnosed, line_of, trained
 from .twins import calm
 
 X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
@@ -94,6 +94,22 @@ def test_norm_at_zero_and_where():
         trained(optimizer, ((hidden @ hidden.t() + mask).softmax(-1) @ hidden).pow(2).mean())
 
     calm(normed, sorted_out, infinite_start, causal)
+
+
+def test_a_nan_that_a_mask_keeps_from_the_loss():
+    """The loss is finite, the gradients are not: the softmax of a row without any place is to blame, and its mask."""
+
+    def program():
+        net, optimizer = net_of(4)
+        empty = torch.zeros(8, 1, dtype=torch.bool)
+        empty[0] = True
+        scores = net(X)
+        scores = scores.masked_fill(empty, float("-inf"))
+        weights = scores.softmax(1)
+        trained(optimizer, weights.masked_fill(empty, 0).pow(2).mean())
+
+    finding = nan(program, "scores.softmax(1)", "softmax", "net.weight")
+    assert line_of(program, 'float("-inf")') in {place.lineno for place in finding.locations}
 
 
 def test_pow_with_a_fractional_exponent():

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.advice.scaled_gradients import scaled_by
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
-from autograd_inspector.model.op import Trait
+from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.values import ValueFault
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag304_nan_or_inf.nan_fixes import all_ignored, cure, is_infinite_at_0, overflow_cure
+from autograd_inspector.rules.ag304_nan_or_inf.origins import (
+    forward_fault_in,
+    holds_bad,
+    is_meant,
+    masked,
+    ops_above,
+    origin,
+)
 from autograd_inspector.rules.ag304_nan_or_inf.sizes import by_step, size_of
 
 
@@ -43,12 +50,21 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     capture = analysis.capture
     spoiled = {v.backward for v in capture.leaf_values if v.nonfinite}
     for run in capture.backwards:
-        bad_roots = [r for r in run.roots if _holds_bad(analysis, r)]
+        bad_roots = [r for r in run.roots if holds_bad(analysis, r)]
         if run.index not in spoiled and not bad_roots:
             continue
-        forward = _origin(analysis, run) if bad_roots else None
+        forward = origin(analysis, run) if bad_roots else None
         if forward is not None:
             yield _produced(analysis, forward, run)
+            return
+        behind_mask = None if bad_roots or _skipped(analysis, run) else masked(analysis, run)
+        if behind_mask is not None:
+            spoilt = [v.tensor for v in capture.leaf_values if v.backward == run.index and v.nonfinite]
+            names = tuple(names_of(analysis, sorted(set(spoilt))))
+            gets = f"{summarize_names(names)} {agree(names, 'gets', 'get')} NaN"
+            yield _produced(
+                analysis, behind_mask, run, f"; the loss is finite, but backward goes through it: {gets}", names
+            )
             return
         nodes = [f.node for f in capture.gradient_faults if f.backward == run.index and f.kind == "nonfinite"]
         if nodes and not _skipped(analysis, run):
@@ -76,100 +92,23 @@ def _swallowed(analysis: Analysis) -> Iterator[Problem]:
     for run in capture.backwards:
         still = leaves_of_run.get(run.index, set()) - moving
         still &= capture.optimized or still
-        fault = _forward_fault(analysis, _above(analysis, run)) if still else None
-        if fault is None or fault.op < 0 or _meant(analysis, fault) or not all(r.finite for r in fault.inputs):
+        fault = forward_fault_in(analysis, ops_above(analysis, run)) if still else None
+        if fault is None or fault.op < 0 or is_meant(analysis, fault) or not all(r.finite for r in fault.inputs):
             continue
         starts = [(r.tensor, fault.op + 1) for r in fault.outputs]
         above = {t for op, _ in analysis.flow.upstream(starts, lambda o, t: True) for t in op.inputs}
         if still & above:
-            yield _produced(analysis, fault, run, tuple(name_of(analysis, t) for t in sorted(still & above)))
+            dead = tuple(names_of(analysis, sorted(still & above)))
+            made = "NaN" if any(r.nan for r in fault.outputs) else "Inf"
+            never = f"{summarize_names(dead)} {agree(dead, 'never moves', 'never move')}"
+            end = f"; the loss is finite again, but nothing comes back through {made}: {never}"
+            yield _produced(analysis, fault, run, end, dead)
             return
 
 
-def _holds_bad(analysis: Analysis, tensor: int) -> bool:
-    """Whether a root was seen to be not finite: some op made it so, or passed it on."""
-    return tensor in analysis.bad_tensors
-
-
-def _forward_fault(analysis: Analysis, above: frozenset[int]) -> ValueFault | None:
-    """The first producer upstream of the loss; an infinity that was meant (a mask) only where there is no other."""
-    capture = analysis.capture
-    faults = [f for f in capture.value_faults if (f.op if f.op >= 0 else f.met_by) in above]
-    faults = [f for f in faults if f.op < 0 or not is_a(capture.ops[f.op].name, OpKind.LEAVES_UNSET)]
-    unmeant = [f for f in faults if any(r.nan for r in f.outputs) or not _meant(analysis, f)]
-    return next(iter(unmeant or faults), None)
-
-
-def _above(analysis: Analysis, run: Backward) -> frozenset[int]:
-    """The ops upstream of the losses of a run."""
-    starts = [(root, run.start) for root in run.roots]
-    return frozenset(op.index for op, _ in analysis.flow.upstream(starts, lambda o, t: True))
-
-
-def _origin(analysis: Analysis, run: Backward) -> ValueFault | None:
-    """Where that of a loss comes from: an op above it, or a step that left such weights to it.
-
-    What made such weights may have been the same loss in an earlier step, also in one that is folded away.
-    """
-    above = _above(analysis, run)
-    forward_fault, step = _forward_fault(analysis, above), _by_a_step(analysis, run, above)
-    if forward_fault is not None and (
-        step is None
-        or forward_fault.op < 0
-        or _meant(analysis, forward_fault)
-        or all(r.finite for r in forward_fault.inputs)
-    ):
-        return forward_fault
-    earlier = _of_an_earlier_loss(analysis, run, above)
-    candidates = [fault for fault in analysis.capture.value_faults if fault is earlier or fault is step]
-    return next(iter(candidates), forward_fault)
-
-
-def _by_a_step(analysis: Analysis, run: Backward, above: frozenset[int]) -> ValueFault | None:
-    """The first step that made such weights, of those that the loss is computed from, out of sound gradients."""
-    ops = analysis.capture.ops
-    read = {tensor for index in above for tensor in ops[index].inputs}
-    return next(
-        (
-            fault
-            for fault in analysis.capture.value_faults
-            if 0 <= fault.op < run.start and ops[fault.op].has(Trait.STEP)
-            if any(made.tensor in read for made in fault.outputs) and not _had_bad_gradients(analysis, fault)
-        ),
-        None,
-    )
-
-
-def _had_bad_gradients(analysis: Analysis, fault: ValueFault) -> bool:
-    """Whether some backward before a step had left gradients that are not finite."""
-    capture = analysis.capture
-    bad = [v.backward for v in capture.leaf_values if v.nonfinite]
-    bad += [f.backward for f in capture.gradient_faults if f.kind == "nonfinite"]
-    return any(capture.backwards[number].start < fault.op for number in bad)
-
-
-def _of_an_earlier_loss(analysis: Analysis, run: Backward, above: frozenset[int]) -> ValueFault | None:
-    """The first fault of the same lines, before the steps that came between."""
-    capture = analysis.capture
-    lines = {(capture.ops[index].name, capture.ops[index].site) for index in above}
-    for fault in capture.value_faults:
-        op = capture.ops[fault.op] if fault.op >= 0 else None
-        if (
-            op is not None
-            and op.index not in above
-            and op.index < run.start
-            and (op.name, op.site) in lines
-            and not _meant(analysis, fault)
-        ):
-            return fault
-    return None
-
-
-def _meant(analysis: Analysis, fault: ValueFault) -> bool:
-    return fault.op < 0 or is_a(analysis.capture.ops[fault.op].name, OpKind.SETS_NUMBER)
-
-
-def _produced(analysis: Analysis, fault: ValueFault, run: Backward, dead: tuple[str, ...] = ()) -> Problem:
+def _produced(
+    analysis: Analysis, fault: ValueFault, run: Backward, end: str = "", spoilt: tuple[str, ...] = ()
+) -> Problem:
     what = "NaN" if any(r.nan for r in fault.outputs) else "Inf"
     names = join_names(name_of(analysis, r.tensor) for r in fault.outputs)
     ends = analysis.user_frames(run.site, "backward called here")
@@ -201,22 +140,29 @@ def _produced(analysis: Analysis, fault: ValueFault, run: Backward, dead: tuple[
             f"Leave out a batch without any target (`(labels != {target}).any()`), and see that truncation keeps some; or "
             "divide reduction='sum' by the number of targets, at least 1."
         )
-    if dead:
-        why = (
-            f"; the loss is finite again, but nothing comes back through {what}: {summarize_names(dead)} "
-            f"{agree(dead, 'never moves', 'never move')}"
-        )
     return Problem(
         "error",
-        f"`{op.name}` makes the first {what}, {into}, out of {'finite' if sound else 'infinite'} values{why}",
+        f"`{op.name}` makes the first {what}, {into}, out of {'finite' if sound else 'infinite'} values{end or why}",
         fix,
         dedupe_locations(
-            [*analysis.user_frames(op.site, f"first {what} here"), *(size.places if size is not None else ()), *ends]
+            [
+                *analysis.user_frames(op.site, f"first {what} here"),
+                *(size.places if size is not None else ()),
+                *(() if sound else _infinity_set(analysis, op)),
+                *ends,
+            ]
         ),
-        tuple(dict.fromkeys([*dead, names, op.name])),
+        tuple(dict.fromkeys([*spoilt, names, op.name])),
         tuple(f"It was given {text}." for text in dict.fromkeys(input_texts)),
         (op.index,),
     )
+
+
+def _infinity_set(analysis: Analysis, op: Op) -> tuple[Location, ...]:
+    """Where the program itself set what an op was given to infinity: a mask."""
+    above = {above.index for above, _ in analysis.flow.upstream([(t, op.index) for t in op.inputs])}
+    meant = [f.op for f in analysis.capture.value_faults if f.op in above and is_meant(analysis, f)]
+    return analysis.user_frames(analysis.capture.ops[max(meant)].site, "set to infinity here") if meant else ()
 
 
 def _in_backward(analysis: Analysis, run: Backward, node: Node) -> Problem:

@@ -1,0 +1,100 @@
+"""AG304: which op, step or datum the first NaN or Inf of a loss comes from."""
+
+from __future__ import annotations
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.op import Trait
+from autograd_inspector.model.values import ValueFault
+
+
+def origin(analysis: Analysis, run: Backward) -> ValueFault | None:
+    """Where that of a loss comes from: an op above it, or a step that left such weights to it.
+
+    What made such weights may have been the same loss in an earlier step, also in one that is folded away.
+    """
+    above = ops_above(analysis, run)
+    forward_fault, step = forward_fault_in(analysis, above), _by_a_step(analysis, run, above)
+    if forward_fault is not None and (
+        step is None
+        or forward_fault.op < 0
+        or is_meant(analysis, forward_fault)
+        or all(r.finite for r in forward_fault.inputs)
+    ):
+        return forward_fault
+    earlier = _of_an_earlier_loss(analysis, run, above)
+    candidates = [fault for fault in analysis.capture.value_faults if fault is earlier or fault is step]
+    return next(iter(candidates), forward_fault)
+
+
+def masked(analysis: Analysis, run: Backward) -> ValueFault | None:
+    """The first op above a finite loss that made a NaN: a mask, or nan_to_num, keeps it from the loss alone."""
+    above = ops_above(analysis, run)
+    faults = (f for f in analysis.capture.value_faults if f.op in above and any(r.nan for r in f.outputs))
+    return next((f for f in faults if not is_a(analysis.capture.ops[f.op].name, OpKind.LEAVES_UNSET)), None)
+
+
+def forward_fault_in(analysis: Analysis, above: frozenset[int]) -> ValueFault | None:
+    """The first producer upstream of the loss; an infinity that was meant (a mask) only where there is no other."""
+    capture = analysis.capture
+    faults = [f for f in capture.value_faults if (f.op if f.op >= 0 else f.met_by) in above]
+    faults = [f for f in faults if f.op < 0 or not is_a(capture.ops[f.op].name, OpKind.LEAVES_UNSET)]
+    unmeant = [f for f in faults if any(r.nan for r in f.outputs) or not is_meant(analysis, f)]
+    return next(iter(unmeant or faults), None)
+
+
+def ops_above(analysis: Analysis, run: Backward) -> frozenset[int]:
+    """The ops upstream of the losses of a run."""
+    starts = [(root, run.start) for root in run.roots]
+    return frozenset(op.index for op, _ in analysis.flow.upstream(starts, lambda o, t: True))
+
+
+def holds_bad(analysis: Analysis, tensor: int) -> bool:
+    """Whether a root was seen to be not finite: some op made it so, or passed it on."""
+    return tensor in analysis.bad_tensors
+
+
+def is_meant(analysis: Analysis, fault: ValueFault) -> bool:
+    """Whether the program itself put the infinity there, or it was in what it began with."""
+    return fault.op < 0 or is_a(analysis.capture.ops[fault.op].name, OpKind.SETS_NUMBER)
+
+
+def _by_a_step(analysis: Analysis, run: Backward, above: frozenset[int]) -> ValueFault | None:
+    """The first step that made such weights, of those that the loss is computed from, out of sound gradients."""
+    ops = analysis.capture.ops
+    read = {tensor for index in above for tensor in ops[index].inputs}
+    return next(
+        (
+            fault
+            for fault in analysis.capture.value_faults
+            if 0 <= fault.op < run.start and ops[fault.op].has(Trait.STEP)
+            if any(made.tensor in read for made in fault.outputs) and not _had_bad_gradients(analysis, fault)
+        ),
+        None,
+    )
+
+
+def _had_bad_gradients(analysis: Analysis, fault: ValueFault) -> bool:
+    """Whether some backward before a step had left gradients that are not finite."""
+    capture = analysis.capture
+    bad = [v.backward for v in capture.leaf_values if v.nonfinite]
+    bad += [f.backward for f in capture.gradient_faults if f.kind == "nonfinite"]
+    return any(capture.backwards[number].start < fault.op for number in bad)
+
+
+def _of_an_earlier_loss(analysis: Analysis, run: Backward, above: frozenset[int]) -> ValueFault | None:
+    """The first fault of the same lines, before the steps that came between."""
+    capture = analysis.capture
+    lines = {(capture.ops[index].name, capture.ops[index].site) for index in above}
+    for fault in capture.value_faults:
+        op = capture.ops[fault.op] if fault.op >= 0 else None
+        if (
+            op is not None
+            and op.index not in above
+            and op.index < run.start
+            and (op.name, op.site) in lines
+            and not is_meant(analysis, fault)
+        ):
+            return fault
+    return None
