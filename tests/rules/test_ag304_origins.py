@@ -103,10 +103,10 @@ def test_a_nan_that_a_mask_keeps_from_the_loss():
         net, optimizer = net_of(4)
         empty = torch.zeros(8, 1, dtype=torch.bool)
         empty[0] = True
-        scores = net(X)
-        scores = scores.masked_fill(empty, float("-inf"))
-        weights = scores.softmax(1)
-        trained(optimizer, weights.masked_fill(empty, 0).pow(2).mean())
+        hidden = net(X)
+        scores = (hidden @ hidden.t()).masked_fill(empty, float("-inf"))
+        mixed = scores.softmax(1) @ hidden
+        trained(optimizer, mixed.masked_fill(empty, 0).pow(2).mean())
 
     finding = nan(program, "scores.softmax(1)", "softmax", "net.weight")
     assert line_of(program, 'float("-inf")') in {place.lineno for place in finding.locations}
