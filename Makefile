@@ -23,7 +23,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --no-input install --
 OFFLINE := HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
 
 .DEFAULT_GOAL := help
-.PHONY: help setup widget panel demo lab tutorials test check fuzz bench lint format clean distclean
+.PHONY: help setup widget panel demo lab tutorials test check fuzz mutate bench lint format clean distclean
 
 help:
 	@echo "make demo       run the five stories and write their reports to reports/"
@@ -32,6 +32,7 @@ help:
 	@echo "make test       ruff, mypy, tsc, biome and all tests"
 	@echo "make check      ruff, mypy and the tests of what was changed, in a minute"
 	@echo "make fuzz       100,000 random programs, and 5,000 rewritten tests, against the oracles of tests/fuzz"
+	@echo "make mutate     faults of 80 kinds, planted into 60 training programs: which of them a report names, and where"
 	@echo "make bench      what observing costs, beside other tools"
 	@echo "make lint       ruff, mypy, tsc and biome only"
 	@echo "make format     let ruff and biome rewrite what they can"
@@ -154,6 +155,9 @@ check: setup
 
 fuzz: setup
 	@$(OFFLINE) $(BIN)/python -m tests.fuzz --count 100000
+
+mutate: setup
+	@$(OFFLINE) $(BIN)/python -m tests.mutation
 
 bench: setup $(STAMPS)/bench
 	@$(OFFLINE) $(BIN)/python -m tests.benchmarks

@@ -53,14 +53,14 @@ def _child(seeds: Sequence[int]) -> tuple[list[str], int]:
         os.close(reader)
         _report(seeds, writer)
     os.close(writer)
-    return _ended(child, reader)
+    return ended(child, reader, LIMIT)
 
 
-def _ended(child: int, reader: int) -> tuple[list[str], int]:
+def ended(child: int, reader: int, limit: float) -> tuple[list[str], int]:
     """What a fork wrote until it ended, and how; one that says nothing for too long is killed."""
     text = b""
     try:
-        while select.select([reader], [], [], LIMIT)[0]:
+        while select.select([reader], [], [], limit)[0]:
             more = os.read(reader, 1 << 16)
             if not more:
                 break
@@ -96,4 +96,4 @@ def _dies_plainly(seed: int) -> bool:
         finally:
             os._exit(0)
     os.close(writer)
-    return not os.WIFEXITED(_ended(child, reader)[1])
+    return not os.WIFEXITED(ended(child, reader, LIMIT)[1])
