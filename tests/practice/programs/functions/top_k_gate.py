@@ -1,4 +1,4 @@
-"""A Function that binarises: its indices are marked as not differentiable, plain arguments get None, the mask is saved."""
+"""A gate that keeps the largest scores: its indices are marked as not differentiable, plain arguments get None, the mask is saved."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""A VAE with free bits: a dimension whose KL is under the floor gets no gradient from it, as is meant."""
+"""A product of two encoders with free bits: a dimension whose KL is under the floor gets no gradient from it, as is meant."""
 
 import torch
 from torch import nn
