@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.none_grad_read import never_there
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.routed_modules import routed
 from autograd_inspector.analysis.parameter_origins import forwards_without, made_here
 from autograd_inspector.model.finding import Problem, Severity
 from autograd_inspector.model.graphs import RunGraphs
@@ -16,6 +17,7 @@ from autograd_inspector.rules.ag301_no_gradient.unrecorded import readings, unre
 
 _USE = "Use what should learn in the forward (recompute cached features with grad), or leave it out of the optimizer."
 _ADD = "Add what is computed from it to the loss that backward() is called on, or leave it out of the optimizer."
+_CHOSEN = "Nothing, where the data choose the modules; with DistributedDataParallel pass find_unused_parameters=True."
 _OFFSET = "Leave it out (bias=False) or out of the optimizer, or add a loss term that uses the values themselves."
 _FROZEN = (
     "in forwards while requires_grad was False, and set to require grad too late for them",
@@ -67,6 +69,12 @@ def check(analysis: Analysis) -> Iterator[Problem]:
             yield _finding(
                 analysis, mine, f"{agree(mine, 'was', 'were')} used {how}", (), readings(analysis, mine), fix=fix
             )
+    taking_turns = routed(analysis.capture, never)
+    never = [t for t in never if t not in taking_turns]
+    if taking_turns:
+        they = agree(taking_turns, "it", "them")
+        why = f"{agree(taking_turns, 'belongs', 'belong')} to a list whose modules take turns, and no forward of the capture chose {they}"
+        yield _finding(analysis, taking_turns, why, (), fix=_CHOSEN, severity="info")
     if never:
         extra = (*made_here(analysis, never), *forwards_without(analysis, never), *_entrances(analysis))
         yield _finding(
