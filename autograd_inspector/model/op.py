@@ -29,6 +29,8 @@ class Trait(IntFlag):
     """Autocast was on."""
     STEP = 256
     """An optimizer step, folded into one record."""
+    EVALUATES = 512
+    """It was told that nothing is being trained, and does otherwise then: dropout, a norm of running statistics."""
 
 
 class Write(Struct, frozen=True, gc=False):

@@ -148,6 +148,24 @@ class ModuleHookRegistered(ProgramEvent, frozen=True):
         return "Module.register_full_backward_hook()"
 
 
+class ModeSwitched(ProgramEvent, frozen=True):
+    """The program put a module into train or eval mode: ``path`` is its place in a model that was met before.
+
+    ``looks``: it computed without gradients when it was called the next time, by no other module.
+    """
+
+    type: str
+    training: bool
+    model: int
+    path: str = ""
+    looks: bool = False
+
+    @property
+    def api(self) -> str:
+        """The call."""
+        return f"{self.type}.{'train' if self.training else 'eval'}()"
+
+
 # --- optimizers ------------------------------------------------------------------------------------------------------
 
 
@@ -323,6 +341,7 @@ Event = (
     | PlainAttributeSet
     | RequiresGradCompared
     | ModuleHookRegistered
+    | ModeSwitched
     | OptimizerCreated
     | ParametersRefused
     | StateLoaded

@@ -13,6 +13,7 @@ from autograd_inspector.capture.lines.state_owners import StateOwners
 from autograd_inspector.model.program_events import (
     LoadRefused,
     ModelLoaded,
+    ModeSwitched,
     ModuleAttached,
     ModuleHookRegistered,
     OptimizerCreated,
@@ -259,3 +260,40 @@ def test_mode_of_an_optimizer():
     assert [event.training for event in met] == [True, False, True]
     assert {event.api for event in met} == {"Switched.train()", "Switched.eval()"}
     assert [event.at for event in met] == sorted(event.at for event in met)
+
+
+def test_modes_that_the_program_switches():
+    """Of which module, where; not those of what is inside, nor of a model that is never called."""
+
+    class Kept(nn.Sequential):
+        def train(self, mode=True):
+            super().train(mode)
+            self[1].eval()
+            return self
+
+    net = nn.Sequential(Kept(nn.Linear(2, 2), nn.BatchNorm1d(2)), nn.Dropout(0.5))
+
+    def program():
+        net.eval()
+        net(torch.ones(2, 2)).sum().backward()
+        net.train()
+        net[0].eval()
+        net.train(mode=False)
+        with torch.no_grad():
+            net[1](torch.ones(2, 2))
+        nn.Linear(2, 2).eval()
+        with pytest.raises(ValueError, match="mode"):
+            net.train("eval")
+
+    switches = observe(program).events_of(ModeSwitched)
+    assert [(s.path, s.training, s.looks) for s in switches] == [
+        ("", True, False),
+        ("0", False, False),
+        ("0.1", False, False),
+        ("", False, True),
+    ]
+    assert switches[0].api == "Sequential.train()"
+    assert switches[1].api == "Kept.eval()"
+    assert {s.model for s in switches} == {0}
+    assert sorted(s.at for s in switches) == [s.at for s in switches]
+    assert len({s.site for s in switches}) == len(switches)

@@ -151,7 +151,8 @@ class Folding:
         del self._ends[:count]
         self.folded += count
         recording.ledger.update(recording)
-        gone = thin_program_events(recording, cut, {number for number, _ in self._optimizers.alive()})
+        living = {number for number, _ in self._optimizers.alive()}
+        gone = thin_program_events(recording, cut, living, self._modules.living())
         kept = RetainedRecords(recording, self._modules, self._regions, cut)
         thin_events(recording, cut, self._first, kept.tensors)
         recording.fold_bounds(cut, kept.ops)

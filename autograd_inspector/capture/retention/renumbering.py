@@ -39,6 +39,7 @@ _OF_EVENTS = {
     "pairs": "sets of tensors",
     "optimizer": "optimizer",
     "held": "optimizer",
+    "model": "model",
 }
 FIELDS: dict[type[Struct], dict[str, str]] = {
     Write: {"tensor": "tensor"},

@@ -9,20 +9,24 @@ from msgspec.structs import replace
 
 from autograd_inspector.capture.recording.raw_records import OP_FIRST
 from autograd_inspector.capture.recording.recording import Recording
-from autograd_inspector.model.program_events import Event, RequiresGradCompared
+from autograd_inspector.model.program_events import Event, ModeSwitched, RequiresGradCompared
 
 T = TypeVar("T")
 
 
-def thin_program_events(recording: Recording, cut: int, living: Collection[int]) -> int:
+def thin_program_events(recording: Recording, cut: int, living: Collection[int], models: Collection[int]) -> int:
     """What befell whole modules and optimizers before an op: a parameter may have been replaced in step 3.
 
-    Those of ``living`` optimizers are told apart. Returns how many events went.
+    Those of ``living`` optimizers are told apart, and the parts of living ``models``. Returns how many events went.
     """
     before = len(recording.events)
 
     def alike(event: Event) -> Hashable:
-        each = event.tensor if isinstance(event, RequiresGradCompared) else -1  # One a tensor, by a loop as a rule.
+        each: Hashable = -1
+        if isinstance(event, RequiresGradCompared):
+            each = event.tensor  # One a tensor, by a loop as a rule.
+        elif isinstance(event, ModeSwitched) and event.model in models:
+            each = event.model, event.path
         return type(event), event.api, event.site, event.optimizer if event.optimizer in living else -1, each
 
     recording.events[:] = _thinned(recording.events, cut, lambda event: event.at, alike)

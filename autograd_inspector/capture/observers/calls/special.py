@@ -13,7 +13,7 @@ from torch.nn import Parameter
 from torch.nn import functional as F
 
 from autograd_inspector.capture.lines.stacks import SKIP, classify
-from autograd_inspector.capture.observers.calls import hooks, pickling
+from autograd_inspector.capture.observers.calls import by_mode, hooks, pickling
 from autograd_inspector.capture.observers.calls.calling import Calling
 from autograd_inspector.capture.observers.calls.clipping import limit_of
 from autograd_inspector.capture.observers.calls.regions import outside
@@ -134,12 +134,13 @@ def name_of(func: Any) -> str:
 
 def _normalise(recorder: Calling, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A norm in training mode updates its running statistics without moving their counters (torch 2.13)."""
+    names, training = _STATISTICS[func]
+    arguments = dict(zip(names, args, strict=False)) | kwargs
+    trains = arguments.get("training", arguments.get("use_input_stats", training))
 
     def silent() -> list[Write]:
         recording = recorder.recording
-        names, training = _STATISTICS[func]
-        arguments = dict(zip(names, args, strict=False)) | kwargs
-        if not arguments.get("training", training):
+        if not trains:
             return []
         writes = []
         for name in ("running_mean", "running_var"):
@@ -150,7 +151,17 @@ def _normalise(recorder: Calling, func: Any, args: tuple[Any, ...], kwargs: dict
                 writes.append(Write(entry.tensor, entry.storage, version, version))
         return writes
 
-    return recorder.record(func, args, kwargs, name_of(func), silent=silent)
+    traits = by_mode.of_norm(arguments, training=trains)
+    return recorder.record(func, args, kwargs, name_of(func), traits, silent=silent)
+
+
+def _by_mode(trait: Callable[[tuple[Any, ...], dict[str, Any]], int]) -> Handler:
+    """A handler that records whether the call did otherwise than it does where something is being trained."""
+
+    def handler(recorder: Calling, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return recorder.record(func, args, kwargs, name_of(func), trait(args, kwargs))
+
+    return handler
 
 
 _FUNCTIONAL = ("input", "running_mean", "running_var", "weight", "bias", "training", "momentum", "eps")
@@ -314,6 +325,8 @@ def _specials() -> dict[Any, Handler]:
     table |= dict.fromkeys(EXPORTS, _export)
     table |= dict.fromkeys([Tensor.__repr__, Tensor.__format__], _after(_shown))
     table |= dict.fromkeys(_STATISTICS, _normalise)
+    table |= dict.fromkeys(by_mode.DROPOUTS, _by_mode(by_mode.of_dropout))
+    table |= dict.fromkeys(by_mode.RECURRENT, _by_mode(by_mode.of_recurrent))
     table |= dict.fromkeys(FROM_PYTHON, _from_python)
     table |= dict.fromkeys([getattr(torch, name) for name in _LIKE], _shape_only)
     table |= dict.fromkeys([getattr(Tensor, name) for name in _NEW], _shape_only)

@@ -20,6 +20,7 @@ from autograd_inspector.capture.observers.modules.conversions import Conversions
 from autograd_inspector.capture.observers.modules.frames import outermost, variable_of
 from autograd_inspector.capture.observers.modules.known import KnownModules, Place, Root
 from autograd_inspector.capture.observers.modules.plain import plain_attributes
+from autograd_inspector.capture.observers.modules.switches import Switches
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.torch_private.resolving import read_own
 from autograd_inspector.capture.undisturbed.guard import Guard
@@ -47,6 +48,7 @@ class Modules:
         """The roots in which something may have been exchanged since the last look at them."""
         self._conversions = Conversions(recording, guard, self)
         self._met_modules = KnownModules()
+        self._switches = Switches(recording, guard, self._met_modules.place_of)
         self._stack: list[tuple[int, nn.Module]] = []
         self.used: Callable[[], None] = lambda: None
         """Called before a model is called or saved."""
@@ -54,6 +56,7 @@ class Modules:
     def install(self, into: Installation) -> None:
         """What observes registration, conversion and loading."""
         self._conversions.install(into)
+        self._switches.install(into)
         observed(into, nn.Module, "state_dict", before=self._saved, guard=self._guard)
 
     def _saved(self, _module: nn.Module, _args: tuple[Any, ...], _kwargs: dict[str, Any]) -> None:
@@ -84,6 +87,8 @@ class Modules:
         if self._stale and not self._stack:
             self.look_again()
         root, path = self.place_of(module)
+        if not self._stack:
+            self._switches.called(root.number, path)
         nth = self._met_modules.nth_call(module)
         number = len(recording.calls)
         # Of the module's own attributes only: a property or `__getattr__` would be the program's code.
@@ -126,6 +131,7 @@ class Modules:
             self.current.pop(number, None)
         self._met_modules.fold(self.roots)
         self._stale &= self.roots.keys()
+        self._switches.fold(self.roots)
         self.contents.fold(self.roots)
 
     def settle(self, tensors: Mapping[int, int], models: Mapping[int, int]) -> None:
@@ -240,6 +246,10 @@ class Modules:
         """The roots that the program still holds."""
         models = [root.ref() for root in self.roots.values()]
         return [model for model in models if model is not None]
+
+    def living(self) -> set[int]:
+        """The numbers of the roots that the program still holds."""
+        return {number for number, root in self.roots.items() if root.ref() is not None}
 
     def look_again(self) -> None:
         """Read the names of those roots again in which something may have been exchanged."""

@@ -1,0 +1,46 @@
+"""Functions that are told whether something is being trained, and compute otherwise where nothing is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch.nn import functional as F
+
+from autograd_inspector.model.op import Trait
+
+_EVALUATES = int(Trait.EVALUATES)
+_NUMBERS = frozenset({float, int})
+_FUNCTIONAL = ("dropout", "alpha_dropout", "feature_alpha_dropout", "dropout1d", "dropout2d", "dropout3d")
+_NATIVE = ("dropout", "alpha_dropout", "feature_dropout", "feature_alpha_dropout")
+_RECURRENT = ("lstm", "gru", "rnn_tanh", "rnn_relu")
+
+
+def _found(owner: Any, names: Iterable[str]) -> list[Any]:
+    return [getattr(owner, name) for name in names if hasattr(owner, name)]
+
+
+DROPOUTS = frozenset([*_found(F, _FUNCTIONAL), *_found(torch, _NATIVE)])
+"""Each takes (input, p, training)."""
+RECURRENT = frozenset(_found(torch, _RECURRENT))
+"""Each takes ``dropout`` and ``train`` side by side, behind arguments of which there are more for packed sequences."""
+
+
+def of_dropout(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
+    """The trait of a dropout: whether it drops nothing because of the mode, not because p is 0."""
+    p = args[1] if len(args) > 1 else kwargs.get("p", 0.5)
+    training = args[2] if len(args) > 2 else kwargs.get("training", kwargs.get("train", True))  # noqa: PLR2004
+    return _EVALUATES if training is False and type(p) in _NUMBERS and p > 0 else 0
+
+
+def of_recurrent(args: tuple[Any, ...], _kwargs: dict[str, Any]) -> int:
+    """The trait of a recurrent layer, which may drop something between its layers."""
+    pair = next(((p, train) for p, train in pairwise(args) if type(p) is float and type(train) is bool), (0.0, True))
+    return _EVALUATES if pair[0] > 0 and not pair[1] else 0
+
+
+def of_norm(arguments: dict[str, Any], *, training: Any) -> int:
+    """The trait of a norm: whether it takes the running statistics."""
+    return _EVALUATES if training is False and isinstance(arguments.get("running_mean"), torch.Tensor) else 0

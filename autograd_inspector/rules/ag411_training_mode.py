@@ -1,0 +1,79 @@
+"""AG411: a model that was put into eval mode to be looked at, and is trained like that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.training_modes import TrainedInEval, trained_in_eval
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.op import ModuleCall
+from autograd_inspector.model.wording import agree, join_names
+
+_NAMED = 3
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """A model that trains in eval mode: `eval()` was called to look at it, and `train()` did not follow.
+
+    Why it matters
+        In eval mode dropout drops nothing, and a batch norm takes its running statistics and no longer updates them.
+        Training goes on without a word: it overfits, or normalizes by statistics that no longer fit.
+
+    Example
+        ::
+
+            model = nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.5), nn.Linear(4, 2))
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            for epoch in range(2):
+                optimizer.zero_grad()
+                model(x).pow(2).mean().backward()
+                optimizer.step()
+                model.eval()
+                with torch.no_grad():
+                    print(model(x).pow(2).mean())
+
+    Fix
+        ::
+
+            model = nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.5), nn.Linear(4, 2))
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+            for epoch in range(2):
+                model.train()
+                optimizer.zero_grad()
+                model(x).pow(2).mean().backward()
+                optimizer.step()
+                model.eval()
+                with torch.no_grad():
+                    print(model(x).pow(2).mean())
+
+    References
+        torch.nn.Module.train; "Autograd mechanics", section "Evaluation Mode (nn.Module.eval())".
+    """
+    for found in trained_in_eval(analysis):
+        yield _problem(analysis, found)
+
+
+def _problem(analysis: Analysis, found: TrainedInEval) -> Problem:
+    capture, switch = analysis.capture, found.switch
+    name = capture.display_names.layer(ModuleCall(-1, switch.path, switch.type, switch.model))
+    layers = list(dict.fromkeys(capture.display_names.layer(call) for call in found.otherwise))
+    optimizer = capture.placement.optimizers[found.step.optimizer].type
+    return Problem(
+        "warning",
+        f"{optimizer}.step() trains {name} in eval mode: {switch.api} came before an evaluation, and train() did not "
+        f"follow it; {join_names(layers, _NAMED)} {agree(layers, 'works', 'work')} as in evaluation, not as in training",
+        f"Call {name}.train() after the evaluation, before training goes on. Or put back the mode that it had: "
+        f"`was_training = {name}.training` before `{name}.eval()`, `{name}.train(was_training)` after the evaluation.",
+        dedupe_locations(
+            [
+                *analysis.user_frames(switch.site, "put into eval mode here"),
+                *(analysis.user_frames(found.looked.site, "evaluated here") if found.looked is not None else ()),
+                *analysis.user_frames(found.call.site, "trained in eval mode here"),
+                *analysis.user_frames(found.step.site, "step() called here"),
+            ]
+        ),
+        (name, switch.api, *layers[:_NAMED]),
+        ops=(found.step.op,),
+    )
