@@ -79,7 +79,8 @@ def _handed_over(capture: Capture, held: set[int], flow: DataFlow) -> set[int]:
     for write in capture.grad_writes:
         if write.tensor in held and write.gradient >= 0:
             sources.add(write.gradient)
-            for op, _ in flow.upstream([(write.gradient, write.at)]):
+            # A ``.grad`` that was made once may be filled in each step.
+            for op, _ in flow.upstream([(write.gradient, len(capture.ops))]):
                 sources.update(op.inputs)
     return {read.tensor for read in capture.grad_reads if read.gradient in sources} if sources else set()
 

@@ -353,3 +353,24 @@ def test_parameters_taken_out_of_their_group():
     assert not [f for f in report.findings if f.rule == "AG404"]
     report = inspected(lambda: program(used=True))
     assert [f for f in report.findings if f.rule == "AG404"]
+
+
+def test_master_weights_whose_gradients_are_filled_in_each_step():
+    """The gradients of the model's own weights are copied into tensors that were given to the masters once."""
+
+    def program():
+        net = network().to(torch.bfloat16)
+        masters = [p.detach().float().requires_grad_() for p in net.parameters()]
+        for master in masters:
+            master.grad = torch.empty_like(master)
+        optimizer = torch.optim.SGD(masters, lr=0.1)
+        for _ in range(3):
+            net.zero_grad()
+            F.cross_entropy(net(X.to(torch.bfloat16)).float(), Y).backward()
+            for p, master in zip(net.parameters(), masters, strict=True):
+                master.grad.data.copy_(p.grad.data)
+            optimizer.step()
+            for p, master in zip(net.parameters(), masters, strict=True):
+                p.data.copy_(master.data)
+
+    calm(program)

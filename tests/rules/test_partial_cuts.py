@@ -77,7 +77,7 @@ def test_an_addend_of_a_mean_that_was_computed_without_gradient():
 
 
 def test_values_that_others_refer_to_are_silent():
-    """A target of the network itself, the other view, a maximum that is subtracted, a norm to divide by."""
+    """A target of the network itself, the other view, a maximum, a norm, a weight, an attack."""
 
     def target():
         network = nn.Linear(4, 1)
@@ -100,7 +100,26 @@ def test_values_that_others_refer_to_are_silent():
         logits = logits / logits.norm().detach()
         trained(optimizer, logits.exp().sum(1).log().mean())
 
-    for program in (target, siamese, stable):
+    def actor_and_critic():
+        actor, critic = nn.Linear(4, 1), nn.Linear(4, 1)
+        optimizer = torch.optim.SGD([*actor.parameters(), *critic.parameters()], lr=0.1)
+        error = X.sum(1, keepdim=True) - critic(X)
+        trained(optimizer, error.pow(2).mean() - (actor(X) * error.detach()).mean())
+
+    def committed():
+        encoder, codes = nn.Linear(4, 3), nn.Parameter(torch.ones(8, 3))
+        optimizer = torch.optim.SGD([*encoder.parameters(), codes], lr=0.1)
+        z = encoder(X)
+        trained(optimizer, F.mse_loss(codes, z.detach()) + 0.25 * F.mse_loss(z, codes.detach()))
+
+    def attacked():
+        network = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
+        x = X.clone().requires_grad_()
+        (direction,) = torch.autograd.grad(network(x).exp().sum(), x)
+        trained(optimizer, network(X + 0.1 * direction.sign()).pow(2).mean())
+
+    for program in (target, siamese, stable, actor_and_critic, committed, attacked):
         assert infos(program) == [], program.__name__
 
 

@@ -30,6 +30,7 @@ from autograd_inspector.model.op import Op, Trait
 _TOLD = ("detached", "no_grad", "inference_mode")
 """A comparison or an index has no gradient to lose, and what left autograd is another story."""
 _JOINS = OpKind.CONCATENATES | OpKind.STACKS
+_SCALES = OpKind.MULTIPLIES | OpKind.DIVIDES
 _ADDS = OpKind.ADDS | OpKind.SUBTRACTS
 _LINEAR = _ADDS | OpKind.REDUCES | OpKind.NEGATES | OpKind.CONVERTS | OpKind.RESHAPES
 
@@ -57,16 +58,16 @@ def _of_run(
     for op, through in leaves.flow.upstream(
         starts, lambda op, t: _goes_on(capture, op, t), lambda t: _state(capture, t)
     ):
-        if not _fresh(capture, leaves.flow, op, since) or not is_cut(capture, op, through):
+        # The gradient that autograd.grad returns is a value: an attack, a score.
+        if op.name == "grad" or not _fresh(capture, leaves.flow, op, since) or not is_cut(capture, op, through):
             continue
         lost = tuple(t for t in leaves.above(op) if t in learn)
         if lost and cause_of(capture, op, through) in _TOLD:
             cuts[op, through] = lost
     for cut in group_by_cause(capture, cuts, run, fatal=False):
-        beside = _reached_beside(capture, leaves, cut, run)
-        kept_from = tuple(t for t in cut.parameters if t not in beside)
-        if kept_from:
-            yield replace(cut, parameters=kept_from, partial=True)
+        lost_here = _lost(capture, leaves, cut, run)
+        if lost_here:
+            yield replace(cut, parameters=tuple(t for t in cut.parameters if t in lost_here), partial=True)
 
 
 def _state(capture: Capture, tensor: int) -> bool:
@@ -91,14 +92,28 @@ def _goes_on(capture: Capture, op: Op, through: int) -> bool:
     return not is_cut(capture, op, through) or cause_of(capture, op, through) in {"no_grad", "inference_mode"}
 
 
-def _reached_beside(capture: Capture, leaves: Leaves, cut: GradientCut, run: Backward) -> set[int]:
-    """What gets its gradient through an operand beside the cut value: a reference, as in ``q - target`` and ``x - x.max()``.
+def _lost(capture: Capture, leaves: Leaves, cut: GradientCut, run: Backward) -> set[int]:
+    """What gets no gradient through the operations that take the cut value in together with what learns.
 
-    The parts that are concatenated or stacked are branches, none of which refers to another; what is only added to a
-    loss changes no gradient, and so is no reference.
+    Compared with, or multiplied by, what learns it is a reference or a weight (``mse_loss(q, target)``). In a layer,
+    or where it is added to another branch, it is a way to the loss: lost to all that the other operands do not reach.
+    The parts that are concatenated, and the terms of a loss, are ways of their own.
     """
+    lost: set[int] = set()
     added = _added(capture, leaves.flow, run)
-    beside: set[int] = set()
+    for op, taken in _taken_in(capture, cut, run):
+        others = [t for t in op.inputs if t != taken and capture.tensors[t].requires_grad]
+        shape = capture.tensors[taken].shape  # A weight of a layer has another one than what goes through the layer.
+        computed = [t for t in others if not is_origin(capture, t) or capture.tensors[t].shape == shape]
+        if is_a(op.name, _JOINS) or op.index in added or not computed:
+            lost.update(cut.parameters)
+        elif is_a(op.name, OpKind.ADDS) or len(computed) < len(others):
+            lost.update(set(cut.parameters).difference(*(leaves.of(t, op.index) for t in computed)))
+    return lost
+
+
+def _taken_in(capture: Capture, cut: GradientCut, run: Backward) -> Iterator[tuple[Op, int]]:
+    """(op with a gradient, the operand without that came from the cut)."""
     met = set(cut.through)
     todo = list(cut.through)
     while todo:
@@ -108,13 +123,10 @@ def _reached_beside(capture: Capture, leaves: Leaves, cut: GradientCut, run: Bac
             if not cut.ops[0].index < index < run.start or op.has(Trait.BACKWARD | Trait.STEP):
                 continue
             if any(capture.tensors[t].requires_grad for t in op.outputs):
-                if not is_a(op.name, _JOINS) and index not in added:
-                    others = [t for t in op.inputs if t != tensor and not is_origin(capture, t)]
-                    beside.update(leaf for t in others for leaf in leaves.of(t, index))
+                yield op, tensor
                 continue
             todo += [t for t in op.outputs if t not in met]
             met.update(op.outputs)
-    return beside
 
 
 def _added(capture: Capture, flow: DataFlow, run: Backward) -> set[int]:
@@ -129,4 +141,4 @@ def _added(capture: Capture, flow: DataFlow, run: Backward) -> set[int]:
 
 
 def _linear(op: Op) -> bool:
-    return is_a(op.name, _LINEAR) or (is_a(op.name, OpKind.MULTIPLIES | OpKind.DIVIDES) and len(op.inputs) == 1)
+    return is_a(op.name, _LINEAR) or (is_a(op.name, _SCALES) and len(op.inputs) == 1)
