@@ -1,0 +1,174 @@
+"""Where the gradients come from that an optimizer step consumes.
+
+For each step and parameter: the backwards whose gradients were added up in its ``.grad``, since nothing cleared it, what
+rewrote the sum between them, and at which value of the parameter each of them was computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from msgspec import Struct
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.clearing import clearings
+from autograd_inspector.analysis.gradient_memory import gradients_of, writes_into, zeroed_in_place
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.event import ParameterStep, Step
+from autograd_inspector.model.op import Op
+
+_REWRITES = OpKind.MULTIPLIES | OpKind.DIVIDES | OpKind.ADDS | OpKind.SUBTRACTS | OpKind.NEGATES | OpKind.CLAMPS
+"""What makes another sum of a sum of gradients. After any other write it is not known what a ``.grad`` holds."""
+
+Beginning = Literal["empty", "cleared", "replaced", "older", "taken"]
+
+
+class Contribution(Struct, frozen=True):
+    """What one backward of the program's added to a ``.grad``.
+
+    ``parts`` are the engine runs that did so: the run itself, or those within it (a checkpoint's). ``rewrites`` are the
+    ops that rewrote the sum afterwards, before the next contribution or the step.
+    """
+
+    run: Backward
+    parts: tuple[Backward, ...]
+    rewrites: tuple[Op, ...] = ()
+
+    @property
+    def start(self) -> int:
+        """When the first of them began."""
+        return self.parts[0].start
+
+    @property
+    def end(self) -> int:
+        """When the last of them was over."""
+        return self.parts[-1].end
+
+
+class Consumed(Struct, frozen=True):
+    """The gradient with which a step met one parameter, as a sum of contributions, the earliest first.
+
+    ``beginning``: what the first of them was added to. "empty": the ``.grad`` was None, "cleared": zeros, "replaced":
+    what the program had put there, "older": what was there when the same optimizer had stepped before, or when the
+    capture began, "taken": nothing that can be told, as a hook took what was there.
+    """
+
+    step: Step
+    tensor: int
+    contributions: tuple[Contribution, ...]
+    beginning: Beginning
+
+
+class Value(Struct, frozen=True):
+    """The value of a parameter that an op read: the op, and the version counter then."""
+
+    op: int
+    version: int
+
+
+class GradientSources:
+    """What was added up in the gradients that steps consume. Each answer is made when it is asked for."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+        self._since: dict[int, int] = {}
+        """Step (its op) -> when the same optimizer had stepped before; -1: not in this capture."""
+        self._read: dict[int, dict[int, Value]] = {}
+        last: dict[int, int] = {}
+        for step in analysis.capture.steps:
+            self._since[step.op] = last.get(step.optimizer, -1)
+            last[step.optimizer] = step.at
+
+    def since(self, step: Step) -> int:
+        """When the optimizer of a step had stepped before; -1: not in this capture."""
+        return self._since[step.op]
+
+    def of(self, step: Step) -> Iterator[Consumed]:
+        """The gradients that a step met, in the order of its parameters."""
+        for parameter in step.parameters:
+            if parameter.gradient >= 0:
+                yield self.consumed(step, parameter)
+
+    def consumed(self, step: Step, parameter: ParameterStep) -> Consumed:
+        """The gradient that a step met of one parameter."""
+        timeline, tensor = self._analysis.timeline, parameter.tensor
+        gradients = gradients_of(self._analysis, (tensor,))
+        runs = timeline.backwards_to(tensor).within(self._since[step.op] + 1, step.at)
+        found: list[Contribution] = []
+        beginning: Beginning = "older"
+        edge = step.at
+        for run in reversed(runs):
+            rewrites = self._between(tensor, gradients, run.end, edge)
+            if isinstance(rewrites, str):
+                beginning = rewrites
+                break
+            if tensor in timeline.empty(run):
+                beginning = "taken"
+                break
+            self._add(found, run, rewrites)
+            edge = run.start
+            if tensor not in timeline.stale(run):
+                beginning = "empty"
+                break
+        else:
+            first = self._between(tensor, gradients, self._since[step.op] + 1, edge)
+            beginning = first if isinstance(first, str) else beginning
+        return Consumed(step, tensor, tuple(reversed(found)), beginning)
+
+    def value_at(self, contribution: Contribution, tensor: int) -> Value | None:
+        """The value of a parameter that a contribution to its gradient was computed at; None: that was not seen.
+
+        Of several reads the last one.
+        """
+        read = [self._reads(run)[tensor] for run in contribution.parts if tensor in self._reads(run)]
+        return max(read, key=lambda value: value.op, default=None)
+
+    def outermost(self, run: Backward) -> Backward:
+        """The run that the program itself began."""
+        while run.nested_in >= 0:
+            run = self._analysis.capture.backwards[run.nested_in]
+        return run
+
+    def _add(self, found: list[Contribution], run: Backward, rewrites: tuple[Op, ...]) -> None:
+        outer = self.outermost(run)
+        if found and found[-1].run.index == outer.index:
+            later = found.pop()
+            found.append(Contribution(outer, (run, *later.parts), later.rewrites))
+        else:
+            found.append(Contribution(outer, (run,), rewrites))
+
+    def _between(
+        self, tensor: int, gradients: frozenset[int], start: int, end: int
+    ) -> tuple[Op, ...] | Literal["cleared", "replaced"]:
+        """What rewrote a ``.grad`` that is there at both moments, or that it is another one by then.
+
+        What clears it to None at the very index of a backward came before it: else there would be none afterwards.
+        """
+        analysis = self._analysis
+        if clearings(analysis, (tensor,), start + 1, end) or zeroed_in_place(analysis, gradients, start, end):
+            return "cleared"
+        for write in analysis.timeline.writes_of(tensor).within(start, end):
+            if write.gradient >= 0 or write.at > start:
+                return "replaced"
+        rewrites: dict[int, Op] = {}
+        for gradient in gradients:
+            for op, _ in writes_into(analysis, gradient, max(start, 0), end):
+                if not is_a(op.name, _REWRITES):
+                    return "replaced"
+                rewrites[op.index] = op
+        return tuple(rewrites[index] for index in sorted(rewrites))
+
+    def _reads(self, run: Backward) -> dict[int, Value]:
+        """Leaf -> the last read of it among the ops that made the graph of a run."""
+        read = self._read.get(run.index)
+        if read is None:
+            read = self._read[run.index] = {}
+            leaves, ops = frozenset(run.reached), self._analysis.capture.ops
+            for index in sorted({node.op for node in self._analysis.nodes_of(run) if node.op >= 0}):
+                op = ops[index]
+                for tensor, version in zip(op.inputs, op.versions, strict=False):
+                    if tensor in leaves:
+                        read[tensor] = Value(index, version)
+        return read
