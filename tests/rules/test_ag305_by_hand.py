@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from .programs import diagnosed
+from .programs import diagnosed, line_of
 from .twins import calm
 
 X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
@@ -159,3 +159,20 @@ def test_gradients_that_are_meant_to_add_up():
             for update in (cleared_in_place, heavy_ball, aliased)
         )
     )
+
+
+def test_an_update_in_several_statements():
+    """An attack moves its perturbation, bounds it and projects it: one fault, told at the update."""
+
+    def attack():
+        net = nn.Linear(4, 1).requires_grad_(False)
+        delta = torch.zeros_like(X, requires_grad=True)
+        for _ in range(3):
+            F.mse_loss(net(X + delta), Y).backward()
+            with torch.no_grad():
+                delta += 0.1 * delta.grad.sign()
+                delta.clamp_(-0.2, 0.2)
+                delta.copy_((X + delta).clamp(0, 1) - X)
+
+    finding = diagnosed(attack, "AG305", ".backward()", "delta", severity="warning")
+    assert line_of(attack, "delta += ") in [place.lineno for place in finding.locations]

@@ -10,13 +10,17 @@ from autograd_inspector.advice.none_grad_read import too_early_or_late
 from autograd_inspector.advice.scaled_gradients import scaled_gradients
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.clearing import cleared_before, renewed
+from autograd_inspector.analysis.gradient_sources import GradientSources
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.wording import summarize_names
 from autograd_inspector.rules.ag305_gradient_protocol.cleared_before_step import wasted
+from autograd_inspector.rules.ag305_gradient_protocol.clearing_call import clearing_call
+from autograd_inspector.rules.ag305_gradient_protocol.gradients_of_an_input import left_by_others
 from autograd_inspector.rules.ag305_gradient_protocol.never_called import never_called
+from autograd_inspector.rules.ag305_gradient_protocol.two_values import moved_between, several_evaluations
 from autograd_inspector.rules.ag305_gradient_protocol.updates_by_hand import misled_updates
 
 
@@ -44,7 +48,10 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     References
         "Taking an optimization step" in the documentation of torch.optim.
     """
-    reported_cases: set[tuple[str, int]] = set()
+    sources = GradientSources(analysis)
+    evaluated = several_evaluations(analysis, sources)
+    yield from evaluated.values()
+    reported_cases = {("stale", step.site) for step in analysis.capture.steps if step.optimizer in evaluated}
     last: dict[int, int] = {}
     for step in analysis.capture.steps:
         since = last.get(step.optimizer)
@@ -53,6 +60,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
             if (kind, step.site) not in reported_cases:
                 reported_cases.add((kind, step.site))
                 yield finding
+    yield from moved_between(analysis, sources)
+    yield from left_by_others(analysis, sources)
     yield from wasted(analysis)
     yield from misplaced_clipping(analysis)
     yield from scaled_gradients(analysis)
@@ -184,6 +193,8 @@ def _accumulated(analysis: Analysis, step: Step, stale: list[int], run: Backward
 
 def _clearing_fix(analysis: Analysis, step: Step, run: Backward) -> str:
     """Where several backwards serve one step, clearing before each of them would leave the step the last one only."""
+    if step.computed and run.start >= step.start:
+        return f"Call {clearing_call(analysis, step, step.start)} at the beginning of the closure."
     runs = sum(r.site == run.site and not r.error for r in analysis.capture.backwards)
     steps = sum(s.optimizer == step.optimizer for s in analysis.capture.steps)
     if steps < runs:

@@ -95,10 +95,14 @@ def _without_effect(analysis: Analysis, made: tuple[Update, ...]) -> Iterator[Pr
 def _added_up(analysis: Analysis, made: tuple[Update, ...]) -> Iterator[Problem]:
     """Gradients that nothing cleared after an update by hand: the next backward adds to them."""
     late: dict[int, dict[str, tuple[Update, Backward]]] = {}
+    first: dict[tuple[int, int], int] = {}
+    """(parameter, run) -> the line that updated it first before that; what else was done to it is no other fault."""
     for update in made:
         parameter = update.parameter
         run = next(analysis.timeline.runs_to(parameter).since(update.op.index + 1), None) if update.kept else None
-        if run is not None and parameter in run.stale and not renewed(analysis, [parameter], update.op.index, run):
+        if run is None or parameter not in run.stale or renewed(analysis, [parameter], update.op.index, run):
+            continue
+        if first.setdefault((parameter, run.index), update.op.site) == update.op.site:
             late.setdefault(update.op.site, {}).setdefault(name_of(analysis, parameter), (update, run))
     for site, late_updates in late.items():
         _, run = next(iter(late_updates.values()))
