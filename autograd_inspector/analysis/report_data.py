@@ -6,6 +6,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
+from autograd_inspector.analysis.gradient_origins import gradient_origins
 from autograd_inspector.analysis.merged_graph.merge import graph_of
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.finding import Finding
@@ -30,6 +31,11 @@ class ReportData(Struct, frozen=True, dict=True):
     def graph(self) -> Graph:
         """Ops joined with the autograd nodes that they made; made on first use."""
         return graph_of(self.capture)
+
+    @cached_property
+    def gradient_origins(self) -> dict[int, str]:
+        """Parameter -> in words, which losses the gradient came from that it was last stepped with."""
+        return gradient_origins(self.capture)
 
     @property
     def placement(self) -> Placement:

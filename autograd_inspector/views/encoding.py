@@ -74,9 +74,20 @@ class _Encoder:
             | placement_tables(self.capture, self.columns)
         )
         findings = tuple(self._story(finding) for finding in self.report.findings)
+        origins = self._origins()
         return wire.Wire(
-            wire=wire.WIRE, findings=findings, strings=self.columns.strings.all, **self.heading(), **tables
+            wire=wire.WIRE,
+            findings=findings,
+            strings=self.columns.strings.all,
+            grad_origins=origins,
+            **self.heading(),
+            **tables,
         )
+
+    def _origins(self) -> tuple[int, ...]:
+        origins = self.report.gradient_origins
+        rows = [origins.get(row.tensor, "") for row in self.report.placement.rows]
+        return tuple(self.columns.strings.ids(rows)) if any(rows) else ()
 
     def heading(self) -> dict[str, Any]:
         totals = self.report.placement.totals

@@ -364,3 +364,8 @@ class Wire(Struct, frozen=True):
     remarks: NodeNotes
     steps: Steps | None = None
     """None of a capture with fewer than three training steps."""
+    grad_origins: tuple[int, ...] = ()
+    """Of each row of ``parameters``, in words: the losses that its gradient came from when it was last stepped.
+
+    Indices into ``strings``, -1 where that is not known; () where it is not known of any.
+    """

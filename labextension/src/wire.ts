@@ -308,6 +308,7 @@ export interface Wire {
   state: State;
   remarks: NodeNotes;
   steps?: Steps | null;
+  grad_origins?: number[];
 }
 
 /** Every table and its columns. */

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_driven import driven_by
+from autograd_inspector.analysis.gradient_origins import gradient_origins
 from autograd_inspector.analysis.gradient_sources import GradientSources
 from autograd_inspector.model.autograd import Backward, GraphHead, Node
 from autograd_inspector.model.capture import Capture
@@ -156,3 +157,20 @@ def test_what_gradients_went_into():
     driven = driven_by(analysis, [P], 4, 10)
     assert {storage: [op.index for op in ops] for storage, ops in driven.storages.items()} == {P: [7]}
     assert not driven_by(analysis, [P], 6, 10).storages
+
+
+def test_origins_in_words():
+    """Each loss with its line, how often, and what it was added to."""
+    tensors = tuple(tensor(n, {2: "d_loss", 3: "g_loss"}.get(n, "")) for n in range(12))
+    losses = [
+        Backward(n, "backward", at, at, site, (root,), GraphHead(), (P,), stale=stale)
+        for n, (at, site, root, stale) in enumerate([(2, 0, 2, ()), (4, 0, 2, (P,)), (6, 1, 3, (P,))])
+    ]
+    base = captured(*losses)
+    capture = Capture(
+        ops=base.ops, tensors=tensors, sites=base.sites, backwards=base.backwards, steps=base.steps,
+        placement=base.placement,
+    )  # fmt: skip
+    assert gradient_origins(capture) == {
+        P: "from `d_loss` (train.py:31) ×2 and `g_loss` (train.py:40), not cleared between"
+    }

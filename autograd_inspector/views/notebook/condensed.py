@@ -76,6 +76,10 @@ class _Condensing:
         findings = tuple(map(self._finding, self.whole.findings[: self.rows]))
         small = ReportData(capture, findings, self.whole.ignored, self.whole.notes[: self.rows])
         small.__dict__["graph"] = graph
+        small.__dict__["gradient_origins"] = {
+            self._tensor(row.tensor): self.whole.gradient_origins.get(row.tensor, "")
+            for row in self.capture.placement.rows[: self.rows]
+        }
         graph.__dict__["by_op"] = {
             op: box.id
             for box in drawn.boxes

@@ -24,6 +24,7 @@ from autograd_inspector.views.summaries.table import Order, table_of
 from autograd_inspector.views.summaries.tree import Branch, branches
 from autograd_inspector.views.summary import graph_line, headline
 from autograd_inspector.views.text.checkpoint import checkpoint_section
+from autograd_inspector.views.text.gradients import origin_lines
 from autograd_inspector.views.text.places import Places
 from autograd_inspector.views.text.sparkline import sparkline
 
@@ -170,6 +171,7 @@ def _placement(report: ReportData, order: Order) -> Iterator[RenderableType]:
     yield grid
     if len(table.rows) > _ROWS:
         yield Text(f"… and {counted(len(table.rows) - _ROWS, 'row')} more", "dim")
+    yield from (Text(line, "dim") for line in origin_lines(report))
 
 
 def _steps(report: ReportData) -> Iterator[RenderableType]:
