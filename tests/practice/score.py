@@ -9,13 +9,14 @@ Of all: `undisturbed`, it ends as its truth says.
 from __future__ import annotations
 
 import argparse
+import json
 import multiprocessing
 import os
 import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import torch
@@ -118,7 +119,6 @@ def _send(source: Path, sender) -> None:
     os.dup2(sink, 1)
     os.dup2(sink, 2)
     warnings.simplefilter("ignore")
-    torch.set_num_threads(1)
     try:
         sender.send(score(source))
     except BaseException as error:  # a program that cannot be scored is a fault of its own
@@ -133,25 +133,35 @@ def table(scores: Iterable[Score]) -> str:
     return "\n".join(f"{aim:12} {reached[aim]} of {count}" for aim, count in of.items())
 
 
+def chosen(names: list[str], nth: int) -> list[Path]:
+    """The programs that one of the names is part of (all, without a name); of the sick ones each ``nth``."""
+    sources = [source for source in every() if not names or any(part in name_of(source) for part in names)]
+    sick = [source for source in sources if not truth_of(loaded(source)).healthy]
+    left_out = set(sick).difference(sick[::nth])
+    return [source for source in sources if source not in left_out]
+
+
 def main(arguments: list[str]) -> int:
     """Score the programs that are named (all, without a name) and print what is missed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="parts of names of programs")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="of the sick programs only each Nth")
+    parser.add_argument("--json", help="write the scores to this file")
     parser.add_argument("-v", action="store_true", help="print what is told of every program")
     options = parser.parse_args(arguments)
-    scores = []
-    for source in every():
+    torch.set_num_threads(1)  # Threads of a pool are not there in a fork, which would wait for them.
+    scores: dict[str, Score] = {}
+    for source in chosen(options.names, options.every):
         name = name_of(source)
-        if options.names and not any(part in name for part in options.names):
-            continue
-        each = scored(source)
-        scores.append(each)
+        each = scores[name] = scored(source)
         if each.missed or options.v:
             print(name, "misses:" if each.missed else "", *each.missed, each.fault)
             for line in each.said:
                 print("   ", line)
-    print(table(scores))
-    return int(any(each.missed for each in scores))
+    print(table(scores.values()))
+    if options.json:
+        Path(options.json).write_text(json.dumps({name: asdict(each) for name, each in scores.items()}))
+    return int(any(each.missed for each in scores.values()))
 
 
 if __name__ == "__main__":
