@@ -87,6 +87,12 @@ class Anatomy:
         """The statement that an expression is part of."""
         return node if isinstance(node, ast.stmt) else next(self.around(node, ast.stmt))
 
+    def named_there(self, node: ast.AST) -> bool:
+        """Whether its names mean the same to a new statement beside its own: not those of a comprehension."""
+        own = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
+        inner = next(self.around(node, ast.stmt, *own), None)
+        return isinstance(inner, ast.stmt)
+
     def of(self, *kinds: type[ast.AST]) -> Iterator[Any]:
         """The program's nodes of those kinds, in their order."""
         return (node for node in self._nodes if isinstance(node, kinds))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from pathlib import Path
 
+from .documented import documented
 from .sliced import sliced
 
 FOLDER = Path(__file__).parent / "programs"
@@ -14,18 +16,20 @@ FOLDER = Path(__file__).parent / "programs"
 
 @dataclass(frozen=True)
 class Program:
-    """What an expression of a module does, as a text of its own."""
+    """A module with a function ``run()``."""
 
     name: str
-    module: str
-    expression: str = "run()"
-    inlined: tuple[str, ...] = ()
-    """Modules of installed packages whose text is part of the program."""
+    written: Callable[[], str] = field(repr=False)
 
     @cached_property
     def text(self) -> str:
-        """The program in one piece."""
-        return sliced(self.module, self.expression, self.inlined)
+        """Its text, one statement a line."""
+        return self.written()
+
+
+def _part(name: str, module: str, expression: str = "run()", inlined: Sequence[str] = ()) -> Program:
+    """What an expression of a module does."""
+    return Program(name, partial(sliced, module, expression, tuple(inlined)))
 
 
 def _written() -> list[Program]:
@@ -33,12 +37,12 @@ def _written() -> list[Program]:
     programs = []
     for path in sorted(FOLDER.glob("*.py")):
         inlined = re.findall(r"^# inlined: (\S+)", path.read_text(encoding="utf-8"), re.MULTILINE)
-        programs.append(Program(path.stem, f"tests.mutation.programs.{path.stem}", inlined=tuple(inlined)))
+        programs.append(_part(path.stem, f"tests.mutation.programs.{path.stem}", inlined=inlined))
     return programs
 
 
 def _soaked(module: str, *names: str) -> list[Program]:
-    return [Program(f"soak-{name}", f"tests.soak.{module}", f"{name}()") for name in names]
+    return [_part(f"soak-{name}", f"tests.soak.{module}", f"{name}()") for name in names]
 
 
 def _stories() -> list[Program]:
@@ -56,9 +60,13 @@ def _stories() -> list[Program]:
     }
     inlined = ("llms_from_scratch.ch03", "llms_from_scratch.ch04")
     return [
-        Program(f"story-{name}", f"tests.stories.{module}", expression, inlined if module == "resume_gpt" else ())
+        _part(f"story-{name}", f"tests.stories.{module}", expression, inlined if module == "resume_gpt" else ())
         for name, (module, expression) in told.items()
     ]
+
+
+def _documented(*names: str) -> list[Program]:
+    return [Program(f"doc-{name}", partial(documented, f"torch.nn.{name}")) for name in names]
 
 
 PROGRAMS = {
@@ -66,6 +74,7 @@ PROGRAMS = {
     for program in (
         *_written(),
         *_stories(),
+        *_documented("CrossEntropyLoss", "CTCLoss", "TripletMarginLoss", "GaussianNLLLoss"),
         *_soaked("test_agents", "soft_actor_critic", "proximal_policy_optimisation", "momentum_contrast"),
         *_soaked("test_generative", "wasserstein_with_gradient_penalty", "vector_quantised_autoencoder"),
         *_soaked("test_loops", "checkpointed_both_ways", "graph_network", "truncated_recurrence", "averaged_weights"),

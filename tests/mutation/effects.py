@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import torch
 from torch import Tensor, nn
+from torch.optim import Optimizer
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from .running import loaded, quietly, seeded
@@ -23,8 +24,8 @@ STARVES: Final = "starves"
 CHANGES: Final = "changes"
 LEAKS: Final = "leaks"
 NOTHING: Final = ""
-ROUNDS: Final = 3
-"""What is alive grows so often at least: once or twice is no leak, but the last round's variables."""
+ROUNDS: Final = 2
+"""What is alive grows so often at least, which three rounds do: once is no leak, but the last round's variables."""
 
 
 @dataclass
@@ -44,11 +45,15 @@ def effect(original: Ran, mutant: Ran) -> str:
     """What a fault does, or NOTHING."""
     if mutant.error != original.error:
         return RAISES
-    if sum(mutant.learning) < sum(original.learning):
+    if _mean(mutant.learning) < _mean(original.learning):
         return STARVES
     if mutant.states != original.states:
         return CHANGES
     return LEAKS if _rounds_of_growth(original.alive, mutant.alive) >= ROUNDS else NOTHING
+
+
+def _mean(numbers: list[int]) -> float:
+    return sum(numbers) / max(1, len(numbers))
 
 
 def _rounds_of_growth(before: list[int], after: list[int]) -> int:
@@ -70,9 +75,7 @@ def observed(path: str, *, memory: bool) -> dict[str, Any]:
             gc.collect()
             ran.alive.append(len(saved) + _graph(_alive()))
             return
-        leaves = [
-            each for each in _alive() if isinstance(each, nn.Parameter) or (each.is_leaf and each.grad is not None)
-        ]
+        leaves = _trained()
         ran.states.append(_digest(leaves))
         ran.learning.append(sum(each.grad is not None and bool(each.grad.count_nonzero()) for each in leaves))
 
@@ -137,6 +140,15 @@ def _noting(note: Any) -> Iterator[None]:
 def _alive() -> list[Tensor]:
     """The tensors that Python knows: what was there before the fork is frozen, and not among them."""
     return [each for each in gc.get_objects() if isinstance(each, Tensor)]
+
+
+def _trained() -> list[Tensor]:
+    """Parameters and what optimizers hold; where there are none, the leaves with a gradient."""
+    optimizers = [each for each in gc.get_objects() if isinstance(each, Optimizer)]
+    held = {id(each) for one in optimizers for group in one.param_groups for each in group["params"]}
+    alive = _alive()
+    trained = [each for each in alive if isinstance(each, nn.Parameter) or id(each) in held]
+    return trained or [each for each in alive if each.is_leaf and each.grad is not None]
 
 
 def _graph(tensors: list[Tensor]) -> int:

@@ -8,14 +8,17 @@ from collections.abc import Iterator
 from tests.mutation.anatomy import Anatomy, Planted
 from tests.mutation.kinds import PARTIAL, Kind
 
-from .constructing import owners
+from .constructing import owners, parameters
 
 
 def _frozen(name: str, *, behind: bool) -> Kind:
-    """A whole module; a part of one may be frozen for good reasons."""
+    """All that an optimizer has; a part of it may be frozen for good reasons."""
 
     def plant(anatomy: Anatomy) -> Iterator[Planted]:
+        whole = {id(call.func.value) for made, call in parameters(anatomy) if made.args[0] is call}  # type: ignore[attr-defined]
         for statement, module in owners(anatomy):
+            if id(module) not in whole:
+                continue
             line = f"{anatomy.source(module)}.requires_grad_(False)"
             yield anatomy.after(statement, line) if behind else anatomy.before(statement, line)
 

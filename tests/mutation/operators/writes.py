@@ -21,7 +21,12 @@ def _arguments(anatomy: Anatomy) -> Iterator[tuple[ast.Name, ast.stmt]]:
     seen = set()
     for node in values(anatomy):
         statement = anatomy.statement(node)
-        if isinstance(node, ast.Name) and isinstance(statement, ast.Assign) and (statement, node.id) not in seen:
+        if (
+            isinstance(node, ast.Name)
+            and isinstance(statement, ast.Assign)
+            and (statement, node.id) not in seen
+            and anatomy.named_there(node)
+        ):
             bound = {each.id for target in statement.targets for each in ast.walk(target) if isinstance(each, ast.Name)}
             if node.id not in bound:
                 seen.add((statement, node.id))
@@ -95,7 +100,7 @@ def _weights_between(template: str) -> Kind:
 
 def _modules_called(anatomy: Anatomy) -> Iterator[ast.Call]:
     for node, _ in anatomy.evaluated():
-        if isinstance(node, ast.Call) and anatomy.fact(node.func).kind == "module":
+        if isinstance(node, ast.Call) and anatomy.fact(node.func).kind == "module" and anatomy.named_there(node):
             yield node
 
 
