@@ -32,7 +32,7 @@ help:
 	@echo "make test       ruff, mypy, tsc, biome and all tests"
 	@echo "make check      ruff, mypy and the tests of what was changed, in a minute"
 	@echo "make fuzz       100,000 random programs, and 5,000 rewritten tests, against the oracles of tests/fuzz"
-	@echo "make mutate     faults of 80 kinds, planted into 60 training programs: which of them a report names, and where"
+	@echo "make mutate     faults planted into training programs: which of them a report names, and where"
 	@echo "make bench      what observing costs, beside other tools"
 	@echo "make lint       ruff, mypy, tsc and biome only"
 	@echo "make format     let ruff and biome rewrite what they can"
