@@ -17,6 +17,7 @@ from autograd_inspector.analysis.losses_without_backward import losses_without_b
 from autograd_inspector.analysis.none_returned import behind_none
 from autograd_inspector.analysis.parameter_lifecycle import ParameterLifecycle
 from autograd_inspector.analysis.probed_copies import trained_beside
+from autograd_inspector.analysis.recorded_edits import RecordedEdits
 from autograd_inspector.analysis.timeline import Timeline
 from autograd_inspector.analysis.unoptimized import Unoptimized, copies_of, unoptimized_of
 from autograd_inspector.analysis.unregistered_tensors import unregistered_of
@@ -41,6 +42,11 @@ class Analysis:
     def computations(self) -> Computations:
         """How tensors were computed, by number."""
         return Computations(self.flow)
+
+    @cached_property
+    def recorded_edits(self) -> RecordedEdits:
+        """What autograd recorded in place."""
+        return RecordedEdits(self.capture)
 
     @cached_property
     def received_gradient(self) -> frozenset[int]:

@@ -9,7 +9,9 @@ from autograd_inspector.capture.observers.modules.calls import Modules
 from autograd_inspector.capture.recording.raw_records import (
     FACT_BIRTH,
     OP_CALL,
+    OP_FIRST,
     OP_INPUTS,
+    OP_LAST,
     OP_NAME,
     OP_OUTPUTS,
     OP_REGION,
@@ -131,10 +133,11 @@ class RetainedRecords:
     def _memory(self) -> None:
         """What made or wrote the memory of parameters, the last time at each line: an init, a conversion, a copy.
 
-        Of the optimizers' steps nothing: they are counted.
+        And what autograd recorded in place in that of others. Of the optimizers' steps nothing: they are counted.
         """
         registry = self.recording.registry
         entries, stored = registry.entries, registry.storages_of(registry.parameters & self.tensors)
+        stored |= self._edited() & registry.storages_of(self.tensors)
         last: dict[tuple[str, int, int], int] = {}
         for index, op in self.recording.ops.items():
             if index >= self.cut:
@@ -151,6 +154,11 @@ class RetainedRecords:
         chosen = sorted(set(last.values()))[-_MAKERS:]
         self.ops.update(chosen)
         self._take(self.recording.ops[index] for index in chosen)
+
+    def _edited(self) -> frozenset[int]:
+        """The memory that ops with an autograd node of their own modified."""
+        recorded = (op for _, op in self.recording.ops.items() if op[OP_WRITES] and op[OP_LAST] > op[OP_FIRST])
+        return frozenset(write.storage for op in recorded for write in op[OP_WRITES])
 
     def _makers(self) -> None:
         """The ops that made the tensors that stay, and some of those that made what they were made of."""

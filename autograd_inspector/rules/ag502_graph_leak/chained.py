@@ -3,50 +3,39 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
-from msgspec import Struct
-
-from autograd_inspector.advice.naming import name_of
-from autograd_inspector.advice.spelling import assignable
+from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.model.wording import join_names
-from autograd_inspector.rules.ag502_graph_leak.rounds import consuming, rounds_of
-
-_LINKS = 2
-"""So many links of a chain in folded steps show that it goes on from step to step."""
-
+from autograd_inspector.model.wording import join_names, summarize_names
+from autograd_inspector.rules.ag502_graph_leak.fixes import added_at, fix_of, layer_of, without_graph
+from autograd_inspector.rules.ag502_graph_leak.links import LINKS, Line, Link, edited
+from autograd_inspector.rules.ag502_graph_leak.rounds import rounds_of
 
 _NO_LINK = Trait.BACKWARD | Trait.STEP | Trait.CUT
 
 
-class Link(Struct, frozen=True):
-    """``op`` computed with ``tensor``, which the same line had computed in a round before that.
-
-    ``length`` counts the links of its chain up to here: each but the first computed with the result of the one before.
-    """
-
-    op: Op
-    tensor: int
-    length: int = 1
-
-
 def chains(analysis: Analysis) -> Iterator[Problem]:
     """A line that, step after step, computes with what it (or its neighbour) computed in the step before."""
-    links_by_line: dict[tuple[str, int], dict[str, list[Link]]] = {}
+    links_by_line: dict[Line, dict[str, list[Link]]] = {}
+    told: set[Line] = set()
     for line, link in _links(analysis):
-        links_by_line.setdefault(line, {}).setdefault(_layer(analysis, link.op), []).append(link)
+        links_by_line.setdefault(line, {}).setdefault(layer_of(analysis, link.op), []).append(link)
     for line, layers in links_by_line.items():
         # Each layer that runs the line has a value of its own.
         measured = {layer: _measured(analysis, line, links) for layer, links in layers.items()}
         lasting = {layer: links for layer, links in measured.items() if _lasts(analysis, links)}
         if lasting and not _consumed(analysis, [link for links in layers.values() for link in links]):
+            told.add(line)
             yield _finding(analysis, line, lasting)
+    for line, links in edited(analysis).items():
+        if line not in told and not _consumed(analysis, links):
+            yield _edited_finding(analysis, line, links)
 
 
-def _links(analysis: Analysis) -> Iterator[tuple[tuple[str, int], Link]]:
+def _links(analysis: Analysis) -> Iterator[tuple[Line, Link]]:
     capture = analysis.capture
     ends = rounds_of(analysis).ends
     for op in capture.ops if ends else ():
@@ -65,14 +54,10 @@ def _links(analysis: Analysis) -> Iterator[tuple[tuple[str, int], Link]]:
 
 def _with_history(analysis: Analysis, tensor: int) -> bool:
     record = analysis.capture.tensors[tensor]
-    return record.requires_grad and not record.leaf
+    return (record.requires_grad and not record.leaf) or tensor in analysis.recorded_edits.tensors
 
 
-def _layer(analysis: Analysis, op: Op) -> str:
-    return analysis.capture.calls[op.call].path if op.call >= 0 else ""
-
-
-def _measured(analysis: Analysis, line: tuple[str, int], links: list[Link]) -> list[Link]:
+def _measured(analysis: Analysis, line: Line, links: list[Link]) -> list[Link]:
     """The links with the lengths of their chains: that a line met another result of its own makes no chain longer."""
     flow = analysis.flow
     lengths: dict[int, int] = {}
@@ -105,7 +90,7 @@ def _joins(analysis: Analysis, op: Op, tensor: int) -> bool:
 
 
 def _lasts(analysis: Analysis, links: list[Link]) -> bool:
-    return max(link.length for link in links) >= _LINKS or _goes_back(analysis, links[0])
+    return max(link.length for link in links) >= LINKS or _goes_back(analysis, links[0])
 
 
 def _goes_back(analysis: Analysis, link: Link) -> bool:
@@ -115,12 +100,7 @@ def _goes_back(analysis: Analysis, link: Link) -> bool:
     line = line_of(analysis, link.op.site)
     met = _upstream(analysis, [(link.tensor, link.op.index)], lambda op: line_of(analysis, op.site) == line)
     again = {op.index for op in met if (op.name, op.site) == (link.op.name, link.op.site)}
-    return len(again) >= _LINKS
-
-
-def _made_at(analysis: Analysis, tensor: int) -> tuple[str, int] | None:
-    birth = analysis.capture.tensors[tensor].birth
-    return line_of(analysis, analysis.capture.ops[birth].site) if birth >= 0 else None
+    return len(again) >= LINKS
 
 
 def _consumed(analysis: Analysis, links: list[Link]) -> bool:
@@ -132,7 +112,7 @@ def _consumed(analysis: Analysis, links: list[Link]) -> bool:
     return any(op.index in indices for op in _upstream(analysis, starts, lambda op: op.index > first))
 
 
-def _finding(analysis: Analysis, line: tuple[str, int], layers: dict[str, list[Link]]) -> Problem:
+def _finding(analysis: Analysis, line: Line, layers: dict[str, list[Link]]) -> Problem:
     links = [link for members in layers.values() for link in members]
     last = max(links, key=lambda link: link.op.index)
     longest = max(layers.values(), key=lambda members: max(link.length for link in members))
@@ -146,14 +126,34 @@ def _finding(analysis: Analysis, line: tuple[str, int], layers: dict[str, list[L
     return Problem(
         "warning",
         f"`{last.op.name}` adds each step's graph to that of {whole}: the graphs of {steps} are chained and stay in memory",
-        _fix(analysis, line, last, name),
+        fix_of(analysis, line, last, name),
         analysis.user_frames(last.op.site, "graph kept here"),
         (name,),
         ops=tuple(link.op.index for link in longest[:16]),
     )
 
 
-def _steps(analysis: Analysis, line: tuple[str, int], last: Link) -> int:
+def _edited_finding(analysis: Analysis, line: Line, links: list[Link]) -> Problem:
+    last = max(links, key=lambda link: link.op.index)
+    names = names_of(analysis, dict.fromkeys(link.tensor for link in links))
+    steps = (
+        "more and more steps" if analysis.capture.history.folded else f"{max(link.length for link in links) + 1} steps"
+    )
+    added = [
+        tensor for tensor in added_at(analysis, line, last) if analysis.recorded_edits.base_of(tensor) != last.tensor
+    ]
+    return Problem(
+        "warning",
+        f"Autograd records `{last.op.name}` on {summarize_names(names)} in each step: the graphs of {steps} are chained and "
+        "stay in memory",
+        f"{without_graph(analysis, added, summarize_names(names))}, or update under `with torch.no_grad():`.",
+        analysis.user_frames(last.op.site, "graph kept here"),
+        tuple(names),
+        ops=tuple(link.op.index for link in links[:16]),
+    )
+
+
+def _steps(analysis: Analysis, line: Line, last: Link) -> int:
     """Of how many rounds a backward went through what the chain holds: the last link's own is mostly one of them."""
     ops, rounds = analysis.capture.ops, rounds_of(analysis)
     end = next((end for end in rounds.ends if end > last.op.index), len(ops))
@@ -169,38 +169,3 @@ def _steps(analysis: Analysis, line: tuple[str, int], last: Link) -> int:
         if run.index in rounds.of and any(node.op in held for node in nodes)
     }
     return len(met) or last.length + 1
-
-
-def _fix(analysis: Analysis, line: tuple[str, int], last: Link, name: str) -> str:
-    """Take the history off what is added, by its variables where these are known, else off the sum itself."""
-    added = list(_added(analysis, line, last))
-    tensors = analysis.capture.tensors
-    added_names = [tensors[t].variable for t in added if assignable(tensors[t].variable, analysis, t)]
-    cut = f"write `{name} = {name}.detach()` after this line" if assignable(name, analysis, last.tensor) else ""
-    if added and len(added_names) == len(added):
-        if all(tensors[t].shape == () for t in added):
-            numbers, copies = _listed(added_names, "item"), _listed(added_names, "detach")
-            return f"Add a number, not a tensor with its graph: {numbers} (or {copies}) into {name}."
-        return f"Detach before accumulating into {name}: read {_listed(added_names, 'detach')} on this line."
-    if all(tensors[t].shape == () for t in last.op.outputs):
-        return f"Add a number, not a tensor with its graph, into {name}: `.item()` or `.detach()` of what is added."
-    return f"Detach before accumulating into {name}: call `.detach()` on what is added" + (
-        f", or {cut}." if cut else "."
-    )
-
-
-def _listed(names: Iterable[str], method: str) -> str:
-    return " and ".join(f"`{name}.{method}()`" for name in dict.fromkeys(names))
-
-
-def _added(analysis: Analysis, line: tuple[str, int], last: Link) -> Iterator[int]:
-    """What the line reads, the last time, with a history that it did not make itself."""
-    start = max((r.end for r in consuming(analysis) if r.end <= last.op.index), default=0)
-    seen: set[int] = set()
-    for op in analysis.capture.ops[start:]:
-        if line_of(analysis, op.site) == line and _layer(analysis, op) == _layer(analysis, last.op):
-            for tensor in op.inputs:
-                record = analysis.capture.tensors[tensor]
-                if record.requires_grad and _made_at(analysis, tensor) != line and tensor not in seen:
-                    seen.add(tensor)
-                    yield tensor

@@ -18,8 +18,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """Graphs of earlier steps are kept alive: a running sum, a list, an attribute.
 
     Why it matters
-        `total += loss` chains every step's graph to the next one's. Memory grows with each iteration, and nothing is
-        wrong with the training itself.
+        `total += loss` chains every step's graph to the next one's, and so does a moving average of weights that is
+        updated with gradients on. Memory grows with each iteration, and nothing is wrong with the training itself.
 
     Example
         ::
