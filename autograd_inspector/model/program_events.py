@@ -137,15 +137,26 @@ class RequiresGradCompared(ProgramEvent, frozen=True):
 
 
 class ModuleHookRegistered(ProgramEvent, frozen=True):
-    """A module got a full backward hook, of that name."""
+    """A module got a hook of that name by ``method``; ``path`` is its place in a model that was met before.
+
+    ``again``: so many hooks from the same place of the program it had already.
+    """
 
     type: str
     hook: str
+    method: str = "register_full_backward_hook"
+    path: str = ""
+    again: int = 0
 
     @property
     def api(self) -> str:
         """The call."""
-        return "Module.register_full_backward_hook()"
+        return f"Module.{self.method}()"
+
+    @property
+    def backward(self) -> bool:
+        """Whether it is given gradients."""
+        return "backward" in self.method
 
 
 class ModeSwitched(ProgramEvent, frozen=True):

@@ -97,6 +97,26 @@ def test_a_backward_hook_of_a_module():
     hook = seen(lambda: nn.Linear(2, 1).register_full_backward_hook(watching), ModuleHookRegistered)
     assert hook.type == "Linear"
     assert hook.hook.endswith("watching")
+    assert hook.backward
+
+
+def test_hooks_of_a_module_from_one_place():
+    """How many a module has already; those that are removed each time are noted once."""
+    net = nn.Linear(2, 1)
+
+    def left():
+        for _ in range(3):
+            net.register_forward_hook(lambda *_: None)
+
+    def removed():
+        for _ in range(3):
+            net.register_forward_pre_hook(hook=lambda *_: None).remove()
+
+    assert [(e.method, e.again) for e in observe(left).events_of(ModuleHookRegistered)] == [
+        ("register_forward_hook", again) for again in range(3)
+    ]
+    (event,) = observe(removed).events_of(ModuleHookRegistered)
+    assert (event.api, event.again, event.backward) == ("Module.register_forward_pre_hook()", 0, False)
 
 
 def test_optimizers_made_cleared_and_refused():

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from autograd_inspector.capture.recording.raw_records import OP_FIRST
 from autograd_inspector.capture.recording.recording import Recording
-from autograd_inspector.model.program_events import Event, ModeSwitched, RequiresGradCompared
+from autograd_inspector.model.program_events import Event, ModeSwitched, ModuleHookRegistered, RequiresGradCompared
 
 T = TypeVar("T")
 
@@ -22,10 +22,8 @@ def thin_program_events(recording: Recording, cut: int, living: Collection[int],
     before = len(recording.events)
 
     def alike(event: Event) -> Hashable:
-        each: Hashable = -1
-        if isinstance(event, RequiresGradCompared):
-            each = event.tensor  # One a tensor, by a loop as a rule.
-        elif isinstance(event, ModeSwitched) and event.model in models:
+        each = _each(event)
+        if isinstance(event, ModeSwitched) and event.model in models:
             each = event.model, event.path
         return type(event), event.api, event.site, event.optimizer if event.optimizer in living else -1, each
 
@@ -34,6 +32,16 @@ def thin_program_events(recording: Recording, cut: int, living: Collection[int],
         recording.replacements, cut, lambda e: e.at, lambda e: (e.model, e.api, e.site)
     )
     return before - len(recording.events)
+
+
+def _each(event: Event) -> Hashable:
+    """What a loop does one after the other at one line."""
+    match event:
+        case RequiresGradCompared():
+            return event.tensor
+        case ModuleHookRegistered():
+            return event.path
+    return None
 
 
 def thin_events(recording: Recording, cut: int, first: int, tensors: Collection[int]) -> None:

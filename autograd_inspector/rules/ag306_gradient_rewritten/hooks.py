@@ -116,7 +116,7 @@ def zeroed_by_module_hook(analysis: Analysis) -> Iterator[Problem]:
     """A module's backward hook was given a gradient and passed on zeros. Needs values."""
     capture = analysis.capture
     alive = {v.tensor for v in capture.leaf_values if not v.zero}
-    hooks = capture.events_of(ModuleHookRegistered)
+    hooks = [hook for hook in capture.events_of(ModuleHookRegistered) if hook.backward]
     zeroed_modules: dict[tuple[int, str], tuple[Op, set[int]]] = {}
     for fault in capture.gradient_faults:
         node = capture.nodes[fault.node]

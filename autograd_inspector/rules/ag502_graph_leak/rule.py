@@ -12,6 +12,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.graphs import below
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.rules.ag502_graph_leak.chained import chains
+from autograd_inspector.rules.ag502_graph_leak.hooks import piling_hooks
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -50,6 +51,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from chained
     if not chained:
         yield from _hoards(analysis)
+    yield from piling_hooks(analysis)
 
 
 def _hoards(analysis: Analysis) -> Iterator[Problem]:

@@ -18,6 +18,7 @@ from autograd_inspector.capture.module_tree import (
 from autograd_inspector.capture.observers.modules.contents import Contents
 from autograd_inspector.capture.observers.modules.conversions import Conversions
 from autograd_inspector.capture.observers.modules.frames import outermost, variable_of
+from autograd_inspector.capture.observers.modules.hooks import ModuleHooks
 from autograd_inspector.capture.observers.modules.known import KnownModules, Place, Root
 from autograd_inspector.capture.observers.modules.plain import plain_attributes
 from autograd_inspector.capture.observers.modules.switches import Switches
@@ -57,6 +58,7 @@ class Modules:
         """What observes registration, conversion and loading."""
         self._conversions.install(into)
         self._switches.install(into)
+        ModuleHooks(self.recording, self._guard, self.path_of).install(into)
         observed(into, nn.Module, "state_dict", before=self._saved, guard=self._guard)
 
     def _saved(self, _module: nn.Module, _args: tuple[Any, ...], _kwargs: dict[str, Any]) -> None:

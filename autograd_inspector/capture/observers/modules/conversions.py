@@ -10,7 +10,6 @@ from typing import Any, Protocol
 from torch import Tensor, nn
 from torch.nn.modules import module as hooks
 
-from autograd_inspector.capture.lines.callables import name_of
 from autograd_inspector.capture.module_tree import joined, parameters_of
 from autograd_inspector.capture.observers.modules.contents import Contents
 from autograd_inspector.capture.recording.recording import Recording
@@ -22,7 +21,6 @@ from autograd_inspector.model.program_events import (
     Event,
     ModelLoaded,
     ModuleAttached,
-    ModuleHookRegistered,
     ParameterRegistered,
     ParametersConverted,
 )
@@ -62,11 +60,9 @@ class Conversions:
         self._looks = 0
 
     def install(self, into: Installation) -> None:
-        """Registration hooks, and observers of conversion, loading and backward hooks."""
+        """Registration hooks, and observers of conversion and loading."""
         into.hook(hooks.register_module_parameter_registration_hook, self._registered)
         into.hook(hooks.register_module_module_registration_hook, self._attached)
-        for name in ("register_full_backward_hook", "register_full_backward_pre_hook"):
-            observed(into, nn.Module, name, after=self._hooked, guard=self._guard)
         if CONVERSION.owner() is not None:
             around(into, nn.Module, CONVERSION.name, _ConversionProbe(self._guard, self._converted))
         observed(into, nn.Module, "load_state_dict", after=self._loaded, guard=self._guard)
@@ -99,12 +95,6 @@ class Conversions:
         if inside:
             owner = type(parent).__name__
             self._note(inside, lambda at, site, ids: ModuleAttached(at, site, owner, name, place, ids))
-
-    def _hooked(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], _before: Any) -> None:
-        hook = args[1] if len(args) > 1 else kwargs.get("hook")
-        recording = self.recording
-        site, kind = recording.stacks.here(0), type(module).__name__
-        recording.events.append(ModuleHookRegistered(len(recording.ops), site, kind, name_of(hook)))
 
     def _converted(self, module: nn.Module, by: str) -> None:
         kind = type(module).__name__

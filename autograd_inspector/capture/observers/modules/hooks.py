@@ -1,0 +1,85 @@
+"""The hooks that the program registers on modules, and how many of their kind a module has already."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from torch import nn
+from torch.utils.hooks import RemovableHandle
+
+from autograd_inspector.capture.lines.callables import code_of, name_of
+from autograd_inspector.capture.recording.recording import Recording
+from autograd_inspector.capture.undisturbed.guard import Guard
+from autograd_inspector.capture.undisturbed.installing import Installation
+from autograd_inspector.capture.undisturbed.patches import around
+from autograd_inspector.model.program_events import ModuleHookRegistered
+
+METHODS = (
+    "register_forward_hook",
+    "register_forward_pre_hook",
+    "register_full_backward_hook",
+    "register_full_backward_pre_hook",
+)
+
+
+class ModuleHooks:
+    """Notes each registration."""
+
+    def __init__(self, recording: Recording, guard: Guard, path_of: Callable[[nn.Module], str | None]) -> None:
+        self._recording = recording
+        self._guard = guard
+        self._path_of = path_of
+        self._met: dict[tuple[str, int, str, str], int] = {}
+        """(method, site, class, path) -> how many the module had at the last registration there."""
+
+    def install(self, into: Installation) -> None:
+        """Put the probes in place."""
+        for name in METHODS:
+            around(into, nn.Module, name, _RegistrationProbe(self, name))
+
+    def registered(self, method: str, module: nn.Module, hook: Any, handle: Any) -> None:
+        """A module got a hook."""
+        recording = self._recording
+        if recording.here() and recording.active():
+            self._guard.run(self._note, method, module, hook, handle)
+
+    def _note(self, method: str, module: nn.Module, hook: Any, handle: Any) -> None:
+        recording = self._recording
+        held = handle.hooks_dict_ref() if type(handle) is RemovableHandle else None
+        again = max(sum(_is_alike(each, hook) for each in (held or {}).values()) - 1, 0)
+        site, kind, path = recording.stacks.here(1), type(module).__name__, self._path_of(module) or ""
+        before = self._met.get((method, site, kind, path), -1)
+        self._met[method, site, kind, path] = again
+        # One that is removed each time is noted once.
+        if again or before:
+            recording.events.append(
+                ModuleHookRegistered(len(recording.ops), site, kind, name_of(hook), method, path, again)
+            )
+
+
+class _RegistrationProbe:
+    """In a method that registers a hook: what was registered on which module, and what came back."""
+
+    def __init__(self, hooks: ModuleHooks, method: str) -> None:
+        self._hooks = hooks
+        self._method = method
+
+    def before(self, seen: list[Any], module: nn.Module, /, *args: Any, **kwargs: Any) -> None:
+        seen += (module, args[0] if args else kwargs.get("hook"))
+
+    def after(self, seen: list[Any], result: Any, /) -> Any:
+        if seen:
+            module, hook = seen
+            seen[:] = ()
+            self._hooks.registered(self._method, module, hook, result)
+        return result
+
+    def failed(self, seen: list[Any], _error: BaseException, /) -> None:
+        seen[:] = ()
+
+
+def _is_alike(one: Any, other: Any) -> bool:
+    """Whether two hooks come from one place of the program, whatever values they were made of."""
+    code = code_of(other)
+    return one is other if code is None else code_of(one) is code
