@@ -177,6 +177,21 @@ class ModeSwitched(ProgramEvent, frozen=True):
         return f"{self.type}.{'train' if self.training else 'eval'}()"
 
 
+class OutputKeptOnContext(ProgramEvent, frozen=True):
+    """The forward of a custom Function set ``ctx.<attribute>`` to what it returned: node and result hold each other.
+
+    ``site`` is that line, ``at`` the op that is the Function's call.
+    """
+
+    function: str
+    attribute: str
+
+    @property
+    def api(self) -> str:
+        """The attribute."""
+        return f"ctx.{self.attribute}"
+
+
 # --- optimizers ------------------------------------------------------------------------------------------------------
 
 
@@ -353,6 +368,7 @@ Event = (
     | RequiresGradCompared
     | ModuleHookRegistered
     | ModeSwitched
+    | OutputKeptOnContext
     | OptimizerCreated
     | ParametersRefused
     | StateLoaded

@@ -14,3 +14,13 @@ def instructions(code: CodeType) -> Iterator[dis.Instruction]:
     """
     shown = tuple([constant if type(constant) is bool else None for constant in code.co_consts])
     return dis.get_instructions(code.replace(co_consts=shown))
+
+
+def attribute_lines(code: CodeType, name: str) -> Iterator[int]:
+    """The lines of a function that set an attribute of that name."""
+    line = code.co_firstlineno
+    for instruction in instructions(code):
+        positions = instruction.positions
+        line = line if positions is None or positions.lineno is None else positions.lineno
+        if instruction.opname == "STORE_ATTR" and instruction.argval == name:
+            yield line

@@ -12,6 +12,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.graphs import below
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.rules.ag502_graph_leak.chained import chains
+from autograd_inspector.rules.ag502_graph_leak.contexts import kept_by_context
 from autograd_inspector.rules.ag502_graph_leak.hooks import piling_hooks
 
 
@@ -49,7 +50,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """
     chained = list(chains(analysis))
     yield from chained
-    if not chained:
+    contexts = list(kept_by_context(analysis))
+    yield from contexts
+    if not chained and not any(problem.severity == "warning" for problem in contexts):
         yield from _hoards(analysis)
     yield from piling_hooks(analysis)
 

@@ -9,12 +9,15 @@ from torch.autograd import Function
 
 from autograd_inspector.capture.lines.callables import code_of
 from autograd_inspector.capture.observers.calls.bracket import Before, look, record
+from autograd_inspector.capture.observers.calls.kept_outputs import kept_outputs, set_at
 from autograd_inspector.capture.observers.calls.ops import gather
 from autograd_inspector.capture.observers.calls.regions import Place, Regions
 from autograd_inspector.capture.recording.recording import Recording
+from autograd_inspector.capture.tensors.attributes import node_of
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.messages import text_of
 from autograd_inspector.model.op import Trait
+from autograd_inspector.model.program_events import OutputKeptOnContext
 
 INNER, FUNCTION = int(Trait.INNER), int(Trait.FUNCTION)
 
@@ -36,6 +39,7 @@ class ApplyProbe:
         self._recording = recording
         self._regions = regions
         self._guard = guard
+        self._cycles: set[tuple[type[Function], str]] = set()
 
     def before(self, seen: list[_OpenApply], cls: type[Function], /, *args: Any, **kwargs: Any) -> None:
         """A Function is about to be applied."""
@@ -89,6 +93,20 @@ class ApplyProbe:
             traits=FUNCTION,
             returns_writes=True,
         )
+        self._note_cycle(cls, result)
+
+    def _note_cycle(self, cls: type[Function], result: Any) -> None:
+        """Once a Function and attribute, note that its node holds its own result."""
+        recording = self._recording
+        outputs: list[Tensor] = []
+        gather((result,), outputs)
+        node = next((node for node in map(node_of, outputs) if node is not None), None)
+        for name in kept_outputs(node, outputs):
+            if (cls, name) not in self._cycles:
+                self._cycles.add((cls, name))
+                place = set_at(cls, name)
+                site = recording.stacks.here(0) if place is None else recording.stacks.of_code(*place)
+                recording.events.append(OutputKeptOnContext(len(recording.ops) - 1, site, cls.__name__, name))
 
 
 def _name_of(cls: type[Function]) -> str:

@@ -1,0 +1,40 @@
+"""A custom Function that keeps its own result as an attribute of its ``ctx``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.event import RetainedGraph
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.program_events import OutputKeptOnContext
+
+
+def kept_by_context(analysis: Analysis) -> Iterator[Problem]:
+    """The line of the forward that sets the attribute. That results piled up was seen, or is only to be feared."""
+    piled = {_maker(analysis, kept) for kept in analysis.capture.retained_graphs}
+    for event in analysis.capture.events_of(OutputKeptOnContext):
+        calls = [op for op in analysis.capture.ops if op.has(Trait.FUNCTION) and op.name == f"{event.function}.apply"]
+        seen = f"{event.function}.apply" in piled
+        yield Problem(
+            "warning" if seen else "info",
+            f"{event.function}.forward keeps what it returns as `{event.api}`: the result and its node hold each other, so "
+            f"{'the graphs of several steps are alive at once' if seen else 'the graph stays'} until Python's cyclic garbage "
+            "collector runs",
+            f"Give the result to `ctx.save_for_backward`, or keep a copy without history: `{event.api} = ....detach()`.",
+            dedupe_locations(
+                [
+                    *analysis.user_frames(event.site, "kept here"),
+                    *(place for op in calls[:1] for place in analysis.user_frames(op.site, "applied here")),
+                ]
+            ),
+            (event.function, event.api),
+            ops=tuple(op.index for op in calls[:1]),
+        )
+
+
+def _maker(analysis: Analysis, kept: RetainedGraph) -> str:
+    made: Op = analysis.capture.ops[analysis.capture.tensors[kept.tensor].birth]
+    return made.name if made.has(Trait.FUNCTION) else ""
