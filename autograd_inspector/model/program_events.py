@@ -192,6 +192,21 @@ class OutputKeptOnContext(ProgramEvent, frozen=True):
         return f"ctx.{self.attribute}"
 
 
+class GradientModified(ProgramEvent, frozen=True):
+    """The backward of a custom Function modified a gradient that it was given, in place; ``site`` is where.
+
+    ``shared``: autograd had the same tensor for somebody else, who had not used it yet. None: that is not known.
+    """
+
+    function: str
+    shared: bool | None = None
+
+    @property
+    def api(self) -> str:
+        """The method."""
+        return f"{self.function}.backward"
+
+
 # --- optimizers ------------------------------------------------------------------------------------------------------
 
 
@@ -369,6 +384,7 @@ Event = (
     | ModuleHookRegistered
     | ModeSwitched
     | OutputKeptOnContext
+    | GradientModified
     | OptimizerCreated
     | ParametersRefused
     | StateLoaded

@@ -9,7 +9,13 @@ from msgspec.structs import replace
 
 from autograd_inspector.capture.recording.raw_records import OP_FIRST
 from autograd_inspector.capture.recording.recording import Recording
-from autograd_inspector.model.program_events import Event, ModeSwitched, ModuleHookRegistered, RequiresGradCompared
+from autograd_inspector.model.program_events import (
+    Event,
+    GradientModified,
+    ModeSwitched,
+    ModuleHookRegistered,
+    RequiresGradCompared,
+)
 
 T = TypeVar("T")
 
@@ -41,6 +47,8 @@ def _each(event: Event) -> Hashable:
             return event.tensor
         case ModuleHookRegistered():
             return event.path
+        case GradientModified():
+            return event.shared
     return None
 
 

@@ -44,6 +44,14 @@ is_view = private(
     instead=lambda tensor: base_of(tensor) is not None,
 )
 
+holders_of = private(
+    "torch:Tensor._use_count",
+    "whether autograd has a gradient for somebody else as well",
+    instead=lambda _: 0,
+    without="of gradients that a custom backward modifies in place it is not known who else gets them",
+)
+"""How many hold a tensor, Python as one of them; 0: not known."""
+
 HOOKS = "_backward_hooks"
 gradient_hooks = _own_attribute(
     f"torch:Tensor.{HOOKS}",

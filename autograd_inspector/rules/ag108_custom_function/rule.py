@@ -1,4 +1,4 @@
-"""AG108: custom autograd.Functions whose backward gives nothing back."""
+"""AG108: custom autograd.Functions whose backward gives nothing back, or spoils what it is given."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Trait
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.rules.ag108_custom_function.ignored_grad_output import ignoring
+from autograd_inspector.rules.ag108_custom_function.modified_grad_output import modifying
 from autograd_inspector.rules.ag108_custom_function.partly_none import PartlyNone
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """A custom autograd.Function that returns None, the wrong number or shape of gradients, or ignores grad_output.
+    """A custom autograd.Function that returns None or what does not fit, or ignores or modifies grad_output.
 
     Why it matters
-        None from backward means "no gradient": whatever lies behind gets nothing, silently.
+        None from backward means "no gradient": whatever lies behind gets nothing, silently. A grad_output that backward
+        modifies in place may be the gradient of another branch as well.
 
     Example
         ::
@@ -62,6 +64,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         elif not run.error and run.api == "backward" and run.empty:
             yield from partly.findings(run)
     yield from ignoring(analysis)
+    yield from modifying(analysis)
 
 
 def _only_once(analysis: Analysis, run: Backward) -> Iterator[Problem]:

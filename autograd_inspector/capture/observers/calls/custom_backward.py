@@ -1,16 +1,31 @@
-"""What the backward of a custom autograd.Function returned: for which inputs that need a gradient it gave None."""
+"""What the backward of a custom autograd.Function did: to the gradients that it was given, and what it returned."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
+import torch
+from torch import Tensor
 from torch.autograd.function import BackwardCFunction
 
+from autograd_inspector.capture.lines.callables import code_of
+from autograd_inspector.capture.recording.raw_records import OP_SITE, OP_WRITES
 from autograd_inspector.capture.recording.recording import Recording
+from autograd_inspector.capture.tensors.attributes import version_of
+from autograd_inspector.capture.torch_private.graph import function_of
+from autograd_inspector.capture.torch_private.tensors import holders_of
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import around
 from autograd_inspector.model.event import NoneGradient
+from autograd_inspector.model.program_events import GradientModified
+
+
+class _Given(NamedTuple):
+    """Each gradient with its version and how many held it, and how many ops had run."""
+
+    at: int
+    gradients: list[tuple[Tensor, int, int]]
 
 
 class CustomBackward:
@@ -19,23 +34,54 @@ class CustomBackward:
     def __init__(self, recording: Recording, guard: Guard) -> None:
         self.recording = recording
         self._guard = guard
+        self._told: set[tuple[int, str, bool | None]] = set()
 
     def install(self, into: Installation) -> None:
         """Put the probe in place."""
         around(into, BackwardCFunction, "apply", self)
 
-    def before(self, seen: list[Any], node: Any, /, *_gradients: Any) -> None:
+    def before(self, seen: list[Any], node: Any, /, *gradients: Any) -> None:
         """The engine calls the node of a Function."""
-        seen += (node,)
+        seen += (node, self._guard.run(self._given, gradients) if self.recording.here() else None)
 
     def after(self, seen: list[Any], result: Any, /) -> Any:
         """Its backward returned."""
         if self.recording.here():
             self._guard.run(self._returned, seen[0], result)
+            self._guard.run(self._compare, seen[0], seen[1])
         return result
 
     def failed(self, seen: list[Any], error: BaseException, /) -> None:
         """Its backward raised: nothing came back."""
+
+    def _given(self, gradients: tuple[Any, ...]) -> _Given:
+        now = len(self.recording.ops)
+        # What a second derivative needs is held as well, and checked by autograd itself.
+        counts = not torch.is_grad_enabled()
+        tensors = [gradient for gradient in gradients if type(gradient) is Tensor]
+        return _Given(now, [(t, version_of(t), holders_of(t) if counts else 0) for t in tensors])
+
+    def _compare(self, node: Any, given: _Given | None) -> None:
+        """Whether it modified what it was given."""
+        recording = self.recording
+        for tensor, version, holders in given.gradients if given is not None else ():
+            if version_of(tensor) == version:
+                continue
+            storage = recording.registry.storage_of(tensor)
+            ops = [op for _, op in recording.ops.items(given.at) if any(w.storage == storage for w in op[OP_WRITES])]
+            code = code_of(getattr(function_of(type(node)), "backward", None))
+            site = ops[0][OP_SITE] if ops else -1 if code is None else recording.stacks.of_code(code)
+            name = type(node).__name__.removesuffix("Backward")
+            shared = None if not holders or self._begins(node) else holders > 1
+            if (site, name, shared) not in self._told:
+                self._told.add((site, name, shared))
+                recording.events.append(GradientModified(given.at, site, name, shared))
+
+    def _begins(self, node: Any) -> bool:
+        """Whether the run begins with the node: its gradient is the caller's."""
+        recording = self.recording
+        roots = recording.backwards[recording.running[-1]].graph.roots if recording.running else ()
+        return any(recording.recorded.nodes[root].seq == node._sequence_nr() for root in roots)
 
     def _returned(self, node: Any, result: Any) -> None:
         gradients = result if isinstance(result, (tuple, list)) else (result,)

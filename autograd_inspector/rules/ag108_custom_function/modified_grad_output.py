@@ -1,0 +1,48 @@
+"""AG108: custom autograd.Functions whose backward modifies the gradient that it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.program_events import GradientModified
+
+
+def modifying(analysis: Analysis) -> Iterator[Problem]:
+    """Each such line once: an error where autograd had that very tensor for another branch as well."""
+    by_line: dict[tuple[int, str], list[GradientModified]] = {}
+    for event in analysis.capture.events_of(GradientModified):
+        by_line.setdefault((event.site, event.function), []).append(event)
+    for (site, name), events in by_line.items():
+        shared = any(event.shared for event in events)
+        place = analysis.capture.place(site)
+        if not shared and place is not None and place.library:
+            continue  # Nothing is wrong, and it is not the program's to change.
+        yield Problem(
+            "error" if shared else "info",
+            f"{name}.backward modifies the gradient that it is given in place: "
+            + (
+                "autograd hands the same tensor to another branch of the graph, which gets the modified values"
+                if shared
+                else "that is right only as long as autograd hands the tensor to nobody else"
+            ),
+            f"Compute a new tensor in {name}.backward, or work on a copy (`grad_output.clone()`).",
+            dedupe_locations(
+                [
+                    *analysis.user_frames(site, "gradient modified here"),
+                    *(
+                        place
+                        for op in _calls(analysis, name)
+                        for place in analysis.user_frames(op.site, "applied here")
+                    ),
+                ]
+            ),
+            (name,),
+        )
+
+
+def _calls(analysis: Analysis, name: str) -> list[Op]:
+    return [op for op in analysis.capture.ops if op.has(Trait.FUNCTION) and op.name == f"{name}.apply"][:1]
