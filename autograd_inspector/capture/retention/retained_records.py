@@ -133,12 +133,15 @@ class RetainedRecords:
     def _memory(self) -> None:
         """What made or wrote the memory of parameters, the last time at each line: an init, a conversion, a copy.
 
-        And what autograd recorded in place in that of others. Of the optimizers' steps nothing: they are counted.
+        And what autograd recorded in place in that of others, and what gave parameters other memory. Of the
+        optimizers' steps nothing: they are counted.
         """
         registry = self.recording.registry
         entries, stored = registry.entries, registry.storages_of(registry.parameters & self.tensors)
         stored |= self._edited() & registry.storages_of(self.tensors)
+        parameters = registry.parameters & self.tensors
         last: dict[tuple[str, int, int], int] = {}
+        given: dict[tuple[int, int], int] = {}
         for index, op in self.recording.ops.items():
             if index >= self.cut:
                 break
@@ -147,11 +150,13 @@ class RetainedRecords:
             for write in op[OP_WRITES]:
                 if write.storage in stored:
                     last[op[OP_NAME], op[OP_SITE], write.storage] = index
+                elif write.tensor in parameters:  # It was given other memory.
+                    given[op[OP_SITE], write.tensor] = index
             for output in op[OP_OUTPUTS]:
                 entry = entries.get(output)
                 if entry is not None and entry.storage in stored:
                     last[op[OP_NAME], op[OP_SITE], entry.storage] = index
-        chosen = sorted(set(last.values()))[-_MAKERS:]
+        chosen = sorted({*last.values(), *given.values()})[-_MAKERS:]
         self.ops.update(chosen)
         self._take(self.recording.ops[index] for index in chosen)
 

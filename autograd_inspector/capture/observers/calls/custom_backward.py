@@ -48,7 +48,8 @@ class CustomBackward:
         """Its backward returned."""
         if self.recording.here():
             self._guard.run(self._returned, seen[0], result)
-            self._guard.run(self._compare, seen[0], seen[1])
+            if seen[1] is not None:
+                self._guard.run(self._compare, seen[0], seen[1])
         return result
 
     def failed(self, seen: list[Any], error: BaseException, /) -> None:
@@ -61,10 +62,10 @@ class CustomBackward:
         tensors = [gradient for gradient in gradients if type(gradient) is Tensor]
         return _Given(now, [(t, version_of(t), holders_of(t) if counts else 0) for t in tensors])
 
-    def _compare(self, node: Any, given: _Given | None) -> None:
+    def _compare(self, node: Any, given: _Given) -> None:
         """Whether it modified what it was given."""
         recording = self.recording
-        for tensor, version, holders in given.gradients if given is not None else ():
+        for tensor, version, holders in given.gradients:
             if version_of(tensor) == version:
                 continue
             storage = recording.registry.storage_of(tensor)

@@ -13,14 +13,16 @@ from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.program_events import ParametersRefused
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import agree, summarize_names
+from autograd_inspector.rules.ag407_duplicate_parameter.one_memory import on_one_memory
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """One parameter twice in an optimizer, or in two optimizers that step with one gradient.
+    """One parameter twice in an optimizer or in two that step with one gradient, or two parameters on one memory.
 
     Why it matters
         It is stepped twice per step, with two momenta. Concatenating `parameters()` of modules that share a weight
-        does it.
+        does it. A parameter that is made of another's memory (`b.data = a.data`, `nn.Parameter(a.t())`) is written by
+        every update of that one as well.
 
     Example
         ::
@@ -58,6 +60,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
             )
     yield from _refused(analysis)
     yield from _two_optimizers(analysis)
+    yield from on_one_memory(analysis)
 
 
 def _refused(analysis: Analysis) -> Iterator[Problem]:

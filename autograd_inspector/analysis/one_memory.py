@@ -1,0 +1,112 @@
+"""Parameters that are different tensors on the same memory, and who writes it through which of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from msgspec import Struct
+
+from autograd_inspector.analysis.assigned_data import assigns
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.program_events import ModelLoaded
+from autograd_inspector.model.tensor import TensorRecord
+
+_NO_EDIT = Trait.STEP | Trait.BACKWARD
+
+
+class Shared(Struct, frozen=True):
+    """``joined`` has had the memory of ``owner`` since op ``since``; the op that assigned it, where one did."""
+
+    owner: int
+    joined: int
+    since: int
+    assigned: Op | None = None
+
+
+class OneMemory:
+    """Asked of a whole capture."""
+
+    def __init__(self, capture: Capture) -> None:
+        self._capture = capture
+        self._assigned: dict[int, Op] = {}
+        """Parameter -> the last assignment to its ``.data``."""
+        self._edits: dict[int, list[Op]] = {}
+        """Parameter -> the program's own ops that modified it, itself or through what shows its memory."""
+        for op in capture.ops:
+            for write in op.writes if not op.has(_NO_EDIT) else ():
+                if assigns(op):
+                    self._assigned[write.tensor] = op
+                else:
+                    self._edits.setdefault(self._shown(write.tensor), []).append(op)
+
+    def pairs(self) -> Iterator[Shared]:
+        """Parameters that have the same bytes now: parts of one memory that lie apart share nothing."""
+        by_storage: dict[int, list[int]] = {}
+        for record in self._capture.tensors:
+            memory = self._memory(record)
+            if record.kind == "parameter" and memory.storage >= 0 and 0 < memory.nbytes == memory.extent:
+                by_storage.setdefault(memory.storage, []).append(record.id)
+        for tensors in by_storage.values():
+            for one, other in combinations(tensors, 2):
+                if self._memory(self._capture.tensors[one]).overlaps(self._memory(self._capture.tensors[other])):
+                    first, last = sorted((one, other), key=self._since)
+                    yield Shared(first, last, self._since(last), self._assigned.get(last))
+
+    def written_by_both(self, pair: Shared) -> bool:
+        """Whether an optimizer steps one of them, and another update goes through the other one since."""
+        stepped = [self._stepped(tensor, pair.since) for tensor in (pair.owner, pair.joined)]
+        if all(stepped):
+            return True
+        edited = [self._edits.get(tensor, ()) for tensor in (pair.joined, pair.owner)]
+        return any(
+            steps and any(op.index > steps[0] and not self._loads(op) for op in edits)
+            for steps, edits in zip(stepped, edited, strict=True)
+        )
+
+    def update_sites(self, pair: Shared) -> list[int]:
+        """Where they are written: the first step or edit through each."""
+        sites = []
+        for tensor in (pair.owner, pair.joined):
+            edits = [op.index for op in self._edits.get(tensor, ()) if op.index > pair.since and not self._loads(op)]
+            found = [*self._stepped(tensor, pair.since)[:1], *edits[:1]]
+            sites += [self._capture.ops[op].site for op in found[:1]]
+        return list(dict.fromkeys(sites))
+
+    def _memory(self, record: TensorRecord) -> TensorRecord:
+        """What has the memory that a tensor has now: where its ``.data`` was assigned, what was assigned."""
+        op = self._assigned.get(record.id)
+        return record if op is None else self._capture.tensors[op.inputs[0]]
+
+    def _since(self, tensor: int) -> int:
+        op = self._assigned.get(tensor)
+        return self._capture.tensors[tensor].first_use if op is None else op.index
+
+    def _shown(self, tensor: int) -> int:
+        """The parameter whose memory a view or an alias shows, or else what that began with."""
+        tensors, ops = self._capture.tensors, self._capture.ops
+        while tensors[tensor].kind != "parameter" and tensors[tensor].birth >= 0:
+            made = ops[tensors[tensor].birth]
+            if not made.inputs or made.inputs[0] >= tensor or not is_a(made.name, OpKind.VIEWS):
+                break
+            tensor = made.inputs[0]
+        return tensor
+
+    def _stepped(self, tensor: int, since: int) -> list[int]:
+        """The ops that stand for the steps in which an optimizer had a gradient for it."""
+        return [
+            step.op
+            for step in self._capture.steps
+            if step.op > since
+            and any(p.tensor == tensor and p.gradient >= 0 and step.rate(p) != 0 for p in step.parameters)
+        ]
+
+    def _loads(self, op: Op) -> bool:
+        """Whether a checkpoint was loaded there, which writes every parameter by its name."""
+        place = self._capture.place(op.site)
+        loads = (self._capture.place(event.site) for event in self._capture.events_of(ModelLoaded))
+        return place is not None and any(
+            load is not None and (load.filename, load.lineno) == (place.filename, place.lineno) for load in loads
+        )

@@ -1,0 +1,64 @@
+"""AG407 where a parameter is there twice as far as its memory goes: two parameters on the same bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.naming import name_of
+from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.one_memory import OneMemory, Shared
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.program_events import ModelLoaded
+from autograd_inspector.model.wording import agree, summarize_names
+
+_LINEAR = frozenset({"SGD"})
+"""Two of its steps on one memory add up to the step with the sum of the gradients, as one shared parameter has it."""
+
+
+def on_one_memory(analysis: Analysis) -> Iterator[Problem]:
+    """One finding for each line that put parameters onto the memory of others, both of which are then written."""
+    memory = OneMemory(analysis.capture)
+    by_line: dict[object, list[Shared]] = {}
+    for pair in memory.pairs():
+        if memory.written_by_both(pair):
+            site = _site(analysis, pair)
+            by_line.setdefault(line_of(analysis, site) if site >= 0 else None, []).append(pair)
+    for pairs in by_line.values():
+        joined = [name_of(analysis, pair.joined) for pair in pairs]
+        owners = [name_of(analysis, pair.owner) for pair in pairs]
+        yield Problem(
+            "info" if all(_adds_up(analysis, pair) for pair in pairs) else "warning",
+            f"{summarize_names(joined)} {agree(joined, 'is a parameter of its own', 'are parameters of their own')} on the "
+            f"memory of {summarize_names(owners)}: every update of the one modifies the other as well",
+            "To keep them apart, copy the values: `.clone()`, or `copy_()` into memory of its own. To share them, use "
+            "one Parameter in both places, and its transpose or view in forward.",
+            dedupe_locations([*_places(analysis, pairs[0]), *_updates(analysis, memory, pairs[0])]),
+            tuple(dict.fromkeys([*joined, *owners])),
+        )
+
+
+def _site(analysis: Analysis, pair: Shared) -> int:
+    """Where the one got the memory of the other; -1: before the capture."""
+    if pair.assigned is not None:
+        return pair.assigned.site
+    loads = (e for e in analysis.capture.events_of(ModelLoaded) if e.assign and pair.joined in e.tensors)
+    return next((e.site for e in loads), next(iter(analysis.lifecycle.made_at(pair.joined)), -1))
+
+
+def _places(analysis: Analysis, pair: Shared) -> tuple[Location, ...]:
+    site = _site(analysis, pair)
+    return analysis.user_frames(site, "put onto that memory here") if site >= 0 else ()
+
+
+def _updates(analysis: Analysis, memory: OneMemory, pair: Shared) -> Iterator[Location]:
+    for site in memory.update_sites(pair):
+        yield from analysis.user_frames(site, "written here")
+
+
+def _adds_up(analysis: Analysis, pair: Shared) -> bool:
+    """Whether one linear optimizer steps both."""
+    return any(
+        optimizer.type in _LINEAR and {pair.owner, pair.joined} <= set(optimizer.held)
+        for optimizer in analysis.capture.placement.optimizers
+    )
