@@ -147,7 +147,7 @@ def _finding(analysis: Analysis, foreign: Foreign) -> Problem:
         f"torch.autograd.grad(loss, {inputs})."
     )
     if not wrong:
-        fix = f"Where the step is to use the gradients of its own loss alone: {fix[0].lower()}{fix[1:]}"
+        fix = f"Where the step has to use the gradients of the training loss alone: {fix[0].lower()}{fix[1:]}"
     times = f"{len(foreign.runs)} backward() calls" if len(foreign.runs) > 1 else "a backward()"
     return Problem(
         "warning" if wrong else "info",

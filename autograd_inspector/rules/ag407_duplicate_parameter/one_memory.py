@@ -10,7 +10,7 @@ from autograd_inspector.analysis.one_memory import OneMemory, Shared
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.program_events import ModelLoaded
-from autograd_inspector.model.wording import agree, summarize_names
+from autograd_inspector.model.wording import summarize_names
 
 _LINEAR = frozenset({"SGD"})
 """Two of its steps on one memory add up to the step with the sum of the gradients, as one shared parameter has it."""
@@ -29,9 +29,9 @@ def on_one_memory(analysis: Analysis) -> Iterator[Problem]:
         owners = [name_of(analysis, pair.owner) for pair in pairs]
         yield Problem(
             "info" if all(_adds_up(analysis, pair) for pair in pairs) else "warning",
-            f"{summarize_names(joined)} {agree(joined, 'is a parameter of its own', 'are parameters of their own')} on the "
-            f"memory of {summarize_names(owners)}: every update of the one modifies the other as well",
-            "To keep them apart, copy the values: `.clone()`, or `copy_()` into memory of its own. To share them, use "
+            f"{summarize_names(joined)} and {summarize_names(owners)} are different parameters on the same memory: an update of "
+            "one modifies the other as well",
+            "To keep them apart, copy the values: `.clone()`, or `copy_()` into other memory. To share them, use "
             "one Parameter in both places, and its transpose or view in forward.",
             dedupe_locations([*_places(analysis, pairs[0]), *_updates(analysis, memory, pairs[0])]),
             tuple(dict.fromkeys([*joined, *owners])),
