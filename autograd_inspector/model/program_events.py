@@ -107,6 +107,34 @@ class ModelLoaded(ProgramEvent, frozen=True):
         return f"{self.type}.load_state_dict()"
 
 
+class NamesUnmatched(ProgramEvent, frozen=True):
+    """A module was given tensors under names that it has not, and has others under names that it was not given.
+
+    ``method``: ``load_state_dict``, which was not strict (``tensors`` are the module's parameters), or
+    ``functional_call`` (what it was given in vain). ``given`` counts all names, ``unmatched`` those in vain, ``left``
+    what the module has beside; ``names`` and ``own`` are the first of these.
+    """
+
+    type: str
+    method: str
+    tensors: tuple[int, ...]
+    given: int
+    unmatched: int
+    left: int
+    names: tuple[str, ...] = ()
+    own: tuple[str, ...] = ()
+
+    @property
+    def api(self) -> str:
+        """The call."""
+        return f"{self.type}.{self.method}()" if self.method == "load_state_dict" else f"{self.method}({self.type})"
+
+    @property
+    def in_vain(self) -> bool:
+        """Whether no name matches."""
+        return self.unmatched >= self.given
+
+
 class PlainAttributeSet(ProgramEvent, frozen=True):
     """Something was set to False that looks as if it froze these parameters, and that torch does not read."""
 
@@ -379,6 +407,7 @@ Event = (
     | ParameterWrapped
     | ParametersConverted
     | ModelLoaded
+    | NamesUnmatched
     | PlainAttributeSet
     | RequiresGradCompared
     | ModuleHookRegistered

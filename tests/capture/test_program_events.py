@@ -16,6 +16,7 @@ from autograd_inspector.model.program_events import (
     ModeSwitched,
     ModuleAttached,
     ModuleHookRegistered,
+    NamesUnmatched,
     OptimizerCreated,
     OptimizerModeMet,
     ParameterRegistered,
@@ -317,3 +318,80 @@ def test_modes_that_the_program_switches():
     assert {s.model for s in switches} == {0}
     assert sorted(s.at for s in switches) == [s.at for s in switches]
     assert len({s.site for s in switches}) == len(switches)
+
+
+def test_names_that_a_module_has_not():
+    """Of a load that is not strict, and of a functional call: how many, which, and what is left as it was."""
+    net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+    weights = {f"module.{name}": value for name, value in net.state_dict().items()}
+    values = {name.replace(".", "_"): torch.zeros_like(value) for name, value in weights.items()}
+
+    def program():
+        net.load_state_dict(weights, strict=False)
+        net.load_state_dict({"0.weight": weights["module.0.weight"], "odd": torch.ones(1)}, strict=False)
+        for _ in range(3):
+            torch.func.functional_call(net, values, (torch.ones(1, 2),))
+
+    whole, part, call = observe(program).events_of(NamesUnmatched)
+    assert (whole.api, whole.given, whole.unmatched, whole.left) == ("Sequential.load_state_dict()", 4, 4, 4)
+    assert whole.in_vain
+    assert whole.names == tuple(weights)
+    assert whole.own == tuple(net.state_dict())
+    assert (part.in_vain, part.unmatched, part.names, part.left) == (False, 1, ("odd",), 3)
+    assert (call.api, call.given, call.unmatched, call.left) == ("functional_call(Sequential)", 4, 4, 4)
+
+
+def test_names_that_a_module_has():
+    """All of them, some of them, those of buffers, of plain tensors, of what is parametrized; under vmap as well."""
+
+    class Scaled(nn.Linear):
+        def __init__(self):
+            super().__init__(2, 2)
+            self.scale = torch.ones(2)
+            self.register_buffer("shift", torch.ones(2))
+
+        def forward(self, x):
+            return super().forward(x) * self.scale + self.shift
+
+    net, x = Scaled(), torch.ones(1, 2)
+    wrapped = nn.utils.parametrizations.weight_norm(Scaled())
+    call = torch.func.functional_call
+
+    def program():
+        call(net, dict(net.named_parameters()), (x,))
+        call(net, (dict(net.named_parameters()), dict(net.named_buffers())), (x,))
+        call(net, {"weight": torch.ones(2, 2)}, (x,))
+        call(net, {"scale": torch.ones(2)}, (x,))
+        call(wrapped, {"weight": torch.ones(2, 2)}, (x,))
+        call(net, {}, (x,))
+        call(nn.ReLU(), {"weight": x}, (x,))
+        net.load_state_dict({"weight": torch.ones(2, 2)}, strict=False)
+        net.load_state_dict({**net.state_dict(), "head.weight": x}, strict=False)
+        torch.func.vmap(lambda w: call(net, {"weight": w}, (x,)))(torch.ones(3, 2, 2))
+
+    assert observe(program).events_of(NamesUnmatched) == ()
+
+
+def test_names_given_in_vain_under_a_transform():
+    """Neither vmap nor grad is in the way."""
+    net = nn.Linear(2, 1)
+
+    def program():
+        torch.func.vmap(lambda w: torch.func.functional_call(net, {"w": w}, (torch.ones(2),)))(torch.ones(3, 2))
+        torch.func.grad(lambda w: torch.func.functional_call(net, {"w": w}, (torch.ones(2),)).sum())(torch.ones(2))
+
+    assert [event.names for event in observe(program).events_of(NamesUnmatched)] == [("w",), ("w",)]
+
+
+def test_a_tensor_that_a_forward_takes_from_an_attribute():
+    """It becomes an attribute for that call: read by the forward, it is not given in vain."""
+
+    class Adapted(nn.Linear):
+        def forward(self, x):
+            delta = getattr(self, "delta", None)
+            return super().forward(x) + (x @ delta if delta is not None else 0)
+
+    net = Adapted(2, 2)
+    delta = {"delta": torch.ones(2, 2)}
+    capture = observe(lambda: torch.func.functional_call(net, delta, (torch.ones(1, 2),)))
+    assert capture.events_of(NamesUnmatched) == ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
+from functools import partial
 from types import FrameType
 from typing import Any, Protocol
 
@@ -12,6 +13,7 @@ from torch.nn.modules import module as hooks
 
 from autograd_inspector.capture.module_tree import joined, parameters_of
 from autograd_inspector.capture.observers.modules.contents import Contents
+from autograd_inspector.capture.observers.modules.unmatched import Unmatched
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.torch_private.modules import CONVERSION
 from autograd_inspector.capture.undisturbed.guard import Guard
@@ -58,6 +60,7 @@ class Conversions:
         self._guard = guard
         self._modules = modules
         self._looks = 0
+        self._unmatched = Unmatched(recording, guard)
 
     def install(self, into: Installation) -> None:
         """Registration hooks, and observers of conversion and loading."""
@@ -65,7 +68,8 @@ class Conversions:
         into.hook(hooks.register_module_module_registration_hook, self._attached)
         if CONVERSION.owner() is not None:
             around(into, nn.Module, CONVERSION.name, _ConversionProbe(self._guard, self._converted))
-        observed(into, nn.Module, "load_state_dict", after=self._loaded, guard=self._guard)
+        around(into, nn.Module, "load_state_dict", _LoadProbe(self._guard, self._loaded))
+        self._unmatched.install(into)
 
     def _registered(self, module: nn.Module, name: str, parameter: Any) -> None:
         if isinstance(parameter, Tensor) and self.recording.here() and self.recording.active():
@@ -100,8 +104,8 @@ class Conversions:
         kind = type(module).__name__
         self._exchanged(module, lambda at, site, ids: ParametersConverted(at, site, kind, by, ids))
 
-    def _loaded(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], _before: Any) -> None:
-        assign = next(iter(args[3:]), kwargs.get("assign")) is True
+    def _loaded(self, result: Any, module: nn.Module, state_dict: Any, *, assign: bool) -> None:
+        self._unmatched.loaded(module, state_dict, result)
         kind = type(module).__name__
         how = " assign=True" if assign else ""
         self._exchanged(module, lambda at, site, ids: ModelLoaded(at, site, kind, ids, assign), how)
@@ -147,6 +151,32 @@ class _ConversionProbe:
         return result
 
     def failed(self, seen: list[Any], _error: BaseException, /) -> None:
+        self.after(seen, None)
+
+
+class _LoadProbe:
+    """In ``Module.load_state_dict``: what was loaded into which module, and what that says of the names."""
+
+    def __init__(self, guard: Guard, step: Callable[..., None]) -> None:
+        self._guard = guard
+        self._step = step
+
+    def before(self, seen: list[Any], module: nn.Module, /, *given: Any, **named: Any) -> None:
+        """It is about to be."""
+        if self._guard.recording.here():
+            values = dict(zip(("state_dict", "strict", "assign"), given, strict=False)) | named
+            seen += (module, values.get("state_dict"), values.get("assign") is True)
+
+    def after(self, seen: list[Any], result: Any, /) -> Any:
+        """It was."""
+        if seen:
+            module, state_dict, assign = seen
+            seen[:] = ()  # Once: an interrupt may strike when it is done.
+            self._guard.run(partial(self._step, result, module, state_dict, assign=assign))
+        return result
+
+    def failed(self, seen: list[Any], _error: BaseException, /) -> None:
+        """It raised, and may have loaded some."""
         self.after(seen, None)
 
 
