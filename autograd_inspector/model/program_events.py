@@ -361,6 +361,47 @@ class OptimizerModeMet(ProgramEvent, frozen=True):
         return f"{self.type}.{'train' if self.training else 'eval'}()"
 
 
+class UpdateDropped(ProgramEvent, frozen=True):
+    """A step computed new values of these parameters, used them for nothing, and wrote none in a way that torch shows.
+
+    ``site`` is where it computed the last of them.
+    """
+
+    optimizer: int
+    type: str
+    tensors: tuple[int, ...]
+
+    @property
+    def api(self) -> str:
+        """The call."""
+        return f"{self.type}.step()"
+
+
+class SchedulerMade(ProgramEvent, frozen=True):
+    """A scheduler of an optimizer's learning rates was made; ``factors`` are the lines that return its factors."""
+
+    optimizer: int
+    type: str
+    factors: tuple[int, ...] = ()
+
+    @property
+    def api(self) -> str:
+        """The class."""
+        return self.type
+
+
+class SchedulerStepped(ProgramEvent, frozen=True):
+    """``step()`` of a scheduler of that optimizer, but for the one that its constructor makes."""
+
+    optimizer: int
+    type: str
+
+    @property
+    def api(self) -> str:
+        """The call."""
+        return f"{self.type}.step()"
+
+
 class OptionSet(ProgramEvent, frozen=True):
     """The source sets an option of an optimizer that it steps; read off the text."""
 
@@ -422,6 +463,9 @@ Event = (
     | StateAbsent
     | ZeroGradCalled
     | OptimizerModeMet
+    | UpdateDropped
+    | SchedulerMade
+    | SchedulerStepped
     | OptionSet
     | StateAssigned
     | StateRemoved

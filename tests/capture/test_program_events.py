@@ -25,12 +25,15 @@ from autograd_inspector.model.program_events import (
     ParameterWrapped,
     ProgramEvent,
     RequiresGradCompared,
+    SchedulerMade,
+    SchedulerStepped,
     StateAbsent,
     StateAssigned,
     StateCast,
     StateLoaded,
     StateRemoved,
     StateSwapped,
+    UpdateDropped,
     ZeroGradCalled,
 )
 
@@ -395,3 +398,81 @@ def test_a_tensor_that_a_forward_takes_from_an_attribute():
     delta = {"delta": torch.ones(2, 2)}
     capture = observe(lambda: torch.func.functional_call(net, delta, (torch.ones(1, 2),)))
     assert capture.events_of(NamesUnmatched) == ()
+
+
+def test_schedulers_of_learning_rates():
+    """Of which optimizer, the lines that return their factors; steps, but for the one of the constructor."""
+    net = nn.Linear(2, 1)
+
+    def factor(step):
+        if step < 2:
+            return 0.5
+        return 1.0
+
+    def program():
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
+        optimizer.step()
+        for _ in range(2):
+            scheduler.step()
+        torch.optim.lr_scheduler.StepLR(optimizer, 3)
+
+    capture = observe(program)
+    scheduler, other = capture.events_of(SchedulerMade)
+    assert (scheduler.optimizer, scheduler.api, other.api, other.factors) == (0, "LambdaLR", "StepLR", ())
+    returned = [capture.place(site).source.strip() for site in scheduler.factors]
+    assert returned == ["return 0.5", "return 1.0"]
+    assert [event.api for event in capture.events_of(SchedulerStepped)] == ["LambdaLR.step()"] * 2
+
+
+class Dropping(torch.optim.Optimizer):
+    """Computes new values, and writes none, or does so where no version counter tells."""
+
+    def __init__(self, params, *, writes=False):
+        super().__init__(params, {"lr": 0.1})
+        self.writes = writes
+
+    @torch.no_grad()
+    def step(self):
+        for p in self.param_groups[0]["params"]:
+            new = p - p.grad
+            if self.writes:
+                p.data.copy_(new)
+
+
+@pytest.mark.parametrize("writes", [False, True])
+def test_new_values_that_a_step_drops(writes):
+    """Looked at from the second step on, of which parameters, and where they were computed."""
+    net = nn.Linear(2, 1)
+
+    def program():
+        optimizer = Dropping(net.parameters(), writes=writes)
+        for _ in range(5):
+            net(torch.ones(1, 2)).sum().backward()
+            optimizer.step()
+
+    capture = observe(program)
+    dropped = capture.events_of(UpdateDropped)
+    assert [event.at for event in dropped] == ([] if writes else [step.op for step in capture.steps[1:3]])
+    assert all(event.tensors == capture.placement.optimizers[0].held for event in dropped)
+    assert {capture.place(event.site).source.strip() for event in dropped} <= {"new = p - p.grad"}
+
+
+def test_later_kinds_come_back_from_a_file():
+    """Modes, names, schedulers and dropped values."""
+    net = nn.Sequential(nn.Linear(2, 1), nn.Dropout(0.5))
+
+    with autograd_inspector.inspect() as inspection:
+        optimizer = Dropping(net.parameters())
+        scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 0)
+        for _ in range(2):
+            net.train()
+            net(torch.ones(1, 2)).sum().backward()
+            net.eval()
+            optimizer.step()
+            scheduler.step()
+        net.load_state_dict({"odd": torch.ones(1)}, strict=False)
+    report = inspection.report
+    kinds = {type(event) for event in report.capture.events}
+    assert {ModeSwitched, NamesUnmatched, SchedulerMade, SchedulerStepped, UpdateDropped} <= kinds
+    assert Report.from_json(report.to_json()).capture.events == report.capture.events

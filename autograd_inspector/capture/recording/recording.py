@@ -60,6 +60,8 @@ class Recording(Records):
     """The torch-function mode of this capture: the threads that have it on their stack are observed."""
     on_step: Callable[[int, int], None] | None = None
     """Told each completed optimizer step: the optimizer, and the op that stands for the step."""
+    watch: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] | None = None
+    """Makes the calls in a step that is watched, in which nothing is recorded."""
     adopt: Callable[[Iterable[Tensor]], None] = lambda _: None
     """Names parameters by the models that the running frames hold."""
 
@@ -166,7 +168,7 @@ class Recording(Records):
         self.ops.clear()
         self.ledger, self.recorded, self.lineage, self.compared = Ledger(), Recorded(), Lineage(), Compared()
         self._bounds, self._bounded = ([], [], []), 0
-        self.on_step = self.mode = None
+        self.on_step = self.mode = self.watch = None
         self.adopt = lambda _: None
 
 

@@ -83,6 +83,8 @@ class Recorder(HiddenMode):
         recording = self.recording
         if func in PASS or not (recording.recording or recording.active()):
             if func is not set_grad_enabled:
+                if recording.watch is not None:
+                    return recording.watch(func, args, kwargs)
                 return func(*args, **kwargs)
             for before in _grad_modes:  # noqa: B007 - read without a call, after which an interrupt could strike
                 break

@@ -33,6 +33,11 @@ def codes_of(optimizer: object, arguments: Iterable[Any]) -> tuple[CodeType, ...
     return tuple(code for code in codes if id(code) not in step_codes)
 
 
+def callables_in(value: Any) -> tuple[CodeType, ...]:
+    """The code of each callable in a list, or of the callable itself."""
+    return tuple(dict.fromkeys(_codes(value)))
+
+
 def _codes(value: Any, depth: int = 0) -> Iterator[CodeType]:
     kind = type(value)
     if depth > _DEEPEST:

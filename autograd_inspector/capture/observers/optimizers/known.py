@@ -16,6 +16,7 @@ from autograd_inspector.capture.observers.optimizers.loading import Loads
 from autograd_inspector.capture.observers.optimizers.modes import Modes
 from autograd_inspector.capture.observers.optimizers.own_methods import codes_of
 from autograd_inspector.capture.observers.optimizers.placement import Rows, settings_of
+from autograd_inspector.capture.observers.optimizers.schedulers import Schedulers
 from autograd_inspector.capture.observers.optimizers.spread import is_share, state_of
 from autograd_inspector.capture.observers.optimizers.steps import Steps
 from autograd_inspector.capture.recording.recording import Recording
@@ -25,13 +26,26 @@ from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import observed
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import (
+    ModeSwitched,
+    NamesUnmatched,
     OptimizerCreated,
     OptimizerModeMet,
     ParametersRefused,
+    SchedulerMade,
+    SchedulerStepped,
+    UpdateDropped,
     ZeroGradCalled,
 )
 
-_SWAP_NOTHING = (ZeroGradCalled, OptimizerModeMet)
+_SWAP_NOTHING = (
+    ZeroGradCalled,
+    OptimizerModeMet,
+    ModeSwitched,
+    NamesUnmatched,
+    UpdateDropped,
+    SchedulerMade,
+    SchedulerStepped,
+)
 """Events that leave the state where it is."""
 
 
@@ -54,6 +68,7 @@ class Optimizers:
         """How many had been told at the last step."""
         self._steps = Steps(recording, guard, self)
         self._loads = Loads(recording, self)
+        self._schedulers = Schedulers(recording, guard, self)
         self.modes = Modes(recording)
         self.adopt: Callable[[list[Tensor]], None] = lambda parameters: None
         """Told the parameters of each optimizer met, so that whoever knows modules can name them."""
@@ -64,6 +79,7 @@ class Optimizers:
         """The step hooks and the observers of construction and loading."""
         self.recording.stacks.watch = self.recording.state_owners.meet
         self._steps.install(into)
+        self._schedulers.install(into)
         for name, before, after in (
             ("__init__", self._begun, self._created),
             ("add_param_group", _handled, self._grown),

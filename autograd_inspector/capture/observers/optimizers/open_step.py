@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 from torch import Tensor
 
+from autograd_inspector.capture.observers.optimizers.step_watch import StepWatch
 from autograd_inspector.capture.recording.pauses import Pause
 from autograd_inspector.capture.recording.registry import Registry
 from autograd_inspector.capture.tensors.attributes import gradient_of, is_leaf, is_meta, needs_grad, version_of
@@ -51,6 +52,7 @@ class OpenStep(Pause):
         """(its group, whether it is frozen, whether it has state without data) of each parameter."""
         self.gradients: list[Given | None] = []
         self.closure = False
+        self.watch: StepWatch | None = None
 
     def begins(
         self, optimizer: int, site: int, start: int, groups: list[dict[str, Any]], state: Mapping[Any, Any]

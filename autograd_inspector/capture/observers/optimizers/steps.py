@@ -16,6 +16,7 @@ from autograd_inspector.capture.observers.optimizers.groups import groups_of
 from autograd_inspector.capture.observers.optimizers.knowing import KnownOptimizers
 from autograd_inspector.capture.observers.optimizers.open_step import OpenStep
 from autograd_inspector.capture.observers.optimizers.spread import rank_here, state_of
+from autograd_inspector.capture.observers.optimizers.step_watch import StepWatch, watchable
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import version_of
 from autograd_inspector.capture.undisturbed.guard import Guard
@@ -23,8 +24,11 @@ from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.messages import UNKNOWN
 from autograd_inspector.model.event import ParameterStep, Step
 from autograd_inspector.model.op import Trait, Write
+from autograd_inspector.model.program_events import UpdateDropped
 
 STEP = int(Trait.STEP)
+_WATCHED = 2
+"""Steps of an optimizer that are watched call by call."""
 
 
 class Steps:
@@ -34,6 +38,8 @@ class Steps:
         self.recording = recording
         self._guard = guard
         self._optimizers = optimizers
+        self._still: dict[int, int] = {}
+        """Optimizers of which no step moved a version counter so far -> how many of their steps are still watched."""
 
     def install(self, into: Installation) -> None:
         """The global hooks. They hand every argument on as it is, to the program's own hooks as well."""
@@ -56,6 +62,12 @@ class Steps:
         self._optimizers.changed_since(optimizer, number)
         step = OpenStep(self, recording.registry, frame, codes_of(optimizer, arguments))
         step.begins(number, recording.stacks.here(0), len(recording.ops), groups_of(optimizer), state_of(optimizer))
+        left = self._still.get(number, 0)
+        recording.watch = None
+        if left and watchable(step.parameters):
+            self._still[number] = left - 1
+            step.watch = StepWatch(recording, self._guard, step.parameters)
+            recording.watch = step.watch.call
         recording.pause(step)
 
     def crossed(self, step: OpenStep) -> None:
@@ -98,6 +110,7 @@ class Steps:
 
     def _record(self, opened: OpenStep, error: str, kind: str, site: int) -> None:
         recording = self.recording
+        recording.watch = None
         facts, writes, gradients = [], [], []
         enter, storage_of = recording.registry.enter, recording.registry.storage_of
         now = len(recording.ops)
@@ -119,16 +132,20 @@ class Steps:
         )
         if recording.values is not None:
             recording.values.stepped(op, [write.tensor for write in writes])
-        recording.steps.append(
-            Step(
-                op,
-                opened.optimizer,
-                op,
-                opened.site,
-                tuple(facts),
-                error,
-                opened.start,
-                opened.rates,
-                opened.closure,
-            )
+        step = Step(
+            op, opened.optimizer, op, opened.site, tuple(facts), error, opened.start, opened.rates, opened.closure
         )
+        if opened.watch is not None and not step.counted and not error:
+            dropped = opened.watch.dropped()
+            if dropped:
+                site = list(dropped.values())[-1]
+                recording.events.append(UpdateDropped(op, site, opened.optimizer, kind, tuple(dropped)))
+        recording.steps.append(step)
+        self._suspect(step)
+
+    def _suspect(self, step: Step) -> None:
+        """Watch the next step of an optimizer that moves no version counter although it has gradients."""
+        if step.counted:
+            self._still[step.optimizer] = 0
+        elif any(p.gradient >= 0 for p in step.parameters):
+            self._still.setdefault(step.optimizer, _WATCHED)

@@ -1,0 +1,95 @@
+"""Optimizers whose steps move nothing although their parameters have gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.event import Step
+from autograd_inspector.model.op import Trait
+from autograd_inspector.model.placement_rows import OptimizerRecord
+from autograd_inspector.model.program_events import SchedulerMade, SchedulerStepped, UpdateDropped
+
+_FEWEST = 2
+"""A warm-up may begin with one step at 0."""
+
+
+class AtZero(Struct, frozen=True):
+    """An optimizer whose schedule keeps every step of the capture at a learning rate of 0.
+
+    ``moved_on``: the schedulers that stepped between its first and its last step. ``alone``: nothing else learns.
+    """
+
+    optimizer: OptimizerRecord
+    steps: tuple[Step, ...]
+    schedulers: tuple[SchedulerMade, ...]
+    moved_on: tuple[SchedulerStepped, ...]
+    later: tuple[SchedulerStepped, ...]
+    alone: bool
+
+
+def dropped_updates(analysis: Analysis) -> Iterator[tuple[UpdateDropped, Step]]:
+    """Steps that compute new values and drop them, where nothing else writes these parameters; once a line."""
+    told: set[tuple[int, int]] = set()
+    for event in analysis.capture.events_of(UpdateDropped):
+        steps = _steps_of(analysis, event.optimizer)
+        key = (event.optimizer, event.site)
+        if key in told or not steps or any(step.counted for step in steps) or _written(analysis, event, steps[0].op):
+            continue
+        told.add(key)
+        yield event, steps[-1]
+
+
+def at_zero(analysis: Analysis) -> Iterator[AtZero]:
+    """Optimizers that were given a learning rate, which a schedule has made 0 in all steps, of which there are several."""
+    capture = analysis.capture
+    for optimizer in capture.placement.optimizers:
+        steps = _steps_of(analysis, optimizer.id)
+        if optimizer.steps < _FEWEST or not steps or not all(_is_at_zero(step) for step in steps):
+            continue
+        if not _scheduled(optimizer) or not _always(analysis, steps):
+            continue
+        first, last = (steps[0].start if not capture.history.folded else 0), steps[-1].at
+        own = [event for event in capture.events_of(SchedulerStepped) if event.optimizer == optimizer.id]
+        yield AtZero(
+            optimizer,
+            steps,
+            tuple(event for event in capture.events_of(SchedulerMade) if event.optimizer == optimizer.id),
+            tuple(event for event in own if first <= event.at <= last),
+            tuple(event for event in own if event.at > last),
+            not any(step.counted and not _is_at_zero(step) for step in capture.steps),
+        )
+
+
+def _steps_of(analysis: Analysis, optimizer: int) -> tuple[Step, ...]:
+    steps = analysis.timeline.steps_of(optimizer).all
+    return tuple(step for step in steps if not step.error and any(p.gradient >= 0 for p in step.parameters))
+
+
+def _written(analysis: Analysis, event: UpdateDropped, start: int) -> bool:
+    """Whether something else writes one of the parameters after all: another optimizer, or the program itself."""
+    tensors, end = analysis.capture.tensors, len(analysis.capture.ops)
+    return any(
+        not op.has(Trait.STEP) or write.after != write.before
+        for tensor in event.tensors
+        for op, write in analysis.writes_to(tensors[tensor].storage, tensor, start, end)
+    )
+
+
+def _is_at_zero(step: Step) -> bool:
+    return all(step.rate(p) == 0 for p in step.parameters if p.gradient >= 0)
+
+
+def _scheduled(optimizer: OptimizerRecord) -> bool:
+    """Whether a scheduler has made 0 of what the optimizer was given."""
+    rates = [group.get("initial_lr") for group in optimizer.groups]
+    return any(isinstance(rate, (int, float)) and rate > 0 for rate in rates)
+
+
+def _always(analysis: Analysis, steps: tuple[Step, ...]) -> bool:
+    """Whether the steps that are folded away left those parameters as they were, too."""
+    history = analysis.capture.history
+    own = {p.tensor for step in steps for p in step.parameters if p.gradient >= 0}
+    return not history.folded or all(still >= 0 and own <= {*history.sets[still]} for still in history.still.values)

@@ -1,0 +1,78 @@
+"""Schedulers of learning rates: of which optimizer, where they are made and stepped, which lines give their factors."""
+
+from __future__ import annotations
+
+import dis
+from collections.abc import Iterator
+from types import CodeType
+from typing import Any
+
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler
+
+from autograd_inspector.capture.lines.stacks import USER, classify
+from autograd_inspector.capture.observers.optimizers.closures import callables_in
+from autograd_inspector.capture.observers.optimizers.knowing import KnownOptimizers
+from autograd_inspector.capture.recording.recording import Recording
+from autograd_inspector.capture.torch_private.resolving import read_own
+from autograd_inspector.capture.undisturbed.guard import Guard
+from autograd_inspector.capture.undisturbed.installing import Installation
+from autograd_inspector.capture.undisturbed.patches import observed
+from autograd_inspector.model.program_events import SchedulerMade, SchedulerStepped
+
+_RETURNS = frozenset({"RETURN_VALUE", "RETURN_CONST"})
+
+
+class Schedulers:
+    """Notes the construction and the steps of those that have torch's base class."""
+
+    def __init__(self, recording: Recording, guard: Guard, optimizers: KnownOptimizers) -> None:
+        self.recording = recording
+        self._guard = guard
+        self._optimizers = optimizers
+        self._making: set[int] = set()
+        """Those whose constructor runs, by Python's ids."""
+
+    def install(self, into: Installation) -> None:
+        """Put the probes in place."""
+        guard = self._guard
+        observed(into, LRScheduler, "__init__", before=self._begun, after=self._made, guard=guard)
+        observed(into, LRScheduler, "step", after=self._stepped, guard=guard)
+
+    def _begun(self, scheduler: LRScheduler, _args: Any, _kwargs: Any) -> None:
+        self._making.add(id(scheduler))
+
+    def _made(self, scheduler: LRScheduler, _args: Any, _kwargs: Any, _before: Any) -> None:
+        self._making.discard(id(scheduler))
+        number = self._number(scheduler)
+        if number is not None:
+            recording, kind = self.recording, type(scheduler).__name__
+            codes = callables_in(read_own(scheduler, "lr_lambdas"))
+            factors = tuple(recording.stacks.of_code(code, line) for code in codes for line in _returning(code))
+            recording.events.append(
+                SchedulerMade(len(recording.ops), recording.stacks.here(0), number, kind, tuple(dict.fromkeys(factors)))
+            )
+
+    def _stepped(self, scheduler: LRScheduler, _args: Any, _kwargs: Any, _before: Any) -> None:
+        number = None if id(scheduler) in self._making else self._number(scheduler)
+        if number is not None:
+            recording = self.recording
+            kind = type(scheduler).__name__
+            recording.events.append(SchedulerStepped(len(recording.ops), recording.stacks.here(0), number, kind))
+
+    def _number(self, scheduler: LRScheduler) -> int | None:
+        optimizer = read_own(scheduler, "optimizer")
+        if not self.recording.active() or not isinstance(optimizer, Optimizer):
+            return None
+        return self._optimizers.id_of(optimizer)
+
+
+def _returning(code: CodeType) -> Iterator[int]:
+    """The lines in which a function of the program's returns something."""
+    if classify(code.co_filename) != USER:
+        return
+    line = code.co_firstlineno
+    for instruction in dis.get_instructions(code):
+        line = (instruction.positions.lineno if instruction.positions is not None else None) or line
+        if instruction.opname in _RETURNS:
+            yield line

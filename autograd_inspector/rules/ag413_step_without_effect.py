@@ -1,0 +1,109 @@
+"""AG413: steps of an optimizer that change no parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.naming import name_of
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.idle_steps import AtZero, at_zero, dropped_updates
+from autograd_inspector.analysis.optimizer_names import variable
+from autograd_inspector.model.event import Step
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.program_events import UpdateDropped
+from autograd_inspector.model.wording import agree, join_names, summarize_names
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """A `step()` that changes no parameter: the learning rate is 0 in every step, or the new values are dropped.
+
+    Why it matters
+        The loop runs, the loss is finite, and nothing learns. A warm-up that begins at 0 stays there where its factor is
+        an integer division, or where the scheduler is stepped once an epoch; `p = p - lr * p.grad` gives a variable
+        another value, and leaves the parameter as it is.
+
+    Example
+        ::
+
+            scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: (step + 1) // 10)
+            for _ in range(3):
+                optimizer.zero_grad()
+                net(x).pow(2).mean().backward()
+                optimizer.step()
+                scheduler.step()
+
+    Fix
+        ::
+
+            scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: (step + 1) / 10)
+            for _ in range(3):
+                optimizer.zero_grad()
+                net(x).pow(2).mean().backward()
+                optimizer.step()
+                scheduler.step()
+
+    References
+        "torch.optim", sections "How to adjust learning rate" and "Base class".
+    """
+    for event, step in dropped_updates(analysis):
+        yield _dropped(analysis, event, step)
+    for found in at_zero(analysis):
+        yield _at_zero(analysis, found)
+
+
+def _dropped(analysis: Analysis, event: UpdateDropped, step: Step) -> Problem:
+    names = [name_of(analysis, tensor) for tensor in event.tensors]
+    return Problem(
+        "warning",
+        f"{event.api} computes new values of {summarize_names(names)} and drops them: it writes to no parameter, so "
+        f"{agree(names, 'it does', 'they do')} not move",
+        "Write the new value into the parameter, under torch.no_grad(): `p.copy_(new_value)`, or in place "
+        "`p.sub_(lr * update)`. An assignment to the variable `p` only gives that name to another tensor.",
+        dedupe_locations(
+            [
+                *analysis.user_frames(event.site, "new value computed and dropped here"),
+                *analysis.user_frames(step.site, "step() called here"),
+            ]
+        ),
+        tuple(names),
+        ops=(step.op,),
+    )
+
+
+def _at_zero(analysis: Analysis, found: AtZero) -> Problem:
+    optimizer, last = found.optimizer, found.steps[-1]
+    name, kinds = variable(analysis, optimizer), join_names(made.type for made in found.schedulers) or "its scheduler"
+    factors = [
+        frame
+        for made in found.schedulers
+        for site in made.factors
+        for frame in analysis.user_frames(site, "its factor comes from here")[:1]
+    ]
+    made = [frame for event in found.schedulers for frame in analysis.user_frames(event.site, "scheduler made here")]
+    stepped = list(analysis.user_frames(last.site, "step() called here, at lr 0"))
+    if found.moved_on:
+        why = f"{kinds} gives the factor 0 each time that it is stepped"
+        fix = (
+            "Let the schedule begin above 0: `(step + 1) / warmup_steps`, for example. The integer division `//` gives 0 "
+            "until the warm-up is over."
+        )
+        places = [*factors, *made, *stepped]
+    else:
+        why = f"{kinds} begins at 0 and is not stepped between these steps"
+        fix = (
+            f"Call the scheduler's step() after each {name}.step() where the schedule counts steps, or let it begin above "
+            "0: `(step + 1) / warmup`, for example."
+        )
+        later = [
+            frame for event in found.later[:1] for frame in analysis.user_frames(event.site, "scheduler stepped here")
+        ]
+        places = [*stepped, *later, *made, *factors]
+    return Problem(
+        "warning" if found.alone else "info",
+        f"the lr of {optimizer.type} is 0 in all {optimizer.steps:,} steps, so they change nothing: {why}",
+        fix,
+        dedupe_locations(places),
+        (optimizer.type, "lr"),
+        ops=(last.op,),
+    )
