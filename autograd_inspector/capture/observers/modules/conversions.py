@@ -18,7 +18,7 @@ from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.torch_private.modules import CONVERSION
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
-from autograd_inspector.capture.undisturbed.patches import around, observed
+from autograd_inspector.capture.undisturbed.patches import around
 from autograd_inspector.model.program_events import (
     Event,
     ModelLoaded,
