@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from autograd_inspector.analysis.dataflow import DataFlow
 from autograd_inspector.analysis.gradient_cuts.classifier import Cause, GradientCut, differentiable, is_cut
-from autograd_inspector.analysis.gradient_cuts.harmful import group_by_cause, place_of, stepped_with
+from autograd_inspector.analysis.gradient_cuts.harmful import carries, group_by_cause, is_state, place_of, stepped_with
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.gradient_cuts.python_scalars import numbers_in
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
@@ -75,7 +75,9 @@ def _as_tensors(
     # A penalty on samples of a generator is the critic's alone: of what is stepped by others nobody expects it.
     stepped = {tensor for held in stepped_with(capture, run) for tensor in held} or meant
     cuts = {}
-    for above, through in flow.upstream([(tensor, op.index) for op, tensor in terms]):
+    starts = [(tensor, op.index) for op, tensor in terms]
+    ways = flow.upstream(starts, lambda op, t: carries(capture, op, t), lambda t: is_state(capture, t))
+    for above, through in ways:
         if above.index >= since and is_cut(capture, above, through):
             lost = tuple(t for t in leaves.above(above) if t in meant and t in stepped)
             if lost:

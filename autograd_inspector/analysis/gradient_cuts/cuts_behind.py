@@ -17,12 +17,13 @@ def cuts_behind(
     flow: DataFlow,
     starts: Sequence[tuple[int, int]],
     through: Callable[[Op, int], bool] | None = None,
+    ends: Callable[[int], bool] | None = None,
 ) -> Iterator[tuple[Cut, tuple[int, ...], tuple[int, ...]]]:
     """(cut, the leaves above that it keeps gradient from, all leaves above) for the cuts behind (tensor, op index) pairs.
 
     A cut that leads to the loss only by what it helped to write into leaves (``w.data.div_(w.data.norm())``) keeps no
     gradient from a leaf that the loss reads itself: whoever reads the leaf reads what was written, and its gradient
-    is its own.
+    is its own. ``ends``: what gave such a tensor its value is not asked for.
     """
     leaves = Leaves(capture, flow)
     read: set[int] = set()
@@ -31,7 +32,7 @@ def cuts_behind(
         direct.add((op.index, tensor))
         if not is_a(op.name, OpKind.TAKES_SHAPE_ONLY):
             read.update(learning(capture, op))
-    for op, tensor in flow.upstream(starts, through):
+    for op, tensor in flow.upstream(starts, through, ends):
         if is_cut(capture, op, tensor):
             above = leaves.above(op)
             kept = above if (op.index, tensor) in direct else tuple(leaf for leaf in above if leaf not in read)

@@ -8,7 +8,14 @@ from itertools import islice
 
 from autograd_inspector.analysis.dataflow import DataFlow
 from autograd_inspector.analysis.failed_reads import last_read
-from autograd_inspector.analysis.gradient_cuts.classifier import Cause, Cut, GradientCut, cause_of, is_cut
+from autograd_inspector.analysis.gradient_cuts.classifier import (
+    Cause,
+    Cut,
+    GradientCut,
+    cause_of,
+    differentiable,
+    is_cut,
+)
 from autograd_inspector.analysis.gradient_cuts.cuts_behind import cuts_behind
 from autograd_inspector.analysis.gradient_cuts.exported_values import as_arrays, left_for_good, only_left
 from autograd_inspector.analysis.gradient_cuts.python_scalars import as_numbers, called_on_number
@@ -147,8 +154,17 @@ def _behind_failure(capture: Capture, flow: DataFlow, run: Backward, meant: froz
     starts = [(root, run.start) for root in run.roots if not capture.tensors[root].requires_grad]
     if _frozen(capture, flow, starts):
         return
-    behind = cuts_behind(capture, flow, starts, lambda op, tensor: _goes_on(capture, op, tensor))
-    cuts = {cut: kept for cut, kept, above in behind if kept or not above}
+    own_ways = cuts_behind(
+        capture,
+        flow,
+        starts,
+        lambda op, tensor: _goes_on(capture, op, tensor) and carries(capture, op, tensor),
+        lambda tensor: is_state(capture, tensor),
+    )
+    cuts = {cut: kept for cut, kept, _ in own_ways if kept}
+    if not cuts:
+        behind = cuts_behind(capture, flow, starts, lambda op, tensor: _goes_on(capture, op, tensor))
+        cuts = {cut: kept for cut, kept, above in behind if kept or not above}
     if any(meant.intersection(parameters) for parameters in cuts.values()):  # A frozen teacher's cut is no loss.
         cuts = {
             cut: tuple(t for t in parameters if t in meant)
@@ -179,11 +195,29 @@ def _starving(
 ) -> Iterator[GradientCut]:
     starts = [(root, run.start) for run in runs for root in run.roots]
     cuts: dict[Cut, tuple[int, ...]] = {}
-    for cut, kept, _ in cuts_behind(capture, flow, starts):
-        lost = tuple(t for t in kept if t in starved)
-        if lost:
-            cuts[cut] = lost
+    ways = (
+        cuts_behind(capture, flow, starts, lambda op, t: carries(capture, op, t), lambda t: is_state(capture, t)),
+        cuts_behind(capture, flow, starts),
+    )
+    for way in ways:
+        left = starved.difference(*cuts.values())
+        for cut, kept, _ in way if left else ():
+            lost = tuple(t for t in kept if t in left)
+            if lost:
+                cuts[cut] = lost
     yield from group_by_cause(capture, cuts, runs[-1], fatal=fatal)
+
+
+def carries(capture: Capture, op: Op, tensor: int) -> bool:
+    """Whether gradient could come back through a value at all: not through an index, a plain number, or a new tensor."""
+    return (
+        differentiable(capture.tensors[tensor].dtype) and not op.has(Trait.EXPORT) and not is_a(op.name, OpKind.REWRAPS)
+    )
+
+
+def is_state(capture: Capture, tensor: int) -> bool:
+    """Whether whoever reads it looks for no gradient in what was written to it: a moving average of other weights."""
+    return capture.tensors[tensor].kind in _STATE
 
 
 def group_by_cause(
