@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
+from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 
@@ -31,11 +32,21 @@ class Rounds(Struct, frozen=True):
     of: dict[int, int]
 
 
+_KNOWN: WeakKeyDictionary[Analysis, Rounds] = WeakKeyDictionary()
+"""Every line that may hold a chain asks for them."""
+
+
 def rounds_of(analysis: Analysis) -> Rounds:
     """A round is over at the first sign of it after each backward that used a graph up.
 
     That is a step, gradients that are cleared, an update by hand, or a backward whose gradients add up with no others.
     """
+    if analysis not in _KNOWN:
+        _KNOWN[analysis] = _rounds_of(analysis)
+    return _KNOWN[analysis]
+
+
+def _rounds_of(analysis: Analysis) -> Rounds:
     runs = consuming(analysis)
     cleared = set(_clearings(analysis))
     signs = cleared.union(step.at for step in analysis.capture.steps)
