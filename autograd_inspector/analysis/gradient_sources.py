@@ -6,14 +6,16 @@ rewrote the sum between them, and at which value of the parameter each of them w
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Literal
 
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.clearing import clearings
-from autograd_inspector.analysis.gradient_memory import gradients_of, writes_into, zeroed_in_place
+from autograd_inspector.analysis.gradient_memory import writes_into, zeroed_in_place
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import ParameterStep, Step
@@ -94,7 +96,7 @@ class GradientSources:
     def consumed(self, step: Step, parameter: ParameterStep) -> Consumed:
         """The gradient that a step met of one parameter."""
         timeline, tensor = self._analysis.timeline, parameter.tensor
-        gradients = gradients_of(self._analysis, (tensor,))
+        gradients = self._gradients(tensor, self._since[step.op], step.at) | {parameter.gradient}
         runs = timeline.backwards_to(tensor).within(self._since[step.op] + 1, step.at)
         found: list[Contribution] = []
         beginning: Beginning = "older"
@@ -116,6 +118,25 @@ class GradientSources:
             first = self._between(tensor, gradients, self._since[step.op] + 1, edge)
             beginning = first if isinstance(first, str) else beginning
         return Consumed(step, tensor, tuple(reversed(found)), beginning)
+
+    def _gradients(self, tensor: int, start: int, end: int) -> frozenset[int]:
+        """What was seen as a parameter's ``.grad`` from the step before to this one: an older one is not filled again."""
+        seen = self._seen.get(tensor, [])
+        within = seen[bisect_left(seen, (start, -1)) : bisect_right(seen, (end, len(self._analysis.capture.tensors)))]
+        return frozenset(gradient for _, gradient in within)
+
+    @cached_property
+    def _seen(self) -> dict[int, list[tuple[int, int]]]:
+        """Parameter -> (when, gradient) of each that was seen, in program order."""
+        capture = self._analysis.capture
+        moments = [(read.tensor, read.at, read.gradient) for read in capture.grad_reads]
+        moments += [(write.tensor, write.at, write.gradient) for write in capture.grad_writes]
+        moments += [(p.tensor, step.at, p.gradient) for step in capture.steps for p in step.parameters]
+        seen: dict[int, list[tuple[int, int]]] = {}
+        for tensor, at, gradient in sorted(moments, key=lambda moment: moment[1:]):
+            if gradient >= 0:
+                seen.setdefault(tensor, []).append((at, gradient))
+        return seen
 
     def value_at(self, contribution: Contribution, tensor: int) -> Value | None:
         """The value of a parameter that a contribution to its gradient was computed at; None: that was not seen.
