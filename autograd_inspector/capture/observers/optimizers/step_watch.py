@@ -37,7 +37,9 @@ class StepWatch:
         self._gradients: dict[int, set[int]] = {}
         """A tensor -> the parameters from whose gradients it was computed."""
         self._made: dict[int, tuple[int, int]] = {}
-        """A new value that nothing has used yet -> (its parameter, where it was computed)."""
+        """A new value -> (its parameter, where it was computed)."""
+        self._results: dict[int, set[int]] = {}
+        """A new value, or what was computed of it -> what was computed of that."""
         self._touched: set[int] = set()
         for parameter in parameters:
             entry = recording.registry.enter(parameter, -1, len(recording.ops))
@@ -54,8 +56,19 @@ class StepWatch:
         """Parameter -> where its new value was computed that nothing used; {} where something may have written some."""
         if self._touched:
             return {}
-        gone = {number for number in self._made if self._recording.registry.entries[number]() is None}
+        gone = {number for number in self._made if self._is_gone(number)}
         return {parameter: site for number, (parameter, site) in self._made.items() if number in gone}
+
+    def _is_gone(self, number: int) -> bool:
+        """Whether a value is no longer there, nor anything that was computed of it: a mean was only looked at."""
+        todo, met = [number], {number}
+        while todo:
+            each = todo.pop()
+            if self._recording.registry.entries[each]() is not None:
+                return False
+            todo += self._results.get(each, set()) - met
+            met |= self._results.get(each, set())
+        return True
 
     def _note(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> None:
         name = name_of(func)
@@ -65,13 +78,18 @@ class StepWatch:
         if func in PASS:
             self._touched |= mine if name in _POINTERS else set()
             return
+        results = self._numbers((result,))
         for number in (*first, *rest):
-            self._made.pop(number, None)
+            if not results and name not in _READS:
+                self._made.pop(number, None)  # Who took it may bring it back.
+            elif number in self._made or number in self._results:
+                self._results.setdefault(number, set()).update(set(results) - {number})
+                for made in results:
+                    self._results.setdefault(made, set())
         if (name.endswith("_") and not name.endswith("__")) or name in {"__setitem__", "data"} or "out" in kwargs:
             written = (*first, *self._numbers((kwargs.get("out"),)))
             if name != "data" or result is None:
                 self._touched |= {self._of[number] for number in written if number in self._of}
-        results = self._numbers((result,))
         if mine and name not in _READS and (func in EXPORTS or not results):
             self._touched |= mine
         for number in results:
