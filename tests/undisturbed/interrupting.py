@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import _thread
 import dis
+import gc
 import signal
 import sys
 from collections import defaultdict
@@ -71,12 +72,15 @@ def instants_of(program: Callable[[], object], where: Callable[[CodeType], bool]
         frame.f_trace_opcodes = True
         return local
 
-    tracing = sys.gettrace()
+    tracing, collecting = sys.gettrace(), gc.isenabled()
+    gc.disable()  # Whoever is told of a collection is at no place that the next run comes by.
     sys.settrace(called)
     try:
         program()
     finally:
         sys.settrace(tracing)
+        if collecting:
+            gc.enable()
     places = [place for place in seen if _looks(*place)]
     instants = [Instant(*place, nth) for place in places for nth in sorted({1, seen[place]})]
     return instants + [Instant(*place, nth) for place, nth in entered.items()]
