@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis, line_of
-from autograd_inspector.analysis.clearing import clearings
-from autograd_inspector.analysis.gradient_memory import gradients_of, zeroed_in_place
+from autograd_inspector.analysis.gradients.clearing import clearings
+from autograd_inspector.analysis.gradients.memory import gradients_of, zeroed_in_place
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import GradRead, Step
 from autograd_inspector.model.finding import Problem

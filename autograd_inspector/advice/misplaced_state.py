@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.state_lines import assigned_by_program, is_assigned, made_by_class
+from autograd_inspector.analysis.optimizers.state_lines import assigned_by_program, is_assigned, made_by_class
 from autograd_inspector.model.finding import Problem, Severity
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.placement_rows import OptimizerRecord, ParameterRow, StateEntry

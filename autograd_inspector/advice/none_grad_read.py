@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.spelling import method_on
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.clearing import clearings
 from autograd_inspector.analysis.failed_reads import last_read
-from autograd_inspector.analysis.parameter_origins import frozen_here
+from autograd_inspector.analysis.gradients.clearing import clearings
+from autograd_inspector.analysis.modules.parameter_origins import frozen_here
 from autograd_inspector.model.event import GradRead
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations

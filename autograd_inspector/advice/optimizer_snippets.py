@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.optimizer_names import TARGET, variable
+from autograd_inspector.analysis.optimizers.names import TARGET, variable
 from autograd_inspector.model.placement_rows import OptimizerRecord, ParameterRow
 from autograd_inspector.model.settings import is_off, setting_text
 

@@ -15,12 +15,13 @@ from autograd_inspector.analysis.gradient_cuts.harmful import harmful_cuts
 from autograd_inspector.analysis.gradient_cuts.partial_cuts import partial_cuts
 from autograd_inspector.analysis.losses_without_backward import losses_without_backward
 from autograd_inspector.analysis.none_returned import behind_none
-from autograd_inspector.analysis.parameter_lifecycle import ParameterLifecycle
-from autograd_inspector.analysis.probed_copies import trained_beside
+from autograd_inspector.analysis.parameters.lifecycle import ParameterLifecycle
+from autograd_inspector.analysis.parameters.probed_copies import trained_beside
+from autograd_inspector.analysis.parameters.unoptimized import Unoptimized, copies_of, unoptimized_of
+from autograd_inspector.analysis.parameters.unregistered import unregistered_of
 from autograd_inspector.analysis.recorded_edits import RecordedEdits
+from autograd_inspector.analysis.rounds import Rounds, rounds_of
 from autograd_inspector.analysis.timeline import Timeline
-from autograd_inspector.analysis.unoptimized import Unoptimized, copies_of, unoptimized_of
-from autograd_inspector.analysis.unregistered_tensors import unregistered_of
 from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.graphs import KindsBelow, RunGraphs, in_order, leaves_below
@@ -47,6 +48,11 @@ class Analysis:
     def recorded_edits(self) -> RecordedEdits:
         """What autograd recorded in place."""
         return RecordedEdits(self.capture)
+
+    @cached_property
+    def rounds(self) -> Rounds:
+        """The rounds of the training loop."""
+        return rounds_of(self.capture, self.gradients)
 
     @cached_property
     def received_gradient(self) -> frozenset[int]:

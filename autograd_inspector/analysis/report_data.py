@@ -6,7 +6,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from autograd_inspector.analysis.gradient_origins import gradient_origins
+from autograd_inspector.analysis.gradients.origins import gradient_origins
 from autograd_inspector.analysis.merged_graph.merge import graph_of
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.finding import Finding

@@ -10,7 +10,7 @@ from autograd_inspector.advice.misplaced_state import Misplaced, entries, mispla
 from autograd_inspector.advice.optimizer_snippets import stepper
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import differentiable
-from autograd_inspector.analysis.optimizer_names import TARGET, variable
+from autograd_inspector.analysis.optimizers.names import TARGET, variable
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.placement_rows import OptimizerRecord, ParameterRow, StateEntry
 from autograd_inspector.model.program_events import StateCast

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.training_modes import TrainedInEval, trained_in_eval
+from autograd_inspector.analysis.modules.training_modes import TrainedInEval, trained_in_eval
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import ModuleCall

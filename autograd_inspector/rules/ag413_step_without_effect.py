@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.idle_steps import AtZero, at_zero, dropped_updates
-from autograd_inspector.analysis.optimizer_names import variable
+from autograd_inspector.analysis.optimizers.idle_steps import AtZero, at_zero, dropped_updates
+from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations

@@ -6,9 +6,9 @@ Tensor 1 is the parameter, 9 its gradient; each has memory of its own.
 from __future__ import annotations
 
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.gradient_driven import driven_by
-from autograd_inspector.analysis.gradient_origins import gradient_origins
-from autograd_inspector.analysis.gradient_sources import GradientSources
+from autograd_inspector.analysis.gradients.driven import driven_by
+from autograd_inspector.analysis.gradients.origins import gradient_origins
+from autograd_inspector.analysis.gradients.sources import GradientSources
 from autograd_inspector.model.autograd import Backward, GraphHead, Node
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import GradRead, GradWrite, ParameterStep, Step

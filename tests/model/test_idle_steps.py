@@ -6,7 +6,7 @@ from torch.optim.lr_scheduler import LambdaLR
 
 from autograd_inspector import inspect
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.idle_steps import at_zero, dropped_updates
+from autograd_inspector.analysis.optimizers.idle_steps import at_zero, dropped_updates
 
 X = torch.ones(4, 3)
 

@@ -5,7 +5,7 @@ from torch import nn
 
 from autograd_inspector import inspect
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.training_modes import trained_in_eval, within
+from autograd_inspector.analysis.modules.training_modes import trained_in_eval, within
 
 X = torch.ones(4, 3)
 

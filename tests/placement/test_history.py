@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 import autograd_inspector
-from autograd_inspector.analysis.history import history_of
+from autograd_inspector.analysis.step_history.history import history_of
 
 from .told import Told, numbers
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from autograd_inspector.analysis.history import history_of
-from autograd_inspector.analysis.step_writes import writes_of
+from autograd_inspector.analysis.step_history.history import history_of
+from autograd_inspector.analysis.step_history.writes import writes_of
 
 
 class Told(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autograd_inspector.advice.before_load.position import shape_at
-from autograd_inspector.analysis.resume import Resume
+from autograd_inspector.analysis.checkpoints.resume import Resume
 from autograd_inspector.model.checkpoint import SavedParameter
 from autograd_inspector.model.placement_rows import ParameterRow
 from autograd_inspector.model.renaming import bare

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.before_load.fixes import LOAD, fix, saved
-from autograd_inspector.analysis.loading_lines import on_meta, opening, plan, recreated
-from autograd_inspector.analysis.resume import Resume
+from autograd_inspector.analysis.checkpoints.loading_lines import on_meta, opening, plan, recreated
+from autograd_inspector.analysis.checkpoints.resume import Resume
 from autograd_inspector.model.checkpoint import CheckpointTensor
 from autograd_inspector.model.finding import Problem, Severity
 from autograd_inspector.model.wording import agree, join_names, summarize_names

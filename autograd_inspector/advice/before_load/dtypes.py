@@ -9,9 +9,9 @@ from msgspec import Struct
 from autograd_inspector.advice.before_load.fixes import LOAD, fix, saved
 from autograd_inspector.advice.before_load.kind import unlike
 from autograd_inspector.advice.before_load.names import is_foreign
-from autograd_inspector.analysis.loading_lines import plan, recreated
-from autograd_inspector.analysis.resume import Resume
-from autograd_inspector.analysis.state_kinds import floating, loses
+from autograd_inspector.analysis.checkpoints.loading_lines import plan, recreated
+from autograd_inspector.analysis.checkpoints.resume import Resume
+from autograd_inspector.analysis.checkpoints.state_kinds import floating, loses
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.placement_rows import innermost
 from autograd_inspector.model.wording import join_names, summarize_names

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from autograd_inspector.advice.before_load.rebuild import assigned
-from autograd_inspector.analysis.loading_lines import at, opening, renamed
-from autograd_inspector.analysis.resume import Resume
+from autograd_inspector.analysis.checkpoints.loading_lines import at, opening, renamed
+from autograd_inspector.analysis.checkpoints.resume import Resume
 
 LOAD = "optimizer.load_state_dict(saved)"
 

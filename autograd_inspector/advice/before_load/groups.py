@@ -10,7 +10,7 @@ from autograd_inspector.advice.before_load.fixes import LOAD, fix, popped, saved
 from autograd_inspector.advice.before_load.kind import unlike
 from autograd_inspector.advice.before_load.position import shape_at
 from autograd_inspector.advice.before_load.rebuild import assigned, rebuilt
-from autograd_inspector.analysis.resume import Resume
+from autograd_inspector.analysis.checkpoints.resume import Resume
 from autograd_inspector.model.checkpoint import SavedParameter
 from autograd_inspector.model.finding import Problem, Severity
 from autograd_inspector.model.settings import SettingText, setting_text

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from autograd_inspector.advice.before_load.fixes import fix, weights
-from autograd_inspector.analysis.loading_lines import opening
-from autograd_inspector.analysis.resume import Resume
-from autograd_inspector.analysis.state_kinds import LATER_SETTINGS, NEEDED_STATE, OPTIONAL_STATE
+from autograd_inspector.analysis.checkpoints.loading_lines import opening
+from autograd_inspector.analysis.checkpoints.resume import Resume
+from autograd_inspector.analysis.checkpoints.state_kinds import LATER_SETTINGS, NEEDED_STATE, OPTIONAL_STATE
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.wording import join_names
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.before_load.fixes import fix, weights
-from autograd_inspector.analysis.resume import ModelFit, Resume
+from autograd_inspector.analysis.checkpoints.resume import ModelFit, Resume
 from autograd_inspector.model.checkpoint import Slot
 from autograd_inspector.model.finding import Problem, Severity
 from autograd_inspector.model.renaming import wrapper_of

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 
-from autograd_inspector.analysis.resume import Resume
-from autograd_inspector.analysis.state_kinds import ELEMENTWISE
+from autograd_inspector.analysis.checkpoints.resume import Resume
+from autograd_inspector.analysis.checkpoints.state_kinds import ELEMENTWISE
 from autograd_inspector.model.checkpoint import SavedParameter
 from autograd_inspector.model.placement_rows import ParameterRow
 from autograd_inspector.model.renaming import bare

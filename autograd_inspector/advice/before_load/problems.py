@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from msgspec.structs import replace
 
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.loading_lines import called
-from autograd_inspector.analysis.resume import Resume, resume_of
+from autograd_inspector.analysis.checkpoints.loading_lines import called
+from autograd_inspector.analysis.checkpoints.resume import Resume, resume_of
 from autograd_inspector.model.finding import Problem
 
 Look = Callable[[Resume], Iterable[Problem]]

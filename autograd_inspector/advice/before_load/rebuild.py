@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from autograd_inspector.analysis.loading_lines import names_listed, recreated, settings
-from autograd_inspector.analysis.resume import Resume
+from autograd_inspector.analysis.checkpoints.loading_lines import names_listed, recreated, settings
+from autograd_inspector.analysis.checkpoints.resume import Resume
 from autograd_inspector.model.placement_rows import ParameterRow
 
 

@@ -9,7 +9,7 @@ from autograd_inspector.advice.before_load.kind import unlike
 from autograd_inspector.advice.before_load.names import is_foreign
 from autograd_inspector.advice.before_load.position import Positions, shape_at
 from autograd_inspector.advice.before_load.rebuild import rebuilt
-from autograd_inspector.analysis.resume import Resume
+from autograd_inspector.analysis.checkpoints.resume import Resume
 from autograd_inspector.model.checkpoint import CheckpointTensor, Slot
 from autograd_inspector.model.finding import Problem, Severity
 from autograd_inspector.model.wording import agree, summarize_names

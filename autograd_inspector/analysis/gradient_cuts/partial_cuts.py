@@ -20,7 +20,7 @@ from autograd_inspector.analysis.gradient_cuts.classifier import (
     is_cut,
     is_origin,
 )
-from autograd_inspector.analysis.gradient_cuts.harmful import group_by_cause, place_of, stepped_with
+from autograd_inspector.analysis.gradient_cuts.harmful import group_by_cause, is_state, place_of, stepped_with
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
@@ -56,7 +56,7 @@ def _of_run(
     cuts: dict[Cut, tuple[int, ...]] = {}
     starts = [(root, run.start) for root in run.roots]
     for op, through in leaves.flow.upstream(
-        starts, lambda op, t: _goes_on(capture, op, t), lambda t: _state(capture, t)
+        starts, lambda op, t: _goes_on(capture, op, t), lambda t: is_state(capture, t) or is_origin(capture, t)
     ):
         # The gradient that autograd.grad returns is a value: an attack, a score.
         if op.name == "grad" or not _fresh(capture, leaves.flow, op, since) or not is_cut(capture, op, through):
@@ -68,11 +68,6 @@ def _of_run(
         lost_here = _lost(capture, leaves, cut, run)
         if lost_here:
             yield replace(cut, parameters=tuple(t for t in cut.parameters if t in lost_here), partial=True)
-
-
-def _state(capture: Capture, tensor: int) -> bool:
-    """What was written to the state of a model is an update: whoever reads it does not look for a gradient in there."""
-    return capture.tensors[tensor].kind in {"parameter", "buffer"} or is_origin(capture, tensor)
 
 
 def _fresh(capture: Capture, flow: DataFlow, op: Op, since: int) -> bool:

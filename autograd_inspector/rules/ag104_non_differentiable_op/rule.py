@@ -8,8 +8,8 @@ from autograd_inspector.advice.cut_problems import caused_by, cut_problem, descr
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import SAMPLING
+from autograd_inspector.analysis.gradients.zero_derivative import flattened
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
-from autograd_inspector.analysis.zero_derivative import flattened
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.wording import agree, summarize_names

@@ -8,8 +8,8 @@ from itertools import pairwise
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.clearing import clearings, renewed
-from autograd_inspector.analysis.gradient_memory import zeroed_in_place
+from autograd_inspector.analysis.gradients.clearing import clearings, renewed
+from autograd_inspector.analysis.gradients.memory import zeroed_in_place
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.location import Location

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.spelling import copy_of
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.assigned_data import assigns, effective
+from autograd_inspector.analysis.memory.assigned_data import assigns, effective
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations

@@ -8,7 +8,7 @@ from autograd_inspector.advice.inplace_fixes import needs_because, repair
 from autograd_inspector.advice.saved_tensors import Saved, counter_of, made_at, place_of, saved_name, saver_name
 from autograd_inspector.advice.spelling import copy_of
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.assigned_data import effective
+from autograd_inspector.analysis.memory.assigned_data import effective
 from autograd_inspector.model.autograd import Backward, Node, SavedTensor
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations, with_role

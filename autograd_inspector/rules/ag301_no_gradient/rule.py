@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.none_grad_read import never_there
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.parameter_origins import forwards_without, made_here
-from autograd_inspector.analysis.routed_modules import routed
+from autograd_inspector.analysis.modules.parameter_origins import forwards_without, made_here
+from autograd_inspector.analysis.modules.routed import routed
 from autograd_inspector.model.finding import Problem, Severity
 from autograd_inspector.model.graphs import RunGraphs
 from autograd_inspector.model.location import Location, dedupe_locations

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from autograd_inspector.advice.naming import layer_of, name_of, names_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
+from autograd_inspector.analysis.gradients.zero_derivative import flattened
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
-from autograd_inspector.analysis.zero_derivative import flattened
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import Op, Trait

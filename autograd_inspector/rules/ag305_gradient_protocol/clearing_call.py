@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.clearing import clearings
-from autograd_inspector.analysis.optimizer_names import variable
+from autograd_inspector.analysis.gradients.clearing import clearings
+from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.event import Step
 
 

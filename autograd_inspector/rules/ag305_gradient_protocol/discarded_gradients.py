@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis, line_of
-from autograd_inspector.analysis.gradient_memory import zeroed_in_place
+from autograd_inspector.analysis.gradients.memory import zeroed_in_place
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.program_events import ZeroGradCalled

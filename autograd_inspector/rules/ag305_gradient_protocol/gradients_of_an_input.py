@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.gradient_driven import driven_by
-from autograd_inspector.analysis.gradient_sources import Contribution, GradientSources
+from autograd_inspector.analysis.gradients.driven import driven_by
+from autograd_inspector.analysis.gradients.sources import Contribution, GradientSources
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step

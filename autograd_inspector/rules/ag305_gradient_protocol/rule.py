@@ -9,8 +9,8 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.none_grad_read import too_early_or_late
 from autograd_inspector.advice.scaled_gradients import scaled_gradients
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.clearing import cleared_before, renewed
-from autograd_inspector.analysis.gradient_sources import GradientSources
+from autograd_inspector.analysis.gradients.clearing import cleared_before, renewed
+from autograd_inspector.analysis.gradients.sources import GradientSources
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem

@@ -14,10 +14,10 @@ from msgspec import Struct
 
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.assigned_data import assigns
-from autograd_inspector.analysis.batches import same_batch
-from autograd_inspector.analysis.gradient_driven import driven_by
-from autograd_inspector.analysis.gradient_sources import Consumed, Contribution, GradientSources
+from autograd_inspector.analysis.gradients.batches import same_batch
+from autograd_inspector.analysis.gradients.driven import driven_by
+from autograd_inspector.analysis.gradients.sources import Consumed, Contribution, GradientSources
+from autograd_inspector.analysis.memory.assigned_data import assigns
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem

@@ -9,7 +9,7 @@ from msgspec import Struct
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.quoting import in_place
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.clearing import renewed
+from autograd_inspector.analysis.gradients.clearing import renewed
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.advice.names import short_name
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.gradient_memory import gradients_of, writes_into, zeroed_in_place
+from autograd_inspector.analysis.gradients.memory import gradients_of, writes_into, zeroed_in_place
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import TensorHook

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.gradient_memory import zeroed_in_place
+from autograd_inspector.analysis.gradients.memory import zeroed_in_place
 from autograd_inspector.model.event import GradWrite
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations

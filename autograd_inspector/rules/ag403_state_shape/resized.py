@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.assigned_data import assigns
+from autograd_inspector.analysis.memory.assigned_data import assigns
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op

@@ -8,10 +8,10 @@ from autograd_inspector.advice.before_load.kind import kind_problems
 from autograd_inspector.advice.before_load.problems import before_loading
 from autograd_inspector.advice.before_load.shapes import shape_problems
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.optimizer_loads import is_refusal, loads_of
-from autograd_inspector.analysis.optimizer_names import variable
-from autograd_inspector.analysis.state_kinds import ELEMENTWISE
-from autograd_inspector.analysis.state_lines import assigned_by_program, is_assigned
+from autograd_inspector.analysis.checkpoints.state_kinds import ELEMENTWISE
+from autograd_inspector.analysis.optimizers.loads import is_refusal, loads_of
+from autograd_inspector.analysis.optimizers.names import variable
+from autograd_inspector.analysis.optimizers.state_lines import assigned_by_program, is_assigned
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import Trait

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.empty_parameter_list import waiting
-from autograd_inspector.analysis.parameter_origins import frozen_here
+from autograd_inspector.analysis.modules.parameter_origins import frozen_here
+from autograd_inspector.analysis.optimizers.empty_parameter_list import waiting
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.program_events import ParametersRefused
 from autograd_inspector.model.torch_errors import TorchError, says

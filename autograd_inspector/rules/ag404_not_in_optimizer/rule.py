@@ -8,10 +8,10 @@ from autograd_inspector.advice.names import as_code
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.optimizer_snippets import group_added, remade
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.idle_optimizers import are_bare, is_idle, stepped_in_vain
-from autograd_inspector.analysis.parameter_origins import birthplace, first_use, thawed, were_replaced
-from autograd_inspector.analysis.probed_copies import looked_into
-from autograd_inspector.analysis.unoptimized import Unoptimized
+from autograd_inspector.analysis.modules.parameter_origins import birthplace, first_use, thawed, were_replaced
+from autograd_inspector.analysis.optimizers.idle import are_bare, is_idle, stepped_in_vain
+from autograd_inspector.analysis.parameters.probed_copies import looked_into
+from autograd_inspector.analysis.parameters.unoptimized import Unoptimized
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.placement_rows import OptimizerRecord

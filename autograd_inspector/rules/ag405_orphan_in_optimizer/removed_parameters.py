@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.optimizer_snippets import remade
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.unoptimized import copied_from, memory_of
+from autograd_inspector.analysis.parameters.unoptimized import copied_from, memory_of
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import Trait

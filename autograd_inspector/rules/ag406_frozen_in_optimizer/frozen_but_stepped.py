@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.gradient_memory import writes_into, zeroed_in_place
-from autograd_inspector.analysis.parameter_origins import frozen_here
+from autograd_inspector.analysis.gradients.memory import writes_into, zeroed_in_place
+from autograd_inspector.analysis.modules.parameter_origins import frozen_here
 from autograd_inspector.model.event import ParameterStep, Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations

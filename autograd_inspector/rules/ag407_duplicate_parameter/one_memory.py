@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis, line_of
-from autograd_inspector.analysis.one_memory import OneMemory, Shared
+from autograd_inspector.analysis.memory.one_memory import OneMemory, Shared
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.program_events import ModelLoaded

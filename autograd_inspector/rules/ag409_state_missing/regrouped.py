@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from autograd_inspector.advice.optimizer_snippets import HOMES
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.optimizer_names import TARGET, variable
+from autograd_inspector.analysis.optimizers.names import TARGET, variable
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.placement_rows import OptimizerRecord

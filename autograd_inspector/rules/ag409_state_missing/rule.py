@@ -9,8 +9,8 @@ from autograd_inspector.advice.before_load.names import name_problems, no_optimi
 from autograd_inspector.advice.before_load.problems import before_loading
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.optimizer_loads import is_refusal, loads_of
-from autograd_inspector.analysis.state_lines import assigned_by_program
+from autograd_inspector.analysis.optimizers.loads import is_refusal, loads_of
+from autograd_inspector.analysis.optimizers.state_lines import assigned_by_program
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.placement_rows import OptimizerRecord

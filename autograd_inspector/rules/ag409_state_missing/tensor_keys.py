@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.state_lines import assigned_by_program, made_by_class
+from autograd_inspector.analysis.optimizers.state_lines import assigned_by_program, made_by_class
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations

@@ -12,7 +12,6 @@ from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.wording import join_names, summarize_names
 from autograd_inspector.rules.ag502_graph_leak.fixes import added_at, fix_of, layer_of, without_graph
 from autograd_inspector.rules.ag502_graph_leak.links import LINKS, Line, Link, edited
-from autograd_inspector.rules.ag502_graph_leak.rounds import rounds_of
 
 _NO_LINK = Trait.BACKWARD | Trait.STEP | Trait.CUT
 
@@ -37,7 +36,7 @@ def chains(analysis: Analysis) -> Iterator[Problem]:
 
 def _links(analysis: Analysis) -> Iterator[tuple[Line, Link]]:
     capture = analysis.capture
-    ends = rounds_of(analysis).ends
+    ends = analysis.rounds.ends
     for op in capture.ops if ends else ():
         number = bisect_right(ends, op.index)
         if op.has(_NO_LINK):
@@ -155,7 +154,7 @@ def _edited_finding(analysis: Analysis, line: Line, links: list[Link]) -> Proble
 
 def _steps(analysis: Analysis, line: Line, last: Link) -> int:
     """Of how many rounds a backward went through what the chain holds: the last link's own is mostly one of them."""
-    ops, rounds = analysis.capture.ops, rounds_of(analysis)
+    ops, rounds = analysis.capture.ops, analysis.rounds
     end = next((end for end in rounds.ends if end > last.op.index), len(ops))
     results, starts = set(last.op.outputs), [(tensor, last.op.index) for tensor in last.op.inputs]
     for op in ops[last.op.index + 1 : end]:

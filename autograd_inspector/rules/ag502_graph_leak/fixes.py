@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from autograd_inspector.advice.spelling import assignable
 from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.rounds import consuming
 from autograd_inspector.model.op import Op
 from autograd_inspector.rules.ag502_graph_leak.links import Line, Link
-from autograd_inspector.rules.ag502_graph_leak.rounds import consuming
 
 
 def fix_of(analysis: Analysis, line: Line, last: Link, name: str) -> str:
@@ -46,7 +46,7 @@ def _listed(names: Iterable[str], method: str) -> str:
 
 def added_at(analysis: Analysis, line: Line, last: Link) -> Iterator[int]:
     """What the line reads, the last time, with a history that it did not make itself."""
-    start = max((r.end for r in consuming(analysis) if r.end <= last.op.index), default=0)
+    start = max((r.end for r in consuming(analysis.capture) if r.end <= last.op.index), default=0)
     seen: set[int] = set()
     for op in analysis.capture.ops[start:]:
         if line_of(analysis, op.site) == line and layer_of(analysis, op) == layer_of(analysis, last.op):

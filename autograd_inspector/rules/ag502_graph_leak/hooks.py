@@ -12,7 +12,6 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.program_events import ModuleHookRegistered
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag502_graph_leak.links import Line
-from autograd_inspector.rules.ag502_graph_leak.rounds import rounds_of
 
 _ROUNDS = 3
 """In so many rounds there were more than in the round before: those of two may be set-up and training."""
@@ -43,7 +42,7 @@ def piling_hooks(analysis: Analysis) -> Iterator[Problem]:
 
 def _grows(analysis: Analysis, hooks: list[ModuleHookRegistered]) -> bool:
     """Whether each round found more of them than the round before."""
-    ends, folded = rounds_of(analysis).ends, analysis.capture.history.folded
+    ends, folded = analysis.rounds.ends, analysis.capture.history.folded
     most: dict[int, int] = {}
     for hook in hooks:
         number = bisect_right(ends, hook.at)

@@ -9,7 +9,6 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.model.op import Op
-from autograd_inspector.rules.ag502_graph_leak.rounds import rounds_of
 
 Line = tuple[str, int]
 
@@ -39,7 +38,7 @@ def edited(analysis: Analysis) -> dict[Line, list[Link]]:
 
 
 def _in_place(analysis: Analysis, tensor: int, chain: list[Op]) -> Iterator[tuple[Line, list[Link]]]:
-    ends, folded = rounds_of(analysis).ends, analysis.capture.history.folded
+    ends, folded = analysis.rounds.ends, analysis.capture.history.folded
     ops_by_line: dict[Line, list[Op]] = {}
     for op in chain if ends else ():
         line = line_of(analysis, op.site)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-from autograd_inspector.analysis.history import history_of
 from autograd_inspector.analysis.report_data import ReportData
+from autograd_inspector.analysis.step_history.history import history_of
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.wording import counted

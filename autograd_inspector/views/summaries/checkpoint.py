@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from autograd_inspector.analysis.loading_lines import at, called, plan
+from autograd_inspector.analysis.checkpoints.loading_lines import at, called, plan
+from autograd_inspector.analysis.checkpoints.resume import Resume, resume_of
 from autograd_inspector.analysis.report_data import ReportData
-from autograd_inspector.analysis.resume import Resume, resume_of
 from autograd_inspector.model.checkpoint import CheckpointTensor, SavedModel, SavedOptimizer
 from autograd_inspector.model.wording import counted, join_names
 from autograd_inspector.views.display_text import size

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from autograd_inspector.analysis.history import history_of
+from autograd_inspector.analysis.step_history.history import history_of
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.graph import Graph
 

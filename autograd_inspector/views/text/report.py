@@ -12,8 +12,8 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from autograd_inspector.analysis.history import history_of
 from autograd_inspector.analysis.report_data import ReportData
+from autograd_inspector.analysis.step_history.history import history_of
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.wording import counted, join_names
 from autograd_inspector.views.display_text import shown, size

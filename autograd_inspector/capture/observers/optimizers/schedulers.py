@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dis
 from collections.abc import Iterator
 from types import CodeType
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
+from autograd_inspector.capture.lines.bytecode import instructions
 from autograd_inspector.capture.lines.stacks import USER, classify
 from autograd_inspector.capture.observers.optimizers.closures import callables_in
 from autograd_inspector.capture.observers.optimizers.knowing import KnownOptimizers
@@ -72,7 +72,7 @@ def _returning(code: CodeType) -> Iterator[int]:
     if classify(code.co_filename) != USER:
         return
     line = code.co_firstlineno
-    for instruction in dis.get_instructions(code):
+    for instruction in instructions(code):
         line = (instruction.positions.lineno if instruction.positions is not None else None) or line
         if instruction.opname in _RETURNS:
             yield line

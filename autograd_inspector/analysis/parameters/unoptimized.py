@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from msgspec import Struct
 
 from autograd_inspector.analysis.dataflow import DataFlow
-from autograd_inspector.analysis.loss_ancestors import leading
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
-from autograd_inspector.analysis.probed_copies import asks_for_input
+from autograd_inspector.analysis.parameters.loss_ancestors import leading
+from autograd_inspector.analysis.parameters.probed_copies import asks_for_input
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Op, Trait, Write
 from autograd_inspector.model.placement_rows import OptimizerRecord

@@ -14,8 +14,8 @@ from typing import Literal
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.clearing import clearings
-from autograd_inspector.analysis.gradient_memory import writes_into, zeroed_in_place
+from autograd_inspector.analysis.gradients.clearing import clearings
+from autograd_inspector.analysis.gradients.memory import writes_into, zeroed_in_place
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import ParameterStep, Step

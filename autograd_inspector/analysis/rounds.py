@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
-from weakref import WeakKeyDictionary
 
 from msgspec import Struct
 
-from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Trait
 from autograd_inspector.model.program_events import ZeroGradCalled
 
 _NOT_BY_HAND = Trait.BACKWARD | Trait.STEP
-
-
-def consuming(analysis: Analysis) -> list[Backward]:
-    """The backwards that used a graph up."""
-    return [
-        r
-        for r in analysis.capture.backwards
-        if r.api == "backward" and not r.error and not r.retain_graph and r.nested_in < 0
-    ]
 
 
 class Rounds(Struct, frozen=True):
@@ -32,26 +22,24 @@ class Rounds(Struct, frozen=True):
     of: dict[int, int]
 
 
-_KNOWN: WeakKeyDictionary[Analysis, Rounds] = WeakKeyDictionary()
-"""Every line that may hold a chain asks for them."""
+def consuming(capture: Capture) -> list[Backward]:
+    """The backwards that used a graph up."""
+    return [
+        r for r in capture.backwards if r.api == "backward" and not r.error and not r.retain_graph and r.nested_in < 0
+    ]
 
 
-def rounds_of(analysis: Analysis) -> Rounds:
+def rounds_of(capture: Capture, gradients: Mapping[int, Iterable[int]]) -> Rounds:
     """A round is over at the first sign of it after each backward that used a graph up.
 
     That is a step, gradients that are cleared, an update by hand, or a backward whose gradients add up with no others.
+    ``gradients``: leaf -> the tensors that were seen as its ``.grad``.
     """
-    if analysis not in _KNOWN:
-        _KNOWN[analysis] = _rounds_of(analysis)
-    return _KNOWN[analysis]
-
-
-def _rounds_of(analysis: Analysis) -> Rounds:
-    runs = consuming(analysis)
-    cleared = set(_clearings(analysis))
-    signs = cleared.union(step.at for step in analysis.capture.steps)
-    if not analysis.capture.steps:
-        signs.update(_updates_by_hand(analysis, {tensor for run in runs for tensor in run.reached}))
+    runs = consuming(capture)
+    cleared = set(_clearings(capture))
+    signs = cleared.union(step.at for step in capture.steps)
+    if not capture.steps:
+        signs.update(_updates_by_hand(capture, {tensor for run in runs for tensor in run.reached}, gradients))
     # Of gradients that were cleared at the moment of a backward: before it, where the next one adds to what it gave.
     early = {run.start for run, after in pairwise(runs) if after.stale} & cleared
     ends: list[int] = []
@@ -60,7 +48,7 @@ def _rounds_of(analysis: Analysis) -> Rounds:
     moments: list[tuple[int, Backward | None]] = [*((run.end, run) for run in runs), *((at, None) for at in signs)]
     for at, run in sorted(moments, key=lambda pair: (pair[0], pair[1] is None)):
         if run is not None:
-            if not over and (run.start in early or _alone(analysis, run)):
+            if not over and (run.start in early or _alone(capture, run)):
                 ends.append(run.start)
             of[run.index] = len(ends)
             over, early_sign = False, run.start if run.start in early else -1
@@ -70,22 +58,20 @@ def _rounds_of(analysis: Analysis) -> Rounds:
     return Rounds(ends, of)
 
 
-def _alone(analysis: Analysis, run: Backward) -> bool:
+def _alone(capture: Capture, run: Backward) -> bool:
     """Whether its gradients add up with no others, and will not wait for others either, as an optimizer lets them."""
-    return bool(run.reached) and not run.stale and analysis.capture.optimized.isdisjoint(run.reached)
+    return bool(run.reached) and not run.stale and capture.optimized.isdisjoint(run.reached)
 
 
-def _clearings(analysis: Analysis) -> Iterator[int]:
-    capture = analysis.capture
+def _clearings(capture: Capture) -> Iterator[int]:
     yield from (call.at for call in capture.events_of(ZeroGradCalled))
     yield from (write.at for write in capture.grad_writes if write.gradient < 0)
 
 
-def _updates_by_hand(analysis: Analysis, leaves: Iterable[int]) -> Iterator[int]:
+def _updates_by_hand(capture: Capture, leaves: Iterable[int], gradients: Mapping[int, Iterable[int]]) -> Iterator[int]:
     """Writes to the memory of leaves that have a gradient, or to that of the gradient."""
-    tensors = analysis.capture.tensors
-    leaves_and_gradients = [*leaves, *(gradient for leaf in leaves for gradient in analysis.gradients.get(leaf, ()))]
-    storages = {tensors[tensor].storage for tensor in leaves_and_gradients} - {-1}
-    for op in analysis.capture.ops:
+    leaves_and_gradients = [*leaves, *(gradient for leaf in leaves for gradient in gradients.get(leaf, ()))]
+    storages = {capture.tensors[tensor].storage for tensor in leaves_and_gradients} - {-1}
+    for op in capture.ops:
         if op.writes and not op.has(_NOT_BY_HAND) and any(write.storage in storages for write in op.writes):
             yield op.index

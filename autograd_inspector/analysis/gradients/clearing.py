@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.gradient_memory import gradients_of, writes_into, zeroed_in_place
+from autograd_inspector.analysis.gradients.memory import gradients_of, writes_into, zeroed_in_place
 from autograd_inspector.analysis.timeline import together
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Iterator
 
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.unoptimized import Unoptimized
+from autograd_inspector.analysis.parameters.unoptimized import Unoptimized
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import ModuleCall
 from autograd_inspector.model.placement_rows import OptimizerRecord

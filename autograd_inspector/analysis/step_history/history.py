@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from autograd_inspector.analysis.step_writes import AT_ZERO, writes_of
+from autograd_inspector.analysis.step_history.writes import AT_ZERO, writes_of
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import ParameterReplacement
 from autograd_inspector.model.placement_rows import OptimizerRecord

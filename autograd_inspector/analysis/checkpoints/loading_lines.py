@@ -5,7 +5,7 @@ from __future__ import annotations
 import pprint
 import re
 
-from autograd_inspector.analysis.resume import Resume
+from autograd_inspector.analysis.checkpoints.resume import Resume
 from autograd_inspector.model.checkpoint import Checkpoint
 from autograd_inspector.model.renaming import Renaming
 from autograd_inspector.model.settings import Settings, is_off, setting_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.tensor_copies import copies
+from autograd_inspector.analysis.memory.copies import copies
 from autograd_inspector.model.op import Op, Write
 
 Edit = tuple[Op, Write]

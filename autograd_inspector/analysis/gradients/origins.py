@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.gradient_sources import Consumed, Contribution, GradientSources
+from autograd_inspector.analysis.gradients.sources import Consumed, Contribution, GradientSources
 from autograd_inspector.model.capture import Capture
 
 _NAMED = 4

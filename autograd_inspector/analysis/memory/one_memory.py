@@ -7,7 +7,7 @@ from itertools import combinations
 
 from msgspec import Struct
 
-from autograd_inspector.analysis.assigned_data import assigns
+from autograd_inspector.analysis.memory.assigned_data import assigns
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Op, Trait

@@ -1,0 +1,1 @@
+"""A checkpoint before it is loaded: what of it fits, by which lines."""

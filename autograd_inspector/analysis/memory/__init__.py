@@ -1,0 +1,1 @@
+"""Memory that several tensors have, or had: assignments of ``.data``, copies, values that were put back."""

@@ -1,0 +1,1 @@
+"""Optimizers: what they are called, what they load, which of their steps change nothing."""

@@ -1,0 +1,1 @@
+"""What the steps of a long run did to each parameter."""

@@ -1,0 +1,99 @@
+"""What the program did to whole modules and whole optimizers: one record a kind, in program order in a capture."""
+
+from __future__ import annotations
+
+from autograd_inspector.model.program_events.event import ProgramEvent
+from autograd_inspector.model.program_events.modules import (
+    GradientModified,
+    ModelLoaded,
+    ModeSwitched,
+    ModuleAttached,
+    ModuleHookRegistered,
+    NamesUnmatched,
+    OutputKeptOnContext,
+    ParameterRegistered,
+    ParametersConverted,
+    ParameterWrapped,
+    PlainAttributeSet,
+    RequiresGradCompared,
+)
+from autograd_inspector.model.program_events.optimizers import (
+    LoadRefused,
+    OptimizerCreated,
+    OptimizerModeMet,
+    OptionSet,
+    ParametersRefused,
+    SchedulerMade,
+    SchedulerStepped,
+    StateAbsent,
+    StateAssigned,
+    StateCast,
+    StateLoaded,
+    StateRemoved,
+    StateStatement,
+    StateSwapped,
+    UpdateDropped,
+    ZeroGradCalled,
+)
+
+__all__ = [
+    "Event",
+    "GradientModified",
+    "LoadRefused",
+    "ModeSwitched",
+    "ModelLoaded",
+    "ModuleAttached",
+    "ModuleHookRegistered",
+    "NamesUnmatched",
+    "OptimizerCreated",
+    "OptimizerModeMet",
+    "OptionSet",
+    "OutputKeptOnContext",
+    "ParameterRegistered",
+    "ParameterWrapped",
+    "ParametersConverted",
+    "ParametersRefused",
+    "PlainAttributeSet",
+    "ProgramEvent",
+    "RequiresGradCompared",
+    "SchedulerMade",
+    "SchedulerStepped",
+    "StateAbsent",
+    "StateAssigned",
+    "StateCast",
+    "StateLoaded",
+    "StateRemoved",
+    "StateStatement",
+    "StateSwapped",
+    "UpdateDropped",
+    "ZeroGradCalled",
+]
+
+Event = (
+    ParameterRegistered
+    | ModuleAttached
+    | ParameterWrapped
+    | ParametersConverted
+    | ModelLoaded
+    | NamesUnmatched
+    | PlainAttributeSet
+    | RequiresGradCompared
+    | ModuleHookRegistered
+    | ModeSwitched
+    | OutputKeptOnContext
+    | GradientModified
+    | OptimizerCreated
+    | ParametersRefused
+    | StateLoaded
+    | LoadRefused
+    | StateSwapped
+    | StateAbsent
+    | ZeroGradCalled
+    | OptimizerModeMet
+    | UpdateDropped
+    | SchedulerMade
+    | SchedulerStepped
+    | OptionSet
+    | StateAssigned
+    | StateRemoved
+)

@@ -1,0 +1,30 @@
+"""What all of them have."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class ProgramEvent(Struct, frozen=True, omit_defaults=True, tag_field="kind", tag=True):
+    """What all of them have: ``at`` is the op index then; ``type`` names the class of the module or the optimizer.
+
+    ``tensors`` are ids after the event.
+    """
+
+    at: int
+    site: int
+
+    @property
+    def api(self) -> str:
+        """What the program called or assigned."""
+        raise NotImplementedError
+
+    @property
+    def tensors(self) -> tuple[int, ...]:
+        """The tensors concerned."""
+        return ()
+
+    @property
+    def optimizer(self) -> int:
+        """The optimizer concerned, -1 for none."""
+        return -1

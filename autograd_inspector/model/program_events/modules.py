@@ -1,0 +1,207 @@
+"""What the program did to modules, and in Functions."""
+
+from __future__ import annotations
+
+from autograd_inspector.model.program_events.event import ProgramEvent
+
+
+class ParameterRegistered(ProgramEvent, frozen=True):
+    """A module got a parameter, as its attribute ``name``."""
+
+    type: str
+    name: str
+    tensor: int
+
+    @property
+    def api(self) -> str:
+        """The attribute."""
+        return f"{self.type}.{self.name}"
+
+    @property
+    def tensors(self) -> tuple[int, ...]:
+        """The parameter."""
+        return (self.tensor,)
+
+
+class ModuleAttached(ProgramEvent, frozen=True):
+    """A module got another one that has these parameters; ``path`` is its place in a model that was met before."""
+
+    type: str
+    name: str
+    path: str
+    tensors: tuple[int, ...]
+
+    @property
+    def api(self) -> str:
+        """The attribute."""
+        return f"{self.type}.{self.name}"
+
+
+class ParameterWrapped(ProgramEvent, frozen=True):
+    """``nn.Parameter(t)`` made a new leaf of a tensor with a history."""
+
+    tensor: int
+
+    @property
+    def api(self) -> str:
+        """The class."""
+        return "nn.Parameter"
+
+    @property
+    def tensors(self) -> tuple[int, ...]:
+        """The new leaf."""
+        return (self.tensor,)
+
+
+class ParametersConverted(ProgramEvent, frozen=True):
+    """``method`` of a module moved or cast its parameters: ``to``, ``half``, ``cuda``."""
+
+    type: str
+    method: str
+    tensors: tuple[int, ...]
+
+    @property
+    def api(self) -> str:
+        """The call."""
+        return f"{self.type}.{self.method}()"
+
+
+class ModelLoaded(ProgramEvent, frozen=True):
+    """``load_state_dict`` of a module; with ``assign`` the parameters are others than before."""
+
+    type: str
+    tensors: tuple[int, ...]
+    assign: bool = False
+
+    @property
+    def api(self) -> str:
+        """The call."""
+        return f"{self.type}.load_state_dict()"
+
+
+class NamesUnmatched(ProgramEvent, frozen=True):
+    """A module was given tensors under names that it has not, and has others under names that it was not given.
+
+    ``method``: ``load_state_dict``, which was not strict (``tensors`` are the module's parameters), or
+    ``functional_call`` (what it was given in vain). ``given`` counts all names, ``unmatched`` those in vain, ``left``
+    what the module has beside; ``names`` and ``own`` are the first of these.
+    """
+
+    type: str
+    method: str
+    tensors: tuple[int, ...]
+    given: int
+    unmatched: int
+    left: int
+    names: tuple[str, ...] = ()
+    own: tuple[str, ...] = ()
+
+    @property
+    def api(self) -> str:
+        """The call."""
+        return f"{self.type}.{self.method}()" if self.method == "load_state_dict" else f"{self.method}({self.type})"
+
+    @property
+    def in_vain(self) -> bool:
+        """Whether no name matches."""
+        return self.unmatched >= self.given
+
+
+class PlainAttributeSet(ProgramEvent, frozen=True):
+    """Something was set to False that looks as if it froze these parameters, and that torch does not read."""
+
+    attribute: str
+    tensors: tuple[int, ...]
+
+    @property
+    def api(self) -> str:
+        """The attribute."""
+        return self.attribute
+
+
+class RequiresGradCompared(ProgramEvent, frozen=True):
+    """A statement compares ``requires_grad`` with what it wanted (``p.requires_grad == True``) and drops the result."""
+
+    tensor: int
+    wanted: bool
+
+    @property
+    def api(self) -> str:
+        """The attribute."""
+        return "requires_grad"
+
+    @property
+    def tensors(self) -> tuple[int, ...]:
+        """The tensor."""
+        return (self.tensor,)
+
+
+class ModuleHookRegistered(ProgramEvent, frozen=True):
+    """A module got a hook of that name by ``method``; ``path`` is its place in a model that was met before.
+
+    ``again``: so many hooks from the same place of the program it had already.
+    """
+
+    type: str
+    hook: str
+    method: str = "register_full_backward_hook"
+    path: str = ""
+    again: int = 0
+
+    @property
+    def api(self) -> str:
+        """The call."""
+        return f"Module.{self.method}()"
+
+    @property
+    def backward(self) -> bool:
+        """Whether it is given gradients."""
+        return "backward" in self.method
+
+
+class ModeSwitched(ProgramEvent, frozen=True):
+    """The program put a module into train or eval mode: ``path`` is its place in a model that was met before.
+
+    ``looks``: it computed without gradients when it was called the next time, by no other module.
+    """
+
+    type: str
+    training: bool
+    model: int
+    path: str = ""
+    looks: bool = False
+
+    @property
+    def api(self) -> str:
+        """The call."""
+        return f"{self.type}.{'train' if self.training else 'eval'}()"
+
+
+class OutputKeptOnContext(ProgramEvent, frozen=True):
+    """The forward of a custom Function set ``ctx.<attribute>`` to what it returned: node and result hold each other.
+
+    ``site`` is that line, ``at`` the op that is the Function's call.
+    """
+
+    function: str
+    attribute: str
+
+    @property
+    def api(self) -> str:
+        """The attribute."""
+        return f"ctx.{self.attribute}"
+
+
+class GradientModified(ProgramEvent, frozen=True):
+    """The backward of a custom Function modified a gradient that it was given, in place; ``site`` is where.
+
+    ``shared``: autograd had the same tensor for somebody else, who had not used it yet. None: that is not known.
+    """
+
+    function: str
+    shared: bool | None = None
+
+    @property
+    def api(self) -> str:
+        """The method."""
+        return f"{self.function}.backward"

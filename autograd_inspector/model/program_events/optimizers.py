@@ -1,0 +1,211 @@
+"""What the program did to optimizers and their schedulers."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from autograd_inspector.model.program_events.event import ProgramEvent
+
+
+class OptimizerCreated(ProgramEvent, frozen=True):
+    """An optimizer was made, of these parameters."""
+
+    optimizer: int
+    type: str
+    tensors: tuple[int, ...]
+
+    @property
+    def api(self) -> str:
+        """The class."""
+        return self.type
+
+
+class ParametersRefused(ProgramEvent, frozen=True):
+    """An optimizer did not take a group, for these parameters; () where it got none, or refused its settings.
+
+    ``added``: it was there already, and the group was to be added to it.
+    """
+
+    type: str
+    tensors: tuple[int, ...] = ()
+    added: bool = False
+
+    @property
+    def api(self) -> str:
+        """The class."""
+        return self.type
+
+
+class _Load(ProgramEvent, frozen=True):
+    optimizer: int
+    type: str
+
+    @property
+    def api(self) -> str:
+        """The call."""
+        return f"{self.type}.load_state_dict()"
+
+
+class StateCast(Struct, frozen=True, gc=False):
+    """A load made state of that name another dtype."""
+
+    entry: str
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        return f"{self.entry}: {self.before} -> {self.after}"
+
+
+class StateLoaded(_Load, frozen=True):
+    """``load_state_dict`` of an optimizer that holds these parameters.
+
+    ``left_training``: it put a schedule-free optimizer back into the eval mode that it was saved in.
+    """
+
+    tensors: tuple[int, ...]
+    casts: tuple[StateCast, ...] = ()
+    left_training: bool = False
+
+
+class LoadRefused(_Load, frozen=True):
+    """``load_state_dict`` raised ``error``.
+
+    ``saved_groups`` and ``own_groups`` count the parameters of each group; ``saved_state`` names the entries.
+    """
+
+    tensors: tuple[int, ...]
+    error: str
+    saved_groups: tuple[int, ...] = ()
+    own_groups: tuple[int, ...] = ()
+    saved_state: tuple[str, ...] = ()
+
+
+class StateSwapped(_Load, frozen=True):
+    """A load gave parameters the state of others: ``pairs`` of (who got it, whose it was).
+
+    ``by_name``: the names in the checkpoint's groups tell; else the state was still the living one of that parameter.
+    """
+
+    pairs: tuple[tuple[int, int], ...]
+    by_name: bool = False
+
+    @property
+    def tensors(self) -> tuple[int, ...]:
+        """Both of each pair."""
+        return tuple(tensor for pair in self.pairs for tensor in pair)
+
+
+class StateAbsent(_Load, frozen=True):
+    """After a load these parameters have no state, while others have."""
+
+    tensors: tuple[int, ...]
+
+
+class ZeroGradCalled(ProgramEvent, frozen=True):
+    """``zero_grad()`` of an optimizer."""
+
+    optimizer: int
+    type: str
+
+    @property
+    def api(self) -> str:
+        """The call."""
+        return f"{self.type}.zero_grad()"
+
+
+class OptimizerModeMet(ProgramEvent, frozen=True):
+    """A schedule-free optimizer was met in that mode, which it was not in at the look before.
+
+    Looks are taken before steps, and when a model is called or saved: it was switched somewhere before.
+    """
+
+    optimizer: int
+    type: str
+    training: bool
+
+    @property
+    def api(self) -> str:
+        """What switches to the mode."""
+        return f"{self.type}.{'train' if self.training else 'eval'}()"
+
+
+class UpdateDropped(ProgramEvent, frozen=True):
+    """A step computed new values of these parameters, used them for nothing, and wrote none in a way that torch shows.
+
+    ``site`` is where it computed the last of them.
+    """
+
+    optimizer: int
+    type: str
+    tensors: tuple[int, ...]
+
+    @property
+    def api(self) -> str:
+        """The call."""
+        return f"{self.type}.step()"
+
+
+class SchedulerMade(ProgramEvent, frozen=True):
+    """A scheduler of an optimizer's learning rates was made; ``factors`` are the lines that return its factors."""
+
+    optimizer: int
+    type: str
+    factors: tuple[int, ...] = ()
+
+    @property
+    def api(self) -> str:
+        """The class."""
+        return self.type
+
+
+class SchedulerStepped(ProgramEvent, frozen=True):
+    """``step()`` of a scheduler of that optimizer, but for the one that its constructor makes."""
+
+    optimizer: int
+    type: str
+
+    @property
+    def api(self) -> str:
+        """The call."""
+        return f"{self.type}.step()"
+
+
+class OptionSet(ProgramEvent, frozen=True):
+    """The source sets an option of an optimizer that it steps; read off the text."""
+
+    optimizer: int
+    type: str
+    option: str
+
+    @property
+    def api(self) -> str:
+        """The option."""
+        return self.option
+
+
+class StateStatement(ProgramEvent, frozen=True):
+    """The source writes to optimizer state, read off the text.
+
+    ``optimizer`` is the one whose class does it, -1: the program around it does. ``receiver`` is the expression that
+    has the state, ``held`` the optimizer that it was when the function ran (-1: not seen), ``keys`` are there as far
+    as they are written out.
+    """
+
+    receiver: str
+    keys: tuple[str, ...] = ()
+    optimizer: int = -1
+    held: int = -1
+
+    @property
+    def api(self) -> str:
+        """What has the state."""
+        return self.receiver
+
+
+class StateAssigned(StateStatement, frozen=True):
+    """It assigns an entry."""
+
+
+class StateRemoved(StateStatement, frozen=True):
+    """It removes an entry."""
