@@ -192,3 +192,24 @@ def test_one_backward_for_two_optimizers():
             fast.step()
 
     calm(program)
+
+
+def test_clipped_and_never_stepped():
+    """Clipping alone uses no gradient: a loop that clips and clears has no step. Who asks for the norm has read them."""
+
+    def clipped():
+        net, optimizer = pair()
+        for _ in range(3):
+            optimizer.zero_grad()
+            F.mse_loss(net(X), Y).backward()
+            nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+
+    def measured():
+        net, optimizer = pair()
+        for _ in range(3):
+            optimizer.zero_grad()
+            F.mse_loss(net(X), Y).backward()
+            print(float(nn.utils.clip_grad_norm_(net.parameters(), float("inf"))))
+
+    diagnosed(clipped, "AG305", ".backward()", "weight", severity="warning")
+    calm(measured)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from math import inf
 
 from msgspec import Struct
 
@@ -54,7 +55,8 @@ class Losses:
         self._stale = {run.index: frozenset(run.stale) for run in runs}
         self._reads: dict[int, list[int]] = {}
         for read in capture.grad_reads:
-            self._reads.setdefault(read.tensor, []).append(read.at)
+            if not 0 <= read.clips < inf:  # What is clipped is to be used afterwards.
+                self._reads.setdefault(read.tensor, []).append(read.at)
         self.lost: list[Lost] = []
         self.served: list[Backward] = []
         for number, run in enumerate(runs):

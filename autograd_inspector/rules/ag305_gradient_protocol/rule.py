@@ -20,6 +20,7 @@ from autograd_inspector.rules.ag305_gradient_protocol.cleared_before_step import
 from autograd_inspector.rules.ag305_gradient_protocol.clearing_call import clearing_call
 from autograd_inspector.rules.ag305_gradient_protocol.gradients_of_an_input import left_by_others
 from autograd_inspector.rules.ag305_gradient_protocol.never_called import never_called
+from autograd_inspector.rules.ag305_gradient_protocol.same_graph_twice import added_twice
 from autograd_inspector.rules.ag305_gradient_protocol.two_values import moved_between, several_evaluations
 from autograd_inspector.rules.ag305_gradient_protocol.updates_by_hand import misled_updates
 
@@ -60,6 +61,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
             if (kind, step.site) not in reported_cases:
                 reported_cases.add((kind, step.site))
                 yield finding
+    yield from added_twice(analysis, sources)
     yield from moved_between(analysis, sources)
     yield from left_by_others(analysis, sources)
     yield from wasted(analysis)

@@ -1,0 +1,68 @@
+"""AG305 where one graph is differentiated twice from the same outputs, and a step uses the sum: twice the gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from autograd_inspector.advice.naming import names_of
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradients.sources import Contribution, GradientSources
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.event import Step
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.wording import agree, summarize_names
+
+
+def added_twice(analysis: Analysis, sources: GradientSources) -> Iterator[Problem]:
+    """One finding for each pair of lines that add the same gradients."""
+    told: set[tuple[int, int]] = set()
+    for step in analysis.capture.steps:
+        twice: dict[tuple[int, int], tuple[Contribution, Contribution, list[int]]] = {}
+        for consumed in () if step.computed or step.error else sources.of(step):
+            for first, second in combinations(consumed.contributions, 2):
+                if _alike(analysis, first.run, second.run):
+                    key = first.run.index, second.run.index
+                    twice.setdefault(key, (first, second, []))[2].append(consumed.tensor)
+        for first, second, tensors in twice.values():
+            sites = first.run.site, second.run.site
+            if sites not in told:
+                told.add(sites)
+                yield _problem(analysis, step, first.run, second.run, tensors)
+
+
+def _alike(analysis: Analysis, one: Backward, other: Backward) -> bool:
+    """Whether both went through the same graph from the same nodes, with the same gradient of these."""
+    return (
+        bool(one.graph.roots)
+        and one.graph.roots == other.graph.roots
+        and _given(analysis, one) == _given(analysis, other)
+    )
+
+
+def _given(analysis: Analysis, run: Backward) -> tuple[int, ...]:
+    """What the call that began a run was given: the outputs, and gradients of them."""
+    return next((op.inputs for op in analysis.capture.ops[run.start : run.start + 1]), ())
+
+
+def _problem(analysis: Analysis, step: Step, first: Backward, second: Backward, tensors: list[int]) -> Problem:
+    names = names_of(analysis, tensors)
+    record = analysis.capture.tensors[second.roots[0]] if second.roots else None
+    loss = f"`{record.variable}`" if record is not None and record.variable else "one loss"
+    return Problem(
+        "warning",
+        f"backward() ran twice on {loss} before the step, so step() uses twice the gradient of {summarize_names(names)}: "
+        f"each run adds the same gradient to {agree(names, 'its', 'their')} .grad",
+        "Remove one of the two backward() calls. Where the first one is for another purpose (a norm, a penalty), use "
+        "torch.autograd.grad(), which leaves .grad alone, or clear the gradients between the two.",
+        dedupe_locations(
+            [
+                *analysis.user_frames(second.site, "the same gradients added again here"),
+                *analysis.user_frames(first.site, "first added here"),
+                *analysis.user_frames(step.site, "step() uses the sum here"),
+            ]
+        ),
+        tuple(names),
+        ops=(step.op,),
+    )
