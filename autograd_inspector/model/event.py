@@ -88,7 +88,7 @@ class ParameterStep(Struct, frozen=True, omit_defaults=True, gc=False):
     """What one optimizer step met and did to one parameter (versions: -1 where there is no tensor).
 
     As it was when the step began: ``group`` is the one that held it (-1 unknown), ``frozen``: it did not require grad,
-    ``dataless``: it had state on meta, and was not there itself.
+    ``dataless``: it had state on meta, and was not there itself. ``begun``: it had no state, and had some afterwards.
     """
 
     tensor: int
@@ -100,6 +100,7 @@ class ParameterStep(Struct, frozen=True, omit_defaults=True, gc=False):
     group: int = -1
     frozen: bool = False
     dataless: bool = False
+    begun: bool = False
 
 
 class Step(Struct, frozen=True, omit_defaults=True, dict=True):

@@ -195,7 +195,7 @@ def test_one_backward_for_two_optimizers():
 
 
 def test_clipped_and_never_stepped():
-    """Clipping alone uses no gradient: a loop that clips and clears has no step. Who asks for the norm has read them."""
+    """Clipping alone uses no gradient: a loop that clips and clears has no step. The norm alone is a use."""
 
     def clipped():
         net, optimizer = pair()

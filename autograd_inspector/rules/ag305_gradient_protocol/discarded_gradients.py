@@ -11,6 +11,7 @@ from msgspec import Struct
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.gradients.memory import zeroed_in_place
 from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.program_events import ZeroGradCalled
 
@@ -53,10 +54,7 @@ class Losses:
             met.sort(key=lambda event: event[:2])
         self._clearings = _clearings(analysis)
         self._stale = {run.index: frozenset(run.stale) for run in runs}
-        self._reads: dict[int, list[int]] = {}
-        for read in capture.grad_reads:
-            if not 0 <= read.clips < inf:  # What is clipped is to be used afterwards.
-                self._reads.setdefault(read.tensor, []).append(read.at)
+        self._reads = _reads(capture)
         self.lost: list[Lost] = []
         self.served: list[Backward] = []
         for number, run in enumerate(runs):
@@ -136,6 +134,15 @@ class Losses:
             if called or not in_place:
                 return at, site
         return calls[later - 1][:2] if later and calls[later - 1][0] == run.end and not in_place else None
+
+
+def _reads(capture: Capture) -> dict[int, list[int]]:
+    """Parameter -> when its gradient was read. What is only clipped is to be used afterwards."""
+    reads: dict[int, list[int]] = {}
+    for read in capture.grad_reads:
+        if not 0 <= read.clips < inf:
+            reads.setdefault(read.tensor, []).append(read.at)
+    return reads
 
 
 def _clearings(analysis: Analysis) -> dict[int, list[tuple[int, int, bool]]]:

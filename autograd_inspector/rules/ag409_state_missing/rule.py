@@ -16,6 +16,7 @@ from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import LoadRefused, OptimizerCreated, ParameterRegistered, StateAbsent
 from autograd_inspector.model.wording import agree, summarize_names
+from autograd_inspector.rules.ag409_state_missing.lost import never_kept
 from autograd_inspector.rules.ag409_state_missing.regrouped import other_groups, regrouped
 from autograd_inspector.rules.ag409_state_missing.tensor_keys import state_key
 
@@ -26,7 +27,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     Why it matters
         After a resume, parameters without state start again with zero moments while the rest continue. When a group
         has more parameters than the checkpoint's, nothing is loaded at all. An optimizer that makes its state when it is
-        built has none for what is unfrozen later.
+        built has none for what is unfrozen later. Where the loop makes the optimizer, or clears its state, no step has any.
 
     Example
         ::
@@ -47,6 +48,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """
     yield from before_loading(analysis, name_problems, no_optimizer, group_problems)
     yield from state_key(analysis)
+    yield from never_kept(analysis)
     for event in analysis.capture.events:
         if isinstance(event, LoadRefused) and is_refusal(event.error):
             yield from _refused(analysis, event)

@@ -51,6 +51,9 @@ class OpenStep(Pause):
         self.circumstances: list[tuple[int, bool, bool]] = []
         """(its group, whether it is frozen, whether it has state without data) of each parameter."""
         self.gradients: list[Given | None] = []
+        self._state: Mapping[Any, Any] = {}
+        self._bare: frozenset[int] = frozenset()
+        """Python's ids of the parameters that had no state."""
         self.closure = False
         self.watch: StepWatch | None = None
 
@@ -67,7 +70,13 @@ class OpenStep(Pause):
             for number, group in enumerate(groups)
             for parameter in group["params"]
         ]
+        self._state = state
+        self._bare = frozenset([id(parameter) for parameter in self.parameters if not _has(state, parameter)])
         self.take_gradients(start)
+
+    def begun(self, parameter: Tensor) -> bool:
+        """Whether the step made the state that a parameter has now."""
+        return id(parameter) in self._bare and _has(self._state, parameter)
 
     def take_gradients(self, now: int) -> None:
         """Note the gradients and their versions as they are now, behind so many ops."""
@@ -97,6 +106,12 @@ def _dataless(parameter: Tensor, state: Any) -> bool:
     if not isinstance(state, dict) or is_meta(parameter):
         return False
     return any(is_meta(value) for value in state.values() if issubclass(type(value), Tensor))
+
+
+def _has(state: Mapping[Any, Any], parameter: Tensor) -> bool:
+    """Whether there is anything in a parameter's state."""
+    entry = state.get(parameter)
+    return dict.__len__(entry) > 0 if isinstance(entry, dict) else entry is not None
 
 
 def _rate(group: dict[str, Any]) -> float:

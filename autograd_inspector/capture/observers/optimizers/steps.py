@@ -126,7 +126,11 @@ class Steps:
             if not error or after != version:
                 writes.append(Write(number, storage_of(parameter), version, after))
             at_end = gradient_before.version if left is None else version_of(left)
-            facts.append(ParameterStep(number, gradient, version, after, gradient_before.version, at_end, *around))
+            facts.append(
+                ParameterStep(
+                    number, gradient, version, after, gradient_before.version, at_end, *around, opened.begun(parameter)
+                )
+            )
         op = recording.append(
             f"{kind}.step", tuple(gradients), writes=tuple(writes), traits=STEP, site=site, error=error
         )

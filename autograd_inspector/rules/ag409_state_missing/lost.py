@@ -1,0 +1,50 @@
+"""AG409 where each step begins the state again: it was cleared, or the loop makes a new optimizer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.naming import names_of
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.optimizers.lost_state import LostState, lost_states
+from autograd_inspector.analysis.optimizers.names import variable
+from autograd_inspector.analysis.optimizers.state_lines import assigned_by_program
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.wording import join_names, summarize_names
+
+
+def never_kept(analysis: Analysis) -> Iterator[Problem]:
+    """One finding for each line that steps with new state each time."""
+    for lost in lost_states(analysis):
+        yield _problem(analysis, lost)
+
+
+def _problem(analysis: Analysis, lost: LostState) -> Problem:
+    capture, last = analysis.capture, lost.steps[-1]
+    optimizer = capture.placement.optimizers[last.optimizer]
+    names = names_of(analysis, lost.tensors)
+    entries = _entries(analysis, last.optimizer)
+    kept = f" ({join_names(entries)})" if entries else ""
+    stepped = analysis.user_frames(last.site, "step() begins with no state here")
+    if lost.renewed:
+        text = (
+            f"a new {optimizer.type} is made for each step, so the state of {summarize_names(names)}{kept} begins "
+            "at zero in each step, and nothing is averaged over steps"
+        )
+        fix = f"Make {optimizer.type} once, before the loop."
+        places = [*analysis.user_frames(optimizer.site, "made for each step here"), *stepped]
+    else:
+        text = (
+            f"{optimizer.type} has no state for {summarize_names(names)} when a step begins: what the step before had "
+            f"made{kept} was removed, so nothing is averaged over steps"
+        )
+        fix = f"Leave {variable(analysis, optimizer)}.state as step() left it."
+        places = [*assigned_by_program(analysis, optimizer), *stepped]
+    return Problem("warning", text, fix, dedupe_locations(places), tuple(names), ops=(last.op,))
+
+
+def _entries(analysis: Analysis, optimizer: int) -> list[str]:
+    """What the optimizer keeps for a parameter."""
+    rows = (row for row in analysis.capture.placement.rows if row.optimizer == optimizer)
+    return list(dict.fromkeys(entry.name for row in rows for entry in row.state if entry.key != "step"))
