@@ -17,6 +17,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.wording import summarize_names
 from autograd_inspector.rules.ag305_gradient_protocol.cleared_before_step import wasted
+from autograd_inspector.rules.ag305_gradient_protocol.cleared_by_another import cleared_by_another
 from autograd_inspector.rules.ag305_gradient_protocol.clearing_call import clearing_call
 from autograd_inspector.rules.ag305_gradient_protocol.gradients_of_an_input import left_by_others
 from autograd_inspector.rules.ag305_gradient_protocol.never_called import never_called
@@ -64,6 +65,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from added_twice(analysis, sources)
     yield from moved_between(analysis, sources)
     yield from left_by_others(analysis, sources)
+    yield from cleared_by_another(analysis, sources)
     yield from wasted(analysis)
     yield from misplaced_clipping(analysis)
     yield from scaled_gradients(analysis)

@@ -126,15 +126,16 @@ def _two_optimizers(analysis: Analysis) -> Iterator[Problem]:
 
 
 def _same_gradient(analysis: Analysis, tensor: int, pair: tuple[int, int]) -> bool:
-    """Whether steps of both met the tensor's gradient with no backward to it in between."""
+    """Whether steps of both met the tensor's gradient with no other one computed or assigned in between."""
     capture = analysis.capture
     steps = [
         (step.at, step.optimizer)
         for step in capture.steps
         if step.optimizer in pair and any(p.tensor == tensor and p.gradient >= 0 for p in step.parameters)
     ]
-    starts = [run.start for run in capture.backwards if run.api == "backward" and tensor in run.reached]
+    new = [run.start for run in capture.backwards if run.api == "backward" and tensor in run.reached]
+    new += [write.at for write in analysis.timeline.writes_of(tensor).all if write.gradient >= 0]
     return any(
-        one != other and not any(before < start <= after for start in starts)
+        one != other and not any(before < at <= after for at in new)
         for (before, one), (after, other) in pairwise(steps)
     )

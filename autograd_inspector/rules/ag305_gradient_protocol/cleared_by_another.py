@@ -1,0 +1,104 @@
+"""AG305 where the zero_grad() of another optimizer drops a part of the gradients that a step is to use.
+
+Two optimizers that share an encoder, say: the second one's zero_grad() comes between the first one's backward and step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from autograd_inspector.advice.naming import names_of
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradients.sources import GradientSources
+from autograd_inspector.analysis.optimizers.names import variable
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.event import Step
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.program_events import ZeroGradCalled
+from autograd_inspector.model.wording import agree, summarize_names
+
+
+class Cleared(Struct, frozen=True):
+    """A call that cleared what a backward had computed, of which a later step uses the rest."""
+
+    step: Step
+    run: Backward
+    call: ZeroGradCalled
+
+
+def cleared_by_another(analysis: Analysis, sources: GradientSources) -> Iterator[Problem]:
+    """One finding for each line that clears."""
+    told: set[int] = set()
+    for step in analysis.capture.steps:
+        lost: dict[Cleared, list[int]] = {}
+        for cleared, tensor in _cleared(analysis, sources, step):
+            lost.setdefault(cleared, []).append(tensor)
+        for cleared, tensors in lost.items():
+            if cleared.call.site not in told:
+                told.add(cleared.call.site)
+                yield _problem(analysis, cleared, tensors)
+
+
+def _cleared(analysis: Analysis, sources: GradientSources, step: Step) -> Iterator[tuple[Cleared, int]]:
+    if step.computed or step.error:
+        return
+    held = frozenset(analysis.capture.placement.optimizers[step.optimizer].held)
+    others = [
+        call
+        for call in analysis.capture.events_of(ZeroGradCalled)
+        if call.optimizer != step.optimizer
+        and sources.since(step) < call.at <= step.start
+        and not held.isdisjoint(analysis.capture.placement.optimizers[call.optimizer].held)
+    ]
+    if not others:
+        return
+    consumed = list(sources.of(step))
+    used = {each.run.index: each.run for part in consumed for each in part.contributions}
+    added = {part.tensor: {each.run.index for each in part.contributions} for part in consumed}
+    replaced = {part.tensor for part in consumed if part.beginning == "replaced"}
+    for tensor in held - replaced:
+        for run in used.values():
+            if tensor not in run.reached or tensor in run.empty or run.index in added.get(tensor, ()):
+                continue
+            call = next((call for call in others if call.at >= run.end and _holds(analysis, call, tensor)), None)
+            if call is not None and not _used(analysis, tensor, run.end, call.at):
+                yield Cleared(step, run, call), tensor
+
+
+def _holds(analysis: Analysis, call: ZeroGradCalled, tensor: int) -> bool:
+    return tensor in analysis.capture.placement.optimizers[call.optimizer].held
+
+
+def _used(analysis: Analysis, tensor: int, start: int, end: int) -> bool:
+    """Whether a step, or the program, had used its gradient by then."""
+    if any(read.clips < 0 for read in analysis.timeline.reads_of(tensor).within(start, end)):
+        return True
+    return any(
+        start <= step.at <= end and any(p.tensor == tensor and p.gradient >= 0 for p in step.parameters)
+        for step in analysis.timeline.steps.within(start, end)
+    )
+
+
+def _problem(analysis: Analysis, cleared: Cleared, tensors: list[int]) -> Problem:
+    optimizers = analysis.capture.placement.optimizers
+    step, run, call = cleared.step, cleared.run, cleared.call
+    names = names_of(analysis, tensors)
+    own, other = (variable(analysis, optimizers[number]) for number in (step.optimizer, call.optimizer))
+    return Problem(
+        "warning",
+        f"{other}.zero_grad() clears the gradients of {summarize_names(names)} that backward() had computed for "
+        f"{own}.step(): both optimizers hold {agree(names, 'it', 'them')}, and the step uses the other gradients alone",
+        f"Call {other}.zero_grad() before that backward(), or after {own}.step().",
+        dedupe_locations(
+            [
+                *analysis.user_frames(call.site, "cleared by another optimizer here"),
+                *analysis.user_frames(run.site, "gradients computed here"),
+                *analysis.user_frames(step.site, "step() uses the rest here"),
+            ]
+        ),
+        tuple(names),
+        ops=(step.op,),
+    )
