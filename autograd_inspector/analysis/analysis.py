@@ -187,10 +187,21 @@ class Analysis:
 
     def writes_in(self, storage: int, start: int, end: int) -> Iterator[tuple[Op, Write]]:
         """(op, write) in program order of the writes to exactly that storage, by ops ``start`` to ``end``."""
+        writes, within = self._within(storage, start, end)
+        yield from (self._write(writes[at]) for at in within)
+
+    def writes_back(self, storage: int, start: int, end: int) -> Iterator[tuple[Op, Write]]:
+        """The same, the latest first."""
+        writes, within = self._within(storage, start, end)
+        yield from (self._write(writes[at]) for at in reversed(within))
+
+    def _within(self, storage: int, start: int, end: int) -> tuple[list[tuple[int, int]], range]:
         writes = self._writes.get(("storage", storage), [])
-        for at in range(bisect_left(writes, (start, 0)), bisect_left(writes, (end, 0))):
-            op = self.capture.ops[writes[at][0]]
-            yield op, op.writes[writes[at][1]]
+        return writes, range(bisect_left(writes, (start, 0)), bisect_left(writes, (end, 0)))
+
+    def _write(self, place: tuple[int, int]) -> tuple[Op, Write]:
+        op = self.capture.ops[place[0]]
+        return op, op.writes[place[1]]
 
     @cached_property
     def _writes(self) -> dict[tuple[str, int], list[tuple[int, int]]]:

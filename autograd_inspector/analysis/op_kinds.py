@@ -145,7 +145,7 @@ _ROWS: Final = (
     ("bernoulli_", _K.DRAWS | _K.DRAWS_DISCRETE | _K.IN_PLACE_ONLY),
     ("one_hot scatter_", _K.DRAWS_DISCRETE),
     ("round floor ceil trunc sign round_ floor_ ceil_ trunc_ sign_", _K.PIECEWISE_CONSTANT),
-    ("equal allclose isclose eq is_same_size", _K.COMPARES),
+    ("equal allclose isclose eq ne __eq__ __ne__ is_same_size", _K.COMPARES),
     ("relu relu_", _K.HINGES | _K.SAVES_RESULT),
     ("threshold threshold_", _K.HINGES),
     ("clamp clamp_ clip clip_", _K.CLAMPS),

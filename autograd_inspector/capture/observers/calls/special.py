@@ -228,18 +228,15 @@ def _shape_before(recording: Recording, tensor: Tensor) -> Any:
 def _data_written(recording: Recording, tensor: Tensor, source: Tensor, shape: Any) -> None:
     entry = recording.registry.enter(tensor, -1, len(recording.ops))
     storage = recording.registry.storage_of(tensor)
-    if source is tensor or (storage == entry.storage and shape_of(tensor) == shape):
+    if source is tensor:
         return
-    version = version_of(tensor)
-    write = Write(entry.tensor, entry.storage, version, version)
+    version, number = version_of(tensor), recording.id_of(source)
+    same = storage == entry.storage and shape_of(tensor) == shape  # It has that memory already: nothing is written.
+    read = (number, entry.tensor) if same else (number,)
+    writes = () if same else (Write(entry.tensor, entry.storage, version, version),)
     entry.storage = storage
     recording.append(
-        "set_data",
-        (recording.id_of(source),),
-        (),
-        (write,),
-        site=recording.stacks.here(),
-        versions=(version_of(source),),
+        "set_data", read, (), writes, site=recording.stacks.here(), versions=(version_of(source), version)[: len(read)]
     )
 
 

@@ -1,0 +1,84 @@
+"""AG204: values that were kept without a copy, and changed with the tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.naming import names_of
+from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.memory.snapshots import Snapshot, aliased_snapshots
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.wording import agree, summarize_names
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """A snapshot that shares memory with what it was taken of: `state_dict()`, `.data` and `detach()` copy nothing.
+
+    Why it matters
+        The optimizer updates parameters in place, so the "old" values follow: restoring them restores nothing, their
+        difference to the new ones is zero, and comparing them always says that nothing changed.
+
+    Example
+        ::
+
+            best = net.state_dict()
+            net(x).pow(2).mean().backward()
+            optimizer.step()
+            net.load_state_dict(best)
+
+    Fix
+        ::
+
+            best = {name: value.clone() for name, value in net.state_dict().items()}
+            net(x).pow(2).mean().backward()
+            optimizer.step()
+            net.load_state_dict(best)
+
+    References
+        torch.nn.Module.state_dict, torch.Tensor.detach: both return tensors that share storage; "Saving and loading
+        models" in the PyTorch tutorials: "state = deepcopy(model.state_dict())".
+    """
+    by_line: dict[tuple[object, object], list[Snapshot]] = {}
+    for snapshot in aliased_snapshots(analysis):
+        key = line_of(analysis, snapshot.taken.site), line_of(analysis, snapshot.used.site)
+        by_line.setdefault(key, []).append(snapshot)
+    for snapshots in by_line.values():
+        yield _problem(analysis, snapshots)
+
+
+def _problem(analysis: Analysis, snapshots: list[Snapshot]) -> Problem:
+    first = snapshots[0]
+    names = names_of(analysis, (snapshot.tensor for snapshot in snapshots))
+    kept = f"{summarize_names(names)} {agree(names, 'was', 'were')} kept without a copy"
+    changed = _by(first.changed)
+    if first.restores:
+        text = (
+            f"{kept}: the old values share memory with the new ones, {changed} has changed both, and writing them back "
+            "restores nothing"
+        )
+        used = "written onto itself here"
+    else:
+        text = (
+            f"{kept}: the old values share memory with the new ones, {changed} has changed both, so they never differ"
+        )
+        used = "compared with itself here"
+    return Problem(
+        "warning",
+        text,
+        "Keep a copy: `.detach().clone()` of a tensor, `copy.deepcopy(model.state_dict())` of a model.",
+        dedupe_locations(
+            [
+                *analysis.user_frames(first.taken.site, "kept without a copy here"),
+                *analysis.user_frames(first.changed.site, "changed here"),
+                *analysis.user_frames(first.used.site, used),
+            ]
+        ),
+        tuple(names),
+        ops=(first.used.index,),
+    )
+
+
+def _by(op: Op) -> str:
+    return f"{op.name}()" if op.has(Trait.STEP) else f"`{op.name}`"

@@ -1,0 +1,128 @@
+"""AG204: values that were kept without a copy, and changed with the tensor."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+
+from .programs import diagnosed, line_of
+from .twins import calm
+
+X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
+
+
+def made():
+    net = nn.Linear(4, 2)
+    return net, torch.optim.SGD(net.parameters(), lr=0.1)
+
+
+def step(net, optimizer):
+    optimizer.zero_grad()
+    net(X).pow(2).mean().backward()
+    optimizer.step()  # Changed.
+
+
+def best_of_a_run():
+    net, optimizer = made()
+    best = net.state_dict()  # Kept.
+    step(net, optimizer)
+    net.load_state_dict(best)
+
+
+def backup_of_data():
+    net, optimizer = made()
+    backup = [p.data for p in net.parameters()]  # Kept.
+    step(net, optimizer)
+    for p, value in zip(net.parameters(), backup, strict=True):
+        p.data = value
+
+
+def copied_back():
+    net, optimizer = made()
+    backup = [p.detach() for p in net.parameters()]  # Kept.
+    step(net, optimizer)
+    with torch.no_grad():
+        for p, value in zip(net.parameters(), backup, strict=True):
+            p.copy_(value)
+
+
+@pytest.mark.parametrize("program", [best_of_a_run, backup_of_data, copied_back])
+def test_restoring_what_was_never_copied(program):
+    """The memory is written onto itself: told at the line that kept it, with what changed it."""
+    finding = diagnosed(program, "AG204", "Kept.", "weight", "copy", "restores nothing", severity="warning")
+    assert line_of(step, "Changed.") in [place.lineno for place in finding.locations]
+
+
+def difference():
+    net, optimizer = made()
+    before = net.weight.data  # Kept.
+    step(net, optimizer)
+    return (net.weight.data - before).norm()
+
+
+def comparison():
+    net, optimizer = made()
+    before = net.weight.detach()  # Kept.
+    step(net, optimizer)
+    return (before != net.weight).any()
+
+
+@pytest.mark.parametrize("program", [difference, comparison])
+def test_comparing_what_was_never_copied(program):
+    """The difference to itself is zero, whatever the step did."""
+    diagnosed(program, "AG204", "Kept.", "weight", "never differ", severity="warning")
+
+
+def copied():
+    net, optimizer = made()
+    best = {name: value.clone() for name, value in net.state_dict().items()}
+    deep, before = copy.deepcopy(net.state_dict()), net.weight.detach().clone()
+    step(net, optimizer)
+    print((net.weight - before).norm(), (net.weight != before).any())
+    net.load_state_dict(best)
+    net.load_state_dict(deep)
+
+
+def loaded_at_once():
+    net, optimizer = made()
+    step(net, optimizer)
+    state = net.state_dict()
+    state["bias"] = torch.zeros(2)
+    net.load_state_dict(state)
+
+
+def written_through():
+    net, optimizer = made()
+    step(net, optimizer)
+    for p in net.parameters():
+        value = p.data
+        value.sub_(0.1 * p.grad)
+        value[0].zero_()
+        p.data = value
+
+
+def straight_through():
+    net, optimizer = made()
+    for _ in range(2):
+        optimizer.zero_grad()
+        out = net(X)
+        (out + (out.round() - out).detach() + (out - out.detach())).pow(2).mean().backward()
+        optimizer.step()
+
+
+def saved_beside():
+    net, optimizer = made()
+    other = nn.Linear(4, 2)
+    step(net, optimizer)
+    other.load_state_dict(net.state_dict())
+    step(net, optimizer)
+    other.load_state_dict(net.state_dict())
+
+
+@pytest.mark.parametrize("program", [copied, loaded_at_once, written_through, straight_through, saved_beside])
+def test_aliases_that_are_meant(program):
+    """A copy, an alias that is used before anything changes it, or through which the program itself writes."""
+    calm(program)
