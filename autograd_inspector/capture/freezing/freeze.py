@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from autograd_inspector.capture.freezing.aliases import alias_writes
+from autograd_inspector.capture.freezing.discarded_results import discarded_results
 from autograd_inspector.capture.freezing.kept_gradients import kept_gradients
 from autograd_inspector.capture.freezing.option_lines import options_set
 from autograd_inspector.capture.freezing.state_statements import state_statements
@@ -45,7 +46,12 @@ def freeze(recording: Recording, modules: Modules, history: History, *, seconds:
     """All records of a finished capture; ``history`` tells of the steps that are no longer in it."""
     recording.ledger.update(recording)
     writes = tuple(alias_writes(recording))
-    events = (*recording.events, *options_set(recording, error), *state_statements(recording))
+    events = (
+        *recording.events,
+        *options_set(recording, error),
+        *state_statements(recording),
+        *discarded_results(recording),
+    )
     backwards = {name: code for name, code in recording.functions.items() if code is not None}
     functions = {name: _returning(recording, code) for name, code in backwards.items()}
     blind = {name: asked_at(code) for name, code in backwards.items() if ignores_gradients(code)}

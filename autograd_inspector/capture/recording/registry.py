@@ -65,6 +65,8 @@ class Registry:
         self.buffers: set[int] = set()
         self.call_arguments: set[int] = set()
         """What requires grad and was an argument of a model's call."""
+        self.looked_at: set[int] = set()
+        """What a call was given that returned no tensor, as ``torch.equal`` does."""
         self._storages: dict[int, int] = {}
         self._numbered = 0
         self._same: dict[Any, Any] = {}
@@ -167,6 +169,7 @@ class Registry:
         self.parameters &= keep
         self.buffers &= keep
         self.call_arguments &= keep
+        self.looked_at &= keep
         self._same.clear()
         for address in [address for address in self._storages if storage_expired(address)]:
             del self._storages[address]  # Before: an interrupt must not have it freed twice.
@@ -185,6 +188,7 @@ class Registry:
         self.parameters = {tensors[number] for number in self.parameters}
         self.buffers = {tensors[number] for number in self.buffers}
         self.call_arguments = {tensors[number] for number in self.call_arguments}
+        self.looked_at = {tensors[number] for number in self.looked_at}
 
     def storages_of(self, tensors: Iterable[int]) -> frozenset[int]:
         """The memory of those of the tensors that are known."""

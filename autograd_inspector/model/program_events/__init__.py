@@ -16,6 +16,7 @@ from autograd_inspector.model.program_events.modules import (
     ParameterWrapped,
     PlainAttributeSet,
     RequiresGradCompared,
+    ResultDiscarded,
 )
 from autograd_inspector.model.program_events.optimizers import (
     LoadRefused,
@@ -56,6 +57,7 @@ __all__ = [
     "PlainAttributeSet",
     "ProgramEvent",
     "RequiresGradCompared",
+    "ResultDiscarded",
     "SchedulerMade",
     "SchedulerStepped",
     "StateAbsent",
@@ -78,6 +80,7 @@ Event = (
     | NamesUnmatched
     | PlainAttributeSet
     | RequiresGradCompared
+    | ResultDiscarded
     | ModuleHookRegistered
     | ModeSwitched
     | OutputKeptOnContext

@@ -205,3 +205,18 @@ class GradientModified(ProgramEvent, frozen=True):
     def api(self) -> str:
         """The method."""
         return f"{self.function}.backward"
+
+
+class ResultDiscarded(ProgramEvent, frozen=True):
+    """What was computed of these parameters, and has their shape, was used for nothing and is gone.
+
+    ``name`` is the last op that did so there, ``at`` its index.
+    """
+
+    name: str
+    tensors: tuple[int, ...]
+
+    @property
+    def api(self) -> str:
+        """The op."""
+        return self.name

@@ -226,6 +226,7 @@ class Recorder(HiddenMode):
             else:
                 gather((result,), result_tensors)
                 if not result_tensors and not writes:
+                    registry.looked_at.update(numbers)
                     return result
                 outputs = ()
                 for tensor in result_tensors:

@@ -264,8 +264,12 @@ def _export(recorder: Calling, func: Any, args: tuple[Any, ...], kwargs: dict[st
     return result
 
 
-def _shown(recorder: Calling, _args: tuple[Any, ...], text: Any) -> None:
-    recorder.recording.exports.shown(recorder.recording, str(text))
+def _shown(recorder: Calling, args: tuple[Any, ...], text: Any) -> None:
+    recording = recorder.recording
+    entry = recording.registry.entry_of(args[0])
+    if entry is not None:
+        recording.registry.looked_at.add(entry.tensor)
+    recording.exports.shown(recording, str(text))
 
 
 def _from_python(recorder: Calling, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

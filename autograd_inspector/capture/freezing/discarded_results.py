@@ -1,0 +1,99 @@
+"""New values of parameters that nothing ever used: ``p.clamp(-1, 1)`` for ``p.clamp_(-1, 1)``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import CodeType
+
+from autograd_inspector.capture.lines.bytecode import instructions
+from autograd_inspector.capture.recording.raw_records import (
+    OP_CALL,
+    OP_ERROR,
+    OP_INPUTS,
+    OP_NAME,
+    OP_OUTPUTS,
+    OP_SITE,
+    OP_TRAITS,
+    OP_WRITES,
+    RawOp,
+)
+from autograd_inspector.capture.recording.recording import Recording
+from autograd_inspector.model.op import Trait
+from autograd_inspector.model.program_events import ResultDiscarded
+
+_ASIDE = int(Trait.BACKWARD | Trait.STEP | Trait.INNER | Trait.EXPORT | Trait.COLLECTIVE)
+_VARIABLES = ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF")
+
+
+def discarded_results(recording: Recording) -> Iterator[ResultDiscarded]:
+    """One event for each place all of whose results are gone unread.
+
+    What a statement drops is gone at once. What it gives a name may have been meant for later: not where the next
+    parameter's value took that name.
+    """
+    results = _results(recording)
+    unread = set(results)
+    for _, op in recording.ops.items() if unread else ():
+        unread.difference_update(op[OP_INPUTS])
+    by_site: dict[int, list[int]] = {}
+    for result, (index, _) in results.items():
+        by_site.setdefault(recording.ops[index][OP_SITE], []).append(result)
+    gone = {result for result in unread if _is_gone(recording, result)}
+    for site, members in by_site.items():
+        if gone.issuperset(members) and _is_dropped(recording, site, several=len(members) > 1):
+            last = results[members[-1]][0]
+            tensors = dict.fromkeys(tensor for result in members for tensor in results[result][1])
+            yield ResultDiscarded(last, site, recording.ops[last][OP_NAME], tuple(tensors))
+
+
+def _results(recording: Recording) -> dict[int, tuple[int, tuple[int, ...]]]:
+    """Result -> its op, and the parameters whose values went into it, of the same shape, outside of any module."""
+    registry = recording.registry
+    memory: dict[int, int] = {}
+    for number in registry.parameters:
+        entry = registry.entries.get(number)
+        if entry is not None and entry.storage >= 0:
+            memory[entry.storage] = number
+    results: dict[int, tuple[int, tuple[int, ...]]] = {}
+    for index, op in recording.ops.items() if memory else ():
+        if op[OP_CALL] < 0 and _computes(op):
+            (output,) = op[OP_OUTPUTS]
+            entry = registry.entries.get(output)
+            shape = None if entry is None else registry.facts[output][0]
+            if entry is None or entry.storage in memory or not shape:
+                continue
+            of: dict[int, None] = {}
+            for tensor in op[OP_INPUTS]:
+                known = registry.entries.get(tensor)
+                if known is not None and registry.facts[tensor][0] == shape:
+                    of |= dict.fromkeys(results[tensor][1] if tensor in results else ())
+                    of |= dict.fromkeys([memory[known.storage]] if known.storage in memory else ())
+            if of:
+                results[output] = index, tuple(of)
+    return results
+
+
+def _computes(op: RawOp) -> bool:
+    """Whether an op returned one tensor and modified none."""
+    return len(op[OP_OUTPUTS]) == 1 and not (op[OP_WRITES] or op[OP_ERROR] or op[OP_TRAITS] & _ASIDE)
+
+
+def _is_gone(recording: Recording, result: int) -> bool:
+    """Whether a tensor is no longer there, and nothing but torch's own calls that return tensors was given it."""
+    entry = recording.registry.entries.get(result)
+    return entry is not None and entry() is None and result not in recording.registry.looked_at
+
+
+def _is_dropped(recording: Recording, site: int, *, several: bool) -> bool:
+    """Whether the program's statement keeps no result: it drops it, or one variable is given several in turn."""
+    chain = recording.stacks.chains[site] if 0 <= site < len(recording.stacks.chains) else []
+    if not chain or chain[0][2]:
+        return False  # A library's own business.
+    taking = _taking(chain[0][0], chain[0][1])
+    return taking == "POP_TOP" or (several and taking.startswith(_VARIABLES))
+
+
+def _taking(code: CodeType, lasti: int) -> str:
+    """The instruction that takes what the one there returned."""
+    following = (each.opname for each in instructions(code) if each.offset > lasti and each.opname != "CACHE")
+    return next(following, "")

@@ -1,0 +1,74 @@
+"""AG205: a new value of a parameter that is computed and thrown away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.naming import names_of
+from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.program_events import ResultDiscarded
+from autograd_inspector.model.wording import summarize_names
+
+_UPDATES = (
+    OpKind.ADDS
+    | OpKind.SUBTRACTS
+    | OpKind.MULTIPLIES
+    | OpKind.DIVIDES
+    | OpKind.CLAMPS
+    | OpKind.NEGATES
+    | OpKind.INTERPOLATES
+    | OpKind.SETS_NUMBER
+)
+"""What computes a new value of what it is given, and has a form that writes it."""
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """A new value of a parameter that nothing uses: `p.clamp(-1, 1)` returns it, `p.clamp_(-1, 1)` writes it.
+
+    Why it matters
+        The parameter keeps its value, so weights are not clipped, a target network never follows, a decay has no effect.
+        `p = (1 - tau) * p + tau * q` in a loop gives the name `p` to another tensor, and is lost in the next round.
+
+    Example
+        ::
+
+            for p in net.parameters():
+                p.data.clamp(-0.01, 0.01)
+
+    Fix
+        ::
+
+            for p in net.parameters():
+                p.data.clamp_(-0.01, 0.01)
+
+    References
+        "In-place operations" in the documentation of torch.Tensor: methods that end in an underscore modify the tensor.
+    """
+    by_line: dict[object, list[ResultDiscarded]] = {}
+    for event in analysis.capture.events_of(ResultDiscarded):
+        if is_a(event.name, _UPDATES):
+            by_line.setdefault(line_of(analysis, event.site), []).append(event)
+    for events in by_line.values():
+        yield _problem(analysis, events)
+
+
+def _problem(analysis: Analysis, events: list[ResultDiscarded]) -> Problem:
+    names = names_of(analysis, dict.fromkeys(tensor for event in events for tensor in event.tensors))
+    return Problem(
+        "warning",
+        f"`{events[0].name}` returns a new tensor, computed from {summarize_names(names)}, that nothing uses: no parameter "
+        "changes here",
+        "Write the new value into the parameter, under torch.no_grad(): `p.copy_(new_value)`, or the form of the method "
+        "that ends in an underscore (`p.clamp_(...)`, `p.mul_(...)`). An assignment to a variable only gives that name "
+        "to another tensor.",
+        dedupe_locations(
+            place
+            for event in events
+            for place in analysis.user_frames(event.site, "new value computed and discarded here")
+        ),
+        tuple(names),
+        ops=tuple(event.at for event in events),
+    )

@@ -1,0 +1,137 @@
+"""AG205: new values of parameters that nothing uses."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+import torch
+from torch import nn
+
+from .programs import diagnosed
+from .twins import calm
+
+X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
+
+
+def made():
+    net = nn.Linear(4, 2)
+    return net, torch.optim.SGD(net.parameters(), lr=0.1)
+
+
+def step(net, optimizer):
+    optimizer.zero_grad()
+    net(X).pow(2).mean().backward()
+    optimizer.step()
+
+
+def never_clipped():
+    net, optimizer = made()
+    step(net, optimizer)
+    for p in net.parameters():
+        p.data.clamp(-0.01, 0.01)  # Dropped.
+
+
+def never_decayed():
+    net, optimizer = made()
+    step(net, optimizer)
+    with torch.no_grad():
+        net.weight.mul(0.9)  # Dropped.
+
+
+def never_followed():
+    net, optimizer = made()
+    target = copy.deepcopy(net)
+    for _ in range(2):
+        step(net, optimizer)
+        with torch.no_grad():
+            for old, new in zip(target.parameters(), net.parameters(), strict=True):
+                old = 0.9 * old + 0.1 * new  # Dropped.  # noqa: PLW2901 - the fault
+
+
+def added_to_a_variable():
+    net, optimizer = made()
+    step(net, optimizer)
+    for p in net.parameters():
+        p.data = p.data
+        q = p.data + 0.01 * torch.randn_like(p)  # Dropped.  # noqa: F841 - the fault
+
+
+@pytest.mark.parametrize("program", [never_clipped, never_decayed, never_followed, added_to_a_variable])
+def test_new_value_that_is_thrown_away(program):
+    """Out of place, and the result is dropped, or a variable gets it that the next round overwrites."""
+    diagnosed(program, "AG205", "Dropped.", "weight", "nothing uses", severity="warning")
+
+
+def test_one_finding_for_a_line():
+    """A helper that is called for several models is told once."""
+
+    def follow(target, net):
+        with torch.no_grad():
+            for old, new in zip(target.parameters(), net.parameters(), strict=True):
+                old = torch.lerp(old, new, 0.1)  # Dropped.  # noqa: PLW2901 - the fault
+
+    def program():
+        pairs = [(nn.Linear(4, 2), nn.Linear(4, 2)) for _ in range(2)]
+        for target, net in pairs:
+            follow(target, net)
+
+    diagnosed(program, "AG205", "Dropped.", severity="warning", where=follow)
+
+
+def looked_at():
+    net, _ = made()
+    for p in net.parameters():
+        doubled = p.data * 2
+        print(doubled)
+        tripled = p.data * 3
+        print(f"{tripled}")
+        assert torch.equal(p.data * 4, 4 * p.data)
+        assert torch.allclose(input=p.data + 1, other=1 + p.data)
+
+
+def kept():
+    net, _ = made()
+    average = {name: p.detach() * 0.5 for name, p in net.named_parameters()}
+    halves = [p.detach() * 0.5 for p in net.parameters()]
+    net.noise = net.weight.detach() + 1
+    return average, halves
+
+
+def shadowed():
+    net, optimizer = made()
+    shadow = {name: p.detach().clone() for name, p in net.named_parameters()}
+    step(net, optimizer)
+    for name, p in net.named_parameters():
+        shadow[name] = 0.9 * shadow[name] + 0.1 * p.detach()
+
+
+def written():
+    net, optimizer = made()
+    step(net, optimizer)
+    with torch.no_grad():
+        for p in net.parameters():
+            new = p * 0.9
+            p.copy_(new)
+            p.clamp_(-1, 1)
+
+
+def descended():
+    weight = nn.Parameter(torch.randn(4, 2))
+    for _ in range(3):
+        (gradient,) = torch.autograd.grad((X @ weight).pow(2).mean(), weight)
+        weight = (weight - 0.1 * gradient).detach().requires_grad_()
+
+
+def measured():
+    net, _ = made()
+    for p in net.parameters():
+        norm = p.norm()  # noqa: F841 - unused, and no new value
+        copied = p.detach().clone()  # noqa: F841 - unused, and no new value
+    return
+
+
+@pytest.mark.parametrize("program", [looked_at, kept, shadowed, written, descended, measured])
+def test_values_that_are_used(program):
+    """Printed, compared, kept in a container or an attribute, written back, gone on with, or no new value at all."""
+    calm(program)
