@@ -7,6 +7,7 @@ import copy
 import pytest
 import torch
 from torch import nn
+from torch.nn.utils import prune
 
 from .programs import diagnosed
 from .twins import calm
@@ -123,6 +124,12 @@ def descended():
         weight = (weight - 0.1 * gradient).detach().requires_grad_()
 
 
+def pruned():
+    net, _ = made()
+    prune.l1_unstructured(net, "weight", amount=0.5)
+    prune.remove(net, "weight")
+
+
 def measured():
     net, _ = made()
     for p in net.parameters():
@@ -131,7 +138,7 @@ def measured():
     return
 
 
-@pytest.mark.parametrize("program", [looked_at, kept, shadowed, written, descended, measured])
+@pytest.mark.parametrize("program", [looked_at, kept, shadowed, written, descended, pruned, measured])
 def test_values_that_are_used(program):
     """Printed, compared, kept in a container or an attribute, written back, gone on with, or no new value at all."""
     calm(program)

@@ -22,6 +22,8 @@ from autograd_inspector.model.op import Trait
 from autograd_inspector.model.program_events import ResultDiscarded
 
 _ASIDE = int(Trait.BACKWARD | Trait.STEP | Trait.INNER | Trait.EXPORT | Trait.COLLECTIVE)
+_METHODS = ("Tensor.", "_handle_torch_function")
+"""Methods of tensors that torch has written in Python begin so: `1 - p`."""
 _VARIABLES = ("STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF")
 
 
@@ -87,8 +89,9 @@ def _is_gone(recording: Recording, result: int) -> bool:
 def _is_dropped(recording: Recording, site: int, *, several: bool) -> bool:
     """Whether the program's statement keeps no result: it drops it, or one variable is given several in turn."""
     chain = recording.stacks.chains[site] if 0 <= site < len(recording.stacks.chains) else []
-    if not chain or chain[0][2]:
-        return False  # A library's own business.
+    through = recording.stacks.through.get(site, "")
+    if not chain or chain[0][2] or (through and not through.startswith(_METHODS)):
+        return False  # The business of a library, or of a function of torch's: it may put the result where it belongs.
     taking = _taking(chain[0][0], chain[0][1])
     return taking == "POP_TOP" or (several and taking.startswith(_VARIABLES))
 

@@ -40,6 +40,7 @@ class Losses:
         runs = [run for run in complete if not _in_closure(analysis, run, stepping)]
         hooked = {hook.tensor for hook in capture.tensor_hooks}
         self._met: dict[int, list[tuple[int, int, Backward | Step]]] = {}
+        self._numbers = {run.index: number for number, run in enumerate(runs)}
         for number, run in enumerate(runs):
             for tensor in run.reached:
                 self._met.setdefault(tensor, []).append((run.start, number, run))
@@ -55,15 +56,18 @@ class Losses:
         self._clearings = _clearings(analysis)
         self._stale = {run.index: frozenset(run.stale) for run in runs}
         self._reads = _reads(capture)
+        self._ends: dict[tuple[int, int], tuple[tuple[int, int] | None, Backward | Step | None]] = {}
+        """(parameter, run) -> what became of the gradient, as far as it was asked."""
         self.lost: list[Lost] = []
         self.served: list[Backward] = []
         for number, run in enumerate(runs):
             reached = frozenset(t for t in run.reached if t not in run.empty)
-            judged = reached <= capture.optimized - hooked and not run.graph.blind
-            lost = self._lost(run, number, reached) if judged else None
+            learning = reached & capture.optimized
+            judged = not run.graph.blind and learning.isdisjoint(hooked) and not self._asked_for(run, reached - learning)
+            lost = self._lost(run, number, learning) if judged else None
             if lost is not None:
                 self.lost.append(lost)
-            elif any(self._following(tensor, run, number) is not None for tensor in reached):
+            elif any(self._following(tensor, run.start, number) is not None for tensor in reached):
                 self.served.append(run)
 
     def ended_early(self, lost: Lost) -> bool:
@@ -89,23 +93,46 @@ class Losses:
             return True
         return isinstance(last, Backward) and last.end <= at
 
-    def _following(self, tensor: int, run: Backward, number: int) -> Backward | Step | None:
-        """What meets the gradient of a run next."""
+    def _asked_for(self, run: Backward, others: frozenset[int]) -> bool:
+        """Whether a run was for the gradients of what no optimizer has: an input that an attack moves."""
+        following = self._analysis.timeline.next_run(run)
+        end = len(self._analysis.capture.ops) if following is None else following.start
+        return any(self._read(tensor, run.end, end) for tensor in others)
+
+    def _following(self, tensor: int, start: int, number: int) -> Backward | Step | None:
+        """What meets the gradient next that a run has filled, which began then."""
         met = self._met[tensor]
-        at = bisect_right(met, (run.start, number), key=lambda event: event[:2])
+        at = bisect_right(met, (start, number), key=lambda event: event[:2])
         return met[at][2] if at < len(met) else None
 
     def _lost(self, run: Backward, number: int, reached: frozenset[int]) -> Lost | None:
         site, again, when = -1, True, dict[int, int]()
         for tensor in sorted(reached):
-            following = self._following(tensor, run, number)
-            cleared = None if following is None else self._cleared(run, tensor, following)
+            cleared, following = self._end(tensor, run, number)
             if cleared is None or self._read(tensor, run.end, cleared[0]):
                 return None
             when[tensor] = cleared[0]
             site = cleared[1] if site < 0 else site
             again = again and isinstance(following, Backward) and following.site == run.site
         return Lost(run, reached, site, again, when) if reached else None
+
+    def _end(self, tensor: int, run: Backward, number: int) -> tuple[tuple[int, int] | None, Backward | Step | None]:
+        """(when, site) of the clearing of a gradient, and what came next; None where a step had used it by then.
+
+        Other backwards may have added to it before.
+        """
+        path = []
+        while (tensor, run.index) not in self._ends:
+            path.append((tensor, run.index))
+            following = self._following(tensor, run.start, number)
+            cleared = None if following is None else self._cleared(run, tensor, following)
+            if cleared is not None or not isinstance(following, Backward):
+                self._ends[tensor, run.index] = cleared, following
+            else:
+                run, number = following, self._numbers[following.index]
+        end = self._ends[tensor, run.index]
+        self._ends.update(dict.fromkeys(path, end))
+        return end
 
     def _read(self, tensor: int, start: int, end: int) -> bool:
         reads = self._reads.get(tensor, ())
