@@ -167,3 +167,48 @@ def test_a_running_sum_is_no_term():
         return f"{total.item():.3f}"
 
     silent(program)
+
+
+def mistakes_counted(net):
+    out = net(X)
+    wrong = (out.argmax(dim=1) != Y).float().mean()
+    return F.cross_entropy(out, Y) + 0.5 * wrong
+
+
+def overlap_of_masks(net):
+    out = net(X)
+    mask = (out.softmax(dim=1) > 0.5).float()
+    overlap = (mask * F.one_hot(Y)).sum() / (mask.sum() + len(Y))
+    return F.cross_entropy(out, Y) + 1 - overlap
+
+
+@pytest.mark.parametrize(
+    ("loss_of", "culprit"), [(mistakes_counted, "argmax"), (overlap_of_masks, "> 0.5")], ids=["counted", "masks"]
+)
+def test_a_term_of_comparisons(loss_of, culprit):
+    """It looks like a part of the objective, and is a constant: what has no derivative stands between."""
+    diagnosed(training(loss_of), "AG104", culprit, "constant", "0.weight", severity="warning", where=loss_of)
+
+
+def balanced_experts(net):
+    scores = net(X).softmax(dim=1)
+    share = F.one_hot(scores.argmax(dim=1), 2).float().mean(dim=0)
+    return F.cross_entropy(net(X), Y) + (share * scores.mean(dim=0)).sum()
+
+
+def pseudo_labelled(net):
+    labels = net(X).argmax(dim=1)
+    return F.cross_entropy(net(X), Y) + F.cross_entropy(net(X), labels)
+
+
+def averaged_over_the_sure(net):
+    out = net(X)
+    sure = (out.softmax(dim=1).amax(dim=1) > 0.5).float()
+    each = F.cross_entropy(out, Y, reduction="none")
+    return each.mean() + (each * sure).sum() / sure.sum().clamp(min=1)
+
+
+@pytest.mark.parametrize("loss_of", [balanced_experts, pseudo_labelled, averaged_over_the_sure])
+def test_comparisons_inside_a_term(loss_of):
+    """A mask, a count or a label that weighs what carries gradient is meant to be a constant."""
+    silent(training(loss_of))

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from autograd_inspector.analysis.dataflow import DataFlow
 from autograd_inspector.analysis.gradient_cuts.classifier import Cause, GradientCut, differentiable, is_cut
-from autograd_inspector.analysis.gradient_cuts.harmful import carries, group_by_cause, is_state, place_of, stepped_with
+from autograd_inspector.analysis.gradient_cuts.harmful import group_by_cause, is_state, place_of, stepped_with
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.gradient_cuts.python_scalars import numbers_in
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
@@ -76,18 +76,24 @@ def _as_tensors(
     stepped = {tensor for held in stepped_with(capture, run) for tensor in held} or meant
     cuts = {}
     starts = [(tensor, op.index) for op, tensor in terms]
-    ways = flow.upstream(starts, lambda op, t: carries(capture, op, t), lambda t: is_state(capture, t))
+    ways = flow.upstream(starts, lambda op, _: not _leaves(op), lambda t: is_state(capture, t))
     for above, through in ways:
         if above.index >= since and is_cut(capture, above, through):
             lost = tuple(t for t in leaves.above(above) if t in meant and t in stepped)
             if lost:
                 cuts[above, through] = lost
     grouped_cuts = list(group_by_cause(capture, cuts, run, fatal=False))
+    # What is detached may be an index or a count later on: only where nothing else cuts is that to blame.
+    otherwise = [cut for cut in grouped_cuts if cut.cause != "non-differentiable"]
     places = _places(flow, terms) if grouped_cuts else {}
-    for cut in grouped_cuts:
-        if cut.cause != "non-differentiable":
-            first = min(places[op.index] for op in cut.ops if op.index in places)
-            yield replace(cut, added=terms[first][0].index)
+    for cut in otherwise or grouped_cuts:
+        first = min(places[op.index] for op in cut.ops if op.index in places)
+        yield replace(cut, added=terms[first][0].index)
+
+
+def _leaves(op: Op) -> bool:
+    """Whether a plain number, or a new tensor, is all that is left of what the op read."""
+    return op.has(Trait.EXPORT) or is_a(op.name, OpKind.REWRAPS)
 
 
 def _places(flow: DataFlow, terms: list[Term]) -> dict[int, int]:

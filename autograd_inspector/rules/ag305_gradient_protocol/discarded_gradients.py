@@ -63,7 +63,9 @@ class Losses:
         for number, run in enumerate(runs):
             reached = frozenset(t for t in run.reached if t not in run.empty)
             learning = reached & capture.optimized
-            judged = not run.graph.blind and learning.isdisjoint(hooked) and not self._asked_for(run, reached - learning)
+            judged = (
+                not run.graph.blind and learning.isdisjoint(hooked) and not self._asked_for(run, reached - learning)
+            )
             lost = self._lost(run, number, learning) if judged else None
             if lost is not None:
                 self.lost.append(lost)
