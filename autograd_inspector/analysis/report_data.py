@@ -6,7 +6,7 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from autograd_inspector.analysis.gradients.origins import gradient_origins
+from autograd_inspector.analysis.gradients.origins import GradientOrigin, gradient_origins
 from autograd_inspector.analysis.merged_graph.merge import graph_of
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.finding import Finding
@@ -33,8 +33,8 @@ class ReportData(Struct, frozen=True, dict=True):
         return graph_of(self.capture)
 
     @cached_property
-    def gradient_origins(self) -> dict[int, str]:
-        """Parameter -> in words, which losses the gradient came from that it was last stepped with."""
+    def gradient_origins(self) -> dict[int, GradientOrigin]:
+        """Parameter -> which losses the gradient came from that it was last stepped with."""
         return gradient_origins(self.capture)
 
     @property

@@ -20,6 +20,7 @@ from autograd_inspector.views.gc_pause import collector_paused
 from autograd_inspector.views.summaries.steps import extremes, steps_of
 from autograd_inspector.views.summary import headline, unjudged
 from autograd_inspector.views.tables.columns import Columns, legible
+from autograd_inspector.views.tables.gradients import origins_of
 from autograd_inspector.views.tables.graph import graph_tables
 from autograd_inspector.views.tables.placement import placement_tables
 from autograd_inspector.views.tables.program import program_tables
@@ -74,20 +75,14 @@ class _Encoder:
             | placement_tables(self.capture, self.columns)
         )
         findings = tuple(self._story(finding) for finding in self.report.findings)
-        origins = self._origins()
         return wire.Wire(
             wire=wire.WIRE,
             findings=findings,
             strings=self.columns.strings.all,
-            grad_origins=origins,
+            gradients=tuple(origins_of(self.report)),
             **self.heading(),
             **tables,
         )
-
-    def _origins(self) -> tuple[int, ...]:
-        origins = self.report.gradient_origins
-        rows = [origins.get(row.tensor, "") for row in self.report.placement.rows]
-        return tuple(self.columns.strings.ids(rows)) if any(rows) else ()
 
     def heading(self) -> dict[str, Any]:
         totals = self.report.placement.totals

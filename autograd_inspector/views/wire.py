@@ -334,6 +334,21 @@ class Steps(Struct, frozen=True):
     untold: int
 
 
+class Loss(Struct, frozen=True):
+    """A loss, ``said`` with how often its gradient was added; ``site``: where backward() was called on it."""
+
+    said: str
+    site: int
+
+
+class GradientOrigin(Struct, frozen=True):
+    """One origin of the gradients of these ``parameters`` (rows of that table); ``remark``: what else is to be said."""
+
+    parameters: tuple[int, ...]
+    losses: tuple[Loss, ...]
+    remark: str
+
+
 class Wire(Struct, frozen=True):
     """Everything that the front end shows of one report."""
 
@@ -364,8 +379,5 @@ class Wire(Struct, frozen=True):
     remarks: NodeNotes
     steps: Steps | None = None
     """None of a capture with fewer than three training steps."""
-    grad_origins: tuple[int, ...] = ()
-    """Of each row of ``parameters``, in words: the losses that its gradient came from when it was last stepped.
-
-    Indices into ``strings``, -1 where that is not known; () where it is not known of any.
-    """
+    gradients: tuple[GradientOrigin, ...] = ()
+    """Which losses the gradients came from that parameters were last stepped with, as far as that is known."""

@@ -280,6 +280,19 @@ export interface Steps {
   untold: number;
 }
 
+/** A loss, `said` with how often its gradient was added; `site`: where backward() was called on it. */
+export interface Loss {
+  said: string;
+  site: number;
+}
+
+/** One origin of the gradients of these `parameters` (rows of that table); `remark`: what else is to be said. */
+export interface GradientOrigin {
+  parameters: number[];
+  losses: Loss[];
+  remark: string;
+}
+
 /** Everything that the front end shows of one report. */
 export interface Wire {
   wire: number;
@@ -308,7 +321,7 @@ export interface Wire {
   state: State;
   remarks: NodeNotes;
   steps?: Steps | null;
-  grad_origins?: number[];
+  gradients?: GradientOrigin[];
 }
 
 /** Every table and its columns. */

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.driven import driven_by
-from autograd_inspector.analysis.gradients.origins import gradient_origins
+from autograd_inspector.analysis.gradients.origins import GradientOrigin, Loss, gradient_origins
 from autograd_inspector.analysis.gradients.sources import GradientSources
 from autograd_inspector.model.autograd import Backward, GraphHead, Node
 from autograd_inspector.model.capture import Capture
@@ -18,6 +18,7 @@ from autograd_inspector.model.placement import Placement
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import ZeroGradCalled
 from autograd_inspector.model.tensor import TensorRecord
+from autograd_inspector.views.summaries.gradient_origins import in_words
 
 P, G = 1, 9
 
@@ -171,6 +172,6 @@ def test_origins_in_words():
         ops=base.ops, tensors=tensors, sites=base.sites, backwards=base.backwards, steps=base.steps,
         placement=base.placement,
     )  # fmt: skip
-    assert gradient_origins(capture) == {
-        P: "from `d_loss` (train.py:31) ×2 and `g_loss` (train.py:40), not cleared between"
-    }
+    origin = GradientOrigin((Loss("d_loss", 0, 2), Loss("g_loss", 1)))
+    assert gradient_origins(capture) == {P: origin}
+    assert in_words(capture, origin) == "from `d_loss` (train.py:31) ×2 and `g_loss` (train.py:40), not cleared between"

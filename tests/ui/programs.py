@@ -54,4 +54,15 @@ with autograd_inspector.inspect() as inspection:
     third["exp_avg_sq"] = third["exp_avg_sq"].to(torch.bfloat16)
 inspection.report
 """
-CELLS = {"trained": TRAINED, "spoiled": SPOILED, "misplaced": MISPLACED}
+SUMMED = """%%autograd_inspect
+generator, critic = nn.Linear(4, 4), nn.Linear(4, 1)
+g_opt = torch.optim.Adam(generator.parameters())
+d_opt = torch.optim.Adam(critic.parameters())
+g_loss = -critic(generator(x)).mean()
+g_loss.backward()
+g_opt.step()
+d_loss = critic(generator(x).detach()).mean() - critic(x).mean()
+d_loss.backward()
+d_opt.step()
+"""
+CELLS = {"trained": TRAINED, "spoiled": SPOILED, "misplaced": MISPLACED, "summed": SUMMED}

@@ -7,6 +7,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from .lab import in_dark, in_light
+
 pytestmark = pytest.mark.ui
 
 
@@ -48,6 +50,7 @@ def test_every_tensor_has_shape_dtype_device_and_bytes(panel):
     assert entries(panel, "model.1.0.weight") == {
         "parameter": ["8×8", "float32", "cpu", "256 B"],
         "gradient": ["8×8", "float32", "cpu", "256 B"],
+        "gradient from": ["a loss In [4], line 7"],
         "step": ["scalar", "float32", "cpu", "4 B"],
         "exp_avg": ["8×8", "float32", "cpu", "256 B"],
         "exp_avg_sq": ["8×8", "float32", "cpu", "256 B"],
@@ -137,3 +140,33 @@ def test_the_table_fits_beside_the_details(panel):
     """No column is out of sight at the usual width."""
     table = panel.get_by_role("group", name="Placement")
     assert table.evaluate("e => e.scrollWidth - e.clientWidth") <= 1
+
+
+def test_losses_that_a_gradient_is_the_sum_of(program, shots):
+    """The row counts them; opened, each stands with the line of its backward(), which a click goes to."""
+    summed = program("summed")
+    panel = summed.tab("Optimizer")
+    row = panel.locator("tr[data-parameter='critic.weight']")
+    expect(row).to_contain_text("yes of 2 losses")
+    expect(panel.locator("tr[data-parameter='generator.weight']")).not_to_contain_text("losses")
+    entries(panel, "critic.weight")
+    origin = panel.locator("tr[data-entry='gradient from']")
+    expect(origin).to_contain_text(re.compile(r"g_loss In \[\d+\], line 6\s*d_loss In \[\d+\], line 9, not cleared between"))
+    in_light(summed.page)
+    summed.widget.screenshot(path=str(shots / "origins-light.png"))
+    in_dark(summed.page)
+    summed.widget.screenshot(path=str(shots / "origins-dark.png"))
+    in_light(summed.page)
+    origin.get_by_role("button", name=re.compile("Go to .*line 9")).click()
+    expect(summed.page.get_by_role("button", name=re.compile(r"^Ln 9, "))).to_be_visible()
+
+
+def test_details_of_a_parameter_name_its_losses(program, shots):
+    """Selected in the graph, a parameter says the same beside the picture."""
+    summed = program("summed")
+    summed.tab("Optimizer").get_by_role("button", name="critic.bias", exact=True).click()
+    summed.tab("Graph")
+    expect(summed.details).to_contain_text("Gradient from")
+    expect(summed.details).to_contain_text(re.compile(r"g_loss.*d_loss", re.DOTALL))
+    expect(summed.details).to_contain_text("not cleared between")
+    summed.widget.screenshot(path=str(shots / "origins-details.png"))

@@ -28,6 +28,13 @@ def adversaries() -> Report:
     return inspection.report
 
 
+def frames_of(wire, site):
+    """The source lines of a site."""
+    start = sum(wire.sites.chain[:site])
+    chain = wire.chain.frame[start : start + wire.sites.chain[site]]
+    return [wire.strings[wire.frames.source[frame]] for frame in chain]
+
+
 def test_text_says_where_gradients_come_from(adversaries):
     """A line for all parameters of one origin, below the table; a report that was saved says the same."""
     for report in (adversaries, Report.from_json(adversaries.to_json())):
@@ -43,8 +50,11 @@ def test_the_wire_has_it_of_each_row(adversaries):
     data = ReportData(adversaries.capture, adversaries.findings)
     for report in (data, condensed(data, rows=10)):
         wire = record_of(report)
-        said = [wire.strings[index] for index in wire.grad_origins]
-        assert ["d_loss" in text for text in said] == ["critic" in row.name for row in report.placement.rows]
+        losses = {row: [loss.said for loss in origin.losses] for origin in wire.gradients for row in origin.parameters}
+        for number, row in enumerate(report.placement.rows):
+            assert losses[number] == (["`g_loss`", "`d_loss`"] if "critic" in row.name else ["`g_loss`"])
+        lines = [frames_of(wire, loss.site)[0] for origin in wire.gradients for loss in origin.losses]
+        assert all("backward()" in line for line in lines)
     with autograd_inspector.inspect() as inspection:
         nn.Linear(2, 1)(torch.ones(3, 2)).sum().backward()
-    assert record_of(ReportData(inspection.report.capture)).grad_origins == ()
+    assert record_of(ReportData(inspection.report.capture)).gradients == ()

@@ -1,56 +1,59 @@
-"""In a few words, where the gradient comes from with which each parameter was last stepped."""
+"""Where the gradient comes from with which each parameter was last stepped: from which losses, and what they added to."""
 
 from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.sources import Consumed, Contribution, GradientSources
 from autograd_inspector.model.capture import Capture
 
-_NAMED = 4
-"""So many losses are named."""
+
+class Loss(Struct, frozen=True):
+    """A loss that backward() was called on at ``site``, so many ``times``; ``name`` is the program's, "" unknown."""
+
+    name: str
+    site: int
+    times: int = 1
 
 
-def gradient_origins(capture: Capture) -> dict[int, str]:
-    """Parameter -> "from `d_loss` (train.py:31) and `g_loss` (train.py:40), not cleared between".
+class GradientOrigin(Struct, frozen=True):
+    """The losses whose gradients add up in one ``.grad``, in their order; none cleared what the one before had left.
 
-    Of each the last step of the capture that met a gradient of it; nothing where none did, or where it is not known.
+    ``added_to``: what the first of them was added to. "" nothing, "older": a gradient of before the step before, or of
+    before the capture; "assigned": what the program had put there.
     """
+
+    losses: tuple[Loss, ...]
+    added_to: Literal["", "older", "assigned"] = ""
+
+
+def gradient_origins(capture: Capture) -> dict[int, GradientOrigin]:
+    """Parameter -> its origin at the last step of the capture that met a gradient of it, as far as that is known."""
     analysis = Analysis(capture)
     sources = GradientSources(analysis)
-    origins: dict[int, str] = {}
+    origins: dict[int, GradientOrigin] = {}
     for step in reversed(capture.steps):
         for parameter in step.parameters:
             if parameter.gradient >= 0 and parameter.tensor not in origins:
-                origins[parameter.tensor] = _said(analysis, sources.consumed(step, parameter))
-    return {tensor: said for tensor, said in origins.items() if said}
+                origins[parameter.tensor] = _origin(analysis, sources.consumed(step, parameter))
+    return {tensor: origin for tensor, origin in origins.items() if origin.losses or origin.added_to == "assigned"}
 
 
-def _said(analysis: Analysis, consumed: Consumed) -> str:
-    replaced = consumed.beginning == "replaced"
-    if not consumed.contributions:
-        return "assigned by the program" if replaced else ""
-    losses: dict[str, int] = {}
+def _origin(analysis: Analysis, consumed: Consumed) -> GradientOrigin:
+    losses: dict[tuple[str, int], Loss] = {}
     for contribution in consumed.contributions:
-        name = _loss(analysis, contribution)
-        losses[name] = losses.get(name, 0) + 1
-    said = f"from {_together([f'{name} ×{times}' if times > 1 else name for name, times in losses.items()])}"
-    if replaced:
-        said += ", added to what the program had assigned"
-    elif consumed.beginning == "older":
-        said += ", added to an older gradient"
-    return said + (", not cleared between" if len(consumed.contributions) > 1 else "")
-
-
-def _together(names: list[str]) -> str:
-    """``a, b and c``, or ``a, b and 3 more``."""
-    first = names if len(names) <= _NAMED else [*names[: _NAMED - 1], f"{len(names) - _NAMED + 1:,} more"]
-    return " and ".join(filter(None, [", ".join(first[:-1]), first[-1]]))
+        name, site = _loss(analysis, contribution), contribution.run.site
+        before = losses.get((name, site))
+        losses[name, site] = Loss(name, site) if before is None else replace(before, times=before.times + 1)
+    if consumed.beginning == "replaced":
+        return GradientOrigin(tuple(losses.values()), "assigned")
+    return GradientOrigin(tuple(losses.values()), "older" if consumed.beginning == "older" else "")
 
 
 def _loss(analysis: Analysis, contribution: Contribution) -> str:
-    """The loss that backward() was called on, and the line of that call."""
-    capture, run = analysis.capture, contribution.run
-    variables = (capture.tensors[root].variable for root in run.roots)
-    name = next((f"`{variable}`" for variable in variables if variable), "a loss")
-    place = capture.place(run.site)
-    return name if place is None else f"{name} ({place.place})"
+    variables = (analysis.capture.tensors[root].variable for root in contribution.run.roots)
+    return next((variable for variable in variables if variable), "")

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from autograd_inspector.analysis.gradients.origins import GradientOrigin
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.autograd import Backward, GraphHead, SavedTensor
 from autograd_inspector.model.capture import Capture
@@ -61,6 +62,7 @@ class _Condensing:
         )
         backwards = tuple(map(self._backward, self.capture.backwards[: self.rows]))
         calls = tuple(self._called())
+        origins = dict(self._origins())
         capture = Capture(
             tensors=tuple(self._kept(self.capture.tensors[number]) for number in self._tensors),
             calls=calls,
@@ -76,10 +78,7 @@ class _Condensing:
         findings = tuple(map(self._finding, self.whole.findings[: self.rows]))
         small = ReportData(capture, findings, self.whole.ignored, self.whole.notes[: self.rows])
         small.__dict__["graph"] = graph
-        small.__dict__["gradient_origins"] = {
-            self._tensor(row.tensor): self.whole.gradient_origins.get(row.tensor, "")
-            for row in self.capture.placement.rows[: self.rows]
-        }
+        small.__dict__["gradient_origins"] = origins
         graph.__dict__["by_op"] = {
             op: box.id
             for box in drawn.boxes
@@ -87,6 +86,14 @@ class _Condensing:
             if op >= 0
         }
         return small
+
+    def _origins(self) -> Iterator[tuple[int, GradientOrigin]]:
+        """Which losses the gradients of the rows came from."""
+        for row in self.capture.placement.rows[: self.rows]:
+            origin = self.whole.gradient_origins.get(row.tensor)
+            if origin is not None:
+                losses = tuple(replace(loss, site=self._site(loss.site)) for loss in origin.losses)
+                yield self._tensor(row.tensor), replace(origin, losses=losses)
 
     def _node(self, box: Box) -> GraphNode:
         members = [self.whole.graph.nodes[number] for number in box.nodes]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.wording import counted, summarize_names
 from autograd_inspector.views.display_text import shown
+from autograd_inspector.views.summaries.gradient_origins import in_words
 
 _LINES = 8
 
@@ -17,8 +18,8 @@ def origin_lines(report: ReportData) -> Iterator[str]:
     for row in report.placement.rows:
         origin = report.gradient_origins.get(row.tensor)
         if origin is not None:
-            names.setdefault(origin, {})[row.name or "?"] = None
-    for origin, members in list(names.items())[:_LINES]:
-        yield f"gradient of {shown(summarize_names(members), 200)}: {shown(origin, 300)}"
+            names.setdefault(in_words(report.capture, origin), {})[row.name or "?"] = None
+    for words, members in list(names.items())[:_LINES]:
+        yield f"gradient of {shown(summarize_names(members), 200)}: {shown(words, 300)}"
     if len(names) > _LINES:
         yield f"… and {counted(len(names) - _LINES, 'other origin')}"

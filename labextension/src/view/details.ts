@@ -1,11 +1,13 @@
 /** Everything about the selected node, and its neighbours as links. */
 
 import type { Frame, TensorFacts } from "../model/capture";
+import { originOf } from "../model/gradients";
 import { counted, opName, size } from "../model/shown";
 import type { Context } from "./context";
 import { links, neighbours } from "./details_links";
 import { savedRow, tensors, writes } from "./details_tensors";
 import { button, dotted, el, fill, source } from "./dom";
+import { losses } from "./gradient_origin";
 import { placed } from "./place";
 
 const KINDS: Record<string, string> = {
@@ -80,6 +82,7 @@ function about(context: Context, id: number): (HTMLElement | null)[] {
     lines(context, capture.frames(node.site)),
     node.op >= 0 ? section("Inputs", tensors(context, capture.inputs(node.op))) : null,
     node.op >= 0 ? section("Outputs", tensors(context, capture.outputs(node.op))) : null,
+    gradientFrom(context, node.tensor),
     section("Saved for backward", capture.saved(id).map(savedRow)),
     section("Modified in place", writes(context, node.op)),
     neighbours(context, id, "source"),
@@ -105,6 +108,14 @@ function held(tensor: TensorFacts): HTMLElement {
     ["bytes", size(tensor.nbytes)],
     ["requires grad", tensor.requiresGrad ? "yes" : "no"],
   ]);
+}
+
+/** Of a parameter: the losses whose gradients its last step used. */
+function gradientFrom(context: Context, tensor: number): HTMLElement | null {
+  const origin = tensor >= 0 ? originOf(context.capture, tensor) : undefined;
+  if (!origin) return null;
+  const remark = origin.remark ? [el("li", { class: "agi-quiet" }, origin.remark)] : [];
+  return section("Gradient from", [...losses(context, origin), ...remark]);
 }
 
 function section(title: string, rows: HTMLElement[]): HTMLElement | null {

@@ -1,10 +1,12 @@
 /** The placement: where each parameter, its gradient and its optimizer state live. */
 
+import { gradientOrigins } from "../model/gradients";
 import { placementRows, type Row } from "../model/mismatch";
 import { counted } from "../model/shown";
 import { bars } from "./bars";
 import type { Context } from "./context";
 import { el, toggle } from "./dom";
+import { inline, summed } from "./gradient_origin";
 import { PlacementTable } from "./placement_table";
 import { SHOWN } from "./tabs";
 
@@ -16,7 +18,14 @@ export function optimizer(context: Context): HTMLElement {
   if (!rows.length) {
     return el("p", { class: "agi-empty" }, "No parameters were seen in this capture.");
   }
-  const table = new PlacementTable(rows, rows.length > FOLD_FROM, (row) => choose(context, row));
+  const origins = gradientOrigins(context.capture);
+  const table = new PlacementTable(rows, rows.length > FOLD_FROM, {
+    chosen: (row) => choose(context, row),
+    origin: (row) => {
+      const origin = origins.get(row.index);
+      return origin ? { losses: summed(origin), drawn: inline(context, origin) } : null;
+    },
+  });
   context.selection.listen((ids) => table.mark(tensorsOf(context, ids)));
   table.mark(tensorsOf(context, context.selection.ids));
   const mismatches = rows.filter((row) => row.problems.length).length;

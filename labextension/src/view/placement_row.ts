@@ -4,11 +4,18 @@ import type { Entry, Row } from "../model/mismatch";
 import { size } from "../model/shown";
 import { button, dotted, el } from "./dom";
 
+/** Where a gradient came from: of several `losses` it is the sum. */
+export interface Origin {
+  losses: string;
+  drawn: HTMLElement;
+}
+
 export interface LineOptions {
   /** The module stands in the row above. */
   inner: boolean;
   marked: boolean;
   open: boolean;
+  origin: Origin | null;
   chosen(): void;
   toggled(): void;
 }
@@ -49,30 +56,46 @@ export function line(row: Row, options: LineOptions): HTMLElement[] {
       "td",
       { class: row.gradient && apart(row.gradient, row) ? "agi-unlike" : undefined },
       gradient(row),
+      options.origin?.losses && el("span", { class: "agi-quiet" }, ` ${options.origin.losses}`),
     ),
     el("td", {}, row.optimizer || "none"),
     el("td", { class: "agi-held" }, ...state),
     el("td", { class: "agi-number" }, size(row.total)),
   );
-  return open ? [made, ...entries(row)] : [made];
+  return open ? [made, ...entries(row, options.origin?.drawn)] : [made];
 }
 
-function entries(row: Row): HTMLElement[] {
+function entries(row: Row, origin: HTMLElement | undefined): HTMLElement[] {
   const parameter: Entry = { ...row, name: "parameter" };
-  return [parameter, ...(row.gradient ? [row.gradient] : []), ...row.state].map((entry) => {
-    const unlike = (held: string, wanted: string) =>
-      apart(entry, row) && held !== wanted ? "agi-unlike" : undefined;
-    return el(
+  const entries = (held: Entry[]) => held.map((entry) => entryOf(entry, row));
+  const from =
+    origin &&
+    el(
       "tr",
-      { class: "agi-entry", "data-entry": entry.name },
-      el("th", { scope: "row" }, entry.name),
-      el("td", {}, entry.shape),
-      el("td", { class: unlike(entry.dtype, row.dtype) }, entry.dtype),
-      el("td", { class: unlike(entry.device, row.device) }, entry.device),
-      el("td", { colspan: 3 }),
-      el("td", { class: "agi-number" }, size(entry.nbytes)),
+      { class: "agi-entry", "data-entry": "gradient from" },
+      el("th", { scope: "row" }, "gradient from"),
+      el("td", { colspan: 7 }, origin),
     );
-  });
+  return [
+    ...entries([parameter, ...(row.gradient ? [row.gradient] : [])]),
+    ...(from ? [from] : []),
+    ...entries(row.state),
+  ];
+}
+
+function entryOf(entry: Entry, row: Row): HTMLElement {
+  const unlike = (held: string, wanted: string) =>
+    apart(entry, row) && held !== wanted ? "agi-unlike" : undefined;
+  return el(
+    "tr",
+    { class: "agi-entry", "data-entry": entry.name },
+    el("th", { scope: "row" }, entry.name),
+    el("td", {}, entry.shape),
+    el("td", { class: unlike(entry.dtype, row.dtype) }, entry.dtype),
+    el("td", { class: unlike(entry.device, row.device) }, entry.device),
+    el("td", { colspan: 3 }),
+    el("td", { class: "agi-number" }, size(entry.nbytes)),
+  );
 }
 
 /** A step counter may live on the CPU, in a dtype of its own. */

@@ -4,7 +4,7 @@ import type { Row } from "../model/mismatch";
 import { counted, size } from "../model/shown";
 import { button, dotted, el, fill } from "./dom";
 import { compare, type Key, value, words } from "./placement_order";
-import { line } from "./placement_row";
+import { line, type Origin } from "./placement_row";
 
 const HEADS: [Key, string][] = [
   ["name", "parameter"],
@@ -18,6 +18,12 @@ const HEADS: [Key, string][] = [
 ];
 const MOST = 600;
 const OPEN_AT_FIRST = 3;
+
+/** What a row does, and what is known of its gradient. */
+export interface About {
+  chosen(row: Row): void;
+  origin(row: Row): Origin | null;
+}
 
 export class PlacementTable {
   readonly host = el("div", {
@@ -37,7 +43,7 @@ export class PlacementTable {
   constructor(
     private readonly rows: Row[],
     private folded: boolean,
-    private readonly chosen: (row: Row) => void,
+    private readonly about: About,
   ) {
     const mismatched = new Set(rows.filter((row) => row.problems.length).map((row) => row.module));
     if (mismatched.size <= OPEN_AT_FIRST) this.open = mismatched;
@@ -180,7 +186,8 @@ export class PlacementTable {
       inner,
       marked: this.marked.has(row.tensor),
       open: this.opened.has(row.index),
-      chosen: () => this.chosen(row),
+      origin: this.about.origin(row),
+      chosen: () => this.about.chosen(row),
       toggled,
     });
   }
