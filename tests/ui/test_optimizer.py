@@ -151,7 +151,9 @@ def test_losses_that_a_gradient_is_the_sum_of(program, shots):
     expect(panel.locator("tr[data-parameter='generator.weight']")).not_to_contain_text("losses")
     entries(panel, "critic.weight")
     origin = panel.locator("tr[data-entry='gradient from']")
-    expect(origin).to_contain_text(re.compile(r"g_loss In \[\d+\], line 6\s*d_loss In \[\d+\], line 9, not cleared between"))
+    expect(origin).to_contain_text(
+        re.compile(r"g_loss In \[\d+\], line 6\s*d_loss In \[\d+\], line 9, not cleared between")
+    )
     in_light(summed.page)
     summed.widget.screenshot(path=str(shots / "origins-light.png"))
     in_dark(summed.page)

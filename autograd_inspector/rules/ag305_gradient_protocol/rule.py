@@ -20,6 +20,7 @@ from autograd_inspector.rules.ag305_gradient_protocol.cleared_before_step import
 from autograd_inspector.rules.ag305_gradient_protocol.cleared_by_another import cleared_by_another
 from autograd_inspector.rules.ag305_gradient_protocol.clearing_call import clearing_call
 from autograd_inspector.rules.ag305_gradient_protocol.gradients_of_an_input import left_by_others
+from autograd_inspector.rules.ag305_gradient_protocol.left_by_another_loss import left_by_another_loss
 from autograd_inspector.rules.ag305_gradient_protocol.never_called import never_called
 from autograd_inspector.rules.ag305_gradient_protocol.same_graph_twice import added_twice
 from autograd_inspector.rules.ag305_gradient_protocol.two_values import moved_between, several_evaluations
@@ -65,6 +66,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from added_twice(analysis, sources)
     yield from moved_between(analysis, sources)
     yield from left_by_others(analysis, sources)
+    yield from left_by_another_loss(analysis, sources)
     yield from cleared_by_another(analysis, sources)
     yield from wasted(analysis)
     yield from misplaced_clipping(analysis)
