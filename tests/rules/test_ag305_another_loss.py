@@ -96,3 +96,20 @@ def one_loss_of_both():
 def test_losses_that_are_kept_apart_or_meant_together(program):
     """Cleared in between, in the other order, an encoder of several heads, one loss for two optimizers."""
     calm(program)
+
+
+@pytest.mark.parametrize("rounds", [2, 5])
+def test_an_optimizer_of_two_that_never_steps(rounds):
+    """The other player steps: what is never used is told at the loss that it was computed for."""
+
+    def program():
+        generator, critic, g_opt, d_opt = players()
+        for _ in range(rounds):
+            d_opt.zero_grad()
+            (critic(generator(X).detach()).mean() - critic(X).mean()).backward()
+            d_opt.step()
+            g_opt.zero_grad()
+            (-critic(generator(X)).mean()).backward()  # Never used.
+
+    finding = diagnosed(program, "AG305", "Never used.", "generator.weight", "step()", severity="warning")
+    assert not any("critic" in name for name in finding.subjects)

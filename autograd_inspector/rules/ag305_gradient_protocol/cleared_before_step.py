@@ -31,14 +31,21 @@ def wasted(analysis: Analysis) -> Iterator[Problem]:
         if steps and _too_often(analysis, losses, members, tensors):
             often.setdefault(tuple(sorted({step.optimizer for step in steps})), []).extend(members)
         again = [lost for lost in members if lost.again]
-        if again and not steps and not analysis.capture.history.steps:
-            yield _never_stepped(analysis, again)
+        idle = {tensor for tensor in tensors if not _stepped(analysis, tensor)}
+        if again and idle:
+            yield _never_stepped(analysis, again, idle)
     for optimizers, members in often.items():
         yield _cleared_too_often(analysis, losses, members, optimizers)
 
 
 def _holds(step: Step, tensors: frozenset[int]) -> bool:
     return any(p.tensor in tensors for p in step.parameters)
+
+
+def _stepped(analysis: Analysis, tensor: int) -> bool:
+    """Whether an optimizer that has it ever stepped, in what is folded away as well."""
+    optimizers = analysis.capture.placement.optimizers
+    return any(optimizers[number].steps for number in analysis.timeline.holders((tensor,)))
 
 
 def _too_often(analysis: Analysis, losses: Losses, members: list[Lost], tensors: frozenset[int]) -> bool:
@@ -103,9 +110,9 @@ def _cleared_too_often(analysis: Analysis, losses: Losses, members: list[Lost], 
     )
 
 
-def _never_stepped(analysis: Analysis, members: list[Lost]) -> Problem:
+def _never_stepped(analysis: Analysis, members: list[Lost], idle: set[int]) -> Problem:
     lost = members[-1]
-    names = [name_of(analysis, t) for t in lost.run.reached]
+    names = [name_of(analysis, t) for t in lost.run.reached if t in idle]
     return Problem(
         "warning",
         f"zero_grad() clears the gradients that backward() computed, and no step() ever uses them: {summarize_names(names)} "

@@ -17,7 +17,7 @@ from autograd_inspector.model.program_events import ZeroGradCalled
 
 
 class Lost(Struct, frozen=True):
-    """A backward all of whose gradients were cleared unseen, at ``site``; ``again``: the same line ran next.
+    """A backward all of whose gradients were cleared unseen, at ``site``; ``again``: the same line filled some of them next.
 
     ``cleared``: when, for each parameter that it reached.
     """
@@ -108,14 +108,14 @@ class Losses:
         return met[at][2] if at < len(met) else None
 
     def _lost(self, run: Backward, number: int, reached: frozenset[int]) -> Lost | None:
-        site, again, when = -1, True, dict[int, int]()
+        site, again, when = -1, False, dict[int, int]()
         for tensor in sorted(reached):
             cleared, following = self._end(tensor, run, number)
             if cleared is None or self._read(tensor, run.end, cleared[0]):
                 return None
             when[tensor] = cleared[0]
             site = cleared[1] if site < 0 else site
-            again = again and isinstance(following, Backward) and following.site == run.site
+            again = again or (isinstance(following, Backward) and following.site == run.site)
         return Lost(run, reached, site, again, when) if reached else None
 
     def _end(self, tensor: int, run: Backward, number: int) -> tuple[tuple[int, int] | None, Backward | Step | None]:
