@@ -150,7 +150,8 @@ class Analysis:
             self.capture,
             self.flow,
             self.optimized_trainable,
-            self.without_gradient - self.losses_without_backward.keys(),
+            # What lies in the graph of a run is cut off by nothing: a Function returned None for it.
+            self.without_gradient - self.losses_without_backward.keys() - self.in_graph_without_gradient,
         )
 
     @cached_property
