@@ -12,6 +12,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.wording import summarize_names
+from autograd_inspector.rules.ag306_gradient_rewritten.dropped import dropped_each_time
 from autograd_inspector.rules.ag306_gradient_rewritten.duplicate_hooks import piled_up
 from autograd_inspector.rules.ag306_gradient_rewritten.grad_reference_kept import overwritten
 from autograd_inspector.rules.ag306_gradient_rewritten.hooks import (
@@ -57,6 +58,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from zeroed_on_the_way(analysis)
     yield from emptied_by_hook(analysis)
     yield from piled_up(analysis)
+    yield from dropped_each_time(analysis)
 
 
 def _aliased(analysis: Analysis) -> Iterator[Problem]:
