@@ -153,13 +153,19 @@ class Values:
         self._extreme = dict([*self._extreme.items()][-_KEPT:])
 
     def watch(
-        self, run: int, records: Nodes, nodes: Iterable[tuple[int, Any]], tensors_of: TensorsOf, hooks: Hooks
+        self,
+        run: int,
+        records: Nodes,
+        nodes: Iterable[tuple[int, Any]],
+        arrived: set[Edge],
+        tensors_of: TensorsOf,
+        hooks: Hooks,
     ) -> None:
         """Put hooks on the nodes of a graph, given their records, which look at what passes through them.
 
-        ``tensors_of`` tells of an op's tensors which the program, or the graph, still holds.
+        ``arrived``: where the run begins with a gradient other than zeros. ``tensors_of`` tells which of an op's
+        tensors the program or the graph still holds.
         """
-        arrived: set[Edge] = set()
         for number, node in nodes:
             record = records[number]
             look = partial(self._around, record.op, tensors_of)

@@ -13,6 +13,7 @@ from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.rules.ag108_custom_function.ignored_grad_output import ignoring
 from autograd_inspector.rules.ag108_custom_function.modified_grad_output import modifying
 from autograd_inspector.rules.ag108_custom_function.partly_none import PartlyNone
+from autograd_inspector.rules.ag108_custom_function.zeros_returned import zeroing
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -65,6 +66,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
             yield from partly.findings(run)
     yield from ignoring(analysis)
     yield from modifying(analysis)
+    yield from zeroing(analysis)
 
 
 def _only_once(analysis: Analysis, run: Backward) -> Iterator[Problem]:

@@ -149,7 +149,10 @@ def zeroed_by_module_hook(analysis: Analysis) -> Iterator[Problem]:
 
 
 def zeroed_on_the_way(analysis: Analysis) -> Iterator[Problem]:
-    """A hook on an activation turned its gradient into zeros in each backward. Needs values."""
+    """A hook on an activation turned its gradient into zeros in each backward. Needs values.
+
+    Where all that lies behind learns by other ways, as past a residual connection, that is worth seeing, and no more.
+    """
     capture = analysis.capture
     alive = {v.tensor for v in capture.leaf_values if not v.zero}
     zeroing_hooks: dict[int, tuple[TensorHook, Op, set[int]]] = {}
@@ -157,15 +160,20 @@ def zeroed_on_the_way(analysis: Analysis) -> Iterator[Problem]:
         node = capture.nodes[fault.node]
         op = capture.ops[node.op] if fault.kind == "hooked" and node.op >= 0 else None
         hooks = [h for h in _gradient_hooks(analysis) if op is not None and h.tensor in op.outputs]
-        behind = analysis.leaves_below(node) - alive
+        behind = analysis.leaves_below(node)
         if op is not None and hooks and behind:
             zeroing_hooks.setdefault(hooks[-1].site, (hooks[-1], op, set()))[2].update(behind)
     for hook, op, behind in zeroing_hooks.values():
-        names, name = [name_of(analysis, t) for t in sorted(behind)], short_name(hook.name)
+        starved = behind - alive
+        names, name = [name_of(analysis, t) for t in sorted(starved or behind)], short_name(hook.name)
+        effect = (
+            f"{agree(names, 'never moves', 'never move')}"
+            if starved
+            else f"{agree(names, 'gets', 'get')} gradients by other ways alone"
+        )
         yield Problem(
-            "warning",
-            f"the hook {name} on the result of `{op.name}` turns its gradient into zeros: {summarize_names(names)} "
-            f"{agree(names, 'never moves', 'never move')}",
+            "warning" if starved else "info",
+            f"the hook {name} on the result of `{op.name}` turns its gradient into zeros: {summarize_names(names)} {effect}",
             "Return something else than zeros from the hook (look at the factor that it multiplies by), None to leave the "
             "gradient as it is, or remove the hook.",
             dedupe_locations(

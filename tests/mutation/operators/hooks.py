@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tests.mutation.anatomy import Anatomy, Planted, Row
-from tests.mutation.kinds import Kind
+from tests.mutation.kinds import PARTIAL, Kind
 
 from .constructing import owners
 from .flowing import assigned, values
@@ -46,7 +46,7 @@ _FUNCTION = (
 )
 
 
-def _function(name: str, returned: str, *, values_read: bool = False) -> Kind:
+def _function(name: str, returned: str, *, values_read: bool = False, minor: frozenset[str] = frozenset()) -> Kind:
     """A result goes through a Function that is wrong in its backward."""
 
     def plant(anatomy: Anatomy) -> Iterator[Planted]:
@@ -55,7 +55,7 @@ def _function(name: str, returned: str, *, values_read: bool = False) -> Kind:
             replaced = anatomy.replaced(node, "Planted.apply({})")
             yield Planted(replaced.at, (*replaced.rows[:2], *rows, *replaced.rows[2:]))
 
-    return Kind(name, plant, values=values_read)
+    return Kind(name, plant, values=values_read, minor=minor)
 
 
 def _own_function(anatomy: Anatomy) -> Iterator[Planted]:
@@ -83,11 +83,11 @@ def _is_function(base: ast.expr) -> bool:
 
 
 KINDS = (
-    Kind("hook gives zeros", _zero_hook, values=True),
-    Kind("module hook gives zeros", _module_hook, values=True),
+    Kind("hook gives zeros", _zero_hook, values=True, minor=PARTIAL),
+    Kind("module hook gives zeros", _module_hook, values=True, minor=PARTIAL),
     Kind("parameter's hook gives zeros", _parameter_hook, values=True),
     _function("Function gives None", "None"),
-    _function("Function gives zeros", "torch.zeros_like(grad_output)", values_read=True),
+    _function("Function gives zeros", "torch.zeros_like(grad_output)", values_read=True, minor=PARTIAL),
     _function("Function ignores its gradient", "torch.ones_like(ctx.saved_tensors[0])"),
     Kind("program's Function", _own_function, values=True),
 )

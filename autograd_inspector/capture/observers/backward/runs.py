@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import takewhile
 from typing import Any
 
@@ -22,6 +22,7 @@ from autograd_inspector.capture.recording.raw_records import OP_INPUTS, OP_OUTPU
 from autograd_inspector.capture.recording.recorded_nodes import Walked
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import gradient_of, is_leaf, needs_grad, node_of, retains_grad
+from autograd_inspector.capture.tensors.reading import any_nonzero
 from autograd_inspector.capture.torch_private.graph import ENGINE, sequence_number
 from autograd_inspector.capture.torch_private.modes import is_on
 from autograd_inspector.capture.undisturbed.guard import Guard
@@ -168,7 +169,9 @@ class Engine:
             self._arrivals[number] = Arrivals(self._leaves(walk, blind=head.blind))
         if recording.values is not None:
             self._hooks[number] = NodeHooks(self._guard)
-            recording.values.watch(number, recording.recorded.nodes, walk.live, self._tensors_of, self._hooks[number])
+            seeds = _seeds(outputs, args[0] if args else (), head.roots)
+            nodes = recording.recorded.nodes
+            recording.values.watch(number, nodes, walk.live, seeds, self._tensors_of, self._hooks[number])
         return number
 
     def _leaves(self, walk: Walk, *, blind: bool) -> list[Tensor]:
@@ -271,6 +274,17 @@ def _nodes(outputs: Any) -> list[Any]:
 def _node(end: Any) -> Any:
     """The node of a tensor, or of a GradientEdge."""
     return node_of(end) if isinstance(end, Tensor) else getattr(end, "node", None)
+
+
+def _seeds(outputs: Any, gradients: Any, roots: Iterable[int]) -> set[tuple[int, int]]:
+    """(node, which of its results) of the outputs that a run begins at with a gradient other than zeros."""
+    given = gradients if isinstance(gradients, (list, tuple)) else ()
+    ends = [pair for pair in zip(outputs, given, strict=False) if _node(pair[0]) is not None]
+    return {
+        (root, end.output_nr)
+        for root, (end, gradient) in zip(roots, ends, strict=False)
+        if isinstance(gradient, Tensor) and any_nonzero(gradient)
+    }
 
 
 def walk_alive(recording: Recording) -> None:
