@@ -27,8 +27,8 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Op, Trait
 
-_TOLD = ("detached", "no_grad", "inference_mode")
-"""A comparison or an index has no gradient to lose, and what left autograd is another story."""
+_TOLD = ("detached", "no_grad", "inference_mode", "non-differentiable")
+"""What left autograd is another story."""
 _JOINS = OpKind.CONCATENATES | OpKind.STACKS
 _SCALES = OpKind.MULTIPLIES | OpKind.DIVIDES
 _ADDS = OpKind.ADDS | OpKind.SUBTRACTS
@@ -97,6 +97,8 @@ def _lost(capture: Capture, leaves: Leaves, cut: GradientCut, run: Backward) -> 
     lost: set[int] = set()
     added = _added(capture, leaves.flow, run)
     for op, taken in _taken_in(capture, cut, run):
+        if not differentiable(capture.tensors[taken].dtype):
+            continue  # An index, a label or a mask has no gradient to lose.
         others = [t for t in op.inputs if t != taken and capture.tensors[t].requires_grad]
         shape = capture.tensors[taken].shape  # A weight of a layer has another one than what goes through the layer.
         computed = [t for t in others if not is_origin(capture, t) or capture.tensors[t].shape == shape]
