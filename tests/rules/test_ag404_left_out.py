@@ -374,3 +374,45 @@ def test_master_weights_whose_gradients_are_filled_in_each_step():
                 p.data.copy_(master.data)
 
     calm(program)
+
+
+def test_the_optimizer_of_the_same_model():
+    """Of several optimizers the one is told that has the rest of the model, not the last one that was made."""
+
+    def program():
+        encoder, decoder = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4)), nn.Linear(4, 1)
+        first = torch.optim.Adam(encoder[0].parameters())  # Left out.
+        second = torch.optim.Adam(decoder.parameters())
+        for _ in range(2):
+            first.zero_grad()
+            second.zero_grad()
+            decoder(encoder(X)).pow(2).mean().backward()
+            first.step()
+            second.step()
+
+    diagnosed(program, "AG404", "Left out.", "encoder.1.weight", severity="warning")
+
+
+def test_left_out_of_a_resumed_training():
+    """A checkpoint that was loaded into the parameter since the first training does not move it."""
+
+    def optimizer_of(net):
+        return torch.optim.Adam(list(net.parameters())[:-2])  # Left out.
+
+    def train(net, optimizer):
+        for _ in range(2):
+            optimizer.zero_grad()
+            net(X).pow(2).mean().backward()
+            optimizer.step()
+
+    def program():
+        net = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 1))
+        optimizer = optimizer_of(net)
+        train(net, optimizer)
+        resumed = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 1))
+        resumed.load_state_dict(net.state_dict())
+        again = optimizer_of(resumed)
+        again.load_state_dict(optimizer.state_dict())
+        train(resumed, again)
+
+    diagnosed(program, "AG404", "Left out.", "resumed.1.weight", severity="warning", where=optimizer_of)

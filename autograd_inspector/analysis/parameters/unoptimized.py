@@ -157,9 +157,12 @@ def _converted(capture: Capture, new: int, old: int, flow: DataFlow) -> bool:
 
 
 def _updated_by_hand(capture: Capture, tensor: int, held: frozenset[int], writes_to: WritesTo, flow: DataFlow) -> bool:
-    """Whether the program itself moves the parameter after a backward (manual SGD), not as a copy of a trained one."""
+    """Whether the program itself moves the parameter after a backward to it (manual SGD), not as a copy of a trained one.
+
+    What a checkpoint gives it before is no update.
+    """
     storage = capture.tensors[tensor].storage
-    first = min((run.end for run in capture.backwards), default=0)
+    first = min((run.end for run in capture.backwards if tensor in run.reached), default=0)
     manual_writes = {
         op.index: op
         for op, write in writes_to(storage, tensor, first, len(capture.ops))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.modules.parameter_origins import frozen_here
-from autograd_inspector.analysis.optimizers.idle import are_bare, is_idle
+from autograd_inspector.analysis.optimizers.holders import are_bare, is_idle
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.wording import agree, summarize_names

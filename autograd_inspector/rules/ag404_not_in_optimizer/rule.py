@@ -9,7 +9,7 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.optimizer_snippets import group_added, remade
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.modules.parameter_origins import birthplace, first_use, thawed, were_replaced
-from autograd_inspector.analysis.optimizers.idle import are_bare, is_idle, stepped_in_vain
+from autograd_inspector.analysis.optimizers.holders import are_bare, is_idle, nearest, stepped_in_vain
 from autograd_inspector.analysis.parameters.probed_copies import looked_into
 from autograd_inspector.analysis.parameters.unoptimized import Unoptimized
 from autograd_inspector.model.finding import Problem
@@ -53,7 +53,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     if _cut_off(analysis, loose.optimizer) or _wants_grad(analysis, loose.optimizer):
         return
     in_vain = stepped_in_vain(analysis, loose.parameters)
-    optimizer = in_vain or loose.optimizer
+    optimizer = in_vain or nearest(analysis, loose.parameters) or loose.optimizer
     late = [t for t in loose.parameters if analysis.lifecycle.began_after(t, optimizer)]
     early = [t for t in loose.parameters if t not in late]
     names = [name_of(analysis, t) for t in loose.parameters]

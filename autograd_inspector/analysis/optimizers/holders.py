@@ -1,4 +1,4 @@
-"""Optimizers that never have anything to step."""
+"""Which optimizer a parameter would belong to, and which never have anything to step."""
 
 from __future__ import annotations
 
@@ -36,3 +36,16 @@ def stepped_in_vain(analysis: Analysis, tensors: Iterable[int]) -> OptimizerReco
         if step is not None and step.parameters and all(p.gradient < 0 for p in step.parameters):
             in_vain.add(step.optimizer)
     return capture.placement.optimizers[in_vain.pop()] if len(in_vain) == 1 else None
+
+
+def nearest(analysis: Analysis, tensors: Iterable[int]) -> OptimizerRecord | None:
+    """The optimizer of those that step which has the most other parameters of the same models; None where none has any."""
+    capture = analysis.capture
+    roots = {capture.owners.get(tensor, -1) for tensor in tensors} - {-1}
+    shares = {
+        optimizer.id: sum(capture.owners.get(tensor, -1) in roots for tensor in set(optimizer.held))
+        for optimizer in capture.placement.optimizers
+        if optimizer.steps
+    }
+    best = max(reversed(shares), key=shares.__getitem__, default=-1)
+    return capture.placement.optimizers[best] if shares.get(best) else None
