@@ -21,6 +21,7 @@ from autograd_inspector.rules.ag306_gradient_rewritten.hooks import (
     zeroed_by_module_hook,
     zeroed_on_the_way,
 )
+from autograd_inspector.rules.ag306_gradient_rewritten.kept_in_state import kept_in_state
 from autograd_inspector.rules.ag306_gradient_rewritten.post_hooks import emptied_by_hook
 
 
@@ -52,6 +53,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from _aliased(analysis)
     yield from _replaced(analysis)
     yield from overwritten(analysis)
+    yield from kept_in_state(analysis)
     yield from edited_in_hook(analysis)
     yield from zeroed_by_hook(analysis)
     yield from zeroed_by_module_hook(analysis)
