@@ -10,6 +10,7 @@ from heapq import merge
 from autograd_inspector.analysis.computations import Computations
 from autograd_inspector.analysis.dataflow import DataFlow
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut
+from autograd_inspector.analysis.gradient_cuts.constant_derivatives import constant_derivatives
 from autograd_inspector.analysis.gradient_cuts.constant_loss_terms import constant_terms
 from autograd_inspector.analysis.gradient_cuts.harmful import harmful_cuts
 from autograd_inspector.analysis.gradient_cuts.partial_cuts import partial_cuts
@@ -163,7 +164,11 @@ class Analysis:
     def constant_terms(self) -> tuple[GradientCut, ...]:
         """The cuts that make a term of a loss a constant, although the rest of it learns."""
         harmful_ops = {op.index for cut in self.harmful_cuts for op in cut.ops}
-        cuts = constant_terms(self.capture, self.flow, self.optimized_trainable)
+        meant = self.optimized_trainable
+        cuts = (
+            *constant_terms(self.capture, self.flow, meant),
+            *constant_derivatives(self.capture, self.flow, meant),
+        )
         return tuple(cut for cut in cuts if not harmful_ops.intersection(op.index for op in cut.ops))
 
     @cached_property
