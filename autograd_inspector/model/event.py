@@ -89,6 +89,8 @@ class ParameterStep(Struct, frozen=True, omit_defaults=True, gc=False):
 
     As it was when the step began: ``group`` is the one that held it (-1 unknown), ``frozen``: it did not require grad,
     ``dataless``: it had state on meta, and was not there itself. ``begun``: it had no state, and had some afterwards.
+    ``still``: its numbers of two bytes were the same afterwards, although its gradient was not zero; where values are
+    read.
     """
 
     tensor: int
@@ -101,6 +103,7 @@ class ParameterStep(Struct, frozen=True, omit_defaults=True, gc=False):
     frozen: bool = False
     dataless: bool = False
     begun: bool = False
+    still: bool = False
 
 
 class Step(Struct, frozen=True, omit_defaults=True, dict=True):

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.optimizers.idle_steps import AtZero, at_zero, dropped_updates
+from autograd_inspector.analysis.optimizers.idle_steps import (
+    AtZero,
+    RoundedAway,
+    at_zero,
+    dropped_updates,
+    rounded_away,
+)
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
-from autograd_inspector.model.program_events import UpdateDropped
+from autograd_inspector.model.program_events import ParametersConverted, UpdateDropped
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """A `step()` that changes no parameter: the learning rate is 0 in every step, or the new values are dropped.
+    """A `step()` that changes no parameter: the learning rate is 0 in every step, the new values are dropped, or rounded away.
 
     Why it matters
         The loop runs, the loss is finite, and nothing learns. A warm-up that begins at 0 stays there where its factor is
@@ -50,6 +56,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         yield _dropped(analysis, event, step)
     for found in at_zero(analysis):
         yield _at_zero(analysis, found)
+    for rounded in rounded_away(analysis):
+        yield _rounded_away(analysis, rounded)
 
 
 def _dropped(analysis: Analysis, event: UpdateDropped, step: Step) -> Problem:
@@ -68,6 +76,31 @@ def _dropped(analysis: Analysis, event: UpdateDropped, step: Step) -> Problem:
         ),
         tuple(names),
         ops=(step.op,),
+    )
+
+
+def _rounded_away(analysis: Analysis, found: RoundedAway) -> Problem:
+    capture, last = analysis.capture, found.steps[-1]
+    names = names_of(analysis, found.tensors)
+    dtype = capture.tensors[found.tensors[0]].dtype
+    casts = [e for e in capture.events_of(ParametersConverted) if not set(found.tensors).isdisjoint(e.tensors)]
+    count = len(found.steps)
+    often = f"none of {count} steps changes" if count > 1 else "the step does not change"
+    return Problem(
+        "warning",
+        f"the updates of {summarize_names(names)} are rounded away: {often} a bit of {agree(names, 'its', 'their')} {dtype} "
+        f"values, although {agree(names, 'it has a gradient', 'they have gradients')}",
+        f"Keep the parameters in float32 and compute in {dtype} under torch.autocast(), or use an optimizer that keeps "
+        "float32 copies of them. A number of this dtype changes only by an update of about 1/256 of its size in bfloat16, "
+        "1/2048 in float16.",
+        dedupe_locations(
+            [
+                *(place for cast in casts[-1:] for place in analysis.user_frames(cast.site, f"cast to {dtype} here")),
+                *analysis.user_frames(last.site, "step() called here"),
+            ]
+        ),
+        (*names, dtype),
+        ops=(last.op,),
     )
 
 

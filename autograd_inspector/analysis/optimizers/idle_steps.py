@@ -93,3 +93,22 @@ def _always(analysis: Analysis, steps: tuple[Step, ...]) -> bool:
     history = analysis.capture.history
     own = {p.tensor for step in steps for p in step.parameters if p.gradient >= 0}
     return not history.folded or all(still >= 0 and own <= {*history.sets[still]} for still in history.still.values)
+
+
+class RoundedAway(Struct, frozen=True):
+    """Parameters whose values none of the optimizer's ``steps`` changed, although they had gradients."""
+
+    optimizer: OptimizerRecord
+    steps: tuple[Step, ...]
+    tensors: tuple[int, ...]
+
+
+def rounded_away(analysis: Analysis) -> Iterator[RoundedAway]:
+    """Of each optimizer the parameters whose updates are too small for their dtype. Needs values."""
+    for optimizer in analysis.capture.placement.optimizers:
+        steps = _steps_of(analysis, optimizer.id)
+        met = {p.tensor for step in steps for p in step.parameters if p.gradient >= 0 and step.rate(p) != 0}
+        moved = {p.tensor for step in steps for p in step.parameters if p.gradient >= 0 and not p.still}
+        still = tuple(sorted(met - moved))
+        if still:
+            yield RoundedAway(optimizer, steps, still)

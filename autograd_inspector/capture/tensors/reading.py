@@ -151,6 +151,17 @@ whole = _looking(_whole, unknown=False)
 """Whether it holds nothing but whole numbers, as a sigmoid or a ReLU does where its derivative is zero."""
 
 
+def _bits(values: Tensor) -> int | None:
+    if values.dtype not in _LOW_PRECISION:
+        return None
+    return int(values.contiguous().view(torch.int16).sum(dtype=torch.int64))
+
+
+_LOW_PRECISION = frozenset({torch.float16, torch.bfloat16})
+bits = _looking(_bits, unknown=None)
+"""The sum of what its numbers of two bytes are as integers; None of others. An update that is rounded away keeps it."""
+
+
 def _norm(values: Tensor) -> float:
     values = _real(values)
     norm = float(torch.linalg.vector_norm(values, dtype=torch.promote_types(values.dtype, torch.float32)))

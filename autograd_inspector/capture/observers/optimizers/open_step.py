@@ -13,6 +13,7 @@ from autograd_inspector.capture.observers.optimizers.step_watch import StepWatch
 from autograd_inspector.capture.recording.pauses import Pause
 from autograd_inspector.capture.recording.registry import Registry
 from autograd_inspector.capture.tensors.attributes import gradient_of, is_leaf, is_meta, needs_grad, version_of
+from autograd_inspector.capture.tensors.reading import any_nonzero, bits
 
 
 class Watcher(Protocol):
@@ -54,6 +55,8 @@ class OpenStep(Pause):
         self._state: Mapping[Any, Any] = {}
         self._bare: frozenset[int] = frozenset()
         """Python's ids of the parameters that had no state."""
+        self._bits: dict[int, int | None] = {}
+        """Python's ids of the parameters with a gradient to move by -> what their values were."""
         self.closure = False
         self.watch: StepWatch | None = None
 
@@ -77,6 +80,18 @@ class OpenStep(Pause):
     def begun(self, parameter: Tensor) -> bool:
         """Whether the step made the state that a parameter has now."""
         return id(parameter) in self._bare and _has(self._state, parameter)
+
+    def read_values(self) -> None:
+        """Note the values of the parameters that have a gradient other than zeros."""
+        for parameter, given in zip(self.parameters, self.gradients, strict=True):
+            gradient = None if given is None else given.live()
+            if gradient is not None and any_nonzero(gradient):
+                self._bits[id(parameter)] = bits(parameter)
+
+    def still(self, parameter: Tensor) -> bool:
+        """Whether the values of a parameter are those that were read."""
+        before = self._bits.get(id(parameter))
+        return before is not None and bits(parameter) == before
 
     def take_gradients(self, now: int) -> None:
         """Note the gradients and their versions as they are now, behind so many ops."""

@@ -62,6 +62,8 @@ class Steps:
         self._optimizers.changed_since(optimizer, number)
         step = OpenStep(self, recording.registry, frame, codes_of(optimizer, arguments))
         step.begins(number, recording.stacks.here(0), len(recording.ops), groups_of(optimizer), state_of(optimizer))
+        if recording.values is not None:
+            step.read_values()
         left = self._still.get(number, 0)
         recording.watch = None
         if left and watchable(step.parameters):
@@ -126,10 +128,9 @@ class Steps:
             if not error or after != version:
                 writes.append(Write(number, storage_of(parameter), version, after))
             at_end = gradient_before.version if left is None else version_of(left)
+            outcome = opened.begun(parameter), opened.still(parameter)
             facts.append(
-                ParameterStep(
-                    number, gradient, version, after, gradient_before.version, at_end, *around, opened.begun(parameter)
-                )
+                ParameterStep(number, gradient, version, after, gradient_before.version, at_end, *around, *outcome)
             )
         op = recording.append(
             f"{kind}.step", tuple(gradients), writes=tuple(writes), traits=STEP, site=site, error=error
