@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.memory.backups import Backup, never_restored
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.program_events import ResultDiscarded
-from autograd_inspector.model.wording import summarize_names
+from autograd_inspector.model.wording import agree, summarize_names
 
 _UPDATES = (
     OpKind.ADDS
@@ -53,6 +54,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
             by_line.setdefault(line_of(analysis, event.site), []).append(event)
     for events in by_line.values():
         yield _problem(analysis, events)
+    yield from _unrestored(analysis)
 
 
 def _problem(analysis: Analysis, events: list[ResultDiscarded]) -> Problem:
@@ -72,3 +74,30 @@ def _problem(analysis: Analysis, events: list[ResultDiscarded]) -> Problem:
         tuple(names),
         ops=tuple(event.at for event in events),
     )
+
+
+def _unrestored(analysis: Analysis) -> Iterator[Problem]:
+    """Copies of parameters that were to be put back."""
+    by_line: dict[object, list[Backup]] = {}
+    for backup in never_restored(analysis):
+        by_line.setdefault(line_of(analysis, backup.written.site), []).append(backup)
+    for backups in by_line.values():
+        first = backups[0]
+        names = names_of(analysis, dict.fromkeys(backup.tensor for backup in backups))
+        yield Problem(
+            "warning",
+            f"{summarize_names(names)} {agree(names, 'was', 'were')} copied before `{first.written.name}` wrote "
+            f"{agree(names, 'it', 'them')}, and nothing ever reads the {agree(names, 'copy', 'copies')}: training goes on "
+            "from what was written",
+            f"Copy the old {agree(names, 'value', 'values')} back before the next step: `p.copy_(backup)` under "
+            "torch.no_grad().",
+            dedupe_locations(
+                [
+                    *analysis.user_frames(first.written.site, "written here, and not restored"),
+                    *analysis.user_frames(first.taken.site, "copied here"),
+                    *analysis.user_frames(analysis.capture.ops[first.step].site, "step() goes on from there"),
+                ]
+            ),
+            tuple(names),
+            ops=(first.written.index,),
+        )

@@ -1,0 +1,82 @@
+"""Copies of parameters that were taken before something else was written into them, and that nothing ever puts back."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.model.op import Op, Trait
+
+_ASIDE = Trait.STEP | Trait.BACKWARD | Trait.INNER
+
+
+class Backup(Struct, frozen=True):
+    """``taken`` copied a parameter, ``written`` overwrote or moved it, and a ``step`` (its op) went on from there."""
+
+    tensor: int
+    taken: Op
+    written: Op
+    step: int
+
+
+def never_restored(analysis: Analysis) -> Iterator[Backup]:
+    """Of each such copy that nothing reads, where the function that took it writes the parameter before the next step.
+
+    A copy that is to be compared with later is taken before many steps, or elsewhere.
+    """
+    capture = analysis.capture
+    parameters = _by_storage(analysis)
+    steps_of: dict[int, list[int]] = {}
+    for taken in capture.ops:
+        if not is_a(taken.name, OpKind.COPIES) or taken.has(_ASIDE) or len(taken.outputs) != 1 or not taken.inputs:
+            continue
+        tensor = parameters.get(capture.tensors[taken.inputs[0]].storage, -1)
+        if tensor < 0 or any(index > taken.index for index in capture.readers.get(taken.outputs[0], ())):
+            continue
+        if tensor not in steps_of:
+            steps_of[tensor] = _steps_with(analysis, tensor)
+        steps = steps_of[tensor]
+        at = bisect_left(steps, taken.index)
+        written = _written(analysis, tensor, taken, steps[at]) if at < len(steps) else None
+        if written is not None:
+            yield Backup(tensor, taken, written, steps[at])
+
+
+def _by_storage(analysis: Analysis) -> dict[int, int]:
+    """The memory of what is trained -> the parameter, all of which lies there."""
+    tensors = analysis.capture.tensors
+    records = (tensors[tensor] for tensor in analysis.optimized_trainable)
+    return {record.storage: record.id for record in records if record.storage >= 0}
+
+
+def _steps_with(analysis: Analysis, tensor: int) -> list[int]:
+    """The ops that stand for the steps that met a gradient of a parameter."""
+    steps = (
+        step
+        for number in analysis.timeline.holders((tensor,))
+        for step in analysis.timeline.steps_of(number).all
+        if any(p.tensor == tensor and p.gradient >= 0 for p in step.parameters)
+    )
+    return sorted(step.op for step in steps)
+
+
+def _written(analysis: Analysis, tensor: int, taken: Op, end: int) -> Op | None:
+    """The first op that writes the parameter then, in the function that took the copy; none, where one restores it.
+
+    What is written from the memory of another copy of the same value is put back.
+    """
+    storage = analysis.capture.tensors[tensor].storage
+    writes = [op for op, _ in analysis.writes_to(storage, tensor, taken.index + 1, end) if not op.has(_ASIDE)]
+    here = [op for op in writes if _function(analysis, op) == _function(analysis, taken) is not None]
+    return here[0] if here and here[0] is writes[0] and len(writes) == 1 else None
+
+
+def _function(analysis: Analysis, op: Op) -> tuple[str, str] | None:
+    """The function of the program that made a call; a comprehension is part of the one around it."""
+    frames = (frame for frame in analysis.capture.site(op.site) if not frame.library)
+    named = (frame for frame in frames if frame.function == "<module>" or not frame.function.endswith(">"))
+    return next(((frame.filename, frame.function) for frame in named), None)

@@ -1,0 +1,120 @@
+"""AG205: copies of parameters that were to be put back."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from .programs import diagnosed
+from .twins import calm
+
+X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
+
+
+class Average:
+    def __init__(self, net):
+        self.shadow = [p.detach().clone() for p in net.parameters()]
+        self.backup = []
+
+    @torch.no_grad()
+    def update(self, net):
+        for old, p in zip(self.shadow, net.parameters(), strict=True):
+            old.lerp_(p, 0.1)
+
+    @torch.no_grad()
+    def swap_in(self, net):
+        self.backup = [p.detach().clone() for p in net.parameters()]
+        for old, p in zip(self.shadow, net.parameters(), strict=True):
+            p.copy_(old)  # Written.
+
+    @torch.no_grad()
+    def swap_out(self, net):
+        for old, p in zip(self.backup, net.parameters(), strict=True):
+            p.copy_(old)
+
+
+def averaged(swap_out, rounds=4, every=2):
+    def program():
+        net = nn.Linear(4, 2)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        average = Average(net)
+        for number in range(rounds):
+            optimizer.zero_grad()
+            net(X).pow(2).mean().backward()
+            optimizer.step()
+            average.update(net)
+            if number % every == 1:
+                average.swap_in(net)
+                with torch.no_grad():
+                    print(float(net(X).mean()))
+                if swap_out:
+                    average.swap_out(net)
+
+    return program
+
+
+def test_averaged_weights_that_stay():
+    """After a look at the averaged weights the trained ones are not put back, and the next step goes on from there."""
+    diagnosed(
+        averaged(swap_out=False), "AG205", "Written.", "weight", "backup", severity="warning", where=Average.swap_in
+    )
+
+
+def test_a_perturbation_that_stays():
+    """An attack on the weights, whose end forgets to take it back."""
+
+    def attack(net, kept):
+        for p in net.parameters():
+            kept.append(p.data.clone())
+            p.data.add_(0.01 * p.grad.sign())  # Written.
+
+    def program():
+        net = nn.Linear(4, 2)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(2):
+            optimizer.zero_grad()
+            net(X).pow(2).mean().backward()
+            attack(net, [])
+            optimizer.zero_grad()
+            net(X).pow(2).mean().backward()
+            optimizer.step()
+
+    diagnosed(program, "AG205", "Written.", "weight", severity="warning", where=attack)
+
+
+def compared_at_the_end():
+    net = nn.Linear(4, 2)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    before = [p.detach().clone() for p in net.parameters()]
+    for _ in range(3):
+        optimizer.zero_grad()
+        net(X).pow(2).mean().backward()
+        optimizer.step()
+        with torch.no_grad():
+            for p in net.parameters():
+                p.clamp_(-1, 1)
+    return before
+
+
+def measured():
+    net = nn.Linear(4, 2)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(3):
+        optimizer.zero_grad()
+        net(X).pow(2).mean().backward()
+        with torch.no_grad():
+            old = net.weight.clone()
+            net.weight.clamp_(-1, 1)
+            print(float((net.weight - old).norm()))
+        optimizer.step()
+
+
+@pytest.mark.parametrize(
+    "program",
+    [averaged(swap_out=True), averaged(swap_out=False, rounds=2), compared_at_the_end, measured],
+    ids=["put back", "at the end", "compared", "measured"],
+)
+def test_copies_that_serve(program):
+    """Put back, at the end of the training, kept for later, or compared with."""
+    calm(program)
