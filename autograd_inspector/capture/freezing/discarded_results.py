@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from types import CodeType
 
 from autograd_inspector.capture.lines.bytecode import instructions
@@ -41,8 +42,9 @@ def discarded_results(recording: Recording) -> Iterator[ResultDiscarded]:
     for result, (index, _) in results.items():
         by_site.setdefault(recording.ops[index][OP_SITE], []).append(result)
     gone = {result for result in unread if _is_gone(recording, result)}
+    takers = _Takers()
     for site, members in by_site.items():
-        if gone.issuperset(members) and _is_dropped(recording, site, several=len(members) > 1):
+        if gone.issuperset(members) and _is_dropped(recording, takers, site, several=len(members) > 1):
             last = results[members[-1]][0]
             tensors = dict.fromkeys(tensor for result in members for tensor in results[result][1])
             yield ResultDiscarded(last, site, recording.ops[last][OP_NAME], tuple(tensors))
@@ -86,17 +88,26 @@ def _is_gone(recording: Recording, result: int) -> bool:
     return entry is not None and entry() is None and result not in recording.registry.looked_at
 
 
-def _is_dropped(recording: Recording, site: int, *, several: bool) -> bool:
+def _is_dropped(recording: Recording, takers: _Takers, site: int, *, several: bool) -> bool:
     """Whether the program's statement keeps no result: it drops it, or one variable is given several in turn."""
     chain = recording.stacks.chains[site] if 0 <= site < len(recording.stacks.chains) else []
     through = recording.stacks.through.get(site, "")
     if not chain or chain[0][2] or (through and not through.startswith(_METHODS)):
         return False  # The business of a library, or of a function of torch's: it may put the result where it belongs.
-    taking = _taking(chain[0][0], chain[0][1])
+    taking = takers.of(chain[0][0], chain[0][1])
     return taking == "POP_TOP" or (several and taking.startswith(_VARIABLES))
 
 
-def _taking(code: CodeType, lasti: int) -> str:
-    """The instruction that takes what the one there returned."""
-    following = (each.opname for each in instructions(code) if each.offset > lasti and each.opname != "CACHE")
-    return next(following, "")
+class _Takers:
+    """What takes the results of a function's instructions; each function is read once."""
+
+    def __init__(self) -> None:
+        self._known: dict[CodeType, dict[int, str]] = {}
+
+    def of(self, code: CodeType, lasti: int) -> str:
+        """The name of the instruction that takes what the one there returned; "" unknown."""
+        takers = self._known.get(code)
+        if takers is None:
+            those = [each for each in instructions(code) if each.opname != "CACHE"]
+            takers = self._known[code] = {one.offset: after.opname for one, after in pairwise(those)}
+        return takers.get(lasti, "")

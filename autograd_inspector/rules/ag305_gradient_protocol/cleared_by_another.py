@@ -6,6 +6,7 @@ Two optimizers that share an encoder, say: the second one's zero_grad() comes be
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import permutations
 
 from msgspec import Struct
 
@@ -13,6 +14,7 @@ from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.sources import GradientSources
 from autograd_inspector.analysis.optimizers.names import variable
+from autograd_inspector.analysis.timeline import together
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
@@ -32,9 +34,10 @@ class Cleared(Struct, frozen=True):
 def cleared_by_another(analysis: Analysis, sources: GradientSources) -> Iterator[Problem]:
     """One finding for each line that clears."""
     told: set[int] = set()
-    for step in analysis.capture.steps:
+    partners = _partners(analysis)
+    for step in analysis.capture.steps if partners else ():
         lost: dict[Cleared, list[int]] = {}
-        for cleared, tensor in _cleared(analysis, sources, step):
+        for cleared, tensor in _cleared(analysis, sources, step, partners):
             lost.setdefault(cleared, []).append(tensor)
         for cleared, tensors in lost.items():
             if cleared.call.site not in told:
@@ -42,19 +45,25 @@ def cleared_by_another(analysis: Analysis, sources: GradientSources) -> Iterator
                 yield _problem(analysis, cleared, tensors)
 
 
-def _cleared(analysis: Analysis, sources: GradientSources, step: Step) -> Iterator[tuple[Cleared, int]]:
+def _partners(analysis: Analysis) -> dict[int, set[int]]:
+    """Optimizer -> the other ones that hold some of its parameters."""
+    partners: dict[int, set[int]] = {}
+    for holders in analysis.timeline.held_by_several.values():
+        for one, other in permutations(holders, 2):
+            partners.setdefault(one, set()).add(other)
+    return partners
+
+
+def _cleared(
+    analysis: Analysis, sources: GradientSources, step: Step, partners: dict[int, set[int]]
+) -> Iterator[tuple[Cleared, int]]:
     if step.computed or step.error:
         return
-    held = frozenset(analysis.capture.placement.optimizers[step.optimizer].held)
-    others = [
-        call
-        for call in analysis.capture.events_of(ZeroGradCalled)
-        if call.optimizer != step.optimizer
-        and sources.since(step) < call.at <= step.start
-        and not held.isdisjoint(analysis.capture.placement.optimizers[call.optimizer].held)
-    ]
+    sharing = partners.get(step.optimizer)
+    others = together(map(analysis.timeline.clearings_of, sharing or ()), sources.since(step) + 1, step.start)
     if not others:
         return
+    held = frozenset(analysis.capture.placement.optimizers[step.optimizer].held)
     consumed = list(sources.of(step))
     used = {each.run.index: each.run for part in consumed for each in part.contributions}
     added = {part.tensor: {each.run.index for each in part.contributions} for part in consumed}

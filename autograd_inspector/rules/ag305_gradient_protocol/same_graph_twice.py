@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations
 
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
@@ -21,8 +20,10 @@ def added_twice(analysis: Analysis, sources: GradientSources) -> Iterator[Proble
     for step in analysis.capture.steps:
         twice: dict[tuple[int, int], tuple[Contribution, Contribution, list[int]]] = {}
         for consumed in () if step.computed or step.error else sources.of(step):
-            for first, second in combinations(consumed.contributions, 2):
-                if _alike(analysis, first.run, second.run):
+            before: dict[tuple[tuple[int, ...], tuple[int, ...]], Contribution] = {}
+            for second in consumed.contributions if len(consumed.contributions) > 1 else ():
+                first = before.setdefault(_begun(analysis, second.run), second)
+                if first is not second and second.run.graph.roots:
                     key = first.run.index, second.run.index
                     twice.setdefault(key, (first, second, []))[2].append(consumed.tensor)
         for first, second, tensors in twice.values():
@@ -32,18 +33,13 @@ def added_twice(analysis: Analysis, sources: GradientSources) -> Iterator[Proble
                 yield _problem(analysis, step, first.run, second.run, tensors)
 
 
-def _alike(analysis: Analysis, one: Backward, other: Backward) -> bool:
-    """Whether both went through the same graph from the same nodes, with the same gradient of these."""
-    return (
-        bool(one.graph.roots)
-        and one.graph.roots == other.graph.roots
-        and _given(analysis, one) == _given(analysis, other)
-    )
+def _begun(analysis: Analysis, run: Backward) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The nodes that a run began at, and what the call was given: the outputs, and gradients of them.
 
-
-def _given(analysis: Analysis, run: Backward) -> tuple[int, ...]:
-    """What the call that began a run was given: the outputs, and gradients of them."""
-    return next((op.inputs for op in analysis.capture.ops[run.start : run.start + 1]), ())
+    Runs that have both in common go through one graph with the same gradient.
+    """
+    given = next((op.inputs for op in analysis.capture.ops[run.start : run.start + 1]), ())
+    return run.graph.roots, given
 
 
 def _problem(analysis: Analysis, step: Step, first: Backward, second: Backward, tensors: list[int]) -> Problem:
