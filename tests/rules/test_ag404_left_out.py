@@ -374,3 +374,43 @@ def test_master_weights_whose_gradients_are_filled_in_each_step():
                 p.data.copy_(master.data)
 
     calm(program)
+
+
+def test_layer_added_and_initialised_in_training():
+    """A branch that joins the model after the first step, initialised by hand, is no parameter that is moved by hand."""
+
+    def program(*, adds):
+        net = network()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        steps(net, optimizer)
+        branch = nn.Linear(4, 2)
+        nn.init.orthogonal_(branch.weight)
+        nn.init.zeros_(branch.bias)
+        if adds:
+            optimizer.add_param_group({"params": branch.parameters()})
+        for _ in range(2):
+            trained(optimizer, F.cross_entropy(net(X) + branch(X), Y))
+
+    diagnosed(
+        lambda: program(adds=False), "AG404", "branch = nn.Linear(4, 2)", "branch.weight",
+        severity="warning", where=program,
+    )  # fmt: skip
+    calm(lambda: program(adds=True))
+
+
+def test_layer_moved_by_hand_later():
+    """What the program itself moves after a backward to it needs no optimizer."""
+
+    def program():
+        net = network()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        steps(net, optimizer)
+        branch = nn.Linear(4, 2)
+        for _ in range(2):
+            trained(optimizer, F.cross_entropy(net(X) + branch(X), Y))
+            with torch.no_grad():
+                for p in branch.parameters():
+                    p -= 0.1 * p.grad
+                    p.grad = None
+
+    calm(program)
