@@ -377,7 +377,7 @@ def test_master_weights_whose_gradients_are_filled_in_each_step():
 
 
 def test_layer_added_and_initialised_in_training():
-    """A branch that joins the model after the first step, initialised by hand, is no parameter that is moved by hand."""
+    """A branch that joins the model after a step, initialised by hand, is no parameter that is moved by hand."""
 
     def program(*, adds):
         net = network()
@@ -410,7 +410,7 @@ def test_layer_moved_by_hand_later():
             trained(optimizer, F.cross_entropy(net(X) + branch(X), Y))
             with torch.no_grad():
                 for p in branch.parameters():
-                    p -= 0.1 * p.grad
+                    p.sub_(p.grad, alpha=0.1)
                     p.grad = None
 
     calm(program)
