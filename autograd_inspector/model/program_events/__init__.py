@@ -9,6 +9,7 @@ from autograd_inspector.model.program_events.modules import (
     ModeSwitched,
     ModuleAttached,
     ModuleHookRegistered,
+    ModuleRepeated,
     NamesUnmatched,
     OutputKeptOnContext,
     ParameterRegistered,
@@ -44,6 +45,7 @@ __all__ = [
     "ModelLoaded",
     "ModuleAttached",
     "ModuleHookRegistered",
+    "ModuleRepeated",
     "NamesUnmatched",
     "OptimizerCreated",
     "OptimizerModeMet",
@@ -72,6 +74,7 @@ __all__ = [
 Event = (
     ParameterRegistered
     | ModuleAttached
+    | ModuleRepeated
     | ParameterWrapped
     | ParametersConverted
     | ModelLoaded

@@ -37,6 +37,18 @@ class ModuleAttached(ProgramEvent, frozen=True):
         return f"{self.type}.{self.name}"
 
 
+class ModuleRepeated(ProgramEvent, frozen=True):
+    """A list of modules got one once more that it had already, with these parameters: ``nn.ModuleList([layer] * 3)``."""
+
+    type: str
+    tensors: tuple[int, ...]
+
+    @property
+    def api(self) -> str:
+        """The class of the list."""
+        return self.type
+
+
 class ParameterWrapped(ProgramEvent, frozen=True):
     """``nn.Parameter(t)`` made a new leaf of a tensor with a history."""
 

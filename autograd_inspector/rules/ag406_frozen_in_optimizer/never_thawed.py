@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.modules.parameter_origins import frozen_here
-from autograd_inspector.analysis.parameters.set_aside import SetAside, set_aside
+from autograd_inspector.analysis.optimizers.set_aside import SetAside, set_aside
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.wording import agree, summarize_names
