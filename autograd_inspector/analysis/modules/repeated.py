@@ -31,14 +31,14 @@ class Repeated(Struct, frozen=True):
 def repeated_modules(analysis: Analysis) -> Iterator[Repeated]:
     """Each once, where its parameters require grad."""
     met: set[tuple[int, ...]] = set()
-    tensors, places = analysis.capture.tensors, _Calls(analysis)
+    tensors, calls = analysis.capture.tensors, _Calls(analysis)
     for event in analysis.capture.events_of(ModuleRepeated):
         if event.tensors in met or not any(tensors[tensor].requires_grad for tensor in event.tensors):
             continue
         met.add(event.tensors)
         paths = _paths(tensors[event.tensors[0]].names)
         if len(paths) > 1:
-            yield Repeated(event, paths, places.alike(analysis, event.tensors[0]))
+            yield Repeated(event, paths, calls.alike(event.tensors[0]))
 
 
 def _paths(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -57,7 +57,7 @@ class _Calls:
     def __init__(self, analysis: Analysis) -> None:
         self._capture = analysis.capture
 
-    def alike(self, analysis: Analysis, tensor: int) -> tuple[ModuleCall, ...]:
+    def alike(self, tensor: int) -> tuple[ModuleCall, ...]:
         """Calls of the module that has a parameter, by one caller, which all computed the same of the same."""
         capture = self._capture
         root = capture.owners.get(tensor, -1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from autograd_inspector.model.program_events.event import ProgramEvent
 from autograd_inspector.model.program_events.modules import (
+    BareTensorHeld,
     GradientModified,
     ModelLoaded,
     ModeSwitched,
@@ -38,6 +39,7 @@ from autograd_inspector.model.program_events.optimizers import (
 )
 
 __all__ = [
+    "BareTensorHeld",
     "Event",
     "GradientModified",
     "LoadRefused",
@@ -80,6 +82,7 @@ Event = (
     | ModelLoaded
     | NamesUnmatched
     | PlainAttributeSet
+    | BareTensorHeld
     | RequiresGradCompared
     | ModuleHookRegistered
     | ModeSwitched

@@ -38,7 +38,7 @@ class ModuleAttached(ProgramEvent, frozen=True):
 
 
 class ModuleRepeated(ProgramEvent, frozen=True):
-    """A list of modules got one once more that it had already, with these parameters: ``nn.ModuleList([layer] * 3)``."""
+    """A list of modules got one that it had already, with these parameters: ``nn.ModuleList([layer] * 3)``."""
 
     type: str
     tensors: tuple[int, ...]
@@ -129,6 +129,24 @@ class PlainAttributeSet(ProgramEvent, frozen=True):
     def api(self) -> str:
         """The attribute."""
         return self.attribute
+
+
+class BareTensorHeld(ProgramEvent, frozen=True):
+    """A module has a leaf that requires grad as a plain attribute: no ``nn.Parameter``, or one set past the module."""
+
+    type: str
+    attribute: str
+    tensor: int
+
+    @property
+    def api(self) -> str:
+        """The attribute."""
+        return f"{self.type}.{self.attribute}"
+
+    @property
+    def tensors(self) -> tuple[int, ...]:
+        """The leaf."""
+        return (self.tensor,)
 
 
 class RequiresGradCompared(ProgramEvent, frozen=True):

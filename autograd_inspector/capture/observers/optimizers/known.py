@@ -26,7 +26,9 @@ from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import observed
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import (
+    BareTensorHeld,
     ModeSwitched,
+    ModuleRepeated,
     NamesUnmatched,
     OptimizerCreated,
     OptimizerModeMet,
@@ -41,6 +43,8 @@ _SWAP_NOTHING = (
     ZeroGradCalled,
     OptimizerModeMet,
     ModeSwitched,
+    ModuleRepeated,
+    BareTensorHeld,
     NamesUnmatched,
     UpdateDropped,
     SchedulerMade,
