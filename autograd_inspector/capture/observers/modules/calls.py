@@ -179,6 +179,7 @@ class Modules:
         for path, child in named_modules(model):
             self._met_modules.put(child, root, path)
             self._bare.look(number, path, child)
+        self._switches.met(modules_of(model))
         registry = self.recording.registry
         current: dict[str, int] = {}
         wrapper = _wrapper_prefix(model)
