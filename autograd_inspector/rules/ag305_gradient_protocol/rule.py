@@ -20,6 +20,7 @@ from autograd_inspector.rules.ag305_gradient_protocol.cleared_before_step import
 from autograd_inspector.rules.ag305_gradient_protocol.cleared_by_another import cleared_by_another
 from autograd_inspector.rules.ag305_gradient_protocol.clearing_call import clearing_call
 from autograd_inspector.rules.ag305_gradient_protocol.gradients_of_an_input import left_by_others
+from autograd_inspector.rules.ag305_gradient_protocol.late_gradients import too_late
 from autograd_inspector.rules.ag305_gradient_protocol.never_called import never_called
 from autograd_inspector.rules.ag305_gradient_protocol.same_graph_twice import added_twice
 from autograd_inspector.rules.ag305_gradient_protocol.two_values import moved_between, several_evaluations
@@ -67,6 +68,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from left_by_others(analysis, sources)
     yield from cleared_by_another(analysis, sources)
     yield from wasted(analysis)
+    yield from too_late(analysis)
     yield from misplaced_clipping(analysis)
     yield from scaled_gradients(analysis)
     yield from too_early_or_late(analysis)
