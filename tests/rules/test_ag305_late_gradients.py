@@ -104,8 +104,7 @@ def test_gradients_dropped_after_the_step():
     """What was to stay still has moved by then, and zero_grad() clears its gradient anyway."""
     finding = diagnosed(
         lambda: frozen_for_a_while(network(), lambda net, before: None if before else drop_last(net)),
-        "AG305", "# moves it", "net.2.weight", "too late", severity="warning", where=frozen_for_a_while,
-        besides=(),
+        "AG305", "# moves it", "net.2.weight", severity="warning", where=frozen_for_a_while,
     )  # fmt: skip
     assert "dropping them changes nothing" in finding.message
     calm(lambda: frozen_for_a_while(network(), lambda net, before: drop_last(net) if before else None))
