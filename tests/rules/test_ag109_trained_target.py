@@ -42,7 +42,6 @@ def test_teacher_that_an_optimizer_has():
     for loss_of, line in ((softened, "# with gradient"), (labelled, "# labels")):
         finding = diagnosed(
             lambda loss_of=loss_of: program(loss_of), "AG109", line, "1.weight", severity="warning", where=loss_of,
-            besides=("AG301",),
         )  # fmt: skip
         assert "in eval mode" in finding.message
     calm(lambda: steps(at_rest, nn.Linear(4, 2), nn.Linear(4, 2).eval().requires_grad_(False)))

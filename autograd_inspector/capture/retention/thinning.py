@@ -16,6 +16,7 @@ from autograd_inspector.model.program_events import (
     ModeSwitched,
     ModuleHookRegistered,
     RequiresGradCompared,
+    SteppedAccumulating,
 )
 
 T = TypeVar("T")
@@ -48,6 +49,8 @@ def _each(event: Event) -> Hashable:
             return event.tensor
         case ModuleHookRegistered():
             return event.path
+        case SteppedAccumulating():
+            return event.due
         case GradientModified():
             return event.shared
     return None

@@ -34,6 +34,7 @@ from autograd_inspector.model.program_events.optimizers import (
     StateRemoved,
     StateStatement,
     StateSwapped,
+    SteppedAccumulating,
     UpdateDropped,
     ZeroGradCalled,
 )
@@ -69,6 +70,7 @@ __all__ = [
     "StateRemoved",
     "StateStatement",
     "StateSwapped",
+    "SteppedAccumulating",
     "UpdateDropped",
     "ZeroGradCalled",
 ]
@@ -97,6 +99,7 @@ Event = (
     | ZeroGradCalled
     | OptimizerModeMet
     | UpdateDropped
+    | SteppedAccumulating
     | SchedulerMade
     | SchedulerStepped
     | OptionSet

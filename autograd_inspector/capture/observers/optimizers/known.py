@@ -35,6 +35,7 @@ from autograd_inspector.model.program_events import (
     ParametersRefused,
     SchedulerMade,
     SchedulerStepped,
+    SteppedAccumulating,
     UpdateDropped,
     ZeroGradCalled,
 )
@@ -46,6 +47,7 @@ _SWAP_NOTHING = (
     ModuleRepeated,
     BareTensorHeld,
     NamesUnmatched,
+    SteppedAccumulating,
     UpdateDropped,
     SchedulerMade,
     SchedulerStepped,
