@@ -169,7 +169,8 @@ class RequiresGradCompared(ProgramEvent, frozen=True):
 class ModuleHookRegistered(ProgramEvent, frozen=True):
     """A module got a hook of that name by ``method``; ``path`` is its place in a model that was met before.
 
-    ``again``: so many hooks from the same place of the program it had already.
+    ``again``: so many hooks from the same place of the program it had already. ``returns``: the lines of a forward hook
+    that return something in place of the module's output.
     """
 
     type: str
@@ -177,6 +178,7 @@ class ModuleHookRegistered(ProgramEvent, frozen=True):
     method: str = "register_full_backward_hook"
     path: str = ""
     again: int = 0
+    returns: tuple[int, ...] = ()
 
     @property
     def api(self) -> str:
