@@ -8,6 +8,7 @@ from itertools import pairwise
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.gradients.memory import writes_into
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import GradWrite, ParameterStep, Step
 from autograd_inspector.model.program_events import ZeroGradCalled
@@ -67,7 +68,11 @@ def _same(before: ParameterStep | None, now: ParameterStep) -> bool:
 
 
 def _assigned(analysis: Analysis, p: ParameterStep, before: Step, step: Step) -> bool:
-    return any(w.gradient >= 0 for w in analysis.timeline.writes_of(p.tensor).within(before.at + 1, step.start))
+    """Whether the program gave the parameter a gradient in between, or wrote into it: past its version counter, too."""
+    start, end = before.at + 1, step.start
+    if any(write.gradient >= 0 for write in analysis.timeline.writes_of(p.tensor).within(start, end)):
+        return True
+    return any(True for _ in writes_into(analysis, p.gradient, start, end))
 
 
 def dropped_late(analysis: Analysis) -> Iterator[DroppedLate]:
