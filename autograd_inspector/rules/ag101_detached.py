@@ -9,6 +9,7 @@ from autograd_inspector.advice.detached_copies import attached
 from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut, bypassed, copied_in
+from autograd_inspector.analysis.modules.hooked_outputs import returned_by_hook
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.program_events import ParameterWrapped
@@ -46,7 +47,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         what, kept, fix = _cutting(analysis, cut)
         wrapped = [e for e in analysis.capture.events_of(ParameterWrapped) if e.tensor == cut.through[0]]
         site = wrapped[0].site if wrapped else cut.ops[0].site
-        yield cut_problem(analysis, cut, f"{what} {kept}", fix, analysis.user_frames(site, "detached here"))
+        places = (*analysis.user_frames(site, "detached here"), *returned_by_hook(analysis, cut.ops[0]))
+        yield cut_problem(analysis, cut, f"{what} {kept}", fix, places)
 
 
 def _cutting(analysis: Analysis, cut: GradientCut) -> tuple[str, str, str]:

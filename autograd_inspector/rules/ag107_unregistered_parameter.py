@@ -10,7 +10,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.optimizers.empty_parameter_list import waiting
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
-from autograd_inspector.model.program_events import ParameterRegistered
+from autograd_inspector.model.program_events import BareTensorHeld, ParameterRegistered
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import agree, summarize_names
 
@@ -67,8 +67,35 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     unregistered = analysis.unregistered - {
         t for cut in analysis.harmful_cuts if cut.cause == "detached" for t in cut.through
     }
-    if unregistered:
-        yield _finding(analysis, sorted(unregistered))
+    computing = {t for op in analysis.capture.ops if op.call >= 0 for t in op.inputs if t in unregistered}
+    attributes = {e.tensor: e for e in analysis.capture.events_of(BareTensorHeld) if e.tensor not in computing}
+    beside = unregistered & attributes.keys()
+    if unregistered - beside:
+        yield _finding(analysis, sorted(unregistered - beside))
+    if beside:
+        yield _attributes(analysis, [attributes[tensor] for tensor in sorted(beside)])
+
+
+def _attributes(analysis: Analysis, held: list[BareTensorHeld]) -> Problem:
+    """Tensors that the methods of a module use beside its forward."""
+    names = list(dict.fromkeys(name_of(analysis, event.tensor) for event in held))
+    owner, them = held[0].type, agree(names, "it", "them")
+    use = next((op for op in analysis.capture.ops if {event.tensor for event in held} & set(op.inputs)), None)
+    return Problem(
+        "warning",
+        f"{summarize_names(names)} {agree(names, 'gets', 'get')} gradients, but {agree(names, 'is a', 'are')} plain "
+        f"{agree(names, 'attribute', 'attributes')} of {owner}, not registered in it: {owner}.parameters() omits {them}, and "
+        f"step() never moves {them}",
+        f"Register {them} in __init__: `self.{held[0].attribute} = nn.Parameter(...)`; or make {them} without requires_grad, "
+        f"where {agree(names, 'it is', 'they are')} meant to be constant.",
+        dedupe_locations(
+            [
+                *(place for event in held for place in _birthplace(analysis, event.tensor)),
+                *(analysis.user_frames(use.site, "used here") if use is not None else ()),
+            ]
+        ),
+        tuple(names),
+    )
 
 
 def _finding(analysis: Analysis, tensors: list[int]) -> Problem:

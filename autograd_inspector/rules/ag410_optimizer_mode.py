@@ -11,7 +11,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.placement_rows import OptimizerRecord
-from autograd_inspector.model.program_events import StateLoaded
+from autograd_inspector.model.program_events import ModeSwitched, StateLoaded
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -71,6 +71,7 @@ def _step_in_eval_mode(analysis: Analysis, optimizer: OptimizerRecord, step: Ste
             [
                 *(analysis.user_frames(back.site, "loaded, with its mode, here") if back is not None else ()),
                 *(analysis.user_frames(switch.site, "switched to eval mode here") if switch is not None else ()),
+                *_model_in_train_mode(analysis, optimizer, step),
                 *analysis.user_frames(optimizer.site, "optimizer made here"),
                 *analysis.user_frames(step.site, "step() called here"),
             ]
@@ -78,6 +79,15 @@ def _step_in_eval_mode(analysis: Analysis, optimizer: OptimizerRecord, step: Ste
         (optimizer.type, "train()"),
         ops=(step.op,),
     )
+
+
+def _model_in_train_mode(analysis: Analysis, optimizer: OptimizerRecord, step: Step) -> tuple[Location, ...]:
+    """Where the model was put into train mode before the step, and its optimizer was not."""
+    models = {analysis.capture.owners.get(tensor, -1) for tensor in optimizer.held}
+    switches = [s for s in analysis.capture.events_of(ModeSwitched) if s.model in models and s.at <= step.start]
+    if not switches or not switches[-1].training:
+        return ()
+    return analysis.user_frames(switches[-1].site, "model put into train mode here, without the optimizer")
 
 
 def _loaded_in_eval_mode(analysis: Analysis, optimizer: OptimizerRecord, step: Step) -> StateLoaded | None:

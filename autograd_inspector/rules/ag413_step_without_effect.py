@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.optimizers.idle_schedulers import LeftBehind, left_behind
 from autograd_inspector.analysis.optimizers.idle_steps import (
     AtZero,
     RoundedAway,
@@ -22,12 +23,13 @@ from autograd_inspector.model.wording import agree, join_names, summarize_names
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """A `step()` that changes no parameter: the learning rate is 0 in every step, the new values are dropped, or rounded away.
+    """A `step()` that changes nothing: at a learning rate of 0, of dropped or rounded values, of an idle optimizer's lr.
 
     Why it matters
         The loop runs, the loss is finite, and nothing learns. A warm-up that begins at 0 stays there where its factor is
         an integer division, or where the scheduler is stepped once an epoch; `p = p - lr * p.grad` gives a variable
-        another value, and leaves the parameter as it is.
+        another value, and leaves the parameter as it is. A scheduler drives the optimizer that it was made with: where a
+        new one takes its place, the learning rate of that one stays what it is.
 
     Example
         ::
@@ -58,6 +60,31 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         yield _at_zero(analysis, found)
     for rounded in rounded_away(analysis):
         yield _rounded_away(analysis, rounded)
+    for behind in left_behind(analysis):
+        yield _left_behind(analysis, behind)
+
+
+def _left_behind(analysis: Analysis, found: LeftBehind) -> Problem:
+    kinds = join_names(dict.fromkeys(made.type for made in found.made)) or found.stepped.type
+    name, following = variable(analysis, found.following), found.following
+    old, new = found.optimizer.type, following.type
+    which = f"a new {new}" if old == new else f"{new}"
+    return Problem(
+        "warning",
+        f"{kinds} changes the lr of an optimizer ({old}) that does not step any more: {which} has taken over "
+        "its parameters and steps without a scheduler",
+        f"Make the scheduler again where the new optimizer is made: `{kinds}({name}, ...)`.",
+        dedupe_locations(
+            [
+                *analysis.user_frames(following.site, "optimizer made here, without a scheduler"),
+                *(place for made in found.made for place in analysis.user_frames(made.site, "scheduler made here")),
+                *analysis.user_frames(found.stepped.site, "scheduler stepped here"),
+                *analysis.user_frames(found.step.site, "the new optimizer steps here"),
+            ]
+        ),
+        (kinds, new, "lr"),
+        ops=(found.step.op,),
+    )
 
 
 def _dropped(analysis: Analysis, event: UpdateDropped, step: Step) -> Problem:

@@ -287,7 +287,7 @@ def test_mode_of_an_optimizer():
 
 
 def test_modes_that_the_program_switches():
-    """Of which module, where; not those of what is inside, nor of a model that is never called."""
+    """Of which module, where, before its first call, too; not of what is inside, nor of one that is never called."""
 
     class Kept(nn.Sequential):
         def train(self, mode=True):
@@ -311,13 +311,14 @@ def test_modes_that_the_program_switches():
 
     switches = observe(program).events_of(ModeSwitched)
     assert [(s.path, s.training, s.looks) for s in switches] == [
+        ("", False, False),
         ("", True, False),
         ("0", False, False),
         ("0.1", False, False),
         ("", False, True),
     ]
-    assert switches[0].api == "Sequential.train()"
-    assert switches[1].api == "Kept.eval()"
+    assert switches[1].api == "Sequential.train()"
+    assert switches[2].api == "Kept.eval()"
     assert {s.model for s in switches} == {0}
     assert sorted(s.at for s in switches) == [s.at for s in switches]
     assert len({s.site for s in switches}) == len(switches)

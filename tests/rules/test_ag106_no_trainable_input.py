@@ -187,3 +187,33 @@ def test_bare_weight_that_does_not_require_grad():
     )
     assert any("torch.ones(4, 1)" in place.source for place in finding.locations)
     silent(lambda: descent(lambda: torch.ones(4, 1, requires_grad=True)))
+
+
+class Switchable(nn.Module):
+    """A frozen layer with an adapter that can be left out."""
+
+    def __init__(self):
+        super().__init__()
+        self.base = nn.Linear(4, 2).requires_grad_(False)
+        self.adapter, self.adapts = nn.Linear(4, 2), True
+
+    def forward(self, x):
+        return self.base(x) + self.adapter(x) if self.adapts else self.base(x)
+
+
+def test_model_called_past_what_learns():
+    """What the optimizer has of the model is named, and the call that went past it is shown first."""
+
+    def program(*, adapts):
+        net = Switchable()
+        optimizer = torch.optim.SGD(net.adapter.parameters(), lr=0.1)
+        net.adapts = adapts
+        out = net(X)  # the call
+        trained(optimizer, F.cross_entropy(out, Y))
+
+    finding = diagnosed(
+        lambda: program(adapts=False), "AG106", "# the call", "net.adapter.weight", "net.base.weight",
+        severity="error", where=program,
+    )  # fmt: skip
+    assert "which the optimizer has, take no part in it" in finding.message
+    silent(lambda: program(adapts=True))

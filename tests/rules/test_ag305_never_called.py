@@ -148,3 +148,24 @@ def test_closure_without_backward():
     assert "loss.backward() inside" in finding.fix
     assert line_of(program, "loss = F.mse_loss") in [place.lineno for place in finding.locations]
     calm(lambda: program(right=True))
+
+
+def test_losses_that_nobody_backpropagates():
+    """A loop that computes one loss after the other with an optimizer at hand gets a hint, and no alarm."""
+
+    def program(*, graph=True, count=3):
+        net = torch.nn.Linear(4, 2)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)  # at hand
+        with torch.set_grad_enabled(graph):
+            for _ in range(count):
+                net(torch.ones(3, 4)).pow(2).mean().item()
+        return optimizer
+
+    report = inspected(program)
+    assert [(f.rule, f.severity) for f in report.findings] == [("AG305", "info")], summary(report)
+    (finding,) = report.findings
+    assert "3 losses" in finding.message
+    assert line_of(program, "# at hand") in [place.lineno for place in finding.locations]
+    for looking in (lambda: program(graph=False), lambda: program(count=1)):
+        report = inspected(looking)
+        assert not report.findings, summary(report)

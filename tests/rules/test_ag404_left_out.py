@@ -416,3 +416,43 @@ def test_left_out_of_a_resumed_training():
         train(resumed, again)
 
     diagnosed(program, "AG404", "Left out.", "resumed.1.weight", severity="warning", where=optimizer_of)
+
+
+def test_layer_added_and_initialised_in_training():
+    """A branch that joins the model after a step, initialised by hand, is no parameter that is moved by hand."""
+
+    def program(*, adds):
+        net = network()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        steps(net, optimizer)
+        branch = nn.Linear(4, 2)
+        nn.init.orthogonal_(branch.weight)
+        nn.init.zeros_(branch.bias)
+        if adds:
+            optimizer.add_param_group({"params": branch.parameters()})
+        for _ in range(2):
+            trained(optimizer, F.cross_entropy(net(X) + branch(X), Y))
+
+    diagnosed(
+        lambda: program(adds=False), "AG404", "branch = nn.Linear(4, 2)", "branch.weight",
+        severity="warning", where=program,
+    )  # fmt: skip
+    calm(lambda: program(adds=True))
+
+
+def test_layer_moved_by_hand_later():
+    """What the program itself moves after a backward to it needs no optimizer."""
+
+    def program():
+        net = network()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        steps(net, optimizer)
+        branch = nn.Linear(4, 2)
+        for _ in range(2):
+            trained(optimizer, F.cross_entropy(net(X) + branch(X), Y))
+            with torch.no_grad():
+                for p in branch.parameters():
+                    p.sub_(p.grad, alpha=0.1)
+                    p.grad = None
+
+    calm(program)

@@ -8,7 +8,7 @@ import schedulefree
 import torch
 from torch import nn
 
-from .programs import alarms, diagnosed, inspected, summary, trained
+from .programs import alarms, diagnosed, inspected, line_of, summary, trained
 from .twins import calm
 
 X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
@@ -119,7 +119,9 @@ def test_step_before_train():
                 loss_of(net)
 
     diagnosed(never, "AG410", "optimizer = schedulefree", "train()", severity="error")
-    diagnosed(after_validation, "AG410", "optimizer.eval()", "train()", severity="error")
+    finding = diagnosed(after_validation, "AG410", "optimizer.eval()", "train()", severity="error")
+    lines = {place.lineno: place.role for place in finding.locations}
+    assert "without the optimizer" in lines[line_of(after_validation, "net.train()")]
     calm(healthy)
 
 

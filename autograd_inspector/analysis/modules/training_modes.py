@@ -9,7 +9,7 @@ from itertools import takewhile
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.modules.draws import draws
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.op import ModuleCall, Op, Trait
@@ -40,10 +40,6 @@ def trained_in_eval(analysis: Analysis) -> Iterator[TrainedInEval]:
             if key not in told:
                 told.add(key)
                 yield found
-
-
-_DRAW = frozenset({"rand", "randn", "rand_like", "randn_like", "randint", "randperm", "dropout"})
-"""Beside the draws that autograd meets: these take no values, and a dropout may be a module's own."""
 
 
 def within(path: str, outer: str) -> bool:
@@ -127,7 +123,7 @@ class _Modes:
     def _not_drawing(self) -> list[ModuleCall]:
         """Calls in eval mode that draw no random numbers, of modules that drew some in train mode."""
         ops = self._capture.ops
-        drawing = {op.call for op in ops if op.call >= 0 and (op.name in _DRAW or is_a(op.name, OpKind.DRAWS))}
+        drawing = {op.call for op in ops if op.call >= 0 and draws(op)}
         calls = self._capture.calls
         noisy = {(calls[number].root, calls[number].path) for number in drawing if calls[number].training}
         return (

@@ -159,7 +159,7 @@ def _converted(capture: Capture, new: int, old: int, flow: DataFlow) -> bool:
 def _updated_by_hand(capture: Capture, tensor: int, held: frozenset[int], writes_to: WritesTo, flow: DataFlow) -> bool:
     """Whether the program itself moves the parameter after a backward to it (manual SGD), not as a copy of a trained one.
 
-    What a checkpoint gives it before is no update.
+    What is added to a model in training is initialised, or loaded, after backwards to others.
     """
     storage = capture.tensors[tensor].storage
     first = min((run.end for run in capture.backwards if tensor in run.reached), default=0)
@@ -198,14 +198,14 @@ def copies_of(capture: Capture, loose: Unoptimized, writes_to: WritesTo, flow: D
     if replacing.intersection(loose.parameters):
         return ()  # Made of a trained one's values to take its place.
     memory = memory_of(capture, trained)
-    twins = {(_path(capture, t), capture.tensors[t].shape) for t in trained}
+    twins = {(path_in_model(capture, t), capture.tensors[t].shape) for t in trained}
     copies = []
     for tensor in loose.parameters:
         record = capture.tensors[tensor]
         starts = [(tensor, record.first_use)] if record.first_use >= 0 else []
         copied = any(t in trained for op, _ in flow.upstream(starts, lambda o, t: True) for t in op.inputs)
         copied = copied or _refreshed(capture, tensor, memory, writes_to, flow)
-        if copied or ((_path(capture, tensor), record.shape) in twins and loose.optimizer.site < 0):
+        if copied or ((path_in_model(capture, tensor), record.shape) in twins and loose.optimizer.site < 0):
             copies.append(tensor)
     return tuple(copies) if len(copies) == len(loose.parameters) else ()
 
@@ -219,7 +219,7 @@ def _refreshed(capture: Capture, tensor: int, trained: frozenset[int], writes_to
     )
 
 
-def _path(capture: Capture, tensor: int) -> str:
+def path_in_model(capture: Capture, tensor: int) -> str:
     """A parameter's name within its model."""
     names = capture.tensors[tensor].names
     prefix = f"{capture.models[capture.owners[tensor]]}." if tensor in capture.owners else ""

@@ -6,6 +6,7 @@ from bisect import bisect_right
 
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Trait
+from autograd_inspector.model.program_events import BareTensorHeld
 
 
 def unregistered_of(capture: Capture, reached: frozenset[int]) -> frozenset[int]:
@@ -13,7 +14,7 @@ def unregistered_of(capture: Capture, reached: frozenset[int]) -> frozenset[int]
 
     A module of its own, called from another's forward, counts when the caller does not contain it. A bare tensor
     counts when it serves more than one step and is no input: the call is not given it (``net(t)``), and nobody asks
-    for its gradient.
+    for its gradient. So does one that is an attribute of a module, wherever it is read.
     """
     held = capture.optimized
     if not capture.placement.optimizers:
@@ -41,7 +42,25 @@ def unregistered_of(capture: Capture, reached: frozenset[int]) -> frozenset[int]
         record = capture.tensors[tensor]
         if record.kind == "parameter" and not record.names and _read_in_calls(capture, tensor):
             unregistered.add(tensor)
-    return frozenset(unregistered)
+    return frozenset(unregistered | attributes_of(capture, reached - held - read))
+
+
+def attributes_of(capture: Capture, reached: frozenset[int] | set[int]) -> set[int]:
+    """Those that a module has as plain attributes, under no name of a parameter, and that several backwards reach.
+
+    It is read by methods of the module as well, which the program calls itself.
+    """
+    attributes = {event.tensor for event in capture.events_of(BareTensorHeld)} & reached
+    runs = [frozenset(run.reached) for run in capture.backwards if run.api == "backward" and not run.error]
+    return {
+        tensor
+        for tensor in attributes
+        if not capture.tensors[tensor].names and not capture.tensors[tensor].given and _several(runs, tensor)
+    }
+
+
+def _several(runs: list[frozenset[int]], tensor: int) -> bool:
+    return sum(tensor in reached for reached in runs) > 1
 
 
 def _read_in_calls(capture: Capture, tensor: int) -> bool:

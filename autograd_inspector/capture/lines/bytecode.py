@@ -24,3 +24,14 @@ def attribute_lines(code: CodeType, name: str) -> Iterator[int]:
         line = line if positions is None or positions.lineno is None else positions.lineno
         if instruction.opname == "STORE_ATTR" and instruction.argval == name:
             yield line
+
+
+def value_returns(code: CodeType) -> Iterator[int]:
+    """The lines of a function that return what it has computed, and no constant."""
+    line, constant = code.co_firstlineno, False
+    for instruction in instructions(code):
+        positions = instruction.positions
+        line = line if positions is None or positions.lineno is None else positions.lineno
+        if instruction.opname == "RETURN_VALUE" and not constant:
+            yield line
+        constant = instruction.opname == "LOAD_CONST"

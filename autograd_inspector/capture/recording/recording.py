@@ -15,6 +15,7 @@ from torch import Tensor
 from autograd_inspector.capture.lines.compared import Compared
 from autograd_inspector.capture.lines.inheritance import Extensions
 from autograd_inspector.capture.lines.refused import refused
+from autograd_inspector.capture.lines.shared_variables import SharedVariables
 from autograd_inspector.capture.lines.stacks import Stacks
 from autograd_inspector.capture.lines.state_owners import StateOwners
 from autograd_inspector.capture.recording.cutoffs import Cutoffs
@@ -49,6 +50,7 @@ class Recording(Records):
     compared: Compared = field(default_factory=Compared)
     extensions: Extensions = field(default_factory=Extensions)
     state_owners: StateOwners = field(default_factory=StateOwners)
+    shared_variables: SharedVariables = field(default_factory=SharedVariables)
     recording: bool = True
     """False while a call runs in which nothing is recorded: then ``active()`` tells whether its closure runs."""
     inside_opaque: bool = False

@@ -10,11 +10,13 @@ from msgspec.structs import replace
 from autograd_inspector.capture.recording.raw_records import OP_FIRST
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.model.program_events import (
+    BareTensorHeld,
     Event,
     GradientModified,
     ModeSwitched,
     ModuleHookRegistered,
     RequiresGradCompared,
+    SteppedAccumulating,
 )
 
 T = TypeVar("T")
@@ -43,10 +45,12 @@ def thin_program_events(recording: Recording, cut: int, living: Collection[int],
 def _each(event: Event) -> Hashable:
     """What a loop does one after the other at one line."""
     match event:
-        case RequiresGradCompared():
+        case RequiresGradCompared() | BareTensorHeld():
             return event.tensor
         case ModuleHookRegistered():
             return event.path
+        case SteppedAccumulating():
+            return event.due
         case GradientModified():
             return event.shared
     return None

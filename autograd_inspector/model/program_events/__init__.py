@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from autograd_inspector.model.program_events.event import ProgramEvent
 from autograd_inspector.model.program_events.modules import (
+    BareTensorHeld,
     GradientModified,
     ModelLoaded,
     ModeSwitched,
     ModuleAttached,
     ModuleHookRegistered,
+    ModuleRepeated,
     NamesUnmatched,
     OutputKeptOnContext,
     ParameterRegistered,
@@ -33,11 +35,13 @@ from autograd_inspector.model.program_events.optimizers import (
     StateRemoved,
     StateStatement,
     StateSwapped,
+    SteppedAccumulating,
     UpdateDropped,
     ZeroGradCalled,
 )
 
 __all__ = [
+    "BareTensorHeld",
     "Event",
     "GradientModified",
     "LoadRefused",
@@ -45,6 +49,7 @@ __all__ = [
     "ModelLoaded",
     "ModuleAttached",
     "ModuleHookRegistered",
+    "ModuleRepeated",
     "NamesUnmatched",
     "OptimizerCreated",
     "OptimizerModeMet",
@@ -67,6 +72,7 @@ __all__ = [
     "StateRemoved",
     "StateStatement",
     "StateSwapped",
+    "SteppedAccumulating",
     "UpdateDropped",
     "ZeroGradCalled",
 ]
@@ -74,11 +80,13 @@ __all__ = [
 Event = (
     ParameterRegistered
     | ModuleAttached
+    | ModuleRepeated
     | ParameterWrapped
     | ParametersConverted
     | ModelLoaded
     | NamesUnmatched
     | PlainAttributeSet
+    | BareTensorHeld
     | RequiresGradCompared
     | ResultDiscarded
     | ModuleHookRegistered
@@ -94,6 +102,7 @@ Event = (
     | ZeroGradCalled
     | OptimizerModeMet
     | UpdateDropped
+    | SteppedAccumulating
     | SchedulerMade
     | SchedulerStepped
     | OptionSet

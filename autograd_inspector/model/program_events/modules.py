@@ -37,6 +37,18 @@ class ModuleAttached(ProgramEvent, frozen=True):
         return f"{self.type}.{self.name}"
 
 
+class ModuleRepeated(ProgramEvent, frozen=True):
+    """A list of modules got one that it had already, with these parameters: ``nn.ModuleList([layer] * 3)``."""
+
+    type: str
+    tensors: tuple[int, ...]
+
+    @property
+    def api(self) -> str:
+        """The class of the list."""
+        return self.type
+
+
 class ParameterWrapped(ProgramEvent, frozen=True):
     """``nn.Parameter(t)`` made a new leaf of a tensor with a history."""
 
@@ -119,6 +131,24 @@ class PlainAttributeSet(ProgramEvent, frozen=True):
         return self.attribute
 
 
+class BareTensorHeld(ProgramEvent, frozen=True):
+    """A module has a leaf that requires grad as a plain attribute: no ``nn.Parameter``, or one set past the module."""
+
+    type: str
+    attribute: str
+    tensor: int
+
+    @property
+    def api(self) -> str:
+        """The attribute."""
+        return f"{self.type}.{self.attribute}"
+
+    @property
+    def tensors(self) -> tuple[int, ...]:
+        """The leaf."""
+        return (self.tensor,)
+
+
 class RequiresGradCompared(ProgramEvent, frozen=True):
     """A statement compares ``requires_grad`` with what it wanted (``p.requires_grad == True``) and drops the result."""
 
@@ -139,7 +169,8 @@ class RequiresGradCompared(ProgramEvent, frozen=True):
 class ModuleHookRegistered(ProgramEvent, frozen=True):
     """A module got a hook of that name by ``method``; ``path`` is its place in a model that was met before.
 
-    ``again``: so many hooks from the same place of the program it had already.
+    ``again``: so many hooks from the same place of the program it had already. ``returns``: the lines of a forward hook
+    that return something in place of the module's output.
     """
 
     type: str
@@ -147,6 +178,7 @@ class ModuleHookRegistered(ProgramEvent, frozen=True):
     method: str = "register_full_backward_hook"
     path: str = ""
     again: int = 0
+    returns: tuple[int, ...] = ()
 
     @property
     def api(self) -> str:

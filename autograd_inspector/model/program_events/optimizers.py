@@ -146,6 +146,23 @@ class UpdateDropped(ProgramEvent, frozen=True):
         return f"{self.type}.step()"
 
 
+class SteppedAccumulating(ProgramEvent, frozen=True):
+    """An optimizer was stepped when a library accumulated the gradients of ``steps`` micro-batches for one step.
+
+    ``due``: of the last of them.
+    """
+
+    optimizer: int
+    type: str
+    steps: int
+    due: bool
+
+    @property
+    def api(self) -> str:
+        """The call."""
+        return f"{self.type}.step()"
+
+
 class SchedulerMade(ProgramEvent, frozen=True):
     """A scheduler of an optimizer's learning rates was made; ``factors`` are the lines that return its factors."""
 

@@ -18,6 +18,7 @@ from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import agree, join_names, summarize_names
+from autograd_inspector.rules.ag106_no_trainable_input.bypassed import bypassed
 from autograd_inspector.rules.ag106_no_trainable_input.optimizer_without_trainable import (
     asked,
     idle_optimizers,
@@ -140,12 +141,20 @@ def _all_frozen(analysis: Analysis, run: Backward) -> Problem:
         since += f"; the optimizer was given {summarize_names(names[: len(learnt)])} to learn"
     if sources and not names:
         since += f", only {join_names(sources, 4)}"
+    left, calls = ((), ()) if learnt else bypassed(analysis, run, (op for op, _ in above))
+    left_names = names_of(analysis, left)
+    if left:
+        since += (
+            f"; {summarize_names(left_names)}, which the optimizer has, {agree(left, 'takes', 'take')} no part in it"
+        )
     made = analysis.user_frames(above[0][0].site, "computed here") if above else ()
     return Problem(
         "error",
         f"nothing that {roots} is computed from requires grad: {since}",
         asked(analysis, learnt)
         if learnt
+        else "Call the model with what should learn switched on: an adapter that is enabled, a branch that is taken."
+        if left
         else "Call requires_grad_(True) before the forward on what should learn, or on the input whose gradient you want."
         if names
         else "Compute the loss from the output of what should learn: a parameter, or a tensor with requires_grad=True.",
@@ -153,6 +162,7 @@ def _all_frozen(analysis: Analysis, run: Backward) -> Problem:
             [
                 *(why_frozen(analysis, learnt) if learnt else ()),
                 *_given_to(analysis, learnt),
+                *calls,
                 *frozen_here(analysis, inputs, until=run.start),
                 *made,
                 *(
@@ -163,7 +173,7 @@ def _all_frozen(analysis: Analysis, run: Backward) -> Problem:
                 *analysis.user_frames(run.site, "backward called here"),
             ]
         ),
-        tuple(names) or tuple(names_of(analysis, run.roots)),
+        (*left_names, *names) or tuple(names_of(analysis, run.roots)),
     )
 
 

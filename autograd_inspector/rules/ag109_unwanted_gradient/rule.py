@@ -12,16 +12,19 @@ from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.program_events import PlainAttributeSet
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag109_unwanted_gradient.grad_overwritten import overwritten
+from autograd_inspector.rules.ag109_unwanted_gradient.loss_weight import trained_weights
 from autograd_inspector.rules.ag109_unwanted_gradient.summed_foreign_gradients import Mixed, entrance, mixed
+from autograd_inspector.rules.ag109_unwanted_gradient.trained_target import learning_teachers
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """Gradient flows into a copy that the program updates by other means: a target network or teacher not detached.
+    """Gradient flows into what is no part of the training: a target network, a teacher, the weight of a loss term.
 
     Why it matters
         A target network follows the online one by copying. Without `no_grad` or `detach` backward runs through it as
         well: memory and time are spent on gradients that no optimizer uses and no zero_grad() clears, and whoever
-        later hands them to an optimizer or sums them into a norm uses those of another loss.
+        later hands them to an optimizer or sums them into a norm uses those of another loss. The weight of a loss term
+        that is a parameter is lowered by each step, for that lowers the loss.
 
     Example
         ::
@@ -43,6 +46,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         torch.no_grad; Mnih et al., "Human-level control through deep reinforcement learning", 2015 (target networks).
     """
     yield from _stepped(analysis)
+    yield from trained_weights(analysis)
+    yield from learning_teachers(analysis)
     yield from map(partial(_summed, analysis), mixed(analysis))
     copies = analysis.trained_beside_copies
     if not copies or analysis.copies_used:

@@ -16,12 +16,15 @@ from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.wording import summarize_names
+from autograd_inspector.rules.ag305_gradient_protocol.accumulation import past_the_library
 from autograd_inspector.rules.ag305_gradient_protocol.cleared_before_step import wasted
 from autograd_inspector.rules.ag305_gradient_protocol.cleared_by_another import cleared_by_another
 from autograd_inspector.rules.ag305_gradient_protocol.clearing_call import clearing_call
 from autograd_inspector.rules.ag305_gradient_protocol.gradients_of_an_input import left_by_others
+from autograd_inspector.rules.ag305_gradient_protocol.late_gradients import too_late
 from autograd_inspector.rules.ag305_gradient_protocol.left_by_another_loss import left_by_another_loss
 from autograd_inspector.rules.ag305_gradient_protocol.never_called import never_called
+from autograd_inspector.rules.ag305_gradient_protocol.never_stepped import never_stepped
 from autograd_inspector.rules.ag305_gradient_protocol.same_graph_twice import added_twice
 from autograd_inspector.rules.ag305_gradient_protocol.two_values import moved_between, several_evaluations
 from autograd_inspector.rules.ag305_gradient_protocol.updates_by_hand import misled_updates
@@ -69,6 +72,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from left_by_another_loss(analysis, sources)
     yield from cleared_by_another(analysis, sources)
     yield from wasted(analysis)
+    yield from too_late(analysis)
+    yield from past_the_library(analysis)
+    yield from never_stepped(analysis)
     yield from misplaced_clipping(analysis)
     yield from scaled_gradients(analysis)
     yield from too_early_or_late(analysis)

@@ -22,6 +22,7 @@ from autograd_inspector.rules.ag306_gradient_rewritten.hooks import (
     zeroed_on_the_way,
 )
 from autograd_inspector.rules.ag306_gradient_rewritten.kept_in_state import kept_in_state
+from autograd_inspector.rules.ag306_gradient_rewritten.late_variables import with_the_last_value
 from autograd_inspector.rules.ag306_gradient_rewritten.post_hooks import emptied_by_hook
 
 
@@ -31,7 +32,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     Why it matters
         The optimizer steps with something else than what backward computed. Two parameters that share one gradient
         tensor accumulate into each other. A `.grad` that is kept without a copy changes with the next backward, where
-        that adds to it: `[p.grad for p in net.parameters()]` is no record of what it was.
+        that adds to it: `[p.grad for p in net.parameters()]` is no record of what it was. A hook that a loop makes looks
+        up the loop's variable when it runs, as each of the others does: all of them find the last value.
 
     Example
         ::
@@ -61,6 +63,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from emptied_by_hook(analysis)
     yield from piled_up(analysis)
     yield from dropped_each_time(analysis)
+    yield from with_the_last_value(analysis)
 
 
 def _aliased(analysis: Analysis) -> Iterator[Problem]:

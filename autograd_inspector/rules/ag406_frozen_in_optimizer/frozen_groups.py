@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.modules.parameter_origins import frozen_here, made_here
+from autograd_inspector.analysis.optimizers.set_aside import rests
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.program_events import RequiresGradCompared
@@ -55,7 +56,7 @@ def frozen_groups(analysis: Analysis, reported_names: Collection[str]) -> Iterat
     for optimizer in capture.placement.optimizers:
         steps = analysis.timeline.steps_of(optimizer.id).all
         groups = [held for held in optimizer.parameters if held]
-        idle = [held for held in groups if all(_rests(analysis, t, [step.at for step in steps]) for t in held)]
+        idle = [held for held in groups if all(rests(analysis, t, [step.at for step in steps]) for t in held)]
         tensors = [t for held in idle for t in held if name_of(analysis, t) not in reported_names]
         if not steps or not tensors or len(idle) == len(groups):
             continue
@@ -76,12 +77,3 @@ def frozen_groups(analysis: Analysis, reported_names: Collection[str]) -> Iterat
             ),
             tuple(dict.fromkeys(names)),
         )
-
-
-def _rests(analysis: Analysis, tensor: int, steps: list[int]) -> bool:
-    """Whether it was frozen at each of those steps, was never seen to be thawed, and got no gradient."""
-    return (
-        not analysis.lifecycle.unfrozen([tensor])
-        and tensor not in analysis.received_gradient
-        and not any(analysis.lifecycle.requires_grad_at(tensor, at) for at in steps)
-    )

@@ -13,6 +13,7 @@ from autograd_inspector.model.program_events import PlainAttributeSet
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag406_frozen_in_optimizer.frozen_but_stepped import still_moving
 from autograd_inspector.rules.ag406_frozen_in_optimizer.frozen_groups import compared_only, frozen_groups
+from autograd_inspector.rules.ag406_frozen_in_optimizer.never_thawed import never_thawed
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -46,7 +47,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from _never_frozen(analysis)
     compared = list(compared_only(analysis))
     yield from compared
-    yield from frozen_groups(analysis, {name for finding in compared for name in finding.subjects})
+    groups = list(frozen_groups(analysis, {name for finding in compared for name in finding.subjects}))
+    yield from groups
+    yield from never_thawed(analysis, {name for finding in (*compared, *groups) for name in finding.subjects})
 
 
 def _frozen_with_its_twin(analysis: Analysis) -> Iterator[Problem]:

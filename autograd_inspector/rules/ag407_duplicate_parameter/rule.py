@@ -14,15 +14,17 @@ from autograd_inspector.model.program_events import ParametersRefused
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag407_duplicate_parameter.one_memory import on_one_memory
+from autograd_inspector.rules.ag407_duplicate_parameter.repeated_module import one_module_in_a_list
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """One parameter twice in an optimizer or in two that step with one gradient, or two parameters on one memory.
+    """One parameter twice in an optimizer, in two that step with one gradient or in a list, or two on one memory.
 
     Why it matters
         It is stepped twice per step, with two momenta. Concatenating `parameters()` of modules that share a weight
         does it. A parameter that is made of another's memory (`b.data = a.data`, `nn.Parameter(a.t())`) is written by
-        every update of that one as well.
+        every update of that one as well. `nn.ModuleList([layer] * 3)` is a list of one layer, three times: an ensemble
+        made like that has one member.
 
     Example
         ::
@@ -61,6 +63,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from _refused(analysis)
     yield from _two_optimizers(analysis)
     yield from on_one_memory(analysis)
+    yield from one_module_in_a_list(analysis)
 
 
 def _refused(analysis: Analysis) -> Iterator[Problem]:

@@ -28,13 +28,17 @@ def registered_post(recorder: Calling, args: tuple[Any, ...], _: Any) -> None:
 
 def _registered(recording: Recording, args: tuple[Any, ...], *, post: bool) -> None:
     name, again = "", 0
+    changed: tuple[str, ...] = ()
     if len(args) > 1:
         held = post_accumulate_hooks if post else gradient_hooks
         there = list((held(args[0]) or {}).values())
         name, again = name_of(args[1]), sum(_alike(hook, args[1]) for hook in there) - 1
+        changed = recording.shared_variables.changed(args[1])
     number = recording.id_of(args[0])
     recording.tensor_hooks.append(
-        TensorHook(len(recording.ops), number, recording.stacks.here(1), name, post, again=max(again, 0))
+        TensorHook(
+            len(recording.ops), number, recording.stacks.here(1), name, post, again=max(again, 0), changed=changed
+        )
     )
     recording.hooked.add(number)
 

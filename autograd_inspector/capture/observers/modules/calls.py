@@ -15,6 +15,7 @@ from autograd_inspector.capture.module_tree import (
     named_parameters,
     parameters_of,
 )
+from autograd_inspector.capture.observers.modules.bare import BareTensors
 from autograd_inspector.capture.observers.modules.contents import Contents
 from autograd_inspector.capture.observers.modules.conversions import Conversions
 from autograd_inspector.capture.observers.modules.frames import outermost, variable_of
@@ -45,6 +46,7 @@ class Modules:
         self.plain: dict[str, dict[int, None]] = {}
         """Attribute that only looks as if it froze something -> the parameters that it was meant for."""
         self.contents = Contents(recording)
+        self._bare = BareTensors(recording)
         self._stale: set[int] = set()
         """The roots in which something may have been exchanged since the last look at them."""
         self._conversions = Conversions(recording, guard, self)
@@ -135,6 +137,7 @@ class Modules:
         self._stale &= self.roots.keys()
         self._switches.fold(self.roots)
         self.contents.fold(self.roots)
+        self._bare.fold()
 
     def settle(self, tensors: Mapping[int, int], models: Mapping[int, int]) -> None:
         """Number tensors and models anew."""
@@ -175,6 +178,8 @@ class Modules:
         self._stale.add(number)  # Until it is done: an interrupt may strike.
         for path, child in named_modules(model):
             self._met_modules.put(child, root, path)
+            self._bare.look(number, path, child)
+        self._switches.met(modules_of(model))
         registry = self.recording.registry
         current: dict[str, int] = {}
         wrapper = _wrapper_prefix(model)

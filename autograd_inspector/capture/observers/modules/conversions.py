@@ -15,7 +15,7 @@ from autograd_inspector.capture.module_tree import joined, parameters_of
 from autograd_inspector.capture.observers.modules.contents import Contents
 from autograd_inspector.capture.observers.modules.unmatched import Unmatched
 from autograd_inspector.capture.recording.recording import Recording
-from autograd_inspector.capture.torch_private.modules import CONVERSION
+from autograd_inspector.capture.torch_private.modules import CONVERSION, own_children
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import around
@@ -23,6 +23,7 @@ from autograd_inspector.model.program_events import (
     Event,
     ModelLoaded,
     ModuleAttached,
+    ModuleRepeated,
     ParameterRegistered,
     ParametersConverted,
 )
@@ -82,6 +83,19 @@ class Conversions:
     def _attached(self, parent: nn.Module, name: str, module: nn.Module | None) -> None:
         if self.recording.here() and self.recording.active():
             self._guard.run(self._attach, parent, name, module)
+            if module is not None and name.isdigit():
+                self._guard.run(self._repeat, parent, module)
+
+    def _repeat(self, parent: nn.Module, module: nn.Module) -> None:
+        """A list gets a module: it may have it already.
+
+        What stands first or last in it tells: `[layer] * 3` and `[layer, norm] * 3` begin again with the same one.
+        """
+        held = own_children(parent)
+        if held and (next(iter(held.values())) is module or next(reversed(held.values())) is module):
+            inside, kind = tuple(parameters_of(module)), type(parent).__name__
+            if inside:
+                self._note(inside, lambda at, site, ids: ModuleRepeated(at, site, kind, ids))
 
     def _attach(self, parent: nn.Module, name: str, part: nn.Module | Tensor | None) -> None:
         """Something became part of a module that was met before: ``net.head = nn.Linear(4, 2)``.

@@ -8,7 +8,9 @@ from typing import Any
 from torch import nn
 from torch.utils.hooks import RemovableHandle
 
+from autograd_inspector.capture.lines.bytecode import value_returns
 from autograd_inspector.capture.lines.callables import code_of, name_of
+from autograd_inspector.capture.lines.stacks import USER, classify
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
@@ -53,8 +55,11 @@ class ModuleHooks:
         self._met[method, site, kind, path] = again
         # One that is removed each time is noted once.
         if again or before:
+            code = code_of(hook) if method == "register_forward_hook" else None
+            lines = value_returns(code) if code is not None and classify(code.co_filename) == USER else ()
+            returns = tuple(dict.fromkeys(recording.stacks.of_code(code, line) for line in lines if code is not None))
             recording.events.append(
-                ModuleHookRegistered(len(recording.ops), site, kind, name_of(hook), method, path, again)
+                ModuleHookRegistered(len(recording.ops), site, kind, name_of(hook), method, path, again, returns)
             )
 
 

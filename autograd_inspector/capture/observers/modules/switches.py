@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection
+import weakref
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
+from itertools import count
+from operator import attrgetter, itemgetter
 from types import FrameType
 from typing import Any
 
@@ -27,7 +31,7 @@ _METHODS = frozenset({"train", "eval"})
 class Switches:
     """Notes the calls of ``train()`` and ``eval()`` that the program makes, not those of torch's for what is inside.
 
-    A model that was never met has no place to tell of: it is in the mode in which its first call finds it.
+    A model that was never met has no place to tell of: what befell it is told when it has one, before its first call.
     """
 
     def __init__(self, recording: Recording, guard: Guard, place_of: Callable[[nn.Module], Place | None]) -> None:
@@ -36,16 +40,27 @@ class Switches:
         self._place_of = place_of
         self._pending: dict[tuple[int, str], ModeSwitched] = {}
         """What was put into eval mode, by model and path, and was not called since."""
+        self._unmet: dict[int, tuple[weakref.ref[nn.Module], list[tuple[int, ModeSwitched]]]] = {}
+        """What befell modules that were never met, by Python's ids, each with its number among all of that."""
+        self._numbers = count()
 
     def install(self, into: Installation) -> None:
         """Put the probe in place: ``eval()`` calls ``train()`` as well."""
         around(into, nn.Module, "train", _SwitchProbe(self._guard, self._switched))
 
     def _switched(self, module: nn.Module, *, training: bool) -> None:
-        place = self._place_of(module)
-        if place is None or not self.recording.active():
+        recording = self.recording
+        if not recording.active():
             return
-        recording, model = self.recording, place.root.number
+        place = self._place_of(module)
+        if place is None:
+            event = ModeSwitched(len(recording.ops), recording.stacks.here(0), type(module).__name__, training, -1)
+            ref, switches = self._unmet.get(id(module), (None, []))
+            if ref is None or ref() is not module:
+                ref, switches = self._unmet[id(module)] = weakref.ref(module), []
+            switches.append((next(self._numbers), event))
+            return
+        model = place.root.number
         for key in [key for key in self._pending if key[0] == model and within(key[1], place.path)]:
             del self._pending[key]
         site, kind = recording.stacks.here(0), type(module).__name__
@@ -63,6 +78,20 @@ class Switches:
         if events and not torch.is_grad_enabled():
             self._looked(events)
 
+    def met(self, modules: Iterable[nn.Module]) -> None:
+        """Modules have places now: what befell them before is put where it belongs in the order of events."""
+        if not self._unmet:
+            return
+        earlier: list[tuple[int, ModeSwitched]] = []
+        for module in modules:
+            ref, switches = self._unmet.pop(id(module), (None, []))
+            place = self._place_of(module) if ref is not None and ref() is module else None
+            if place is not None:
+                earlier += [(n, replace(each, model=place.root.number, path=place.path)) for n, each in switches]
+        events = self.recording.events
+        for _, event in sorted(earlier, key=itemgetter(0)):
+            events.insert(bisect_right(events, event.at, key=attrgetter("at")), event)
+
     def _looked(self, events: Collection[ModeSwitched]) -> None:
         """It computes without gradients what comes first after it was put into eval mode."""
         told, ids = self.recording.events, set(map(id, events))
@@ -77,6 +106,7 @@ class Switches:
     def fold(self, models: Collection[int]) -> None:
         """Forget what belongs to other models."""
         self._pending = {key: event for key, event in self._pending.items() if key[0] in models}
+        self._unmet = {key: each for key, each in self._unmet.items() if each[0]() is not None}
 
 
 def within(path: str, outer: str) -> bool:

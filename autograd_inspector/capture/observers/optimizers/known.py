@@ -26,13 +26,16 @@ from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import observed
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import (
+    BareTensorHeld,
     ModeSwitched,
+    ModuleRepeated,
     NamesUnmatched,
     OptimizerCreated,
     OptimizerModeMet,
     ParametersRefused,
     SchedulerMade,
     SchedulerStepped,
+    SteppedAccumulating,
     UpdateDropped,
     ZeroGradCalled,
 )
@@ -41,7 +44,10 @@ _SWAP_NOTHING = (
     ZeroGradCalled,
     OptimizerModeMet,
     ModeSwitched,
+    ModuleRepeated,
+    BareTensorHeld,
     NamesUnmatched,
+    SteppedAccumulating,
     UpdateDropped,
     SchedulerMade,
     SchedulerStepped,

@@ -129,7 +129,8 @@ class Loads:
         if pairs:
             site = recording.stacks.here(0)
             recording.events.append(StateSwapped(len(recording.ops), site, number, kind, pairs, by_name=bool(by_name)))
-        if absent and len(absent) < len(flat) - len(others):
+        # Plain SGD keeps no state of any parameter.
+        if absent and any(state.get(p) for p in flat):
             bare = tuple(map(recording.id_of, absent))
             recording.events.append(StateAbsent(len(recording.ops), recording.stacks.here(0), number, kind, bare))
 

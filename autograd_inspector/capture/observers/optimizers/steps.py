@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from torch.optim import Optimizer
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
+from autograd_inspector.capture.observers.optimizers.accumulation import accumulation
 from autograd_inspector.capture.observers.optimizers.closures import codes_of
 from autograd_inspector.capture.observers.optimizers.groups import groups_of
 from autograd_inspector.capture.observers.optimizers.knowing import KnownOptimizers
@@ -24,7 +25,7 @@ from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.messages import UNKNOWN
 from autograd_inspector.model.event import ParameterStep, Step
 from autograd_inspector.model.op import Trait, Write
-from autograd_inspector.model.program_events import UpdateDropped
+from autograd_inspector.model.program_events import SteppedAccumulating, UpdateDropped
 
 STEP = int(Trait.STEP)
 _WATCHED = 2
@@ -64,6 +65,7 @@ class Steps:
         step.begins(number, recording.stacks.here(0), len(recording.ops), groups_of(optimizer), state_of(optimizer))
         if recording.values is not None:
             step.read_values()
+        self._note_accumulation(step.site, number, type(optimizer).__name__)
         left = self._still.get(number, 0)
         recording.watch = None
         if left and watchable(step.parameters):
@@ -71,6 +73,12 @@ class Steps:
             step.watch = StepWatch(recording, self._guard, step.parameters)
             recording.watch = step.watch.call
         recording.pause(step)
+
+    def _note_accumulation(self, site: int, number: int, kind: str) -> None:
+        under_way = accumulation()
+        if under_way is not None:
+            recording = self.recording
+            recording.events.append(SteppedAccumulating(len(recording.ops), site, number, kind, *under_way))
 
     def crossed(self, step: OpenStep) -> None:
         """After the closure the step goes on with the gradients that the closure has computed."""

@@ -66,5 +66,6 @@ def verify(out):
 TRUTH = Truth(
     fault="the word vectors are frozen although the optimizer has them",
     names=("emb.weight",),
+    minor=True,  # with a setting freeze=cfg.freeze it would look the same
     repair=("self.emb = nn.Embedding.from_pretrained(vectors, freeze=False, padding_idx=0)",),
 )

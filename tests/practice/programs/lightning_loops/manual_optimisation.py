@@ -65,5 +65,6 @@ def verify(out):
 
 TRUTH = Truth(
     fault="no backward and no optimizer step in manual optimisation",
+    minor=True,  # a program that looks at its losses before it trains does the same
     repair=("self.automatic_optimization = True",),
 )

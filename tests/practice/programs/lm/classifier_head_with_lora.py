@@ -71,6 +71,7 @@ def verify(out):
 TRUTH = Truth(
     fault="the new classification head is frozen",
     names=("score",),
+    minor=True,  # the random base model is frozen on purpose, in the same call
     repair=(
         "config = LoraConfig(\n    task_type='SEQ_CLS', r=4, lora_alpha=8, lora_dropout=0.05, target_modules=['q_proj', 'v_proj']\n)",
     ),

@@ -75,5 +75,6 @@ def verify(out):
 TRUTH = Truth(
     fault="all layers are one module",
     names=("layers",),
+    minor=True,  # ALBERT shares one layer on purpose
     repair=("import copy\nself.layers = nn.ModuleList(copy.deepcopy(layer) for _ in range(depth))",),
 )

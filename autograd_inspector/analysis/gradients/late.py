@@ -1,0 +1,119 @@
+"""Gradients that come too late, or are dropped too late: a step applies one again, or has applied what is dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from msgspec import Struct
+
+from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.gradients.memory import writes_into
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.event import GradWrite, ParameterStep, Step
+from autograd_inspector.model.program_events import ZeroGradCalled
+
+
+class AppliedAgain(Struct, frozen=True):
+    """A step met in ``.grad`` of these what the step before had met, although ``run`` has run in between, to others."""
+
+    step: Step
+    tensors: tuple[int, ...]
+    run: Backward
+
+
+class DroppedLate(Struct, frozen=True):
+    """``.grad`` of these is set to None by one line, in each round after ``step`` has used it; ``call`` clears it anyway."""
+
+    step: Step
+    tensors: tuple[int, ...]
+    site: int
+    call: ZeroGradCalled
+
+
+def applied_again(analysis: Analysis) -> Iterator[AppliedAgain]:
+    """The last time for each optimizer."""
+    for optimizer in analysis.capture.placement.optimizers:
+        steps = [step for step in analysis.timeline.steps_of(optimizer.id).all if not step.error and not step.closure]
+        found = None
+        for before, step in pairwise(steps):
+            runs = [run for run in analysis.timeline.backwards.within(before.at + 1, step.start) if _gives(run)]
+            met = {p.tensor: p for p in before.parameters}
+            reached = {tensor for run in runs for tensor in run.reached}
+            tensors = tuple(
+                p.tensor
+                for p in step.parameters
+                if p.tensor not in reached and _same(met.get(p.tensor), p) and not _assigned(analysis, p, before, step)
+            )
+            if runs and tensors:
+                found = AppliedAgain(step, tensors, runs[-1])
+        if found is not None:
+            yield found
+
+
+def _gives(run: Backward) -> bool:
+    return run.api == "backward" and not run.error and bool(run.reached)
+
+
+def _same(before: ParameterStep | None, now: ParameterStep) -> bool:
+    """Whether both steps met the same gradient with the same values, and moved the parameter by it."""
+    return (
+        before is not None
+        and now.gradient >= 0
+        and before.gradient == now.gradient
+        and before.gradient_after == now.gradient_before
+        and not now.frozen
+        and now.version_after > now.version_before
+    )
+
+
+def _assigned(analysis: Analysis, p: ParameterStep, before: Step, step: Step) -> bool:
+    """Whether the program gave the parameter a gradient in between, or wrote into it: past its version counter, too."""
+    start, end = before.at + 1, step.start
+    if any(write.gradient >= 0 for write in analysis.timeline.writes_of(p.tensor).within(start, end)):
+        return True
+    return any(True for _ in writes_into(analysis, p.gradient, start, end))
+
+
+def dropped_late(analysis: Analysis) -> Iterator[DroppedLate]:
+    """One record for each line that drops the gradients of a part of what a step moves."""
+    by_site: dict[int, list[GradWrite]] = {}
+    calls = analysis.capture.events_of(ZeroGradCalled)
+    clearing = {line_of(analysis, call.site) for call in calls} if calls else set()
+    for write in analysis.capture.grad_writes if calls else ():
+        through = analysis.capture.sites[write.site].through if write.site >= 0 else ""
+        if write.gradient < 0 and through != "Module.zero_grad" and line_of(analysis, write.site) not in clearing:
+            by_site.setdefault(write.site, []).append(write)
+    for site, writes in by_site.items():
+        steps = [_used_by(analysis, write) for write in writes]
+        last = steps[-1]
+        if last is None or None in steps:
+            continue
+        tensors = tuple(dict.fromkeys(write.tensor for write in writes))
+        others = {p.tensor for p in last.parameters if p.gradient >= 0} - set(tensors)
+        cleared = [_cleared_anyway(analysis, write) for write in writes]
+        call = next((call for call in reversed(cleared) if call is not None), None)
+        if others and call is not None:
+            yield DroppedLate(last, tensors, site, call)
+
+
+def _used_by(analysis: Analysis, write: GradWrite) -> Step | None:
+    """The step that met the gradient, with no backward to the parameter since; None where no step had used it."""
+    holders = analysis.timeline.holders([write.tensor])
+    latest = (next(analysis.timeline.steps_of(holder).before(write.at), None) for holder in holders)
+    step = max((s for s in latest if s is not None), key=lambda s: s.at, default=None)
+    if step is None or step.error or not any(p.tensor == write.tensor and p.gradient >= 0 for p in step.parameters):
+        return None
+    later = analysis.timeline.backwards_to(write.tensor).within(step.at + 1, write.at)
+    earlier = [w for w in analysis.timeline.writes_of(write.tensor).within(step.at + 1, write.at) if w is not write]
+    return None if later or earlier else step
+
+
+def _cleared_anyway(analysis: Analysis, write: GradWrite) -> ZeroGradCalled | None:
+    """The call that clears the gradients of the optimizer before the next backward to the parameter."""
+    following = next(analysis.timeline.backwards_to(write.tensor).since(write.at + 1), None)
+    if following is None:
+        return None
+    holders = analysis.timeline.holders([write.tensor])
+    calls = [c for h in holders for c in analysis.timeline.clearings_of(h).within(write.at, following.start)]
+    return calls[-1] if calls else None

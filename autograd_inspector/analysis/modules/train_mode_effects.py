@@ -1,0 +1,209 @@
+"""What train mode changes in modules that nothing trains: values dropped at random, running statistics that go on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+from msgspec import Struct
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.modules.training_modes import within
+from autograd_inspector.analysis.parameters.unoptimized import path_in_model
+from autograd_inspector.model.op import ModuleCall, Op
+from autograd_inspector.model.program_events import ModeSwitched
+
+_DROPS = frozenset({"dropout", "alpha_dropout", "feature_dropout", "feature_alpha_dropout"})
+_NORMS = frozenset({"batch_norm", "instance_norm"})
+_Place = tuple[int, str]
+"""(model, path)."""
+_Shaped = tuple[str, tuple[int, ...]]
+"""(path in a part, shape)."""
+
+
+class InTrainMode(Struct, frozen=True):
+    """A part of a model that nothing trains, called in train mode: ``call``.
+
+    ``dropping`` and ``counting`` are the calls in it that drop values at random and update running statistics.
+    ``switch``: the program had put it into eval mode, and ``undone`` put it back with the model around it. None: it was
+    never put into either mode, and what it returns goes into a loss beside what learns.
+    """
+
+    call: ModuleCall
+    op: Op
+    dropping: tuple[ModuleCall, ...]
+    counting: tuple[ModuleCall, ...]
+    switch: ModeSwitched | None = None
+    undone: ModeSwitched | None = None
+
+
+def untrained_in_train_mode(analysis: Analysis) -> Iterator[InTrainMode]:
+    """Each part once."""
+    parts = _Parts(analysis)
+    for place, ops in parts.affected().items():
+        call = parts.call_at(ops[0], place[1])
+        pair = parts.undone_eval(place, call)
+        if pair is None and not parts.is_target(place, call, ops):
+            continue
+        calls = [analysis.capture.calls[op.call] for op in ops]
+        switch, undone = pair or (None, None)
+        yield InTrainMode(
+            call,
+            ops[0],
+            _each_once(c for c, op in zip(calls, ops, strict=True) if op.name in _DROPS),
+            _each_once(c for c, op in zip(calls, ops, strict=True) if op.name in _NORMS),
+            switch,
+            undone,
+        )
+
+
+def _each_once(calls: Iterable[ModuleCall]) -> tuple[ModuleCall, ...]:
+    return tuple({call.path: call for call in reversed(list(calls))}.values())[::-1]
+
+
+class _Parts:
+    """The largest parts of models without a parameter that learns."""
+
+    def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
+        self._capture = analysis.capture
+
+    def affected(self) -> dict[_Place, list[Op]]:
+        """Part -> the ops in its calls that train mode makes different from what they are in eval mode."""
+        affected: dict[_Place, list[Op]] = {}
+        if not self._capture.steps:
+            return affected
+        for op in self._capture.ops:
+            if op.name in _DROPS or op.name in _NORMS:
+                place = self._part(op) if op.call >= 0 and self._differs(op) else None
+                if place is not None:
+                    affected.setdefault(place, []).append(op)
+        return affected
+
+    def _differs(self, op: Op) -> bool:
+        if op.name in _NORMS:
+            return any(self._capture.tensors[write.tensor].kind == "buffer" for write in op.writes)
+        # What drops nothing returns what it was given.
+        return self._capture.calls[op.call].training and not set(op.outputs) & set(op.inputs)
+
+    def _part(self, op: Op) -> _Place | None:
+        """The outermost module around an op in which nothing learns, None where the innermost learns or has nothing."""
+        part, call = None, self._capture.calls[op.call]
+        while True:
+            place = call.root, call.path
+            if place in self._learning:
+                return part
+            if place in self._having and call.training:
+                part = place
+            if call.parent < 0 or self._capture.calls[call.parent].root != call.root:
+                return part
+            call = self._capture.calls[call.parent]
+
+    @cached_property
+    def _learning(self) -> frozenset[_Place]:
+        """Models and parts with a parameter that learns, or that the program writes to."""
+        return self._places(tensor for tensor in self._capture.owners if self._learns(tensor))
+
+    @cached_property
+    def _having(self) -> frozenset[_Place]:
+        """Models and parts with a parameter."""
+        return self._places(self._capture.owners)
+
+    def _places(self, tensors: Iterable[int]) -> frozenset[_Place]:
+        places: set[_Place] = set()
+        for tensor in tensors:
+            root, path = self._capture.owners[tensor], path_in_model(self._capture, tensor)
+            while path:
+                path = path.rpartition(".")[0]
+                places.add((root, path))
+        return frozenset(places)
+
+    def _learns(self, tensor: int) -> bool:
+        return tensor in self._trained or self._written(tensor)
+
+    @cached_property
+    def _trained(self) -> frozenset[int]:
+        return self._analysis.received_gradient | self._analysis.optimized_trainable
+
+    def _written(self, tensor: int) -> bool:
+        """Whether something writes to it once the training has begun: a moving average, a load."""
+        first = min((run.end for run in self._capture.backwards), default=0)
+        storage = self._capture.tensors[tensor].storage
+        return any(True for _ in self._analysis.writes_to(storage, tensor, first, len(self._capture.ops)))
+
+    def call_at(self, op: Op, path: str) -> ModuleCall:
+        """The call of the part that an op ran in."""
+        call = self._capture.calls[op.call]
+        while call.path != path:
+            call = self._capture.calls[call.parent]
+        return call
+
+    # --- what was meant ---
+
+    @cached_property
+    def _switches(self) -> tuple[ModeSwitched, ...]:
+        return self._capture.events_of(ModeSwitched)
+
+    def undone_eval(self, place: _Place, call: ModuleCall) -> tuple[ModeSwitched, ModeSwitched] | None:
+        """(eval of the part or of one around its layers, train of what is around it), with no call in between."""
+        root, path = place
+        mine = [s for s in self._switches if s.model == root and s.at <= call.at]
+        outer = next((s for s in reversed(mine) if within(path, s.path)), None)
+        if outer is None or not outer.training or outer.path == path:
+            return None
+        before = mine[: mine.index(outer)]
+        last = next((s for s in reversed(before) if within(path, s.path) and within(s.path, outer.path)), None)
+        if last is None or last.training or last.path == outer.path:
+            return None
+        looked = any(
+            c.root == root and within(c.path, path) and last.at <= c.at < outer.at for c in self._capture.calls
+        )
+        return None if looked else (last, outer)
+
+    def is_target(self, place: _Place, call: ModuleCall, ops: list[Op]) -> bool:
+        """Whether it was never put into either mode by name, and what comes out of it goes into a loss as a constant.
+
+        The program itself calls it, and not a module that hands the result to what learns. A copy of what learns may
+        follow that one, in a step that was not seen.
+        """
+        if call.parent >= 0 or any((s.model, s.path) == place for s in self._switches) or self._is_copy(place):
+            return False
+        return any(op.last_seq <= op.first_seq and not self._constants.isdisjoint(op.outputs) for op in ops)
+
+    def _is_copy(self, place: _Place) -> bool:
+        mine = {self._shaped(t, place[1]) for t, root in self._capture.owners.items() if self._inside(t, root, place)}
+        return any(mine <= shapes for shapes in self._trained_shapes.values())
+
+    def _inside(self, tensor: int, root: int, place: _Place) -> bool:
+        return root == place[0] and within(path_in_model(self._capture, tensor), place[1])
+
+    def _shaped(self, tensor: int, part: str) -> _Shaped:
+        path = path_in_model(self._capture, tensor)
+        return path.removeprefix(f"{part}.") if part else path, self._capture.tensors[tensor].shape
+
+    @cached_property
+    def _trained_shapes(self) -> dict[_Place, set[_Shaped]]:
+        """Model, and part that its root has as an attribute -> the parameters of it that learn."""
+        shapes: dict[_Place, set[_Shaped]] = {}
+        for tensor in self._trained & self._capture.owners.keys():
+            root = self._capture.owners[tensor]
+            part, _, inner = path_in_model(self._capture, tensor).partition(".")
+            shapes.setdefault((root, ""), set()).add(self._shaped(tensor, ""))
+            if inner:
+                shapes.setdefault((root, part), set()).add(self._shaped(tensor, part))
+        return shapes
+
+    @cached_property
+    def _constants(self) -> frozenset[int]:
+        """What the losses of the last step are computed from without an op that reads a parameter that learns."""
+        capture, trained = self._capture, self._trained
+        last = capture.steps[-1]
+        since = max((step.at for step in capture.steps if step.at < last.start), default=-1)
+        runs = [run for run in capture.backwards if run.api == "backward" and not run.error and run.start > since]
+
+        def through(op: Op, _tensor: int) -> bool:
+            return op.index > since and trained.isdisjoint(op.inputs)
+
+        starts = [(root, run.start) for run in runs for root in run.roots]
+        upstream = self._analysis.flow.upstream(starts, through)
+        return frozenset(tensor for op, of in upstream if through(op, of) for tensor in op.inputs)

@@ -1,0 +1,51 @@
+"""Schedulers that go on with an optimizer after another one has taken over its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.event import Step
+from autograd_inspector.model.placement_rows import OptimizerRecord
+from autograd_inspector.model.program_events import SchedulerMade, SchedulerStepped
+
+
+class LeftBehind(Struct, frozen=True):
+    """A scheduler's step after ``step`` of ``following``, which holds parameters of ``optimizer`` and has no scheduler.
+
+    ``optimizer``, the scheduler's, does not step any more.
+    """
+
+    optimizer: OptimizerRecord
+    following: OptimizerRecord
+    stepped: SchedulerStepped
+    step: Step
+    made: tuple[SchedulerMade, ...]
+
+
+def left_behind(analysis: Analysis) -> Iterator[LeftBehind]:
+    """One record for each optimizer whose scheduler goes on without it."""
+    capture = analysis.capture
+    stepped: dict[int, list[SchedulerStepped]] = {}
+    for event in capture.events_of(SchedulerStepped):
+        stepped.setdefault(event.optimizer, []).append(event)
+    free = [other for other in capture.placement.optimizers if other.steps and other.groups and not _scheduled(other)]
+    for number, events in stepped.items():
+        optimizer = capture.placement.optimizers[number]
+        held = set(optimizer.held)
+        for following in free:
+            if following.id <= number or held.isdisjoint(following.held):
+                continue
+            steps = [step for step in analysis.timeline.steps_of(following.id).all if not step.error]
+            late = [event for event in events if steps and event.at > steps[0].at]
+            if late and not any(step.at > steps[0].at for step in analysis.timeline.steps_of(number).all):
+                made = tuple(event for event in capture.events_of(SchedulerMade) if event.optimizer == number)
+                yield LeftBehind(optimizer, following, late[0], steps[0], made)
+                break
+
+
+def _scheduled(optimizer: OptimizerRecord) -> bool:
+    """Whether a scheduler has been given one of its groups: it keeps in it what it began with."""
+    return any("initial_lr" in group for group in optimizer.groups)

@@ -1,0 +1,43 @@
+"""Leaves that require grad and are plain attributes of a module: what ``parameters()`` does not know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from torch import Tensor, nn
+
+from autograd_inspector.capture.lines.attributes import items_of, own_attributes
+from autograd_inspector.capture.recording.recording import Recording
+from autograd_inspector.capture.tensors.attributes import is_leaf, needs_grad
+from autograd_inspector.model.program_events import BareTensorHeld
+
+
+class BareTensors:
+    """Notes each attribute once, when the module that has it is looked at."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        self._told: set[tuple[int, str, str]] = set()
+
+    def look(self, root: int, path: str, module: nn.Module) -> None:
+        """Note what a module has, which stands at a path of a root."""
+        for name, tensor in _held(module):
+            key = root, path, name
+            if key not in self._told:
+                self._told.add(key)
+                recording = self.recording
+                recording.events.append(
+                    BareTensorHeld(len(recording.ops), -1, type(module).__name__, name, recording.id_of(tensor))
+                )
+
+    def fold(self) -> None:
+        """Roots are numbered anew: what is noted again is noted twice."""
+        self._told.clear()
+
+
+def _held(module: nn.Module) -> Iterator[tuple[str, Tensor]]:
+    attributes: dict[Any, Any] = own_attributes(module) or {}
+    for name, value in items_of(attributes):
+        if issubclass(type(value), Tensor) and type(name) is str and needs_grad(value) and is_leaf(value):
+            yield name, value

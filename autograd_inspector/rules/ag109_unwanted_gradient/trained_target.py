@@ -1,0 +1,41 @@
+"""AG109: a teacher in eval mode that learns through the target of a loss."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.naming import name_of
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradients.targets import TrainedTarget, trained_targets
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.wording import agree, summarize_names
+
+
+def learning_teachers(analysis: Analysis) -> Iterator[Problem]:
+    """One finding for the last step that is like that."""
+    for found in trained_targets(analysis):
+        yield _problem(analysis, found)
+
+
+def _problem(analysis: Analysis, found: TrainedTarget) -> Problem:
+    names = [name_of(analysis, tensor) for tensor in sorted(found.tensors)]
+    them = agree(names, "it", "them")
+    holders = [o for o in analysis.capture.placement.optimizers if o.steps and set(found.tensors) & set(o.held)]
+    return Problem(
+        "warning",
+        f"backward reaches {summarize_names(names)} through the target of `{found.op.name}` alone, and an optimizer steps "
+        f"{them}: {agree(names, 'its module is', 'their modules are')} in eval mode, as a teacher's, and the target moves "
+        "towards what is to learn from it",
+        "Compute the target under torch.no_grad() or detach() it, freeze the teacher with requires_grad_(False), and give "
+        "the optimizer only what is to learn.",
+        dedupe_locations(
+            [
+                *analysis.user_frames(found.use.site, "the target is computed with gradient here"),
+                *analysis.user_frames(found.op.site, "taken as the target here"),
+                *(p for o in holders for p in analysis.user_frames(o.site, "given to the optimizer here")),
+            ]
+        ),
+        tuple(dict.fromkeys(names)),
+        ops=(found.op.index,),
+    )

@@ -1,0 +1,64 @@
+"""AG305: a step that applies an old gradient once more, and gradients that are dropped after the step has used them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.naming import name_of
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradients.late import AppliedAgain, DroppedLate, applied_again, dropped_late
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.wording import agree, summarize_names
+
+
+def too_late(analysis: Analysis) -> Iterator[Problem]:
+    """One finding for each optimizer, and for each line that drops gradients."""
+    for again in applied_again(analysis):
+        yield _again(analysis, again)
+    for dropped in dropped_late(analysis):
+        yield _dropped(analysis, dropped)
+
+
+def _again(analysis: Analysis, found: AppliedAgain) -> Problem:
+    names = [name_of(analysis, tensor) for tensor in found.tensors]
+    others = [name_of(analysis, tensor) for tensor in found.run.reached]
+    them = agree(names, "it", "them")
+    writes = [w for t in found.tensors for w in analysis.timeline.writes_of(t).before(found.step.at + 1)]
+    assigned = next((write for write in writes if write.gradient >= 0), None)
+    return Problem(
+        "warning",
+        f"step() applies to {summarize_names(names)} the same gradient as the step before: the backward() in between "
+        f"gives gradients to {summarize_names(others)}, and nothing clears or assigns {agree(names, 'its', 'their')} .grad",
+        f"Assign the new gradients in every round, or clear them with zero_grad() where no loss reaches {them}.",
+        dedupe_locations(
+            [
+                *(analysis.user_frames(assigned.site, "gradient assigned here, once") if assigned is not None else ()),
+                *analysis.user_frames(found.step.site, "step() applies it again here"),
+                *analysis.user_frames(found.run.site, "backward() reaches others here"),
+            ]
+        ),
+        tuple(dict.fromkeys(names)),
+        ops=(found.step.op,),
+    )
+
+
+def _dropped(analysis: Analysis, found: DroppedLate) -> Problem:
+    names = [name_of(analysis, tensor) for tensor in found.tensors]
+    they, them = agree(names, "it", "they"), agree(names, "it", "them")
+    return Problem(
+        "warning",
+        f"the gradients of {summarize_names(names)} are dropped after step() has used them, and "
+        f"{found.call.api} clears them before the next backward() in any case: dropping them changes nothing",
+        f"Drop them between backward() and step() where step() is to leave {them} as {they} {agree(names, 'is', 'are')}; "
+        "otherwise remove that line.",
+        dedupe_locations(
+            [
+                *analysis.user_frames(found.step.site, f"step() moves {them} here"),
+                *analysis.user_frames(found.site, "gradients dropped here, too late"),
+                *analysis.user_frames(found.call.site, "cleared here in any case"),
+            ]
+        ),
+        tuple(dict.fromkeys(names)),
+        ops=(found.step.op,),
+    )

@@ -1,0 +1,53 @@
+"""AG406: parameters that stay frozen in an optimizer, although something speaks for it that they were to learn."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from autograd_inspector.advice.naming import name_of
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.modules.parameter_origins import frozen_here
+from autograd_inspector.analysis.optimizers.set_aside import SetAside, set_aside
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.wording import agree, summarize_names
+
+_THAW = "To train {them}, call requires_grad_(True) on {them} before the steps; otherwise leave {them} out of the optimizer."
+_LIBRARY = (
+    "To train some of them, call requires_grad_(True) on these afterwards (with PEFT: list a new head in modules_to_save, "
+    "or pass the task_type); otherwise leave them out of the optimizer."
+)
+
+
+def never_thawed(analysis: Analysis, reported_names: Collection[str]) -> Iterator[Problem]:
+    """A hint, for healthy programs freeze a part of what their optimizer holds as well."""
+    for found in set_aside(analysis):
+        names = [name_of(analysis, tensor) for tensor in found.tensors]
+        if reported_names and set(names) <= set(reported_names):
+            continue
+        them = agree(names, "it", "them")
+        yield Problem(
+            "info",
+            f"{summarize_names(names)} {agree(names, 'does', 'do')} not require grad at any step of "
+            f"{found.optimizer.type}, which holds {them} and never moves {them}: {_why(found, them)}",
+            _LIBRARY if found.reason == "library" else _THAW.format(them=them),
+            dedupe_locations(
+                [
+                    *frozen_here(analysis, found.tensors),
+                    *analysis.user_frames(found.thawed, "thawed here in the other model"),
+                    *analysis.user_frames(found.optimizer.site, "given to the optimizer here"),
+                ]
+            ),
+            tuple(dict.fromkeys(names)),
+        )
+
+
+def _why(found: SetAside, them: str) -> str:
+    """What speaks for it that they were to learn."""
+    kind = found.optimizer.type
+    return {
+        "since": f"{'it' if them == 'it' else 'they'} still required grad when {kind} was made",
+        "state": f"the state that was loaded into {kind} has entries for {them}, from steps that moved {them}",
+        "twin": f"the line that freezes {them} froze the same of another model before, and that was unfrozen later",
+        "library": f"a library froze {them}, not the program's own code",
+    }[found.reason]

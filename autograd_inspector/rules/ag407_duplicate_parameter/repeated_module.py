@@ -1,0 +1,44 @@
+"""AG407 where a list of modules has one module several times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.naming import name_of
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.modules.repeated import Repeated, repeated_modules
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.wording import join_names
+
+_NAMED = 4
+
+
+def one_module_in_a_list(analysis: Analysis) -> Iterator[Problem]:
+    """A warning where the copies can never differ; a hint where they are used one after the other, as in ALBERT."""
+    for found in repeated_modules(analysis):
+        yield _problem(analysis, found)
+
+
+def _problem(analysis: Analysis, found: Repeated) -> Problem:
+    names = [analysis.capture.display_names.registered(path) for path in found.paths]
+    parameters = [name_of(analysis, tensor) for tensor in found.event.tensors]
+    what = f"{join_names(names, _NAMED)} are one and the same module, with one set of parameters"
+    places = analysis.user_frames(found.event.site, f"put into the {found.event.type} several times here")
+    if found.calls:
+        return Problem(
+            "warning",
+            f"{what}, and each forward calls it with the same inputs {len(found.calls)} times: the results are all equal",
+            "Make a module for each place, in a comprehension: `nn.ModuleList([make() for _ in range(n)])`, or "
+            "`copy.deepcopy(module)`.",
+            places,
+            tuple(dict.fromkeys([*names[:_NAMED], *parameters])),
+        )
+    return Problem(
+        "info",
+        f"{what}: the list multiplies the computation, not what can be learnt",
+        "To let them differ, make a module for each place, in a comprehension: "
+        "`nn.ModuleList([make() for _ in range(n)])`, or `copy.deepcopy(module)`. To share the parameters is right where "
+        "it is meant.",
+        places,
+        tuple(dict.fromkeys([*names[:_NAMED], *parameters])),
+    )

@@ -1,0 +1,66 @@
+"""AG411: a part that nothing trains and that runs in train mode all the same: a teacher, a frozen backbone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.modules.train_mode_effects import InTrainMode, untrained_in_train_mode
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.op import ModuleCall
+from autograd_inspector.model.wording import agree, join_names
+
+_NAMED = 3
+
+
+def untrained(analysis: Analysis) -> Iterator[Problem]:
+    """One finding for each part."""
+    for found in untrained_in_train_mode(analysis):
+        yield _problem(analysis, found)
+
+
+def _problem(analysis: Analysis, found: InTrainMode) -> Problem:
+    name = analysis.capture.display_names.layer(found.call)
+    if found.switch is not None and found.undone is not None:
+        why = f"{found.undone.api} put it back into train mode before it was called"
+        text = f"{found.switch.api} has no effect on {name}, which is frozen: {why}, and {_effects(analysis, found)}"
+        fix = f"Call {name}.eval() after each train() of the model around it, or in that model's own train()."
+    else:
+        text = (
+            f"{name} is in train mode although nothing trains it, and what it returns goes into the loss: "
+            f"{_effects(analysis, found)}"
+        )
+        fix = f"Call {name}.eval() before training, and after each train() of a model that contains it: no_grad() and requires_grad_(False) leave the mode as it is."
+    used = analysis.user_frames(found.op.site, "called in train mode here")
+    return Problem(
+        "warning",
+        text,
+        fix,
+        dedupe_locations(
+            [
+                *(analysis.user_frames(found.undone.site, "put into train mode here") if found.undone else ()),
+                *(analysis.user_frames(found.call.site, "called in train mode here") or used),
+                *(analysis.user_frames(found.switch.site, "put into eval mode here") if found.switch else ()),
+            ]
+        ),
+        (name, *_layers(analysis, (*found.dropping, *found.counting))[:_NAMED]),
+        ops=(found.op.index,),
+    )
+
+
+def _effects(analysis: Analysis, found: InTrainMode) -> str:
+    dropping, counting = _layers(analysis, found.dropping), _layers(analysis, found.counting)
+    parts = []
+    if dropping:
+        parts.append(f"{join_names(dropping, _NAMED)} {agree(dropping, 'drops', 'drop')} values at random")
+    if counting:
+        their = agree(counting, "its", "their")
+        parts.append(
+            f"{join_names(counting, _NAMED)} {agree(counting, 'updates', 'update')} {their} running statistics"
+        )
+    return " and ".join(parts)
+
+
+def _layers(analysis: Analysis, calls: tuple[ModuleCall, ...]) -> list[str]:
+    return list(dict.fromkeys(analysis.capture.display_names.layer(call) for call in calls))

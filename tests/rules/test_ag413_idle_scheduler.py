@@ -1,0 +1,121 @@
+"""AG413: a scheduler goes on with an optimizer after another one has taken its place."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.optim.lr_scheduler import ExponentialLR, LambdaLR
+
+from .programs import diagnosed, trained
+from .twins import calm
+
+X = torch.randn(8, 4, generator=torch.Generator().manual_seed(1))
+Y = torch.arange(8) % 2
+
+
+def network():
+    return nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2))
+
+
+def rounds(net, optimizer, *schedulers, count=2):
+    for _ in range(count):
+        trained(optimizer, F.cross_entropy(net(X), Y))
+        for scheduler in schedulers:
+            scheduler.step()
+
+
+def test_optimizer_made_again_for_the_second_phase():
+    """The new optimizer's lr stays what it is; with a scheduler of its own there is nothing to tell."""
+
+    def program(*, again):
+        net = network()
+        optimizer = torch.optim.Adam(net[2].parameters(), lr=0.1)
+        decay = ExponentialLR(optimizer, 0.5)
+        rounds(net, optimizer, decay)
+        optimizer = torch.optim.AdamW(net.parameters(), lr=0.01)  # second
+        if again:
+            decay = ExponentialLR(optimizer, 0.5)
+        rounds(net, optimizer, decay)
+
+    finding = diagnosed(
+        lambda: program(again=False), "AG413", "# second", "ExponentialLR", "AdamW", "lr", severity="warning",
+        where=program,
+    )  # fmt: skip
+    assert "`ExponentialLR(optimizer, ...)`" in finding.fix
+    calm(lambda: program(again=True))
+
+
+def test_optimizer_replaced_before_training():
+    """A helper makes the optimizer that trains; the scheduler has the one that never steps, in a long run as well."""
+
+    def fit(net, *, scheduler, optimizer=None, count=2):
+        optimizer = optimizer or torch.optim.SGD(net.parameters(), lr=0.1)  # trains
+        rounds(net, optimizer, scheduler, count=count)
+
+    def program(*, given, count=2):
+        net = network()
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        warmup = LambdaLR(optimizer, lambda step: (step + 1) / 10)
+        fit(net, scheduler=warmup, optimizer=optimizer if given else None, count=count)
+
+    for count in (2, 40):
+        diagnosed(
+            lambda count=count: program(given=False, count=count), "AG413", "# trains", "LambdaLR",
+            severity="warning", where=fit,
+        )  # fmt: skip
+    calm(lambda: program(given=True))
+
+
+class Wrapper(torch.optim.Optimizer):
+    """Steps another optimizer, whose groups are its own."""
+
+    def __init__(self, params, **settings):
+        super().__init__(params, settings)
+        self.base = torch.optim.SGD(self.param_groups, **settings)
+        self.param_groups = self.base.param_groups
+
+    def apply(self):
+        self.base.step()
+
+    def step(self, closure=None):
+        self.base.step()
+
+
+def test_optimizers_that_take_turns():
+    """One wraps the other, both go on, the second has no parameter of the first, or no scheduler steps any more."""
+
+    def wrapped():
+        net = network()
+        optimizer = Wrapper(net.parameters(), lr=0.1)
+        decay = ExponentialLR(optimizer, 0.5)
+        for _ in range(3):
+            optimizer.zero_grad()
+            F.cross_entropy(net(X), Y).backward()
+            optimizer.apply()
+            decay.step()
+
+    def alternating():
+        net = network()
+        first = torch.optim.SGD(net.parameters(), lr=0.1)
+        decay = ExponentialLR(first, 0.5)
+        second = torch.optim.SGD(net[2].parameters(), lr=0.1)
+        for _ in range(2):
+            rounds(net, first, decay, count=1)
+            rounds(net, second, decay, count=1)
+        rounds(net, first, decay, count=1)
+
+    def separate():
+        net = network()
+        body, head = (torch.optim.SGD(part.parameters(), lr=0.1) for part in (net[0], net[2]))
+        decay = ExponentialLR(body, 0.5)
+        rounds(net, body, decay)
+        rounds(net, head, decay)
+
+    def finished():
+        net = network()
+        first = torch.optim.SGD(net[2].parameters(), lr=0.1)
+        rounds(net, first, ExponentialLR(first, 0.5))
+        rounds(net, torch.optim.SGD(net.parameters(), lr=0.1))
+
+    calm(wrapped, alternating, separate, finished)
