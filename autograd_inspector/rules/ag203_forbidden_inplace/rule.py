@@ -135,7 +135,10 @@ def _in_step(analysis: Analysis, op: Op, what: str, fix: str) -> Problem:
     return Problem(
         "error" if analysis.capture.error else "info",
         f"`{op.name}` cannot modify {name} in place: {name} {what}".replace("{base}", "a leaf"),
-        f"Decorate step() with `@torch.no_grad()`, as torch's own optimizers do. {_in_code(fix, name)}",
+        "Decorate step() with `@torch.no_grad()`, as torch's own optimizers do, or wrap the update in "
+        "`with torch.no_grad():`."
+        if "no_grad" in fix
+        else _in_code(fix, name),
         dedupe_locations(
             [
                 *analysis.user_frames(op.site, "modified in place here"),
