@@ -15,7 +15,6 @@ from autograd_inspector.model.op import ModuleCall, Op, Region
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 
-
 _BACKWARD = "given to backward"
 
 

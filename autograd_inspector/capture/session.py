@@ -33,6 +33,7 @@ from autograd_inspector.capture.observers.modules.calls import Modules
 from autograd_inspector.capture.observers.modules.entering import ModuleCalls
 from autograd_inspector.capture.observers.modules.plain import note_plain_attributes
 from autograd_inspector.capture.observers.optimizers.known import Optimizers
+from autograd_inspector.capture.observers.optimizers.refusals import note_scaler
 from autograd_inspector.capture.recording.recording import new_recording
 from autograd_inspector.capture.retention.folding import Folding
 from autograd_inspector.capture.tensors.attributes import has_history
@@ -175,6 +176,7 @@ class Session:
             if error is not None:
                 with DisableTorchFunction():
                     recording.ended_by(error, text)
+                    note_scaler(recording, self.optimizers, error)
             if (
                 not recording.closed
                 and recording.mode is not None

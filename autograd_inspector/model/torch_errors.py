@@ -59,9 +59,8 @@ class TorchError(Enum):
     SETUP_CONTEXT_MISSING = r"in order to use an autograd\.function with functorch transforms"
     VMAP_RANDOM = r"vmap: called random operation while in randomness error mode"
     OTHER_DTYPES = (
-        r"(?:expected|must have|should be|should have) .*same dtype|expected scalar type .* but found|"
-        r"input type \(.*\) and (?:weight|bias) type \(.*\) should be the same|found dtype .* but expected|"
-        r"index put requires the source and destination dtypes match"
+        r"same (?:data|d)type|expected scalar type .* but found|input dtype \(.*\) does not match|"
+        r"type \(.*\) should be the same|found dtype .* but expected|source and destination dtypes match"
     )
     OTHER_DEVICES = r"expected all tensors to be on the same device"
     SPARSE_GRADIENT = (

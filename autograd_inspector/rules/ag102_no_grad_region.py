@@ -9,7 +9,7 @@ from autograd_inspector.advice.grad_mode_problems import region_problem
 from autograd_inspector.advice.names import short_name
 from autograd_inspector.advice.naming import name_of, output_of_layer
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.gradients.asked_in_vain import asked_in_vain, made_in_engine
+from autograd_inspector.analysis.gradient_cuts.asked_in_vain import asked_in_vain, made_in_engine
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 

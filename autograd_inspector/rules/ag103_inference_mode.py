@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.cut_problems import caused_by
-from autograd_inspector.advice.grad_mode_problems import region_problem
+from autograd_inspector.advice.grad_mode_problems import region_problem, switched_at
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.receivers import receiver
 from autograd_inspector.analysis.analysis import Analysis
@@ -75,7 +75,7 @@ def _made_to_stay(analysis: Analysis) -> Iterator[Problem]:
             dedupe_locations(
                 [
                     *analysis.user_frames(op.site, "made under inference mode"),
-                    *analysis.user_frames(_entered(analysis, op.region).site, "inference mode entered here"),
+                    *switched_at(analysis, _entered(analysis, op.region), "inference mode entered here"),
                 ]
             ),
             tuple(dict.fromkeys(names)),
@@ -108,9 +108,7 @@ def _inference_tensor(analysis: Analysis, op: Op) -> Problem:
     name = name_of(analysis, culprit) if culprit >= 0 else "a tensor"
     region = capture.regions[made.region] if made is not None else None
     origin = analysis.user_frames(made.site, "made under inference mode") if made is not None else ()
-    switch = (
-        analysis.user_frames(region.site, "inference mode entered here") if region is not None and region.api else ()
-    )
+    switch = switched_at(analysis, region, "inference mode entered here") if region is not None and region.api else ()
     since = "in torch.inference_mode()" if made is not None else "in inference mode before the capture began"
     if says(op.error, TorchError.INFERENCE_IN_PLACE):
         if "[" in name:  # It has no name of its own.

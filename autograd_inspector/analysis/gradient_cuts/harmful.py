@@ -8,6 +8,7 @@ from itertools import islice
 
 from autograd_inspector.analysis.dataflow import DataFlow
 from autograd_inspector.analysis.failed_reads import last_read
+from autograd_inspector.analysis.gradient_cuts.asked_in_vain import asked_in_vain
 from autograd_inspector.analysis.gradient_cuts.classifier import (
     Cause,
     Cut,
@@ -19,7 +20,6 @@ from autograd_inspector.analysis.gradient_cuts.classifier import (
 from autograd_inspector.analysis.gradient_cuts.cuts_behind import cuts_behind
 from autograd_inspector.analysis.gradient_cuts.exported_values import as_arrays, left_for_good, only_left
 from autograd_inspector.analysis.gradient_cuts.python_scalars import as_numbers, called_on_number
-from autograd_inspector.analysis.gradients.asked_in_vain import asked_in_vain
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture

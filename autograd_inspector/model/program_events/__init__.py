@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from autograd_inspector.model.program_events.event import ProgramEvent
+from autograd_inspector.model.program_events.functions import FunctionRefused, OnceDifferentiable, RandomUnderVmap
 from autograd_inspector.model.program_events.modules import (
     GradientModified,
     ModelLoaded,
@@ -23,8 +24,10 @@ from autograd_inspector.model.program_events.optimizers import (
     OptimizerModeMet,
     OptionSet,
     ParametersRefused,
+    ScalerRefused,
     SchedulerMade,
     SchedulerStepped,
+    SparseGradientsMet,
     StateAbsent,
     StateAssigned,
     StateCast,
@@ -38,6 +41,7 @@ from autograd_inspector.model.program_events.optimizers import (
 
 __all__ = [
     "Event",
+    "FunctionRefused",
     "GradientModified",
     "LoadRefused",
     "ModeSwitched",
@@ -45,6 +49,7 @@ __all__ = [
     "ModuleAttached",
     "ModuleHookRegistered",
     "NamesUnmatched",
+    "OnceDifferentiable",
     "OptimizerCreated",
     "OptimizerModeMet",
     "OptionSet",
@@ -55,9 +60,12 @@ __all__ = [
     "ParametersRefused",
     "PlainAttributeSet",
     "ProgramEvent",
+    "RandomUnderVmap",
     "RequiresGradCompared",
+    "ScalerRefused",
     "SchedulerMade",
     "SchedulerStepped",
+    "SparseGradientsMet",
     "StateAbsent",
     "StateAssigned",
     "StateCast",
@@ -81,6 +89,9 @@ Event = (
     | ModuleHookRegistered
     | ModeSwitched
     | OutputKeptOnContext
+    | OnceDifferentiable
+    | FunctionRefused
+    | RandomUnderVmap
     | GradientModified
     | OptimizerCreated
     | ParametersRefused
@@ -91,6 +102,8 @@ Event = (
     | ZeroGradCalled
     | OptimizerModeMet
     | UpdateDropped
+    | ScalerRefused
+    | SparseGradientsMet
     | SchedulerMade
     | SchedulerStepped
     | OptionSet

@@ -10,8 +10,8 @@ from autograd_inspector.advice.spelling import method_on
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import called_on
 from autograd_inspector.analysis.failed_reads import last_read
+from autograd_inspector.analysis.gradient_cuts.asked_in_vain import asked_in_vain, made_in_engine
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut, differentiable
-from autograd_inspector.analysis.gradients.asked_in_vain import asked_in_vain, made_in_engine
 from autograd_inspector.analysis.modules.parameter_origins import frozen_here
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem

@@ -1,4 +1,4 @@
-"""Questions and requests that torch refuses: they leave nothing but an exception, and are recorded as ops that failed."""
+"""What torch refuses to a tensor leaves nothing but an exception: it is recorded as an op that failed."""
 
 from __future__ import annotations
 

@@ -281,7 +281,7 @@ def _from_python(recorder: Calling, func: Any, args: tuple[Any, ...], kwargs: di
 
 def _shape_only(recorder: Calling, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``zeros_like(x)`` takes x's shape, dtype and device, none of its values: x is no input."""
-    result = recorder.call(func, args, kwargs)
+    result = called(recorder, func, args, kwargs)
     recorder.guard.run(_made, recorder.recording, name_of(func), result)
     return result
 
