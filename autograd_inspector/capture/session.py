@@ -18,7 +18,7 @@ from torch.optim import Optimizer
 
 from autograd_inspector.capture.freezing.freeze import freeze
 from autograd_inspector.capture.lines.frames import running
-from autograd_inspector.capture.lines.tracebacks import without_own_frames
+from autograd_inspector.capture.lines.tracebacks import user_frames_of, without_own_frames
 from autograd_inspector.capture.observers.backward.runs import Engine, walk_alive
 from autograd_inspector.capture.observers.calls.compiled import Compiled
 from autograd_inspector.capture.observers.calls.custom_backward import CustomBackward
@@ -34,6 +34,7 @@ from autograd_inspector.capture.observers.modules.entering import ModuleCalls
 from autograd_inspector.capture.observers.modules.plain import note_plain_attributes
 from autograd_inspector.capture.observers.optimizers.known import Optimizers
 from autograd_inspector.capture.observers.optimizers.refusals import note_scaler
+from autograd_inspector.capture.recording.held_tensors import note_held
 from autograd_inspector.capture.recording.recording import new_recording
 from autograd_inspector.capture.retention.folding import Folding
 from autograd_inspector.capture.tensors.attributes import has_history
@@ -51,6 +52,7 @@ from autograd_inspector.interrupts import is_interrupt
 from autograd_inspector.messages import message_of, text_of
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.steps_history import History
+from autograd_inspector.model.torch_errors import TorchError, says
 
 TAKEN_OFF = "Something took the inspector's mode off torch's stack of modes: what ran after that is missing."
 
@@ -177,6 +179,8 @@ class Session:
                 with DisableTorchFunction():
                     recording.ended_by(error, text)
                     note_scaler(recording, self.optimizers, error)
+                    if says(text, TorchError.DEEPCOPY_OF_NON_LEAF, TorchError.NON_LEAF_SENT):
+                        note_held(recording, user_frames_of(error.__traceback__))
             if (
                 not recording.closed
                 and recording.mode is not None

@@ -11,7 +11,7 @@ from autograd_inspector.advice.receivers import receiver
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
-from autograd_inspector.model.op import Op, Region
+from autograd_inspector.model.op import Op, Region, Trait
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import summarize_names
 
@@ -44,8 +44,11 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """
     for cut in caused_by(analysis, "inference_mode"):
         yield region_problem(analysis, cut, _entered(analysis, cut.ops[0].region))
-    yield from _made_to_stay(analysis)
+    built = list(_made_to_stay(analysis))
+    yield from built
     for op in analysis.capture.ops:
+        if op.has(Trait.STEP) and built:
+            continue  # The step raises for these parameters.
         if says(op.error, TorchError.INFERENCE_SAVED, TorchError.INFERENCE_IN_PLACE):
             yield _inference_tensor(analysis, op)
 
@@ -96,7 +99,8 @@ def _taken_from(analysis: Analysis, tensor: int) -> int:
 
 def _inference_tensor(analysis: Analysis, op: Op) -> Problem:
     capture = analysis.capture
-    culprit = next((t for t in op.inputs if capture.tensors[t].inference), -1)
+    met = [p.tensor for step in capture.steps if step.op == op.index for p in step.parameters]
+    culprit = next((t for t in (*op.inputs, *met) if capture.tensors[t].inference), -1)
     made = analysis.flow.birth(culprit) if culprit >= 0 else None
     if culprit >= 0:
         for above, through in analysis.flow.upstream([(culprit, op.index)], lambda _o, t: capture.tensors[t].inference):

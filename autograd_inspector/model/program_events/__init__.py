@@ -17,6 +17,7 @@ from autograd_inspector.model.program_events.modules import (
     ParameterWrapped,
     PlainAttributeSet,
     RequiresGradCompared,
+    TensorHeld,
 )
 from autograd_inspector.model.program_events.optimizers import (
     LoadRefused,
@@ -73,6 +74,7 @@ __all__ = [
     "StateRemoved",
     "StateStatement",
     "StateSwapped",
+    "TensorHeld",
     "UpdateDropped",
     "ZeroGradCalled",
 ]
@@ -93,6 +95,7 @@ Event = (
     | FunctionRefused
     | RandomUnderVmap
     | GradientModified
+    | TensorHeld
     | OptimizerCreated
     | ParametersRefused
     | StateLoaded
