@@ -15,6 +15,7 @@ from autograd_inspector.capture.lines.attributes import items_of, members_of, or
 from autograd_inspector.capture.lines.callables import code_of
 from autograd_inspector.capture.lines.local_names import attributes_of, variables
 from autograd_inspector.capture.lines.stacks import USER, classify
+from autograd_inspector.capture.torch_private.modules import own_buffers, own_children, own_parameters
 
 _MOST = 50_000
 """So many objects are looked at: what lies near the program's variables comes first."""
@@ -22,8 +23,6 @@ _LONGEST = 1000
 """Of a container that is longer only the first and the last entries are looked at."""
 _PLAIN = frozenset({int, float, bool, str, bytes, complex, type(None), range, slice})
 _OPAQUE = (type, ModuleType, FunctionType, MethodType, FrameType)
-_MODULES = "_modules"
-_STATE = frozenset({"_parameters", "_buffers"})
 _SEQUENCES = (list, tuple, deque, set, frozenset)
 
 
@@ -37,6 +36,10 @@ class Holder(NamedTuple):
     kind: type | None
     name: str
     code: CodeType
+
+    def at(self, path: str) -> Holder:
+        """The same, on the way to an entry of it."""
+        return Holder(path, self.kind, self.name, self.code)
 
 
 def holders_of(wanted: Collection[int], frames: Collection[FrameType]) -> dict[int, Holder]:
@@ -77,21 +80,22 @@ def _within(value: Any, kind: type, holder: Holder) -> Iterator[tuple[Any, Holde
     path = holder.path
     if issubclass(kind, dict):
         for key, entry in _ends(items_of(value)):
-            yield entry, holder._replace(path=f"{path}[{key!r}]" if type(key) in _PLAIN else f"{path}[...]")
+            yield entry, holder.at(f"{path}[{key!r}]" if type(key) in _PLAIN else f"{path}[...]")
     elif issubclass(kind, _SEQUENCES):
         entries: list[Any] = []
         with suppress(RuntimeError):  # Another thread changes it meanwhile.
             entries = list(next(base for base in _SEQUENCES if issubclass(kind, base)).__iter__(value))
         for place, entry in _ends(list(enumerate(entries))):
-            yield entry, holder._replace(path=f"{path}[{place}]")
+            yield entry, holder.at(f"{path}[{place}]")
     else:
+        own: tuple[Any, ...] = ()
+        if issubclass(kind, nn.Module):
+            children = own_children(value)
+            own = children, own_parameters(value), own_buffers(value)
+            for child, module in items_of(children):
+                yield module, Holder(f"{path}.{child}", kind, str(child), holder.code)
         for name, held in items_of(attributes_of(value)):
-            if type(name) is not str or name in _STATE:
-                continue
-            if name == _MODULES and issubclass(kind, nn.Module) and issubclass(type(held), dict):
-                for child, module in items_of(held):
-                    yield module, Holder(f"{path}.{child}", kind, str(child), holder.code)
-            else:
+            if type(name) is str and not any(held is each for each in own):
                 yield held, Holder(f"{path}.{name}", kind, name, holder.code)
 
 
