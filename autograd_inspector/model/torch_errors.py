@@ -62,7 +62,7 @@ class TorchError(Enum):
         r"same (?:data|d)type|expected scalar type .* but found|input dtype \(.*\) does not match|"
         r"type \(.*\) should be the same|found dtype .* but expected|source and destination dtypes match"
     )
-    OTHER_DEVICES = r"expected all tensors to be on the same device"
+    OTHER_DEVICES = r"expected all tensors to be on the same device|is not on the expected device"
     SPARSE_GRADIENT = (
         r"does not support (?:sparse|dense) gradients|add\(sparse, dense\) is not supported|"
         r"sparse gradients are not supported|doesn't support sparse gradients"

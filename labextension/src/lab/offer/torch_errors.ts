@@ -43,7 +43,7 @@ export const TORCH_ERRORS: readonly RegExp[] = [
   /in order to use an autograd\.function with functorch transforms/is,
   /vmap: called random operation while in randomness error mode/is,
   /same (?:data|d)type|expected scalar type .* but found|input dtype \(.*\) does not match|type \(.*\) should be the same|found dtype .* but expected|source and destination dtypes match/is,
-  /expected all tensors to be on the same device/is,
+  /expected all tensors to be on the same device|is not on the expected device/is,
   /does not support (?:sparse|dense) gradients|add\(sparse, dense\) is not supported|sparse gradients are not supported|doesn't support sparse gradients/is,
   /recomputed values for the following tensors have different metadata/is,
   /can't detach views in-?place/is,
