@@ -20,6 +20,7 @@ from autograd_inspector.capture.freezing.freeze import freeze
 from autograd_inspector.capture.lines.frames import running
 from autograd_inspector.capture.lines.tracebacks import user_frames_of, without_own_frames
 from autograd_inspector.capture.observers.backward.runs import Engine, walk_alive
+from autograd_inspector.capture.observers.calls.checkpoints import Checkpoints
 from autograd_inspector.capture.observers.calls.compiled import Compiled
 from autograd_inspector.capture.observers.calls.custom_backward import CustomBackward
 from autograd_inspector.capture.observers.calls.fast_paths import FastPaths
@@ -155,7 +156,7 @@ class Session:
         limit = RecursionLimit()
         engine = Engine(recording, recorder, guard, limit)
         calls = ModuleCalls(self.modules, FastPaths(guard, recorder))
-        unseen = (Unseen(recording, regions, guard), CustomBackward(recording, guard))
+        unseen = (Unseen(recording, regions, guard), CustomBackward(recording, guard), Checkpoints(recording, guard))
         everywhere = (SeenModes(), calls, self.modules, self.optimizers, *unseen, engine)
         observers = Observers(everywhere, recorder)
         for part in (limit, observers, Compiled(observers), Warned(), AnomalyStacks(), Swaps(recording, guard)):

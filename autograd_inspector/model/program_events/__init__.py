@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from autograd_inspector.model.program_events.event import ProgramEvent
-from autograd_inspector.model.program_events.functions import FunctionRefused, OnceDifferentiable, RandomUnderVmap
+from autograd_inspector.model.program_events.functions import (
+    FunctionRefused,
+    OnceDifferentiable,
+    RandomStateDropped,
+    RandomUnderVmap,
+)
 from autograd_inspector.model.program_events.modules import (
     GradientModified,
     ModelLoaded,
@@ -61,6 +66,7 @@ __all__ = [
     "ParametersRefused",
     "PlainAttributeSet",
     "ProgramEvent",
+    "RandomStateDropped",
     "RandomUnderVmap",
     "RequiresGradCompared",
     "ScalerRefused",
@@ -94,6 +100,7 @@ Event = (
     | OnceDifferentiable
     | FunctionRefused
     | RandomUnderVmap
+    | RandomStateDropped
     | GradientModified
     | TensorHeld
     | OptimizerCreated

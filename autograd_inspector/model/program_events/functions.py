@@ -1,4 +1,4 @@
-"""What is known of custom autograd.Functions from how they are defined; their ``site`` is that line."""
+"""What is known of functions that torch is given to run, transform or differentiate."""
 
 from __future__ import annotations
 
@@ -34,3 +34,12 @@ class RandomUnderVmap(ProgramEvent, frozen=True):
     def api(self) -> str:
         """The transform."""
         return "torch.vmap"
+
+
+class RandomStateDropped(ProgramEvent, frozen=True):
+    """A line calls ``checkpoint(..., preserve_rng_state=False)``: noted once."""
+
+    @property
+    def api(self) -> str:
+        """The call."""
+        return "checkpoint(preserve_rng_state=False)"
