@@ -64,6 +64,9 @@ INTERRUPTED = (
 LEFT_OUT = "autograd_inspector could not look at everything that the program held at the end:"
 STRUCK = "An interrupt struck while a call of torch was being recorded: what it cut short may be missing."
 
+_HOLDING = (TorchError.DEEPCOPY_OF_NON_LEAF, TorchError.NON_LEAF_SENT, TorchError.NUMPY_OF_TRACKED)
+"""What was refused is somewhere in the program's own objects."""
+
 _CURRENT: Session | None = None
 """The capture that is in place, also where it will record nothing more."""
 
@@ -180,7 +183,7 @@ class Session:
                 with DisableTorchFunction():
                     recording.ended_by(error, text)
                     note_scaler(recording, self.optimizers, error)
-                    if says(text, TorchError.DEEPCOPY_OF_NON_LEAF, TorchError.NON_LEAF_SENT):
+                    if says(text, *_HOLDING):
                         note_held(recording, user_frames_of(error.__traceback__))
             if (
                 not recording.closed

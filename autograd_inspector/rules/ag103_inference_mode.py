@@ -15,6 +15,12 @@ from autograd_inspector.model.op import Op, Region, Trait
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import summarize_names
 
+_REFUSED = (
+    TorchError.INFERENCE_SAVED,
+    TorchError.INFERENCE_IN_PLACE,
+    TorchError.INFERENCE_OTHER,
+    TorchError.VIEW_MADE_IN_INFERENCE,
+)
 _INFERENCE = "torch.inference_mode"
 
 
@@ -49,7 +55,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     for op in analysis.capture.ops:
         if op.has(Trait.STEP) and built:
             continue  # The step raises for these parameters.
-        if says(op.error, TorchError.INFERENCE_SAVED, TorchError.INFERENCE_IN_PLACE):
+        if says(op.error, *_REFUSED):
             yield _inference_tensor(analysis, op)
 
 
@@ -121,6 +127,9 @@ def _inference_tensor(analysis: Analysis, op: Op) -> Problem:
             f"`{op.name}` modifies {name} in place, but {name} was made {since}, and torch allows that only within it"
         )
         instead = f"put {name}.clone() in its place before it is updated outside of it"
+    elif says(op.error, TorchError.INFERENCE_OTHER):
+        what = f"`{op.name}` was refused for {name}, which was made {since} and can never require grad outside of it"
+        instead = f"use {name}.clone() outside of it"
     else:
         what = f"`{op.name}` needs {name} for backward, but {name} was made {since} and can never be saved"
         instead = f"use {name}.clone() outside of it"

@@ -38,6 +38,24 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     if says(analysis.capture.error, TorchError.VMAP_RANDOM):
         for event in analysis.capture.events_of(RandomUnderVmap)[-1:]:
             yield _random(analysis, event)
+    if says(analysis.capture.error, TorchError.FUNCTION_NOT_SCALAR):
+        yield from _not_scalar(analysis)
+
+
+def _not_scalar(analysis: Analysis) -> Iterator[Problem]:
+    """torch.func.grad of a function that returns more than one number."""
+    capture = analysis.capture
+    last = next((op for op in reversed(capture.ops) if op.outputs and not op.error), None)
+    shape = list(capture.tensors[last.outputs[0]].shape) if last is not None else []
+    made = analysis.user_frames(last.site, "last op of the function") if last is not None and shape else ()
+    yield Problem(
+        "error",
+        "torch.func.grad differentiates functions that return a single number, and this one returns "
+        + (f"a tensor of shape {shape}" if shape else "something else"),
+        "Reduce what the function returns (`.sum()`, `.mean()`), or use torch.func.jacrev or torch.func.vjp.",
+        dedupe_locations([*made, *analysis.user_frames(capture.error_site, "transformed function called here")]),
+        ("torch.func.grad",),
+    )
 
 
 def _random(analysis: Analysis, event: RandomUnderVmap) -> Problem:

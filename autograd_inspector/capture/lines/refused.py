@@ -11,6 +11,8 @@ from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.capture.torch_private.told import SENDER
 
 _SCALER = "GradScaler."
+_STARTS = {"backward": "tensors", "grad": "outputs"}
+"""torch.autograd's own functions, and what they call the tensors that they start from."""
 _SENDER = (SENDER, "reductions.py")
 
 
@@ -45,3 +47,16 @@ def refused_by_scaler(traceback: TracebackType | None) -> tuple[str, Optimizer] 
             return (code.co_name, held) if isinstance(held, Optimizer) else None
         traceback = traceback.tb_next
     return None
+
+
+def started_from(traceback: TracebackType | None) -> list[Tensor]:
+    """The tensors of the innermost torch.autograd.backward() or grad() that an exception left."""
+    started: list[Tensor] = []
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if classify(code.co_filename) == SKIP and code.co_qualname in _STARTS:
+            held = traceback.tb_frame.f_locals.get(_STARTS[code.co_qualname])
+            values = [held] if isinstance(held, Tensor) else held if isinstance(held, (tuple, list)) else []
+            started = [value for value in values if isinstance(value, Tensor)] or started
+        traceback = traceback.tb_next
+    return started

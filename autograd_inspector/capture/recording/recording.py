@@ -14,7 +14,7 @@ from torch import Tensor
 
 from autograd_inspector.capture.lines.compared import Compared
 from autograd_inspector.capture.lines.inheritance import Extensions
-from autograd_inspector.capture.lines.refused import passed_through, refused
+from autograd_inspector.capture.lines.refused import passed_through, refused, started_from
 from autograd_inspector.capture.lines.stacks import Stacks
 from autograd_inspector.capture.lines.state_owners import StateOwners
 from autograd_inspector.capture.lines.transforms import made_by_vmap
@@ -30,7 +30,7 @@ from autograd_inspector.capture.recording.values import Values
 from autograd_inspector.capture.recording.versions import Ledger
 from autograd_inspector.capture.torch_private.modes import is_on
 from autograd_inspector.model.event import RequiresGradChanged
-from autograd_inspector.model.program_events import RandomUnderVmap
+from autograd_inspector.model.program_events import RandomUnderVmap, StartRefused
 from autograd_inspector.model.torch_errors import TorchError, says
 
 OTHER_THREADS = "Torch ran in other threads too: what was called there was not observed."
@@ -140,6 +140,9 @@ class Recording(Records):
         if says(text, TorchError.VMAP_RANDOM):
             made = made_by_vmap(self.stacks, error.__traceback__)
             self.events.append(RandomUnderVmap(len(self.ops), made))
+        if says(text, TorchError.NOT_A_SCALAR, TorchError.GRAD_OUTPUT_SHAPE):
+            started = tuple(map(self.id_of, started_from(error.__traceback__)))
+            self.events.append(StartRefused(len(self.ops), self.error_site, started))
         sent = refused(error.__traceback__)
         self.error_tensor = -1 if sent is None else self.id_of(sent)
         for pause in self.pauses:

@@ -8,6 +8,7 @@ from autograd_inspector.model.program_events.functions import (
     OnceDifferentiable,
     RandomStateDropped,
     RandomUnderVmap,
+    StartRefused,
 )
 from autograd_inspector.model.program_events.modules import (
     GradientModified,
@@ -73,6 +74,7 @@ __all__ = [
     "SchedulerMade",
     "SchedulerStepped",
     "SparseGradientsMet",
+    "StartRefused",
     "StateAbsent",
     "StateAssigned",
     "StateCast",
@@ -101,6 +103,7 @@ Event = (
     | FunctionRefused
     | RandomUnderVmap
     | RandomStateDropped
+    | StartRefused
     | GradientModified
     | TensorHeld
     | OptimizerCreated

@@ -43,3 +43,14 @@ class RandomStateDropped(ProgramEvent, frozen=True):
     def api(self) -> str:
         """The call."""
         return "checkpoint(preserve_rng_state=False)"
+
+
+class StartRefused(ProgramEvent, frozen=True):
+    """backward() or grad() did not start: what it was given, or not given, as a gradient does not fit these tensors."""
+
+    tensors: tuple[int, ...]
+
+    @property
+    def api(self) -> str:
+        """The function."""
+        return "torch.autograd.backward()"

@@ -19,6 +19,7 @@ from autograd_inspector.rules.ag202_unseen_edit.ctx_attributes import ctx_edits,
 from autograd_inspector.rules.ag202_unseen_edit.looked_at import LookedAt
 from autograd_inspector.rules.ag202_unseen_edit.packed import packed_edits
 from autograd_inspector.rules.ag202_unseen_edit.recompute import recompute_edits
+from autograd_inspector.rules.ag202_unseen_edit.recompute_differs import recomputed_otherwise
 from autograd_inspector.rules.ag202_unseen_edit.recompute_random import drawn_again
 from autograd_inspector.rules.ag202_unseen_edit.recompute_twice import edited_twice
 from autograd_inspector.rules.ag202_unseen_edit.slices import inside_slices
@@ -78,6 +79,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from recompute_edits(analysis, edits)
     yield from edited_twice(analysis)
     yield from drawn_again(analysis)
+    yield from recomputed_otherwise(analysis)
     yield from packed_edits(analysis, seen)
 
 

@@ -67,6 +67,11 @@ _FORBIDDEN = (
         "Assign the result instead of passing out=, or compute under torch.no_grad().",
     ),
     (
+        TorchError.DETACH_OF_VIEW,
+        "is a view, which cannot be detached in place",
+        "Use `detach()`, which returns a new tensor, instead of `detach_()`.",
+    ),
+    (
         TorchError.VIEW_MADE_IN_NO_GRAD,
         "is a view made under no_grad and modified with grad mode on",
         _OUTSIDE,

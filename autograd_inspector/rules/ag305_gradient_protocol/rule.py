@@ -21,6 +21,7 @@ from autograd_inspector.rules.ag305_gradient_protocol.cleared_by_another import 
 from autograd_inspector.rules.ag305_gradient_protocol.clearing_call import clearing_call
 from autograd_inspector.rules.ag305_gradient_protocol.gradients_of_an_input import left_by_others
 from autograd_inspector.rules.ag305_gradient_protocol.never_called import never_called
+from autograd_inspector.rules.ag305_gradient_protocol.refused_start import refused_starts
 from autograd_inspector.rules.ag305_gradient_protocol.same_graph_twice import added_twice
 from autograd_inspector.rules.ag305_gradient_protocol.scaler_order import out_of_order
 from autograd_inspector.rules.ag305_gradient_protocol.two_values import moved_between, several_evaluations
@@ -71,6 +72,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from misplaced_clipping(analysis)
     yield from scaled_gradients(analysis)
     yield from out_of_order(analysis)
+    yield from refused_starts(analysis)
     yield from too_early_or_late(analysis)
     yield from misled_updates(analysis)
 

@@ -25,4 +25,6 @@ def _refused(recording: Recording, func: Any, args: tuple[Any, ...], error: Exce
     tensor = args[0] if args else None
     if isinstance(tensor, Tensor):
         name = str(getattr(func, "__name__", ""))
+        if name == "__set__":  # Of an attribute.
+            name = str(getattr(getattr(func, "__self__", None), "__name__", name))
         recording.append(name, (recording.id_of(tensor),), error=text_of(error), versions=(version_of(tensor),))
