@@ -24,6 +24,7 @@ from autograd_inspector.capture.observers.calls.checkpoints import Checkpoints
 from autograd_inspector.capture.observers.calls.compiled import Compiled
 from autograd_inspector.capture.observers.calls.custom_backward import CustomBackward
 from autograd_inspector.capture.observers.calls.fast_paths import FastPaths
+from autograd_inspector.capture.observers.calls.function_gradients import FunctionGradients
 from autograd_inspector.capture.observers.calls.functions import Unseen
 from autograd_inspector.capture.observers.calls.installed import Observers
 from autograd_inspector.capture.observers.calls.ops import Recorder
@@ -159,8 +160,9 @@ class Session:
         limit = RecursionLimit()
         engine = Engine(recording, recorder, guard, limit)
         calls = ModuleCalls(self.modules, FastPaths(guard, recorder))
-        unseen = (Unseen(recording, regions, guard), CustomBackward(recording, guard), Checkpoints(recording, guard))
-        everywhere = (SeenModes(), calls, self.modules, self.optimizers, *unseen, engine)
+        unseen = (Unseen(recording, regions, guard), CustomBackward(recording, guard))
+        asked = (Checkpoints(recording, guard), FunctionGradients(recording, guard))
+        everywhere = (SeenModes(), calls, self.modules, self.optimizers, *unseen, *asked, engine)
         observers = Observers(everywhere, recorder)
         for part in (limit, observers, Compiled(observers), Warned(), AnomalyStacks(), Swaps(recording, guard)):
             part.install(self.installation)

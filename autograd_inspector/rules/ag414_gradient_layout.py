@@ -28,12 +28,16 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
             table = nn.Embedding(1000, 16, sparse=True)
             optimizer = torch.optim.SGD(table.parameters(), lr=0.1, weight_decay=1e-4)
+            table(i).sum().backward()
+            optimizer.step()
 
     Fix
         ::
 
             table = nn.Embedding(1000, 16, sparse=True)
             optimizer = torch.optim.SGD(table.parameters(), lr=0.1)
+            table(i).sum().backward()
+            optimizer.step()
 
     References
         torch.nn.Embedding (sparse), torch.optim.SparseAdam.

@@ -30,13 +30,13 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     Example
         ::
 
-            net.load_state_dict({"0.weight": torch.zeros(2, 4, dtype=torch.bfloat16)}, strict=False, assign=True)
+            net.load_state_dict({"0.weight": torch.ones(4, 4).bfloat16()}, strict=False, assign=True)
             net(x)
 
     Fix
         ::
 
-            net.load_state_dict({"0.weight": torch.zeros(2, 4, dtype=torch.bfloat16)}, strict=False)
+            net.load_state_dict({"0.weight": torch.ones(4, 4).bfloat16()}, strict=False)
             net(x)
 
     References

@@ -211,3 +211,38 @@ def test_a_sparse_table_in_adam():
     )  # fmt: skip
     assert "table" not in dense.message
     silent(lambda: program(torch.optim.Adam, sparse=False))
+
+
+def test_a_loss_that_does_not_use_the_parameters_it_is_given():
+    """torch.func.grad of a function that calls the model itself returns zeros: the call of the model is told."""
+
+    def program(use):
+        net = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
+        state = dict(net.named_parameters())
+
+        def plain(weights, x):
+            return net(x).pow(2).mean()
+
+        def swapped(weights, x):
+            return functional_call(net, weights, (x,)).pow(2).mean()
+
+        return grad(swapped if use else plain)(state, X)
+
+    diagnosed(
+        lambda: program(use=False), "AG110", "return net(x).pow(2).mean()", "functional_call", severity="warning",
+        where=program,
+    )  # fmt: skip
+    silent(lambda: program(use=True))
+
+
+def test_a_derivative_that_is_zero():
+    """The second derivative of a linear function is zero, with no parameter of a module in sight."""
+
+    def program():
+        net = nn.Linear(3, 1)
+        for weights in net.parameters():
+            weights.requires_grad_(requires_grad=False)
+        slope = grad(lambda x: (2 * x).sum())
+        return grad(lambda x: slope(x).sum())(X)
+
+    silent(program)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from autograd_inspector.model.program_events.event import ProgramEvent
 from autograd_inspector.model.program_events.functions import (
     FunctionRefused,
+    IndependentResult,
     OnceDifferentiable,
     RandomStateDropped,
     RandomUnderVmap,
@@ -50,6 +51,7 @@ __all__ = [
     "Event",
     "FunctionRefused",
     "GradientModified",
+    "IndependentResult",
     "LoadRefused",
     "ModeSwitched",
     "ModelLoaded",
@@ -104,6 +106,7 @@ Event = (
     | RandomUnderVmap
     | RandomStateDropped
     | StartRefused
+    | IndependentResult
     | GradientModified
     | TensorHeld
     | OptimizerCreated

@@ -54,3 +54,18 @@ class StartRefused(ProgramEvent, frozen=True):
     def api(self) -> str:
         """The function."""
         return "torch.autograd.backward()"
+
+
+class IndependentResult(ProgramEvent, frozen=True):
+    """torch.func.grad, or vjp, of a function whose result depends on none of the tensors that it is differentiated by.
+
+    The gradients are zeros. ``returned``: the result.
+    """
+
+    tensors: tuple[int, ...]
+    returned: tuple[int, ...]
+
+    @property
+    def api(self) -> str:
+        """The transform."""
+        return "torch.func.grad"
