@@ -42,13 +42,17 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         for event in analysis.capture.events_of(RandomUnderVmap)[-1:]:
             yield _random(analysis, event)
     unmatched = any(event.method == "functional_call" for event in analysis.capture.events_of(NamesUnmatched))
-    for result in () if unmatched else analysis.capture.events_of(IndependentResult):
-        yield from _independent(analysis, result)
+    told: set[int] = set()
+    for result in () if unmatched else reversed(analysis.capture.events_of(IndependentResult)):
+        problem = _independent(analysis, result) if result.site not in told else None
+        if problem is not None:
+            told.add(result.site)  # Once a line: what was computed in folded steps is not known any more.
+            yield problem
     if says(analysis.capture.error, TorchError.FUNCTION_NOT_SCALAR):
         yield from _not_scalar(analysis)
 
 
-def _independent(analysis: Analysis, event: IndependentResult) -> Iterator[Problem]:
+def _independent(analysis: Analysis, event: IndependentResult) -> Problem | None:
     """A function that computes with parameters of modules, not with those shaped like them that it is given."""
     tensors = analysis.capture.tensors
     read: dict[int, Op] = {}
@@ -59,12 +63,12 @@ def _independent(analysis: Analysis, event: IndependentResult) -> Iterator[Probl
         read |= {t: op for t in op.inputs if tensors[t].kind == "parameter" and t not in event.tensors}
     own = Counter(tensors[tensor].shape for tensor in read)
     if not read or Counter(tensors[tensor].shape for tensor in event.tensors) - own:
-        return
+        return None
     first = min(read.values(), key=lambda op: op.index)
     call = _outermost(analysis, first)
     model = analysis.capture.display_names.layer(call) if call is not None else ""
     names = names_of(analysis, sorted(read))
-    yield Problem(
+    return Problem(
         "warning",
         f"torch.func.grad returns zeros: what the function returns is computed from {summarize_names(names)}, and not from "
         "the tensors that it is differentiated by",

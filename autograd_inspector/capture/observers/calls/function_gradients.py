@@ -16,12 +16,11 @@ from autograd_inspector.model.program_events import IndependentResult
 
 
 class FunctionGradients:
-    """In the one function by which torch.func differentiates; each line of the program is noted once."""
+    """In the one function by which torch.func differentiates."""
 
     def __init__(self, recording: Recording, guard: Guard) -> None:
         self._recording = recording
         self._guard = guard
-        self._sites: set[int] = set()
 
     def install(self, into: Installation) -> None:
         """Put the probe in place."""
@@ -45,11 +44,8 @@ class FunctionGradients:
         recording = self._recording
         if any(needs_grad(output) for output in outputs if isinstance(output, Tensor)):
             return
-        site = recording.stacks.here(0)
-        if site not in self._sites:
-            self._sites.add(site)
-            given, returned = (
-                tuple(recording.id_of(tensor) for tensor in tensors if isinstance(tensor, Tensor))
-                for tensors in (inputs, outputs)
-            )
-            recording.events.append(IndependentResult(len(recording.ops), site, given, returned))
+        given, returned = (
+            tuple(recording.id_of(tensor) for tensor in tensors if isinstance(tensor, Tensor))
+            for tensors in (inputs, outputs)
+        )
+        recording.events.append(IndependentResult(len(recording.ops), recording.stacks.here(0), given, returned))
