@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from autograd_inspector.advice.kept_tensors import CACHED, kept_by, siblings_cut_off, stored_detached
 from autograd_inspector.advice.naming import is_named, name_of
 from autograd_inspector.advice.operands import operand
 from autograd_inspector.advice.spelling import assignable
@@ -12,6 +13,7 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.wording import summarize_names
+from autograd_inspector.source.fragments import uncommented
 
 _STATE = ("parameter", "buffer")
 """Ops that make the same values every time."""
@@ -38,6 +40,12 @@ def carry_fix(analysis: Analysis, carried: tuple[Op, int, Backward], run: Backwa
             f"{cut[0].upper()}{cut[1:]} in the loss that is backpropagated first: its optimizer does not hold what is "
             f"behind {name}."
         )
+    held = kept_by(analysis, tensor)
+    if held is not None and held.name == CACHED:
+        return (
+            "Enter parametrize.cached() again in each round, inside the loop: within the block each parametrized weight is "
+            "computed once, and all rounds share its graph."
+        )
     kept = _kept(analysis, reader, tensor, freed_by)
     if kept and meant and made is not None and _of_state_alone(analysis, tensor, made):
         learns = summarize_names(name_of(analysis, t) for t in behind if t in meant)
@@ -52,14 +60,15 @@ def carry_fix(analysis: Analysis, carried: tuple[Op, int, Backward], run: Backwa
     ):
         return (
             "Sum the losses and call backward() once, or pass retain_graph=True to the backward that comes first. If the "
-            f"later loss need not train what is behind {name}, cut it off: {_detached(analysis, reader, tensor, made)}."
+            f"later loss need not train what is behind {name}, cut it off: {cut_off(analysis, reader, tensor, made)}."
         )
-    cut = _detached(analysis, reader, tensor, made)
+    cut = cut_off(analysis, reader, tensor, made)
     again = f"Compute {name} again for each backward"
+    stored = stored_detached(analysis, held, "detach()")
     advice = (
         f"{again} if it is trained; otherwise cut it off: {cut}"
         if kept
-        else f"{again}, or cut it off where it is carried over: {cut}"
+        else f"{again}, or cut it off where it is {'kept' if stored else 'carried over'}: {cut}"
     )
     return advice + (", or pass retain_graph=True to the backward that comes first." if unstepped else ".")
 
@@ -89,11 +98,26 @@ def _of_state_alone(analysis: Analysis, tensor: int, made: Op) -> bool:
     return True
 
 
-def _detached(analysis: Analysis, reader: Op, tensor: int, made: Op | None) -> str:
+def cut_off(analysis: Analysis, reader: Op, tensor: int, made: Op | None) -> str:
     """The code that cuts it off, together with what else the same op made and the same op reads: (h, c)."""
-    tensors = analysis.capture.tensors
-    name = carried_name(analysis, reader, tensor)
     call = "detach().requires_grad_()" if _differentiated(analysis, tensor) else "detach()"
+    return _at_the_store(analysis, reader, tensor, made, call) or _at_the_read(analysis, reader, tensor, made, call)
+
+
+def _at_the_store(analysis: Analysis, reader: Op, tensor: int, made: Op | None, call: str) -> str:
+    """Where the program keeps it, or lets what came with it go; "" where neither is known."""
+    stored = stored_detached(analysis, kept_by(analysis, tensor), call)
+    beside = siblings_cut_off(analysis, reader, made) if not stored else []
+    place = analysis.capture.place(beside[0].site) if beside else None
+    if place is None or not place.source:
+        return stored
+    return (
+        f"{call} it as well where {name_of(analysis, beside[0].inputs[0])} is detached: `{uncommented(place.source)}`"
+    )
+
+
+def _at_the_read(analysis: Analysis, reader: Op, tensor: int, made: Op | None, call: str) -> str:
+    tensors, name = analysis.capture.tensors, carried_name(analysis, reader, tensor)
     if not assignable(name, analysis, tensor):
         return f"{call} where it is kept"
     if not tensors[tensor].variable:

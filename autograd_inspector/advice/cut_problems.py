@@ -12,7 +12,17 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem, Severity
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import ModuleCall, Op, Region
+from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import agree, join_names, summarize_names
+
+_BACKWARD = "given to backward"
+
+
+def asked_of(error: str) -> str:
+    """What the program did with the tensor that torch refused, in words that follow "the tensor"."""
+    if says(error, TorchError.GRADIENT_NOT_KEPT):
+        return "whose gradient retain_grad() is to keep"
+    return "that the hook is registered on" if says(error, TorchError.HOOK_REFUSED) else _BACKWARD
 
 
 def caused_by(analysis: Analysis, *causes: Cause) -> Iterator[GradientCut]:
@@ -25,7 +35,8 @@ def cut_problem(
 ) -> Problem:
     """A problem with one cut; the effect on what is meant to learn is added to the message."""
     severity: Severity = "error" if cut.fatal else "info" if cut.partial else "warning"
-    ends = analysis.user_frames(cut.backward.site, "gradient asked for here" if _grad(cut) else "backward called here")
+    asked = _grad(cut) or asked_of(cut.backward.error) != _BACKWARD
+    ends = analysis.user_frames(cut.backward.site, "gradient asked for here" if asked else "backward called here")
     if cut.added >= 0:
         ends = (*analysis.user_frames(analysis.capture.ops[cut.added].site, "added to the loss here"), *ends)
     names = [name_of(analysis, t) for t in cut.parameters] or [name_of(analysis, t) for t in cut.ops[0].inputs]
@@ -110,6 +121,7 @@ def _failed(cut: GradientCut, names: str) -> str:
     what = (
         "what backward() is called on is a plain number"
         if NOT_A_TENSOR in cut.backward.error
-        else "the tensor given to backward does not require grad"
+        else f"the tensor {asked_of(cut.backward.error)} does not require grad"
     )
-    return what + (f" ({names} cannot learn)" if names else "")
+    learns = names and asked_of(cut.backward.error) == _BACKWARD
+    return what + (f" ({names} cannot learn)" if learns else "")

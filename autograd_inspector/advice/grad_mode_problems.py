@@ -28,6 +28,16 @@ def region_problem(analysis: Analysis, cut: GradientCut, region: Region) -> Prob
     )
 
 
+def switched_at(analysis: Analysis, region: Region, role: str) -> tuple[Location, ...]:
+    """Where a mode was entered: the decorator and the call of the function under it, else the line of the switch."""
+    if region.definition < 0:
+        return analysis.user_frames(region.site, role)
+    definition = analysis.user_frames(
+        region.definition, "decorator" if not region.wrapped else f"{region.wrapped} here"
+    )
+    return (*definition, *analysis.user_frames(region.site, "called here"))
+
+
 def _updated(analysis: Analysis, op: Op) -> str:
     """What to do about a leaf's update by hand that made another tensor of it (`w = w - lr * w.grad`)."""
     place, tensors = analysis.capture.place(op.site), analysis.capture.tensors

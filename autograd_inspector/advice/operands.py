@@ -7,6 +7,7 @@ import ast
 from autograd_inspector.advice.namespaces import is_value
 from autograd_inspector.advice.spelling import is_path
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.callers import called_function
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.op import Op
 from autograd_inspector.source.fragments import expression
@@ -19,7 +20,9 @@ def operand(analysis: Analysis, op: Op, tensor: int) -> str:
     if place is None or op.inputs.count(tensor) != 1 or analysis.capture.sites[op.site].frames[0] != place:
         return ""
     node = expression(place.expression)
-    operands = [] if node is None else _operands(place, node)
+    # What a layer or a helper computed has the operands of another call.
+    other = isinstance(node, ast.Call) and called_function(place.expression) != op.name
+    operands = [] if node is None or other else _operands(place, node)
     if len(operands) != len(op.inputs):
         return ""
     text = ast.get_source_segment(place.expression, operands[op.inputs.index(tensor)]) or ""

@@ -18,11 +18,13 @@ from torch.optim import Optimizer
 
 from autograd_inspector.capture.freezing.freeze import freeze
 from autograd_inspector.capture.lines.frames import running
-from autograd_inspector.capture.lines.tracebacks import without_own_frames
+from autograd_inspector.capture.lines.tracebacks import user_frames_of, without_own_frames
 from autograd_inspector.capture.observers.backward.runs import Engine, walk_alive
+from autograd_inspector.capture.observers.calls.checkpoints import Checkpoints
 from autograd_inspector.capture.observers.calls.compiled import Compiled
 from autograd_inspector.capture.observers.calls.custom_backward import CustomBackward
 from autograd_inspector.capture.observers.calls.fast_paths import FastPaths
+from autograd_inspector.capture.observers.calls.function_gradients import FunctionGradients
 from autograd_inspector.capture.observers.calls.functions import Unseen
 from autograd_inspector.capture.observers.calls.installed import Observers
 from autograd_inspector.capture.observers.calls.ops import Recorder
@@ -33,6 +35,8 @@ from autograd_inspector.capture.observers.modules.calls import Modules
 from autograd_inspector.capture.observers.modules.entering import ModuleCalls
 from autograd_inspector.capture.observers.modules.plain import note_plain_attributes
 from autograd_inspector.capture.observers.optimizers.known import Optimizers
+from autograd_inspector.capture.observers.optimizers.refusals import note_scaler
+from autograd_inspector.capture.recording.held_tensors import note_held
 from autograd_inspector.capture.recording.recording import new_recording
 from autograd_inspector.capture.retention.folding import Folding
 from autograd_inspector.capture.tensors.attributes import has_history
@@ -50,6 +54,7 @@ from autograd_inspector.interrupts import is_interrupt
 from autograd_inspector.messages import message_of, text_of
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.steps_history import History
+from autograd_inspector.model.torch_errors import TorchError, says
 
 TAKEN_OFF = "Something took the inspector's mode off torch's stack of modes: what ran after that is missing."
 
@@ -59,6 +64,9 @@ INTERRUPTED = (
 )
 LEFT_OUT = "autograd_inspector could not look at everything that the program held at the end:"
 STRUCK = "An interrupt struck while a call of torch was being recorded: what it cut short may be missing."
+
+_HOLDING = (TorchError.DEEPCOPY_OF_NON_LEAF, TorchError.NON_LEAF_SENT, TorchError.NUMPY_OF_TRACKED)
+"""What was refused is somewhere in the program's own objects."""
 
 _CURRENT: Session | None = None
 """The capture that is in place, also where it will record nothing more."""
@@ -153,7 +161,8 @@ class Session:
         engine = Engine(recording, recorder, guard, limit)
         calls = ModuleCalls(self.modules, FastPaths(guard, recorder))
         unseen = (Unseen(recording, regions, guard), CustomBackward(recording, guard))
-        everywhere = (SeenModes(), calls, self.modules, self.optimizers, *unseen, engine)
+        asked = (Checkpoints(recording, guard), FunctionGradients(recording, guard))
+        everywhere = (SeenModes(), calls, self.modules, self.optimizers, *unseen, *asked, engine)
         observers = Observers(everywhere, recorder)
         for part in (limit, observers, Compiled(observers), Warned(), AnomalyStacks(), Swaps(recording, guard)):
             part.install(self.installation)
@@ -175,6 +184,9 @@ class Session:
             if error is not None:
                 with DisableTorchFunction():
                     recording.ended_by(error, text)
+                    note_scaler(recording, self.optimizers, error)
+                    if says(text, *_HOLDING):
+                        note_held(recording, user_frames_of(error.__traceback__))
             if (
                 not recording.closed
                 and recording.mode is not None

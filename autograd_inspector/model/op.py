@@ -31,6 +31,8 @@ class Trait(IntFlag):
     """An optimizer step, folded into one record."""
     EVALUATES = 512
     """It was told that nothing is being trained, and does otherwise then: dropout, a norm of running statistics."""
+    DRAWS = 1024
+    """It drew random numbers as it was told to: a dropout in training."""
 
 
 class Write(Struct, frozen=True, gc=False):

@@ -37,8 +37,10 @@ class TorchError(Enum):
     )
     NOT_DIFFERENTIABLE_ASKED = r"one of the differentiated tensors does not require grad"
     NOT_IN_GRAPH = r"differentiated tensors? at index (\d+)|one of the differentiated tensors appears"
+    GRADIENT_NOT_KEPT = r"can't retain_grad on tensor that has requires_grad=false"
+    HOOK_REFUSED = r"cannot register a hook on a tensor that doesn't require gradient"
     NUMPY_OF_TRACKED = r"can't call numpy\(\) on tensor that requires grad"
-    FLAGS_OF_NON_LEAF = r"only change requires_grad flags of leaf"
+    FLAGS_OF_NON_LEAF = r"only change requires_grad flags of leaf|grad hooks cannot be registered on non-leaf"
     NOT_FLOATING = r"only tensors of floating point .*(?:can require|require) gradients?"
     NON_LEAF_OPTIMIZED = r"can't optimize a non-leaf tensor"
     IN_SEVERAL_GROUPS = r"appear in more than one parameter group"
@@ -52,7 +54,27 @@ class TorchError(Enum):
     NO_DERIVATIVE = r"derivative for '.*' is not implemented"
     GRAD_OUTPUT_SHAPE = r"mismatch in shape: grad_output"
     DDP_REDUCTION = r"expected to (?:have finished reduction|mark a variable ready only once)"
-    RECOMPUTED_OTHERWISE = r"recomputed values for the following tensors have different metadata"
+    UNSCALED_AGAIN = r"unscale_\(\) (?:has already been called on this optimizer|is being called after step)"
+    SCALER_STEPPED_AGAIN = r"step\(\) has already been called since the last update"
+    HALF_UNSCALED = r"attempting to unscale fp16 gradients"
+    NOTHING_UNSCALED = r"no inf checks were recorded for this optimizer"
+    NOTHING_SCALED = r"attempted (?:step|unscale_) but _scale is none"
+    SETUP_CONTEXT_MISSING = r"in order to use an autograd\.function with functorch transforms"
+    VMAP_RANDOM = r"vmap: called random operation while in randomness error mode"
+    FUNCTION_NOT_SCALAR = r"expected f\(\*args\) to return a scalar tensor"
+    OTHER_DTYPES = (
+        r"same (?:data|d)type|expected scalar type .* but found|input dtype \(.*\) does not match|"
+        r"type \(.*\) should be the same|found dtype .* but expected|source and destination dtypes match"
+    )
+    OTHER_DEVICES = r"expected all tensors to be on the same device|is not on the expected device"
+    SPARSE_GRADIENT = (
+        r"does not support (?:sparse|dense) gradients|add\(sparse, dense\) is not supported|"
+        r"sparse gradients are not supported|doesn't support sparse gradients"
+    )
+    RECOMPUTED_OTHERWISE = (
+        r"recomputed values for the following tensors have different metadata|"
+        r"(?:a different number of|trying to save more) tensors .*recomput"
+    )
     DETACH_OF_VIEW = r"can't detach views in-?place"
 
 

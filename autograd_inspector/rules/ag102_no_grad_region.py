@@ -6,8 +6,12 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.cut_problems import caused_by
 from autograd_inspector.advice.grad_mode_problems import region_problem
+from autograd_inspector.advice.names import short_name
+from autograd_inspector.advice.naming import name_of, output_of_layer
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradient_cuts.asked_in_vain import asked_in_vain, made_in_engine
 from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -15,7 +19,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
     Why it matters
         Under `torch.no_grad()` or `torch.set_grad_enabled(False)` nothing is recorded. Called as a function,
-        `set_grad_enabled(False)` stays in force after the helper that called it has returned.
+        `set_grad_enabled(False)` stays in force after the helper that called it has returned. Custom backwards and
+        hooks run with grad mode off as well, unless the backward that calls them was given create_graph=True.
 
     Example
         ::
@@ -35,8 +40,39 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     References
         torch.no_grad, torch.set_grad_enabled; "Locally disabling gradient computation" in the PyTorch documentation.
     """
+    yield from _in_engine(analysis)
     for cut in caused_by(analysis, "no_grad"):
         region = analysis.capture.regions[cut.ops[0].region]
         if region.library:
             continue  # torch's own no_grad (initialisation, conversion; checkpointing, which AG106 judges).
         yield region_problem(analysis, cut, region)
+
+
+def _in_engine(analysis: Analysis) -> Iterator[Problem]:
+    """A custom backward or a hook differentiates what it has computed itself, with grad mode off."""
+    for run in asked_in_vain(analysis.capture):
+        made = made_in_engine(analysis.capture, run)
+        if made is None:
+            continue
+        name = output_of_layer(analysis, made) or name_of(analysis, made.outputs[0])
+        inside = _functions(analysis, made.site)
+        called = next((function for function in _functions(analysis, run.site) if function in inside), "")
+        yield Problem(
+            "error",
+            f"{name} was computed while backward ran {f'`{short_name(called)}`' if called else 'a hook'}, where grad mode is "
+            "off: it does not require grad, and cannot be differentiated",
+            "Compute what is differentiated under `with torch.enable_grad():`, from tensors that require grad.",
+            dedupe_locations(
+                [
+                    *analysis.user_frames(made.site, "computed here, without a graph"),
+                    *analysis.user_frames(run.site, "differentiated here"),
+                ]
+            ),
+            (name,),
+            ops=(made.index,),
+        )
+
+
+def _functions(analysis: Analysis, site: int) -> list[str]:
+    """The program's functions of a site, innermost first."""
+    return [frame.function for frame in analysis.capture.site(site) if not frame.library]

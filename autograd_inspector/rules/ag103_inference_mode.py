@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.cut_problems import caused_by
-from autograd_inspector.advice.grad_mode_problems import region_problem
+from autograd_inspector.advice.grad_mode_problems import region_problem, switched_at
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.receivers import receiver
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
-from autograd_inspector.model.op import Op, Region
+from autograd_inspector.model.op import Op, Region, Trait
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import summarize_names
 
+_REFUSED = (
+    TorchError.INFERENCE_SAVED,
+    TorchError.INFERENCE_IN_PLACE,
+    TorchError.INFERENCE_OTHER,
+    TorchError.VIEW_MADE_IN_INFERENCE,
+)
 _INFERENCE = "torch.inference_mode"
 
 
@@ -44,9 +50,12 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """
     for cut in caused_by(analysis, "inference_mode"):
         yield region_problem(analysis, cut, _entered(analysis, cut.ops[0].region))
-    yield from _made_to_stay(analysis)
+    built = list(_made_to_stay(analysis))
+    yield from built
     for op in analysis.capture.ops:
-        if says(op.error, TorchError.INFERENCE_SAVED, TorchError.INFERENCE_IN_PLACE):
+        if op.has(Trait.STEP) and built:
+            continue  # The step raises for these parameters.
+        if says(op.error, *_REFUSED):
             yield _inference_tensor(analysis, op)
 
 
@@ -75,7 +84,7 @@ def _made_to_stay(analysis: Analysis) -> Iterator[Problem]:
             dedupe_locations(
                 [
                     *analysis.user_frames(op.site, "made under inference mode"),
-                    *analysis.user_frames(_entered(analysis, op.region).site, "inference mode entered here"),
+                    *switched_at(analysis, _entered(analysis, op.region), "inference mode entered here"),
                 ]
             ),
             tuple(dict.fromkeys(names)),
@@ -96,7 +105,8 @@ def _taken_from(analysis: Analysis, tensor: int) -> int:
 
 def _inference_tensor(analysis: Analysis, op: Op) -> Problem:
     capture = analysis.capture
-    culprit = next((t for t in op.inputs if capture.tensors[t].inference), -1)
+    met = [p.tensor for step in capture.steps if step.op == op.index for p in step.parameters]
+    culprit = next((t for t in (*op.inputs, *met) if capture.tensors[t].inference), -1)
     made = analysis.flow.birth(culprit) if culprit >= 0 else None
     if culprit >= 0:
         for above, through in analysis.flow.upstream([(culprit, op.index)], lambda _o, t: capture.tensors[t].inference):
@@ -108,9 +118,7 @@ def _inference_tensor(analysis: Analysis, op: Op) -> Problem:
     name = name_of(analysis, culprit) if culprit >= 0 else "a tensor"
     region = capture.regions[made.region] if made is not None else None
     origin = analysis.user_frames(made.site, "made under inference mode") if made is not None else ()
-    switch = (
-        analysis.user_frames(region.site, "inference mode entered here") if region is not None and region.api else ()
-    )
+    switch = switched_at(analysis, region, "inference mode entered here") if region is not None and region.api else ()
     since = "in torch.inference_mode()" if made is not None else "in inference mode before the capture began"
     if says(op.error, TorchError.INFERENCE_IN_PLACE):
         if "[" in name:  # It has no name of its own.
@@ -119,6 +127,9 @@ def _inference_tensor(analysis: Analysis, op: Op) -> Problem:
             f"`{op.name}` modifies {name} in place, but {name} was made {since}, and torch allows that only within it"
         )
         instead = f"put {name}.clone() in its place before it is updated outside of it"
+    elif says(op.error, TorchError.INFERENCE_OTHER):
+        what = f"`{op.name}` was refused for {name}, which was made {since} and can never require grad outside of it"
+        instead = f"use {name}.clone() outside of it"
     else:
         what = f"`{op.name}` needs {name} for backward, but {name} was made {since} and can never be saved"
         instead = f"use {name}.clone() outside of it"

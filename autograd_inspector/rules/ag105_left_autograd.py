@@ -7,13 +7,17 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from autograd_inspector.advice.cut_problems import caused_by, cut_problem, undetached
+from autograd_inspector.advice.kept_tensors import kept_as, kept_by, kept_places
 from autograd_inspector.advice.naming import NAMELESS, name_of
+from autograd_inspector.advice.spelling import is_path
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradient_cuts.asked_in_vain import ends
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op
+from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import join_names
 
 
@@ -22,7 +26,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
     Why it matters
         `torch.tensor(loss)`, `loss.item()`, `.numpy()` and collectives copy the value and leave the history behind.
-        With `requires_grad=True` on the copy backward even runs: on a graph of one node.
+        With `requires_grad=True` on the copy backward even runs: on a graph of one node. NumPy refuses a tensor that still
+        has its graph.
 
     Example
         ::
@@ -42,6 +47,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     References
         torch.tensor (it always copies); torch.Tensor.item; torch.distributed.nn for collectives with gradient.
     """
+    yield from _refused(analysis)
     for cut in _by_line(analysis, caused_by(analysis, "left autograd", "collective")):
         op = _way_out(analysis, cut.ops[0])
         taken = _taken_out(analysis, op)
@@ -127,3 +133,28 @@ def _rewrap_fix(op: Op, source: str) -> str:
     if op.name == "unpickle":
         return f"Use {source} itself: a pickle (torch.save, multiprocessing) keeps values, not where they came from."
     return f"Use {source} itself: no torch.tensor(), item() or NumPy between the model and backward()."
+
+
+def _refused(analysis: Analysis) -> Iterator[Problem]:
+    """NumPy was asked for the values of a tensor that still has its graph: the program ended because of it."""
+    for op in analysis.capture.ops:
+        if not (op.error and op.inputs and says(op.error, TorchError.NUMPY_OF_TRACKED) and ends(analysis.capture, op)):
+            continue
+        tensor = op.inputs[0]
+        name, made, held = name_of(analysis, tensor), analysis.flow.birth(tensor), kept_by(analysis, tensor)
+        yield Problem(
+            "error",
+            f"NumPy cannot take {name}{kept_as(held, name) or ','} which requires grad: it was computed where gradient is recorded",
+            f"Compute it under `with torch.no_grad():` where nothing trains on it, or take `{name}.detach().numpy()`."
+            if is_path(name)
+            else "Compute it under `with torch.no_grad():` where nothing trains on it, or call detach() before numpy().",
+            dedupe_locations(
+                [
+                    *kept_places(analysis, held),
+                    *(analysis.user_frames(made.site, "computed with its graph here") if made is not None else ()),
+                    *analysis.user_frames(op.site, "refused here"),
+                ]
+            ),
+            (name,),
+            ops=(op.index,),
+        )

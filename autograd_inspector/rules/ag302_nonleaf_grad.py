@@ -9,6 +9,7 @@ from autograd_inspector.advice.quoting import ending_in, in_place
 from autograd_inspector.advice.spelling import method_on
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.failed_reads import ended_by
+from autograd_inspector.analysis.gradient_cuts.asked_in_vain import ends
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.event import GradRead
 from autograd_inspector.model.finding import Problem
@@ -46,6 +47,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         torch.Tensor.grad, torch.Tensor.is_leaf, torch.Tensor.retain_grad.
     """
     yield from _refused(analysis)
+    yield from _flags(analysis)
     reads_by_maker: dict[int, list[GradRead]] = {}
     for read in analysis.capture.grad_reads:
         if not read.leaf and not read.retains_grad and read.gradient < 0 and analysis.capture.site(read.site):
@@ -161,4 +163,30 @@ def _refused(analysis: Analysis) -> Iterator[Problem]:
                 ]
             ),
             tuple(dict.fromkeys(names)),
+        )
+
+
+def _flags(analysis: Analysis) -> Iterator[Problem]:
+    """requires_grad, or a hook that only a leaf can have, was set on the result of an expression."""
+    for op in analysis.capture.ops:
+        if not (op.error and op.inputs and says(op.error, TorchError.FLAGS_OF_NON_LEAF) and ends(analysis.capture, op)):
+            continue
+        name, made = name_of(analysis, op.inputs[0]), analysis.flow.birth(op.inputs[0])
+        what = f"the result of `{made.name}`" if made is not None else "the result of an expression"
+        yield Problem(
+            "error",
+            f"`{op.name}` was refused for {name}, which is not a leaf but {what}: it requires grad because what it is "
+            "computed from does",
+            f"Use `{method_on(name, 'detach()')}` where no gradient is to flow back; to freeze something, set requires_grad "
+            "of the parameters that it is computed from."
+            if "hook" not in op.name
+            else f"Register the hook on the leaf that {name} is computed from, or use register_hook().",
+            dedupe_locations(
+                [
+                    *(analysis.user_frames(made.site, "became a non-leaf here") if made is not None else ()),
+                    *analysis.user_frames(op.site, "refused here"),
+                ]
+            ),
+            (name,),
+            ops=(op.index,),
         )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from autograd_inspector.advice.kept_tensors import kept_as, kept_by, kept_places, stored_detached
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.spelling import assignable
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import Op
+from autograd_inspector.model.program_events import TensorHeld
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import agree, join_names
 
@@ -48,16 +50,20 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     held = _held(analysis, failed)
     names = [name_of(analysis, t) for t in held]
     made = [place for t in held[:4] for place in _made(analysis, t)]
+    keeper = kept_by(analysis, held[0]) if len(held) == 1 else None
+    stored = [place for t in held[:4] for place in kept_places(analysis, kept_by(analysis, t))]
     where = [place for op in failed for place in analysis.user_frames(op.site, "serialized here")]
     copied = says(error, TorchError.DEEPCOPY_OF_NON_LEAF)
     carry = agree(held or [""], "carries its", "carry their")
     yield Problem(
         "error",
-        f"{join_names(names) or 'a tensor'} still {carry} graph (requires_grad, with a grad_fn) and "
+        f"{join_names(names) or 'a tensor'}{kept_as(keeper, names[0]) if names else ''} still {carry} graph (requires_grad, with a grad_fn) and "
         f"{agree(held or [''], 'was', 'were')} {'deep-copied' if copied else 'sent to another process'}: autograd "
         "graphs cannot be copied or sent",
-        _fix(analysis, held, "Copy" if copied else "Send"),
-        dedupe_locations([*made, *(where or analysis.user_frames(analysis.capture.error_site, "serialized here"))]),
+        _fix(analysis, held, "Copy" if copied else "Send", keeper),
+        dedupe_locations(
+            [*stored, *made, *(where or analysis.user_frames(analysis.capture.error_site, "serialized here"))]
+        ),
         tuple(dict.fromkeys(names)),
     )
 
@@ -78,12 +84,20 @@ def _held(analysis: Analysis, failed: list[Op]) -> list[int]:
     return list(dict.fromkeys(named or attached))
 
 
-def _fix(analysis: Analysis, held: list[int], verb: str) -> str:
+def _is_attribute(name: str) -> bool:
+    """Whether the program goes on computing with what is stored there."""
+    return "." in name and " " not in name
+
+
+def _fix(analysis: Analysis, held: list[int], verb: str, keeper: TensorHeld | None) -> str:
     """Detach what is stored or sent, and not what the program goes on computing with."""
     elsewhere = "or compute it under torch.no_grad() where nothing trains on it."
     if len(held) != 1:
         return f"{verb} a copy without history, `.detach()` of it, {elsewhere}"
     name = name_of(analysis, held[0])
+    stored = "" if _is_attribute(name) else stored_detached(analysis, keeper, "detach()")
+    if stored:
+        return f"{stored[0].upper()}{stored[1:]}, {elsewhere}"
     if not assignable(name, analysis, held[0]):
         return f"{verb} `.detach()` of {name} instead, {elsewhere}"
     if name.isidentifier():

@@ -92,6 +92,27 @@ def tied():
     torch.optim.SGD([{"params": [a]}, {"params": [a]}])
 
 
+def scaled(*calls):
+    optimizer, scaler = torch.optim.SGD([w(2)], lr=0.1), torch.amp.GradScaler("cpu")
+    optimizer.param_groups[0]["params"][0].grad = torch.ones(2)
+    scaler.scale(torch.ones(()))
+    for call in calls:
+        getattr(scaler, call)(optimizer)
+
+
+def sparse_step(kind, *, sparse=True):
+    table = torch.nn.Embedding(3, 2, sparse=sparse)
+    optimizer = kind(table.parameters(), lr=0.1)
+    table(torch.tensor([1])).sum().backward()
+    optimizer.step()
+
+
+def decayed(parameters, lr):
+    return torch.optim.SGD(parameters, lr, weight_decay=0.1)
+
+
+half, mixed = torch.nn.Linear(2, 2).bfloat16(), torch.nn.Conv1d(1, 1, 1)
+
 E_ = TorchError
 RAISED = [
     (E_.MODIFIED_IN_PLACE, modified),
@@ -125,12 +146,31 @@ RAISED = [
     (E_.NAN_IN_BACKWARD, nan_found),
     (E_.NO_DERIVATIVE, lambda: torch.igamma(w(2), w(2)).sum().backward()),
     (E_.GRAD_OUTPUT_SHAPE, lambda: (w(2) * 1).backward(torch.ones(3))),
+    (E_.GRADIENT_NOT_KEPT, torch.ones(2).retain_grad),
+    (E_.HOOK_REFUSED, lambda: torch.ones(2).register_hook(print)),
+    (E_.UNSCALED_AGAIN, lambda: scaled("unscale_", "unscale_")),
+    (E_.UNSCALED_AGAIN, lambda: scaled("step", "unscale_")),
+    (E_.SCALER_STEPPED_AGAIN, lambda: scaled("step", "step")),
+    (E_.SETUP_CONTEXT_MISSING, lambda: torch.func.vmap(Two.apply)(w(2))),
+    (E_.VMAP_RANDOM, lambda: torch.vmap(torch.rand_like)(w(2))),
+    (E_.OTHER_DTYPES, lambda: half(torch.ones(2, 2))),
+    (E_.OTHER_DTYPES, lambda: mixed(torch.ones(1, 1, 2).double())),
+    (E_.OTHER_DTYPES, lambda: torch.ones(2, 2) @ torch.ones(2, 2).double()),
+    (E_.OTHER_DTYPES, lambda: torch.nn.functional.layer_norm(torch.ones(2, 2).double(), (2,), w(2), w(2))),
+    (E_.OTHER_DTYPES, lambda: torch.nn.GRU(2, 2)(torch.ones(1, 1, 2).double())),
+    (E_.SPARSE_GRADIENT, lambda: sparse_step(torch.optim.Adam)),
+    (E_.SPARSE_GRADIENT, lambda: sparse_step(torch.optim.AdamW)),
+    (E_.SPARSE_GRADIENT, lambda: sparse_step(torch.optim.RMSprop)),
+    (E_.SPARSE_GRADIENT, lambda: sparse_step(decayed)),
+    (E_.SPARSE_GRADIENT, lambda: sparse_step(torch.optim.SparseAdam, sparse=False)),
     (E_.DETACH_OF_VIEW, (w(2) * 1)[:1].detach_),
 ]
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("error", "program"), RAISED, ids=[error.name for error, _ in RAISED])
+@pytest.mark.parametrize(
+    ("error", "program"), RAISED, ids=[f"{at}-{error.name}" for at, (error, _) in enumerate(RAISED)]
+)
 def test_torch_says_so(error, program):
     """Each message of the table is one that this torch raises."""
     with pytest.raises((RuntimeError, ValueError, TypeError)) as raised:

@@ -243,5 +243,5 @@ def test_once_differentiable_under_a_gradient_penalty():
         (slope,) = torch.autograd.grad(function.apply(critic(x)).pow(2).sum(), x, create_graph=True)
         trained(optimizer, slope.pow(2).sum())
 
-    diagnosed(lambda: penalised(Square), "AG108", "return 2 * x * grad", "Square", severity="error", where=Square)
+    diagnosed(lambda: penalised(Square), "AG108", "@once_differentiable", "Square", severity="error", where=Square)
     calm(lambda: penalised(Twice))

@@ -110,7 +110,7 @@ def test_graph_of_earlier_steps_kept():
             optimizer.step()
 
     diagnosed(
-        lambda: truncated(lambda state: state, retain_graph=True), "AG201", "optimizer.step()", "weight_hh_l0",
+        lambda: truncated(lambda state: state, retain_graph=True), "AG201", "output, state = rnn(", "weight_hh_l0",
         severity="error", where=truncated,
     )  # fmt: skip
     silent(lambda: truncated(torch.Tensor.detach))

@@ -165,7 +165,12 @@ def test_module_that_caches_an_activation():
         copy.deepcopy(net)
 
     diagnosed(
-        lambda: program(lambda t: t), "AG503", "out = self.linear(x)", "out", severity="error", where=Caching.forward
+        lambda: program(lambda t: t),
+        "AG503",
+        "self.last = self.keep(out)",
+        "out",
+        severity="error",
+        where=Caching.forward,
     )
     calm(lambda: program(torch.Tensor.detach))
 

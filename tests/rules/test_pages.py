@@ -15,7 +15,22 @@ import autograd_inspector
 from autograd_inspector.rules import CATALOGUE
 
 SECTIONS = ("Why it matters", "Example", "Fix", "References")
-RAISING = {"AG103", "AG106", "AG201", "AG203", "AG401", "AG402", "AG403", "AG409", "AG410", "AG501", "AG503"}
+RAISING = {
+    "AG103",
+    "AG106",
+    "AG110",
+    "AG201",
+    "AG203",
+    "AG401",
+    "AG402",
+    "AG403",
+    "AG409",
+    "AG410",
+    "AG414",
+    "AG415",
+    "AG501",
+    "AG503",
+}
 """Rules whose example raises."""
 
 

@@ -8,6 +8,7 @@ from itertools import islice
 
 from autograd_inspector.analysis.dataflow import DataFlow
 from autograd_inspector.analysis.failed_reads import last_read
+from autograd_inspector.analysis.gradient_cuts.asked_in_vain import asked_in_vain
 from autograd_inspector.analysis.gradient_cuts.classifier import (
     Cause,
     Cut,
@@ -32,10 +33,10 @@ def harmful_cuts(
     capture: Capture, flow: DataFlow, meant: frozenset[int], starved: frozenset[int]
 ) -> tuple[GradientCut, ...]:
     """All cuts that matter: those behind a backward that raised, and those that starve a parameter."""
+    for run in asked_in_vain(capture):
+        return _telling(capture, _behind_failure(capture, flow, run, meant))
     for run in capture.backwards:
-        if says(run.error, TorchError.NO_GRAPH):
-            return _telling(capture, _behind_failure(capture, flow, run, meant))
-        unused = _not_in_graph(run)
+        unused = not_in_graph(run)
         if unused:
             return _telling(capture, _starving(capture, flow, [run], unused, fatal=True))
     plain = tuple(called_on_number(capture, flow))
@@ -97,12 +98,12 @@ def _found_none(capture: Capture) -> frozenset[int]:
     return frozenset({read.tensor})
 
 
-def _not_in_graph(run: Backward) -> frozenset[int]:
+def not_in_graph(run: Backward) -> frozenset[int]:
     """The tensors that ``autograd.grad`` was asked for and did not find in the graph."""
-    not_in_graph = says(run.error, TorchError.NOT_IN_GRAPH)
-    if not_in_graph is None or run.api != "grad":
+    unused = says(run.error, TorchError.NOT_IN_GRAPH)
+    if unused is None or run.api != "grad":
         return frozenset()
-    index = int(not_in_graph[1] or -1)
+    index = int(unused[1] or -1)
     return frozenset(run.reached[index : index + 1] if index >= 0 else run.reached)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from types import TracebackType
+from types import FrameType, TracebackType
 
+from autograd_inspector.capture.lines.stacks import USER, classify
 from autograd_inspector.own_files import is_own
 
 _DISPATCH = "handle_torch_function"
@@ -22,6 +23,16 @@ def without_own_frames(error: BaseException | None) -> None:
         left += [exception.__cause__, exception.__context__]
         if isinstance(exception, BaseExceptionGroup):
             left += exception.exceptions
+
+
+def user_frames_of(traceback: TracebackType | None) -> list[FrameType]:
+    """The user's frames that an exception passed through, innermost first."""
+    frames: list[FrameType] = []
+    while traceback is not None:
+        if classify(traceback.tb_frame.f_code.co_filename) == USER:
+            frames.insert(0, traceback.tb_frame)
+        traceback = traceback.tb_next
+    return frames
 
 
 def _cleaned(traceback: TracebackType | None) -> TracebackType | None:

@@ -19,7 +19,7 @@ class Pause:
         self.inside = False
         """Whether the program's own code ran when that was last asked."""
         self.raised: tuple[int, str] = (-1, "")
-        """(site, text) of the exception that left the call and ended the capture."""
+        """(site of the program's own line in it, text) of the exception that left the call and ended the capture."""
         self._thread = threading.get_ident()
         self._codes = tuple(codes)  # Kept, so that their ids stay theirs. Their hash is a hash of all they contain.
         self._ids = frozenset(map(id, self._codes))

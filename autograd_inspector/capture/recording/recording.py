@@ -14,10 +14,11 @@ from torch import Tensor
 
 from autograd_inspector.capture.lines.compared import Compared
 from autograd_inspector.capture.lines.inheritance import Extensions
-from autograd_inspector.capture.lines.refused import refused
+from autograd_inspector.capture.lines.refused import passed_through, refused, started_from
 from autograd_inspector.capture.lines.shared_variables import SharedVariables
 from autograd_inspector.capture.lines.stacks import Stacks
 from autograd_inspector.capture.lines.state_owners import StateOwners
+from autograd_inspector.capture.lines.transforms import made_by_vmap
 from autograd_inspector.capture.recording.cutoffs import Cutoffs
 from autograd_inspector.capture.recording.exports import Exports
 from autograd_inspector.capture.recording.lineage import Lineage
@@ -30,6 +31,8 @@ from autograd_inspector.capture.recording.values import Values
 from autograd_inspector.capture.recording.versions import Ledger
 from autograd_inspector.capture.torch_private.modes import is_on
 from autograd_inspector.model.event import RequiresGradChanged
+from autograd_inspector.model.program_events import RandomUnderVmap, StartRefused
+from autograd_inspector.model.torch_errors import TorchError, says
 
 OTHER_THREADS = "Torch ran in other threads too: what was called there was not observed."
 
@@ -136,10 +139,17 @@ class Recording(Records):
     def ended_by(self, error: BaseException, text: str) -> None:
         """The capture ends with an exception: one that left a running step says where in the step it was raised."""
         self.error_site = self.stacks.of_exception(error.__traceback__)
+        if says(text, TorchError.VMAP_RANDOM):
+            made = made_by_vmap(self.stacks, error.__traceback__)
+            self.events.append(RandomUnderVmap(len(self.ops), made))
+        if says(text, TorchError.NOT_A_SCALAR, TorchError.GRAD_OUTPUT_SHAPE):
+            started = tuple(map(self.id_of, started_from(error.__traceback__)))
+            self.events.append(StartRefused(len(self.ops), self.error_site, started))
         sent = refused(error.__traceback__)
         self.error_tensor = -1 if sent is None else self.id_of(sent)
         for pause in self.pauses:
-            pause.raised = (self.stacks.of_traceback(error.__traceback__, pause.frame), text)
+            if passed_through(error.__traceback__, pause.frame):
+                pause.raised = (self.stacks.of_traceback(error.__traceback__, pause.frame), text)
 
     def kept_records(self) -> int:
         """How many records it holds now; older ones may have been folded away."""

@@ -36,6 +36,7 @@ _OF_EVENTS = {
     "at": "position",
     "tensor": "tensor",
     "tensors": "tensors",
+    "returned": "tensors",
     "pairs": "sets of tensors",
     "optimizer": "optimizer",
     "held": "optimizer",

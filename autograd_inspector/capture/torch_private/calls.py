@@ -13,6 +13,13 @@ SWAP = Place(
     without="tensors that torch.utils.swap_tensors exchanged are taken for one another",
 )
 
+FUNCTION_GRADIENT = Place(
+    "torch._functorch.eager_transforms:_autograd_grad",
+    "where torch.func.grad and vjp differentiate what a function returned",
+    without="functions that do not depend on what torch.func.grad differentiates them by are not told",
+    late=True,
+)
+
 
 def _questions() -> tuple[Any, ...]:
     use = "a call that makes no tensor is not an op"

@@ -16,6 +16,10 @@ SENDER = spelled(
     without="a tensor that torch refused to send to another process is not named",
     late=True,
 )
+CACHE = "torch.nn.utils.parametrize:_cache"
+"""The parametrized weights that are kept while ``parametrize.cached()`` is on."""
+spelled(CACHE, "a weight is cached", without="what parametrize.cached() keeps is not told", late=True)
+CACHED = spelled("torch.nn.utils.parametrize:cached", "weights are cached in a block", late=True)
 DECORATING = tuple(path.replace("/", os.sep) for path in ("/torch/_compile.py", "/torch/_dynamo/eval_frame.py"))
 """Where the frames are that torch puts around those methods of its optimizers that dynamo is kept out of."""
 COMPILED_BACKWARD = spelled(

@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 from autograd_inspector.model.program_events.event import ProgramEvent
+from autograd_inspector.model.program_events.functions import (
+    FunctionRefused,
+    IndependentResult,
+    OnceDifferentiable,
+    RandomStateDropped,
+    RandomUnderVmap,
+    StartRefused,
+)
 from autograd_inspector.model.program_events.modules import (
     BareTensorHeld,
     GradientModified,
@@ -19,6 +27,7 @@ from autograd_inspector.model.program_events.modules import (
     PlainAttributeSet,
     RequiresGradCompared,
     ResultDiscarded,
+    TensorHeld,
 )
 from autograd_inspector.model.program_events.optimizers import (
     LoadRefused,
@@ -26,8 +35,10 @@ from autograd_inspector.model.program_events.optimizers import (
     OptimizerModeMet,
     OptionSet,
     ParametersRefused,
+    ScalerRefused,
     SchedulerMade,
     SchedulerStepped,
+    SparseGradientsMet,
     StateAbsent,
     StateAssigned,
     StateCast,
@@ -43,7 +54,9 @@ from autograd_inspector.model.program_events.optimizers import (
 __all__ = [
     "BareTensorHeld",
     "Event",
+    "FunctionRefused",
     "GradientModified",
+    "IndependentResult",
     "LoadRefused",
     "ModeSwitched",
     "ModelLoaded",
@@ -51,6 +64,7 @@ __all__ = [
     "ModuleHookRegistered",
     "ModuleRepeated",
     "NamesUnmatched",
+    "OnceDifferentiable",
     "OptimizerCreated",
     "OptimizerModeMet",
     "OptionSet",
@@ -61,10 +75,15 @@ __all__ = [
     "ParametersRefused",
     "PlainAttributeSet",
     "ProgramEvent",
+    "RandomStateDropped",
+    "RandomUnderVmap",
     "RequiresGradCompared",
     "ResultDiscarded",
+    "ScalerRefused",
     "SchedulerMade",
     "SchedulerStepped",
+    "SparseGradientsMet",
+    "StartRefused",
     "StateAbsent",
     "StateAssigned",
     "StateCast",
@@ -73,6 +92,7 @@ __all__ = [
     "StateStatement",
     "StateSwapped",
     "SteppedAccumulating",
+    "TensorHeld",
     "UpdateDropped",
     "ZeroGradCalled",
 ]
@@ -92,7 +112,14 @@ Event = (
     | ModuleHookRegistered
     | ModeSwitched
     | OutputKeptOnContext
+    | OnceDifferentiable
+    | FunctionRefused
+    | RandomUnderVmap
+    | RandomStateDropped
+    | StartRefused
+    | IndependentResult
     | GradientModified
+    | TensorHeld
     | OptimizerCreated
     | ParametersRefused
     | StateLoaded
@@ -103,6 +130,8 @@ Event = (
     | OptimizerModeMet
     | UpdateDropped
     | SteppedAccumulating
+    | ScalerRefused
+    | SparseGradientsMet
     | SchedulerMade
     | SchedulerStepped
     | OptionSet

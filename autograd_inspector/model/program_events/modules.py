@@ -166,6 +166,29 @@ class RequiresGradCompared(ProgramEvent, frozen=True):
         return (self.tensor,)
 
 
+class TensorHeld(ProgramEvent, frozen=True):
+    """The program held a result with its graph when torch refused to go through that, to copy or to send it.
+
+    ``owner`` is the class whose attribute ``name`` led to it; "": ``name`` is a variable, with a container in it.
+    ``path`` is how the running functions would write it, ``site`` the line that stored it, as far as the source shows.
+    """
+
+    tensor: int
+    owner: str
+    name: str
+    path: str
+
+    @property
+    def api(self) -> str:
+        """The attribute, or the variable."""
+        return f"{self.owner}.{self.name}" if self.owner else self.name
+
+    @property
+    def tensors(self) -> tuple[int, ...]:
+        """The tensor."""
+        return (self.tensor,)
+
+
 class ModuleHookRegistered(ProgramEvent, frozen=True):
     """A module got a hook of that name by ``method``; ``path`` is its place in a model that was met before.
 

@@ -163,6 +163,32 @@ class SteppedAccumulating(ProgramEvent, frozen=True):
         return f"{self.type}.step()"
 
 
+class ScalerRefused(ProgramEvent, frozen=True):
+    """A GradScaler refused ``method`` for that optimizer: ``unscale_`` or ``step`` out of order."""
+
+    optimizer: int
+    type: str
+    method: str
+
+    @property
+    def api(self) -> str:
+        """The call."""
+        return f"GradScaler.{self.method}({self.type})"
+
+
+class SparseGradientsMet(ProgramEvent, frozen=True):
+    """A step raised because of the layout of its gradients; those of these parameters were sparse."""
+
+    optimizer: int
+    type: str
+    tensors: tuple[int, ...]
+
+    @property
+    def api(self) -> str:
+        """The call."""
+        return f"{self.type}.step()"
+
+
 class SchedulerMade(ProgramEvent, frozen=True):
     """A scheduler of an optimizer's learning rates was made; ``factors`` are the lines that return its factors."""
 

@@ -14,6 +14,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag104_non_differentiable_op.hidden_samples import half_hidden
+from autograd_inspector.rules.ag104_non_differentiable_op.refused import refused
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -42,6 +43,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     References
         "Gradients for non-differentiable functions" in the autograd notes of the PyTorch documentation.
     """
+    yield from refused(analysis)
     for cut in caused_by(analysis, "non-differentiable"):
         op = cut.ops[0]
         drawn = analysis.capture.regions[op.region].library.startswith(SAMPLING)

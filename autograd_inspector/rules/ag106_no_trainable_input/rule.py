@@ -10,6 +10,7 @@ from autograd_inspector.advice.spelling import method_on
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import called_on
 from autograd_inspector.analysis.failed_reads import last_read
+from autograd_inspector.analysis.gradient_cuts.asked_in_vain import asked_in_vain, made_in_engine
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut, differentiable
 from autograd_inspector.analysis.modules.parameter_origins import frozen_here
 from autograd_inspector.model.autograd import Backward
@@ -52,14 +53,15 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     References
         torch.utils.checkpoint.checkpoint (use_reentrant); torch.nn.Module.requires_grad_.
     """
-    for run in analysis.capture.backwards:
-        if says(run.error, TorchError.NO_GRAPH):
+    for run in asked_in_vain(analysis.capture):
+        if made_in_engine(analysis.capture, run) is None:
             checkpoint = _reentrant_checkpoint(analysis, run)
             if checkpoint is not None:
                 yield _checkpoint_finding(analysis, [checkpoint], run, _inside(analysis, checkpoint))
             elif not any(cut.cause != "no_grad" or not _is_checkpoint(analysis, cut) for cut in analysis.harmful_cuts):
                 yield _all_frozen(analysis, run)
-        elif says(run.error, TorchError.NOT_DIFFERENTIABLE_ASKED):
+    for run in analysis.capture.backwards:
+        if says(run.error, TorchError.NOT_DIFFERENTIABLE_ASKED):
             yield _not_asked(
                 analysis, [t for t in run.reached if not analysis.capture.tensors[t].requires_grad], run.site
             )
@@ -170,7 +172,9 @@ def _all_frozen(analysis: Analysis, run: Backward) -> Problem:
                     for op in made_at[:3]
                     for place in analysis.user_frames(op.site, "made here, without requires_grad")
                 ),
-                *analysis.user_frames(run.site, "backward called here"),
+                *analysis.user_frames(
+                    run.site, "backward called here" if run.index >= 0 else "gradient asked for here"
+                ),
             ]
         ),
         (*left_names, *names) or tuple(names_of(analysis, run.roots)),

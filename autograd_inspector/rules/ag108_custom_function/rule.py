@@ -9,10 +9,12 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Trait
+from autograd_inspector.model.program_events import OnceDifferentiable
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.rules.ag108_custom_function.ignored_grad_output import ignoring
 from autograd_inspector.rules.ag108_custom_function.modified_grad_output import modifying
 from autograd_inspector.rules.ag108_custom_function.partly_none import PartlyNone
+from autograd_inspector.rules.ag108_custom_function.transforms import refused_by_transforms
 from autograd_inspector.rules.ag108_custom_function.zeros_returned import zeroing
 
 
@@ -21,7 +23,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
     Why it matters
         None from backward means "no gradient": whatever lies behind gets nothing, silently. A grad_output that backward
-        modifies in place may be the gradient of another branch as well.
+        modifies in place may be the gradient of another branch as well. torch.func (vmap, grad, jacrev) takes a Function
+        only if its `forward` has no `ctx`: what is saved then is saved in a separate `setup_context`.
 
     Example
         ::
@@ -64,6 +67,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
             yield from _only_once(analysis, run)
         elif not run.error and run.api == "backward" and run.empty:
             yield from partly.findings(run)
+    yield from refused_by_transforms(analysis)
     yield from ignoring(analysis)
     yield from modifying(analysis)
     yield from zeroing(analysis)
@@ -71,10 +75,12 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
 def _only_once(analysis: Analysis, run: Backward) -> Iterator[Problem]:
     """A second derivative through a backward that is marked as not differentiable."""
+    marked = {event.function: event.site for event in analysis.capture.events_of(OnceDifferentiable)}
     ops = [analysis.capture.ops[node.op] for node in analysis.nodes_of(run) if node.op >= 0]
-    functions = [op for op in analysis.capture.ops if op.has(Trait.FUNCTION) and op.index < run.start]
-    inside = [op for op in ops if op.has(Trait.FUNCTION)] or functions[-1:]
-    for op in inside[:1]:
+    applied = [op for op in analysis.capture.ops if op.has(Trait.FUNCTION) and op.index < run.start]
+    functions = [*(op for op in ops if op.has(Trait.FUNCTION)), *reversed(applied)]
+    blamed = [op for op in functions if op.name.removesuffix(".apply") in marked] or functions
+    for op in blamed[:1]:
         name = op.name.removesuffix(".apply")
         yield Problem(
             "error",
@@ -83,6 +89,7 @@ def _only_once(analysis: Analysis, run: Backward) -> Iterator[Problem]:
             "out of what create_graph=True differentiates.",
             dedupe_locations(
                 [
+                    *analysis.user_frames(marked.get(name, -1), "marked here"),
                     *analysis.user_frames(analysis.capture.function_sites.get(name, -1), "backward is defined here"),
                     *analysis.user_frames(op.site, "applied here"),
                     *analysis.user_frames(run.site, "second derivative asked for here"),

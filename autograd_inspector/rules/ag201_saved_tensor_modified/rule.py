@@ -25,6 +25,7 @@ from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import Op, Trait, Write
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import join_names
+from autograd_inspector.rules.ag201_saved_tensor_modified.earlier_round import earlier_round
 from autograd_inspector.rules.ag201_saved_tensor_modified.saved_by_hook import hidden_saver
 
 _STATE = {"parameter", "buffer"}
@@ -35,7 +36,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
     Why it matters
         Backward would compute with the new values. Autograd compares versions and raises "modified by an inplace
-        operation", naming a shape but neither who saved the tensor nor who modified it.
+        operation", naming a shape but neither who saved the tensor nor who modified it. A state that is carried from round to round
+        with its graph (and retain_graph=True) leads back to weights that have been stepped since.
 
     Example
         ::
@@ -99,7 +101,10 @@ def _modified(analysis: Analysis, run: Backward, members: list[tuple[Saved, list
     saver = saver_name(analysis, node)
     now, then = saved.current_version, saved.saved_version
     edits = [analysis.capture.ops[op.index] for op, _ in culprits]
+    back = earlier_round(analysis, run, node, edits) if run.error and edits else None
     shown = _places(analysis, node, edits, run)
+    if back is not None:
+        shown = dedupe_locations([*back.places, *shown])
     before = edited_before(node, saved, [write for _, write in culprits])
     if edits:
         spelled = "by " + join_names((edit_name(analysis, op) for op in edits), 3)
@@ -125,8 +130,10 @@ def _modified(analysis: Analysis, run: Backward, members: list[tuple[Saved, list
         _severity(analysis, run, [kept for (_, kept), _ in members]),
         f"{name} was saved for backward by {saver} at version {then} and then modified in place {spelled}"
         f"{next(filter(None, aliases), '')}: "
-        f"it is at version {now}, expected version {then}",
-        recompute_advice(analysis, run, name)
+        f"it is at version {now}, expected version {then}{back.why if back is not None else ''}",
+        back.fix
+        if back is not None
+        else recompute_advice(analysis, run, name)
         if before
         else repair(analysis, edits, name, _reader(analysis, node, saved)),
         shown,

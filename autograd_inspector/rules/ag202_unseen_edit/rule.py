@@ -19,6 +19,8 @@ from autograd_inspector.rules.ag202_unseen_edit.ctx_attributes import ctx_edits,
 from autograd_inspector.rules.ag202_unseen_edit.looked_at import LookedAt
 from autograd_inspector.rules.ag202_unseen_edit.packed import packed_edits
 from autograd_inspector.rules.ag202_unseen_edit.recompute import recompute_edits
+from autograd_inspector.rules.ag202_unseen_edit.recompute_differs import recomputed_otherwise
+from autograd_inspector.rules.ag202_unseen_edit.recompute_random import drawn_again
 from autograd_inspector.rules.ag202_unseen_edit.recompute_twice import edited_twice
 from autograd_inspector.rules.ag202_unseen_edit.slices import inside_slices
 from autograd_inspector.rules.ag202_unseen_edit.standing import Edit, Edits
@@ -34,7 +36,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
     Why it matters
         Writes through `.data`, a NumPy alias, a fused optimizer step or a batch norm's running statistics do not bump
-        the counter that autograd checks, and recomputation under checkpointing reads whatever is there by then.
+        the counter that autograd checks, and recomputation under checkpointing reads whatever is there by then,
+        and draws other random numbers where it is told `preserve_rng_state=False`.
         Nothing raises; the gradient belongs to other values than the loss.
 
     Example
@@ -75,6 +78,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         yield from ctx_edits(analysis, edits, run, nodes, seen)
     yield from recompute_edits(analysis, edits)
     yield from edited_twice(analysis)
+    yield from drawn_again(analysis)
+    yield from recomputed_otherwise(analysis)
     yield from packed_edits(analysis, seen)
 
 

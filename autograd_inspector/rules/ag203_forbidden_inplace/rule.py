@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from autograd_inspector.advice.names import short_name
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.receivers import receiver
 from autograd_inspector.advice.spelling import is_path
@@ -15,6 +16,7 @@ from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.rules.ag203_forbidden_inplace.views import (
+    hooks_behind,
     leaf_behind,
     lost_in_a_copy,
     maker,
@@ -27,6 +29,11 @@ _UNDER_NO_GRAD = (
     "instead."
 )
 _OUTSIDE = "Make the view where gradient is recorded, outside of torch.no_grad(){lost}."
+
+_WITH_HOOK = (
+    "Use the out-of-place form of the operation (`inplace=False`, where a module does it), or register the hook on another "
+    "module."
+)
 
 _FORBIDDEN = (
     (
@@ -60,6 +67,11 @@ _FORBIDDEN = (
         "Assign the result instead of passing out=, or compute under torch.no_grad().",
     ),
     (
+        TorchError.DETACH_OF_VIEW,
+        "is a view, which cannot be detached in place",
+        "Use `detach()`, which returns a new tensor, instead of `detach_()`.",
+    ),
+    (
         TorchError.VIEW_MADE_IN_NO_GRAD,
         "is a view made under no_grad and modified with grad mode on",
         _OUTSIDE,
@@ -71,7 +83,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """In place on a leaf that requires grad, on an expanded tensor, or on a view that allows none.
 
     Why it matters
-        The call raises at once, in words that name neither the tensor nor the view that it is.
+        The call raises at once, in words that name neither the tensor nor the view that it is. A module with a full
+        backward hook returns a view as well, so that an in-place activation after it raises.
 
     Example
         ::
@@ -107,6 +120,11 @@ def _finding(analysis: Analysis, op: Op, what: str, fix: str) -> Problem:
     made = maker(analysis, target) if record.kind != "parameter" else None
     if fix is _OUTSIDE and shows_a_leaf(analysis, target):
         fix = _UNDER_NO_GRAD
+    hooked = hooks_behind(analysis, made)
+    if hooked:
+        hook = short_name(hooked[0].hook)
+        what = f"is a view that torch returned because of the backward hook `{hook}`, and must not be modified in place"
+        made, fix = None, _WITH_HOOK
     by = f" (made by `{made.name}`)" if made is not None and not name.startswith("the result of ") else ""
     return Problem(
         "error" if analysis.capture.error else "info",  # The program caught it and went on.
@@ -119,6 +137,11 @@ def _finding(analysis: Analysis, op: Op, what: str, fix: str) -> Problem:
         dedupe_locations(
             [
                 *analysis.user_frames(op.site, "modified in place here"),
+                *(
+                    place
+                    for hook in hooked
+                    for place in analysis.user_frames(hook.site, "backward hook registered here")
+                ),
                 *(analysis.user_frames(made.site, "made here") if made is not None else ()),
             ]
         ),
@@ -135,7 +158,10 @@ def _in_step(analysis: Analysis, op: Op, what: str, fix: str) -> Problem:
     return Problem(
         "error" if analysis.capture.error else "info",
         f"`{op.name}` cannot modify {name} in place: {name} {what}".replace("{base}", "a leaf"),
-        f"Decorate step() with `@torch.no_grad()`, as torch's own optimizers do. {_in_code(fix, name)}",
+        "Decorate step() with `@torch.no_grad()`, as torch's own optimizers do, or wrap the update in "
+        "`with torch.no_grad():`."
+        if "no_grad" in fix
+        else _in_code(fix, name),
         dedupe_locations(
             [
                 *analysis.user_frames(op.site, "modified in place here"),

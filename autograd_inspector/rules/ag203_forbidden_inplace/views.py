@@ -8,6 +8,8 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import may_learn
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op
+from autograd_inspector.model.program_events import ModuleHookRegistered
+from autograd_inspector.model.torch_names import MODULE_HOOK
 
 
 def maker(analysis: Analysis, target: int) -> Op | None:
@@ -57,3 +59,14 @@ def lost_in_a_copy(analysis: Analysis, made: Op | None, name: str) -> str:
     if made is None or not is_a(made.name, OpKind.VIEWS) or not made.inputs:
         return f", or modify a copy (`.clone()`) of {name}"
     return f": the edit of a copy of {name} would not reach {name_of(analysis, made.inputs[0])}"
+
+
+def hooks_behind(analysis: Analysis, made: Op | None) -> list[ModuleHookRegistered]:
+    """The backward hooks of the module on whose output a view stands because of them."""
+    if made is None or not made.name.startswith(MODULE_HOOK):
+        return []
+    call = analysis.capture.calls[made.call] if made.call >= 0 else None
+    hooks = [e for e in analysis.capture.events_of(ModuleHookRegistered) if e.backward and e.at <= made.index]
+    own = [hook for hook in hooks if call is not None and hook.path == call.path and hook.path]
+    # Of a model that had not been called by then only the class of the module is known.
+    return own[-1:] or [hook for hook in hooks if call is not None and not hook.path and hook.type == call.type][-1:]

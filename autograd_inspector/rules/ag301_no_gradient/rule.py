@@ -13,6 +13,7 @@ from autograd_inspector.model.finding import Problem, Severity
 from autograd_inspector.model.graphs import RunGraphs
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.wording import agree, summarize_names
+from autograd_inspector.rules.ag301_no_gradient.not_in_graph import asked_of_others
 from autograd_inspector.rules.ag301_no_gradient.unrecorded import readings, unrecorded
 
 _USE = "Use what should learn in the forward (recompute cached features with grad), or leave it out of the optimizer."
@@ -33,7 +34,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """A trainable parameter was not reached by backward: never used, or used for something that is not the loss.
 
     Why it matters
-        Its `.grad` stays None and the optimizer skips it without a word. Data-parallel training raises for it.
+        Its `.grad` stays None and the optimizer skips it without a word. Data-parallel training raises for it, and so
+        does `torch.autograd.grad` where what it differentiates was not computed from the tensor: from a slice that was
+        cut off afterwards, or from a copy.
 
     Example
         ::
@@ -53,6 +56,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         torch.nn.parallel.DistributedDataParallel (find_unused_parameters); torch.optim.Optimizer.zero_grad.
     """
     yield from never_there(analysis)
+    yield from asked_of_others(analysis)
     runs = [run for run in analysis.capture.backwards if run.api == "backward" and not run.error]
     if not runs or not analysis.capture.steps:
         return

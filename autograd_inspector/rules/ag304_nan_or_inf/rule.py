@@ -11,6 +11,7 @@ from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.values import ValueFault
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag304_nan_or_inf.nan_fixes import all_ignored, cure, is_infinite_at_0, overflow_cure
@@ -48,6 +49,12 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         torch.autograd.detect_anomaly; torch.where ("double where" against NaN gradients).
     """
     capture = analysis.capture
+    for run in capture.backwards:
+        found = says(run.error, TorchError.NAN_IN_BACKWARD)
+        name = run.error.partition("'")[2].partition("'")[0] if found is not None else ""
+        if name and run.nested_in < 0:
+            yield from _by_anomaly_mode(analysis, run, name)
+            return
     spoiled = {v.backward for v in capture.leaf_values if v.nonfinite}
     for run in capture.backwards:
         bad_roots = [r for r in run.roots if holds_bad(analysis, r)]
@@ -71,6 +78,15 @@ def check(analysis: Analysis) -> Iterator[Problem]:
             yield _in_backward(analysis, run, capture.nodes[nodes[0]])
             return
     yield from _swallowed(analysis)
+
+
+def _by_anomaly_mode(analysis: Analysis, run: Backward, name: str) -> Iterator[Problem]:
+    """torch's own anomaly mode found a NaN in what that node returned."""
+    nodes = [node for node in analysis.nodes_of(run) if node.name.rpartition("::")[2] == name]
+    failed = {node.index for node in analysis.nodes_of(run) if node.failed}
+    before = [node for node in nodes if any(child in failed for child, _ in node.edges)]
+    for node in [node for node in (*before, *nodes) if node.op >= 0][:1]:
+        yield _in_backward(analysis, run, node, seen="anomaly mode stopped backward(): ")
 
 
 def _skipped(analysis: Analysis, run: Backward) -> bool:
@@ -165,7 +181,7 @@ def _infinity_set(analysis: Analysis, op: Op) -> tuple[Location, ...]:
     return analysis.user_frames(analysis.capture.ops[max(meant)].site, "set to infinity here") if meant else ()
 
 
-def _in_backward(analysis: Analysis, run: Backward, node: Node) -> Problem:
+def _in_backward(analysis: Analysis, run: Backward, node: Node, *, seen: str = "the loss is finite, but ") -> Problem:
     op = analysis.capture.ops[node.op] if node.op >= 0 else None
     short = node.name.rsplit("::", 1)[-1]
     behind = sorted(analysis.leaves_below(node))
@@ -174,7 +190,7 @@ def _in_backward(analysis: Analysis, run: Backward, node: Node) -> Problem:
     made = [name_of(analysis, t) for t in op.outputs] if op is not None else []
     return Problem(
         "error",
-        f"the loss is finite, but {short} makes the first NaN or Inf of the backward pass: the derivative of {name} is not "
+        f"{seen}{short} makes the first NaN or Inf of the backward pass: the derivative of {name} is not "
         f"finite there, and {summarize_names(names)} {agree(names, 'gets', 'get')} it",
         cure(op),
         dedupe_locations(

@@ -25,7 +25,9 @@ from autograd_inspector.rules.ag305_gradient_protocol.late_gradients import too_
 from autograd_inspector.rules.ag305_gradient_protocol.left_by_another_loss import left_by_another_loss
 from autograd_inspector.rules.ag305_gradient_protocol.never_called import never_called
 from autograd_inspector.rules.ag305_gradient_protocol.never_stepped import never_stepped
+from autograd_inspector.rules.ag305_gradient_protocol.refused_start import refused_starts
 from autograd_inspector.rules.ag305_gradient_protocol.same_graph_twice import added_twice
+from autograd_inspector.rules.ag305_gradient_protocol.scaler_order import out_of_order
 from autograd_inspector.rules.ag305_gradient_protocol.two_values import moved_between, several_evaluations
 from autograd_inspector.rules.ag305_gradient_protocol.updates_by_hand import misled_updates
 
@@ -77,6 +79,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from never_stepped(analysis)
     yield from misplaced_clipping(analysis)
     yield from scaled_gradients(analysis)
+    yield from out_of_order(analysis)
+    yield from refused_starts(analysis)
     yield from too_early_or_late(analysis)
     yield from misled_updates(analysis)
 

@@ -6,8 +6,11 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from autograd_inspector.advice.carried_graphs import carried_name, carry_fix
+from autograd_inspector.advice.kept_tensors import kept_as, kept_by, kept_places, siblings_cut_off
+from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.older_graphs import older_graph
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.carried_over import carried_over
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
@@ -28,7 +31,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
     Why it matters
         Backward frees the saved tensors of the graph it ran through. A hidden state, a cached feature or a loss that
-        is carried into the next iteration takes the freed graph along.
+        is carried into the next iteration takes the freed graph along. Where an attribute or a container of the program holds
+        it, the line that stored it comes first.
 
     Example
         ::
@@ -70,7 +74,7 @@ def _freed(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) -> Pr
     unstepped = not stepped_between(analysis, freed_by, run)
     return Problem(
         "error",
-        f"{name} carries into `{reader.name}` a graph that an earlier backward has already freed: backward runs through "
+        f"{name}{kept_as(kept_by(analysis, tensor), name)} carries into `{reader.name}` a graph that an earlier backward has already freed: backward runs through "
         "it a second time",
         carry_fix(analysis, (reader, tensor, freed_by), run, unstepped=unstepped),
         dedupe_locations(
@@ -80,6 +84,14 @@ def _freed(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) -> Pr
                     analysis.user_frames(freed_by.site, "graph freed here")
                     if freed_by.api == "grad" and unstepped
                     else ()
+                ),
+                *kept_places(analysis, kept_by(analysis, tensor)),
+                *(
+                    place
+                    for op in siblings_cut_off(analysis, reader, made)
+                    for place in analysis.user_frames(
+                        op.site, f"{name_of(analysis, op.inputs[0])} is detached, {name} is not"
+                    )
                 ),
                 *(analysis.user_frames(made.site, "carried over from here") if made is not None else ()),
                 *(place for op in _viewed(analysis, made) for place in analysis.user_frames(op.site, "computed here")),
@@ -110,14 +122,8 @@ def _freer(analysis: Analysis, made: Op, run: Backward) -> Backward | None:
 
 def _carried(analysis: Analysis, run: Backward, last: Backward) -> tuple[Op, int, Backward] | None:
     """(the op that read it, the tensor, the backward that freed it): graph from before an earlier backward."""
-    capture = analysis.capture
-    starts = [(root, run.start) for root in run.roots]
-    for op, _ in analysis.flow.upstream(starts, lambda o, t: o.index >= last.end):
-        if op.index < last.end:
-            continue
-        for tensor in op.inputs:
-            record = capture.tensors[tensor]
-            made = analysis.flow.birth(tensor)
-            if made is not None and made.index < last.end and record.requires_grad and not record.leaf:
-                return op, tensor, _freer(analysis, made, run) or last
-    return None
+    carried = carried_over(analysis.capture, analysis.flow, run, last)
+    if carried is None:
+        return None
+    made = analysis.flow.birth(carried[1])
+    return *carried, (_freer(analysis, made, run) if made is not None else None) or last

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from torch import Tensor
 
 from autograd_inspector.capture.graph_walk.walk import Walk
-from autograd_inspector.capture.lines.local_names import held_modules
+from autograd_inspector.capture.lines.local_names import held_modules, user_frames
 from autograd_inspector.capture.module_tree import parameters_of
 from autograd_inspector.capture.observers.backward.arrivals import Arrivals
 from autograd_inspector.capture.observers.backward.failed import marked, merged, name_involved
@@ -18,6 +18,7 @@ from autograd_inspector.capture.observers.backward.failing_node import Failure, 
 from autograd_inspector.capture.observers.backward.node_hooks import NodeHooks
 from autograd_inspector.capture.observers.calls.hooks import older_hooks
 from autograd_inspector.capture.observers.calls.ops import Recorder
+from autograd_inspector.capture.recording.held_tensors import note_held
 from autograd_inspector.capture.recording.raw_records import OP_INPUTS, OP_OUTPUTS
 from autograd_inspector.capture.recording.recorded_nodes import Walked
 from autograd_inspector.capture.recording.recording import Recording
@@ -34,8 +35,11 @@ from autograd_inspector.messages import text_of
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.graphs import graph_below
 from autograd_inspector.model.op import Trait
+from autograd_inspector.model.torch_errors import TorchError, says
 
 BACKWARD = int(Trait.BACKWARD)
+_CARRIED = (TorchError.GRAPH_FREED, TorchError.MODIFIED_IN_PLACE)
+"""What a graph from an earlier round may have led to."""
 
 
 class _Run:
@@ -203,6 +207,8 @@ class Engine:
         _, head = recording.recorded.add(Walked(graph.nodes, graph.roots), apart=True)
         recording.backwards[number] = replace(record, graph=head, error=text_of(error))
         name_involved(recording, graph)
+        if says(text_of(error), *_CARRIED):
+            note_held(recording, list(user_frames(recording.stacks.stop)))
 
     def _end(self, number: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         recording = self.recording

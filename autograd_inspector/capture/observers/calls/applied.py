@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.autograd import Function
 
 from autograd_inspector.capture.lines.callables import code_of
+from autograd_inspector.capture.lines.custom_functions import defined_at, marked_at
 from autograd_inspector.capture.observers.calls.bracket import Before, look, record
 from autograd_inspector.capture.observers.calls.kept_outputs import kept_outputs, set_at
 from autograd_inspector.capture.observers.calls.ops import gather
@@ -17,7 +18,8 @@ from autograd_inspector.capture.tensors.attributes import node_of
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.messages import text_of
 from autograd_inspector.model.op import Trait
-from autograd_inspector.model.program_events import OutputKeptOnContext
+from autograd_inspector.model.program_events import FunctionRefused, OnceDifferentiable, OutputKeptOnContext
+from autograd_inspector.model.torch_errors import TorchError, says
 
 INNER, FUNCTION = int(Trait.INNER), int(Trait.FUNCTION)
 
@@ -78,12 +80,20 @@ class ApplyProbe:
         return look(self._recording, inputs)
 
     def _raised(self, cls: type[Function], started: Before, error: BaseException) -> None:
-        site = self._recording.stacks.here(0)
-        record(self._recording, started, _name_of(cls), None, site=site, traits=FUNCTION, error=text_of(error))
+        recording, text = self._recording, text_of(error)
+        site = recording.stacks.here(0)
+        if says(text, TorchError.SETUP_CONTEXT_MISSING):
+            defined = defined_at(recording.stacks, cls.forward)
+            recording.events.append(FunctionRefused(len(recording.ops), defined, cls.__name__))
+        record(recording, started, _name_of(cls), None, site=site, traits=FUNCTION, error=text)
 
     def _ended(self, cls: type[Function], started: Before, result: Any) -> None:
         recording = self._recording
-        recording.functions.setdefault(cls.__name__, code_of(cls.backward))
+        if cls.__name__ not in recording.functions:
+            recording.functions[cls.__name__] = code_of(cls.backward)
+            marked = marked_at(recording.stacks, cls.backward)
+            if marked >= 0:
+                recording.events.append(OnceDifferentiable(len(recording.ops), marked, cls.__name__))
         record(
             recording,
             started,

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from autograd_inspector.model.op import Trait
 
-_EVALUATES = int(Trait.EVALUATES)
+_EVALUATES, _DRAWS = int(Trait.EVALUATES), int(Trait.DRAWS)
 _NUMBERS = frozenset({float, int})
 _FUNCTIONAL = ("dropout", "alpha_dropout", "feature_alpha_dropout", "dropout1d", "dropout2d", "dropout3d")
 _NATIVE = ("dropout", "alpha_dropout", "feature_dropout", "feature_alpha_dropout")
@@ -29,16 +29,20 @@ RECURRENT = frozenset(_found(torch, _RECURRENT))
 
 
 def of_dropout(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
-    """The trait of a dropout: whether it drops nothing because of the mode, not because p is 0."""
+    """The trait of a dropout: whether it drops something, or nothing because of the mode, not because p is 0."""
     p = args[1] if len(args) > 1 else kwargs.get("p", 0.5)
     training = args[2] if len(args) > 2 else kwargs.get("training", kwargs.get("train", True))  # noqa: PLR2004
-    return _EVALUATES if training is False and type(p) in _NUMBERS and p > 0 else 0
+    if type(p) not in _NUMBERS or p <= 0:
+        return 0
+    return _EVALUATES if training is False else _DRAWS if training is True else 0
 
 
 def of_recurrent(args: tuple[Any, ...], _kwargs: dict[str, Any]) -> int:
     """The trait of a recurrent layer, which may drop something between its layers."""
     pair = next(((p, train) for p, train in pairwise(args) if type(p) is float and type(train) is bool), (0.0, True))
-    return _EVALUATES if pair[0] > 0 and not pair[1] else 0
+    if pair[0] <= 0:
+        return 0
+    return _DRAWS if pair[1] else _EVALUATES
 
 
 def of_norm(arguments: dict[str, Any], *, training: Any) -> int:

@@ -18,7 +18,9 @@ from autograd_inspector.capture.tensors.attributes import is_leaf, needs_grad
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import around
+from autograd_inspector.messages import text_of
 from autograd_inspector.model.program_events import ParameterWrapped
+from autograd_inspector.model.torch_errors import TorchError, says
 
 
 class Unseen:
@@ -71,7 +73,15 @@ class _MakingProbe:
         return result
 
     def failed(self, seen: list[Any], error: BaseException, /) -> None:
-        """It raised."""
+        """It raised: of an integer tensor there is no parameter."""
+        if isinstance(error, Exception) and self._guard.recording.here() and self._guard.recording.active():
+            self._guard.run(self._refused, text_of(error), *seen)
+
+    def _refused(self, text: str, args: tuple[Any, ...], _kwargs: dict[str, Any]) -> None:
+        data = args[1] if len(args) > 1 else None
+        if says(text, TorchError.NOT_FLOATING) and isinstance(data, Tensor):
+            recording = self._guard.recording
+            recording.append("Parameter", (recording.id_of(data),), site=recording.stacks.here(0), error=text)
 
     def _tell(self, result: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self._note(result, *args, **kwargs)

@@ -16,6 +16,7 @@ from autograd_inspector.capture.lines.stacks import SKIP, classify
 from autograd_inspector.capture.observers.calls import by_mode, hooks, pickling
 from autograd_inspector.capture.observers.calls.calling import Calling
 from autograd_inspector.capture.observers.calls.clipping import limit_of
+from autograd_inspector.capture.observers.calls.refusals import called
 from autograd_inspector.capture.observers.calls.regions import outside
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import is_leaf, needs_grad, retains_grad, shape_of, version_of
@@ -58,7 +59,6 @@ _QUESTIONS = [
     "__len__",
     "__hash__",
     "__dir__",
-    "retain_grad",
     "is_neg",
     "is_conj",
     "__contains__",
@@ -179,7 +179,7 @@ def _after(step: Callable[..., None]) -> Handler:
     """A handler that makes the call and then lets ``step(recorder, args, result)`` note what it was."""
 
     def handler(recorder: Calling, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        result = recorder.call(func, args, kwargs)
+        result = called(recorder, func, args, kwargs)
         recorder.guard.run(step, recorder, args, result)
         return result
 
@@ -259,7 +259,7 @@ def _set_requires_grad(recorder: Calling, args: tuple[Any, ...], _: Any) -> None
 
 
 def _export(recorder: Calling, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    result = recorder.call(func, args, kwargs)
+    result = called(recorder, func, args, kwargs)
     recorder.guard.run(recorder.recording.exports.left, recorder.recording, name_of(func), args[0], result)
     return result
 
@@ -282,7 +282,7 @@ def _from_python(recorder: Calling, func: Any, args: tuple[Any, ...], kwargs: di
 
 def _shape_only(recorder: Calling, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """``zeros_like(x)`` takes x's shape, dtype and device, none of its values: x is no input."""
-    result = recorder.call(func, args, kwargs)
+    result = called(recorder, func, args, kwargs)
     recorder.guard.run(_made, recorder.recording, name_of(func), result)
     return result
 
@@ -323,6 +323,7 @@ def _specials() -> dict[Any, Handler]:
         table |= {hooks_of.__get__: pickling.read_hooks, hooks_of.__set__: pickling.set_hooks}
     table[Tensor.register_hook] = _after(hooks.registered)
     table[Tensor.register_post_accumulate_grad_hook] = _after(hooks.registered_post)
+    table[Tensor.retain_grad] = called
     table |= dict.fromkeys(EXPORTS, _export)
     table |= dict.fromkeys([Tensor.__repr__, Tensor.__format__], _after(_shown))
     table |= dict.fromkeys(_STATISTICS, _normalise)

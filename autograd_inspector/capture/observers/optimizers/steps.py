@@ -16,6 +16,7 @@ from autograd_inspector.capture.observers.optimizers.closures import codes_of
 from autograd_inspector.capture.observers.optimizers.groups import groups_of
 from autograd_inspector.capture.observers.optimizers.knowing import KnownOptimizers
 from autograd_inspector.capture.observers.optimizers.open_step import OpenStep
+from autograd_inspector.capture.observers.optimizers.refusals import note_layouts
 from autograd_inspector.capture.observers.optimizers.spread import rank_here, state_of
 from autograd_inspector.capture.observers.optimizers.step_watch import StepWatch, watchable
 from autograd_inspector.capture.recording.recording import Recording
@@ -112,7 +113,7 @@ class Steps:
         self._leave_closure(step)
         site, text = step.raised
         kind = self.recording.optimizers[step.optimizer].type
-        self._record(step, text if site >= 0 else UNKNOWN, kind, site if site >= 0 else step.site)
+        self._record(step, text or UNKNOWN, kind, site if site >= 0 else step.site)
 
     def _leave_closure(self, step: OpenStep) -> None:
         if step.inside:  # Nothing was called since the closure was.
@@ -121,7 +122,7 @@ class Steps:
     def _record(self, opened: OpenStep, error: str, kind: str, site: int) -> None:
         recording = self.recording
         recording.watch = None
-        facts, writes, gradients = [], [], []
+        facts, writes, gradients, lives = [], [], [], []
         enter, storage_of = recording.registry.enter, recording.registry.storage_of
         now = len(recording.ops)
         for parameter, version, gradient_before, around in opened.before():
@@ -133,6 +134,7 @@ class Steps:
             left = gradient_before.live()
             gradient = gradient_before.number if left is None else enter(left, -1, now).tensor
             gradients.append(gradient)
+            lives += [(number, left)] if left is not None and error else []
             if not error or after != version:
                 writes.append(Write(number, storage_of(parameter), version, after))
             at_end = gradient_before.version if left is None else version_of(left)
@@ -153,6 +155,8 @@ class Steps:
             if dropped:
                 site = list(dropped.values())[-1]
                 recording.events.append(UpdateDropped(op, site, opened.optimizer, kind, tuple(dropped)))
+        if error:
+            note_layouts(recording, opened.optimizer, kind, opened.site, error, lives)
         recording.steps.append(step)
         self._suspect(step)
 

@@ -1,0 +1,71 @@
+"""What is known of functions that torch is given to run, transform or differentiate."""
+
+from __future__ import annotations
+
+from autograd_inspector.model.program_events.event import ProgramEvent
+
+
+class OnceDifferentiable(ProgramEvent, frozen=True):
+    """A Function was applied whose backward is marked as not differentiable; ``site`` is the mark."""
+
+    function: str
+
+    @property
+    def api(self) -> str:
+        """The method."""
+        return f"{self.function}.backward"
+
+
+class FunctionRefused(ProgramEvent, frozen=True):
+    """A transform of torch.func refused a Function, for its ``forward`` takes the ``ctx``; ``site`` is that method."""
+
+    function: str
+
+    @property
+    def api(self) -> str:
+        """The method."""
+        return f"{self.function}.forward"
+
+
+class RandomUnderVmap(ProgramEvent, frozen=True):
+    """A function that vmap had made called a random op, and was not given ``randomness``; ``site`` made it."""
+
+    @property
+    def api(self) -> str:
+        """The transform."""
+        return "torch.vmap"
+
+
+class RandomStateDropped(ProgramEvent, frozen=True):
+    """A line calls ``checkpoint(..., preserve_rng_state=False)``: noted once."""
+
+    @property
+    def api(self) -> str:
+        """The call."""
+        return "checkpoint(preserve_rng_state=False)"
+
+
+class StartRefused(ProgramEvent, frozen=True):
+    """backward() or grad() did not start: what it was given, or not given, as a gradient does not fit these tensors."""
+
+    tensors: tuple[int, ...]
+
+    @property
+    def api(self) -> str:
+        """The function."""
+        return "torch.autograd.backward()"
+
+
+class IndependentResult(ProgramEvent, frozen=True):
+    """torch.func.grad, or vjp, of a function whose result depends on none of the tensors that it is differentiated by.
+
+    The gradients are zeros. ``returned``: the result.
+    """
+
+    tensors: tuple[int, ...]
+    returned: tuple[int, ...]
+
+    @property
+    def api(self) -> str:
+        """The transform."""
+        return "torch.func.grad"

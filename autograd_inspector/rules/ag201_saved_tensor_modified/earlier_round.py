@@ -1,0 +1,45 @@
+"""AG201 where backward reaches the graph of an earlier round, which an optimizer has stepped past since."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from autograd_inspector.advice.carried_graphs import carried_name, cut_off
+from autograd_inspector.advice.kept_tensors import kept_as, kept_by, kept_places
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.carried_over import carried_over
+from autograd_inspector.model.autograd import Backward, Node
+from autograd_inspector.model.location import Location
+from autograd_inspector.model.op import Op, Trait
+
+
+class EarlierRound(Struct, frozen=True):
+    """What led there: ``why`` continues the message, ``places`` come first among its locations."""
+
+    why: str
+    fix: str
+    places: tuple[Location, ...]
+
+
+def earlier_round(analysis: Analysis, run: Backward, saver: Node, edits: list[Op]) -> EarlierRound | None:
+    """None where backward stays in its own round, or something else than steps has modified what was saved."""
+    earlier = analysis.timeline.completed_before(run)
+    if not earlier or not 0 <= saver.op < earlier[-1].end or not all(op.has(Trait.STEP) for op in edits):
+        return None
+    last = next((other for other in earlier if other.end > saver.op), earlier[-1])
+    carried = carried_over(analysis.capture, analysis.flow, run, earlier[-1])
+    if carried is None or not any(last.end <= op.index for op in edits):
+        return None
+    reader, tensor = carried
+    made, held, name = analysis.flow.birth(tensor), kept_by(analysis, tensor), carried_name(analysis, reader, tensor)
+    cut = cut_off(analysis, reader, tensor, made)
+    return EarlierRound(
+        f"; {name}{kept_as(held, name)} leads this backward() back into the graph of an earlier round",
+        f"{cut[0].upper()}{cut[1:]}. retain_graph=True does not help here: the parameters are no longer those that the "
+        "graph was recorded with.",
+        (
+            *kept_places(analysis, held),
+            *(analysis.user_frames(made.site, "carried over from here") if made is not None else ()),
+            *analysis.user_frames(reader.site, "used again here"),
+        ),
+    )

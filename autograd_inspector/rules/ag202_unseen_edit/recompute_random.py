@@ -1,0 +1,65 @@
+"""AG202 under checkpointing: the recomputation draws other random numbers than the forward did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.naming import where_made
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.program_events import RandomStateDropped
+from autograd_inspector.model.wording import join_names
+from autograd_inspector.rules.ag202_unseen_edit.recomputed_forwards import Key, key_of, keys_of
+
+_RANDOM = frozenset(
+    {"rand", "randn", "randint", "rand_like", "randn_like", "randint_like", "randperm", "gumbel_softmax"}
+)
+
+
+def drawn_again(analysis: Analysis) -> Iterator[Problem]:
+    """Random ops that ran under ``checkpoint(preserve_rng_state=False)``, and again in backward."""
+    for event in analysis.capture.events_of(RandomStateDropped):
+        place = analysis.capture.place(event.site)
+        if place is None:
+            continue
+        forward: dict[Key, Op] = {}
+        again: dict[str, tuple[Op, Op]] = {}
+        line = place.filename, place.function, place.lineno
+        for op in analysis.capture.ops:
+            if not _draws(op):
+                continue
+            if not op.has(Trait.BACKWARD):
+                frames = analysis.capture.site(op.site)
+                if any((frame.filename, frame.function, frame.lineno) == line for frame in frames):
+                    forward |= dict.fromkeys(keys_of(analysis, op), op)
+            elif key_of(analysis, op) in forward:
+                first = forward[key_of(analysis, op)]
+                again.setdefault(where_made(analysis, first), (first, op))
+        if again:
+            yield _finding(analysis, event, again)
+
+
+def _draws(op: Op) -> bool:
+    return op.has(Trait.DRAWS) or op.name in _RANDOM or is_a(op.name, OpKind.DRAWS)
+
+
+def _finding(analysis: Analysis, event: RandomStateDropped, again: dict[str, tuple[Op, Op]]) -> Problem:
+    first = next(iter(again.values()))[0]
+    return Problem(
+        "error",
+        f"checkpoint(preserve_rng_state=False) recomputes {join_names(again, 3)} in backward with other random numbers than "
+        "in the forward: the gradients belong to another output, and are silently wrong",
+        "Leave preserve_rng_state at True, its default, for functions that draw random numbers.",
+        dedupe_locations(
+            [
+                *analysis.user_frames(event.site, "checkpointed here"),
+                *analysis.user_frames(first.site, "random numbers drawn here"),
+            ]
+        ),
+        tuple(again),
+        ("The random op ran in the forward, and once more in backward; the state of the generator was not kept.",),
+        tuple(op.index for _, op in again.values()),
+    )

@@ -1,0 +1,134 @@
+"""AG415: parameters and tensors of different dtypes, or on different devices, met in one op."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.naming import layer_of, name_of
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradient_cuts.asked_in_vain import ends
+from autograd_inspector.analysis.gradient_cuts.classifier import differentiable
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.operand_origins import Origin, Origins, Property
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.op import Op
+from autograd_inspector.model.program_events import ModelLoaded, ParameterRegistered, ParametersConverted
+from autograd_inspector.model.tensor import TensorRecord
+from autograd_inspector.model.torch_errors import TorchError, says
+from autograd_inspector.model.wording import join_names
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """An op got a parameter and a tensor of another dtype, or on another device: what had made one of them so.
+
+    Why it matters
+        The error is raised where the two meet. What made them differ is elsewhere: a part of the model was converted or
+        moved, `load_state_dict(..., assign=True)` put the checkpoint's own tensors in the place of the parameters, or
+        the data are float64.
+
+    Example
+        ::
+
+            net.load_state_dict({"0.weight": torch.ones(4, 4).bfloat16()}, strict=False, assign=True)
+            net(x)
+
+    Fix
+        ::
+
+            net.load_state_dict({"0.weight": torch.ones(4, 4).bfloat16()}, strict=False)
+            net(x)
+
+    References
+        torch.nn.Module.load_state_dict (assign), torch.nn.Module.to.
+    """
+    for op in analysis.capture.ops:
+        if op.error and ends(analysis.capture, op):
+            if says(op.error, TorchError.OTHER_DTYPES):
+                yield from _mixed(analysis, op, _dtype)
+            elif says(op.error, TorchError.OTHER_DEVICES):
+                yield from _mixed(analysis, op, _device)
+
+
+def _dtype(record: TensorRecord) -> str:
+    return record.dtype if differentiable(record.dtype) else ""
+
+
+def _device(record: TensorRecord) -> str:
+    return record.device
+
+
+def _mixed(analysis: Analysis, op: Op, value: Property) -> Iterator[Problem]:
+    tensors = analysis.capture.tensors
+    groups: dict[str, list[int]] = {}
+    for tensor in op.inputs:
+        if value(tensors[tensor]):
+            groups.setdefault(value(tensors[tensor]), []).append(tensor)
+    finder = Origins(analysis.capture, analysis.flow)
+    met = [max(members, key=lambda t: tensors[t].kind == "parameter") for members in groups.values()]
+    origins = [finder.of(tensor, value) for tensor in met]
+    if len(met) < 2 or not any(tensors[origin.tensor].kind == "parameter" for origin in origins):
+        return
+    blamed = sorted(origins, key=lambda origin: _rank(origin, tensors[origin.tensor]))
+    given = [f"{name_of(analysis, tensor)} ({value(tensors[tensor])})" for tensor in met]
+    layer = layer_of(analysis, op)
+    yield Problem(
+        "error",
+        f"`{op.name}`{f' in {layer}' if layer else ''} was given {join_names(given, 3)}{_why(analysis, blamed[0], value)}",
+        _fix(analysis, blamed[0], value),
+        dedupe_locations(
+            [
+                *(place for origin in blamed for place in _places(analysis, origin)),
+                *analysis.user_frames(op.site, "used together here"),
+            ]
+        ),
+        tuple(dict.fromkeys(name_of(analysis, t) for t in (*met, *(origin.tensor for origin in origins)))),
+        ops=(op.index,),
+    )
+
+
+def _rank(origin: Origin, record: TensorRecord) -> int:
+    """What replaced or converted a part of the parameters comes first, what only made a parameter last."""
+    if origin.event is not None:
+        return 0 if isinstance(origin.event, ModelLoaded) else 1
+    if record.device == "meta":
+        return 2
+    return 3 if origin.made is not None else 4
+
+
+def _why(analysis: Analysis, origin: Origin, value: Property) -> str:
+    name, has = name_of(analysis, origin.tensor), value(analysis.capture.tensors[origin.tensor])
+    if isinstance(origin.event, ModelLoaded):
+        return f": {origin.event.api} with assign=True put the checkpoint's own {has} tensor in the place of {name}"
+    if isinstance(origin.event, ParametersConverted):
+        return f": {origin.event.api} made {name} {has}"
+    if origin.made is not None and is_a(origin.made.name, OpKind.CONVERTS):
+        return f": `{origin.made.name}` made {name} {has}"
+    return ""
+
+
+def _fix(analysis: Analysis, origin: Origin, value: Property) -> str:
+    what = "dtype" if value is _dtype else "device"
+    if isinstance(origin.event, ModelLoaded):
+        return (
+            f"Load without assign=True, which copies the values into parameters that keep their {what}, or convert the "
+            "whole model after loading."
+        )
+    if isinstance(origin.event, ParametersConverted):
+        return f"Convert the whole model, and what it is given, to one {what}."
+    name = name_of(analysis, origin.tensor)
+    if value is _device and analysis.capture.tensors[origin.tensor].device == "meta":
+        return (
+            f"Give {name} memory before it is used: `to_empty(device=...)` of its module, or a load with assign=True."
+        )
+    return f"Bring {name} to the {what} of the parameters before the model is called, or convert the model."
+
+
+def _places(analysis: Analysis, origin: Origin) -> tuple[Location, ...]:
+    if origin.event is not None:
+        loaded = isinstance(origin.event, ModelLoaded)
+        return analysis.user_frames(origin.event.site, "parameters replaced here" if loaded else "converted here")
+    if origin.made is not None:
+        return analysis.user_frames(origin.made.site, "made here")
+    registered = (e for e in analysis.capture.events_of(ParameterRegistered) if e.tensor == origin.tensor)
+    return next((analysis.user_frames(event.site, "made here") for event in registered), ())
