@@ -29,7 +29,8 @@ def test_a_scaler_that_is_never_updated():
         other, adam = nn.Linear(3, 1), torch.optim.SGD(net.parameters(), lr=0.1)
         sgd = torch.optim.Adam(other.parameters())
         for _ in range(2):
-            round_of(other, sgd, torch.amp.GradScaler("cpu"))
+            own = torch.amp.GradScaler("cpu")
+            round_of(other, sgd, own, own.step)
             scaler.scale(net(X).pow(2).mean()).backward()
             scaler.step(adam)
             adam.zero_grad()

@@ -30,10 +30,13 @@ def never_restored(analysis: Analysis) -> Iterator[Backup]:
     """
     capture = analysis.capture
     parameters = _by_storage(analysis)
+    of_models = {record.storage for record in capture.tensors if record.kind in {"parameter", "buffer"}}
     steps_of: dict[int, list[int]] = {}
     for taken in capture.ops:
         if not is_a(taken.name, OpKind.COPIES) or taken.has(_ASIDE) or len(taken.outputs) != 1 or not taken.inputs:
             continue
+        if capture.tensors[taken.outputs[0]].storage in of_models:
+            continue  # A model was copied.
         tensor = parameters.get(capture.tensors[taken.inputs[0]].storage, -1)
         if tensor < 0 or any(index > taken.index for index in capture.readers.get(taken.outputs[0], ())):
             continue
@@ -54,10 +57,17 @@ def _by_storage(analysis: Analysis) -> dict[int, int]:
 
 
 def _steps_with(analysis: Analysis, tensor: int) -> list[int]:
-    """The ops that stand for the steps that met a gradient of a parameter."""
+    """The ops that stand for the steps that met a gradient of a parameter.
+
+    None, where an optimizer has it that is not torch's own: its step() may put back what it had kept itself.
+    """
+    holders = analysis.timeline.holders((tensor,))
+    optimizers = analysis.capture.placement.optimizers
+    if not all(optimizers[number].module.startswith("torch.optim.") for number in holders):
+        return []
     steps = (
         step
-        for number in analysis.timeline.holders((tensor,))
+        for number in holders
         for step in analysis.timeline.steps_of(number).all
         if any(p.tensor == tensor and p.gradient >= 0 for p in step.parameters)
     )
