@@ -26,6 +26,8 @@ from autograd_inspector.model.program_events import ModeSwitched
 _TORCHS = nn.Module.train.__code__.co_filename
 """The file of ``train()``, as code objects name it."""
 _METHODS = frozenset({"train", "eval"})
+_UNMET = 8
+"""Of a module that was never met so many switches are kept, the last ones."""
 
 
 class Switches:
@@ -59,6 +61,7 @@ class Switches:
             if ref is None or ref() is not module:
                 ref, switches = self._unmet[id(module)] = weakref.ref(module), []
             switches.append((next(self._numbers), event))
+            del switches[:-_UNMET]
             return
         model = place.root.number
         for key in [key for key in self._pending if key[0] == model and within(key[1], place.path)]:
