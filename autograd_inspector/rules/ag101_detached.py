@@ -9,9 +9,11 @@ from autograd_inspector.advice.detached_copies import attached
 from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut, bypassed, copied_in
+from autograd_inspector.analysis.gradient_cuts.straight_through import Estimator, reversed_estimators
 from autograd_inspector.analysis.modules.hooked_outputs import returned_by_hook
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.program_events import ParameterWrapped
 from autograd_inspector.model.torch_names import LOADING
 from autograd_inspector.model.wording import join_names
@@ -43,12 +45,42 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     References
         torch.Tensor.detach; "Autograd mechanics" in the notes of the PyTorch documentation.
     """
+    estimators = list(reversed_estimators(analysis))
+    for estimator in estimators:
+        yield _reversed(analysis, estimator)
+    explained = {tensor for estimator in estimators for tensor in estimator.joined.inputs}
     for cut in caused_by(analysis, "detached"):
+        if not explained.isdisjoint(cut.through):
+            continue
         what, kept, fix = _cutting(analysis, cut)
         wrapped = [e for e in analysis.capture.events_of(ParameterWrapped) if e.tensor == cut.through[0]]
         site = wrapped[0].site if wrapped else cut.ops[0].site
         places = (*analysis.user_frames(site, "detached here"), *returned_by_hook(analysis, cut.ops[0]))
         yield cut_problem(analysis, cut, f"{what} {kept}", fix, places)
+
+
+def _reversed(analysis: Analysis, found: Estimator) -> Problem:
+    value, gradient = name_of(analysis, found.value), name_of(analysis, found.gradient)
+    if found.swapped:
+        text = (
+            f"the straight-through estimator has its two terms the wrong way round: its value is that of {value}, as if "
+            f"{gradient} were not there, and the gradient goes to {gradient} instead of {value}"
+        )
+        fix = f"Detach the difference to what learns: `{value} + ({gradient} - {value}).detach()`."
+    else:
+        text = (
+            f"the straight-through estimator detaches the wrong one of its two terms: its value is that of {value}, and the "
+            f"gradient of {gradient} comes back with its sign reversed"
+        )
+        fix = f"Detach the one that is subtracted: `{value} - {gradient}.detach() + {gradient}`."
+    return Problem(
+        "warning",
+        text,
+        fix,
+        dedupe_locations(analysis.user_frames(found.joined.site, "added up here")),
+        (gradient, value),
+        ops=(found.joined.index,),
+    )
 
 
 def _cutting(analysis: Analysis, cut: GradientCut) -> tuple[str, str, str]:

@@ -1,0 +1,114 @@
+"""Straight-through estimators that detach the wrong term: ``hard - soft + soft.detach()``, ``hard + (soft - hard).detach()``.
+
+Written out as a sum of terms with signs, detached ones apart, what is estimated cancels in the value, and is left in the
+gradient. In the first one it is left with a minus: gradients point uphill, which no loss shows. In the second one the
+two have changed places: the value is the soft one, and the gradient goes to what was looked up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.model.op import Op, Trait
+
+_SUMS = OpKind.ADDS | OpKind.SUBTRACTS
+_REVERSED = frozenset({"rsub", "__rsub__"})
+_MOST = 32
+"""A longer sum is none of an estimator."""
+
+
+class Estimator(Struct, frozen=True):
+    """``joined`` has the value of one tensor, and hands its gradient to another one.
+
+    ``swapped``: to the one that was computed from the other without a derivative. Else with its sign reversed.
+    """
+
+    joined: Op
+    value: int
+    gradient: int
+    swapped: bool
+
+
+class _Term(Struct, frozen=True):
+    tensor: int
+    sign: int
+    detached: bool
+
+
+def reversed_estimators(analysis: Analysis) -> Iterator[Estimator]:
+    """Each sum that is one, once a line."""
+    told: set[int] = set()
+    tensors = analysis.capture.tensors
+    leaves = Leaves(analysis.capture, analysis.flow)
+    for op in analysis.capture.ops:
+        if not is_a(op.name, _SUMS) or op.writes or op.has(Trait.BACKWARD | Trait.STEP) or op.site in told:
+            continue
+        if len(op.outputs) != 1 or not tensors[op.outputs[0]].requires_grad or len(op.inputs) > 2:
+            continue
+        estimator = _estimator(analysis, leaves, op)
+        if estimator is not None:
+            told.add(op.site)
+            yield estimator
+
+
+def _estimator(analysis: Analysis, leaves: Leaves, op: Op) -> Estimator | None:
+    values: dict[int, int] = {}
+    gradients: dict[int, int] = {}
+    for term in _terms(analysis, op):
+        values[term.tensor] = values.get(term.tensor, 0) + term.sign
+        gradients[term.tensor] = gradients.get(term.tensor, 0) + (0 if term.detached else term.sign)
+    requires_grad = {tensor for tensor in values if analysis.capture.tensors[tensor].requires_grad}
+    gone = [tensor for tensor, value in values.items() if not value and gradients[tensor] and tensor in requires_grad]
+    left = [t for t, value in values.items() if value > 0 and (not gradients[t] or t not in requires_grad)]
+    for cancelled in gone:
+        for kept in left:
+            if gradients[cancelled] < 0 and _reads(analysis, kept, cancelled, op):
+                return Estimator(op, kept, cancelled, swapped=False)
+            looked_up = gradients[cancelled] > 0 and kept in requires_grad and _reads(analysis, cancelled, kept, op)
+            if looked_up and set(leaves.of(cancelled, op.index)).isdisjoint(leaves.of(kept, op.index)):
+                return Estimator(op, kept, cancelled, swapped=True)
+    return None
+
+
+def _reads(analysis: Analysis, one: int, other: int, op: Op) -> bool:
+    """Whether one value was computed from the other, with a derivative or without."""
+    return any(other in above.inputs for above, _ in analysis.flow.upstream([(one, op.index)]))
+
+
+def _terms(analysis: Analysis, op: Op) -> Iterator[_Term]:
+    """The terms of a sum; those within detached parts as well."""
+    todo = [_Term(tensor, sign, detached=False) for tensor, sign in _operands(op)]
+    for _ in range(_MOST):
+        if not todo:
+            return
+        term = todo.pop()
+        made = analysis.flow.birth(term.tensor)
+        whole = made is not None and not made.writes and made.inputs and _same_shape(analysis, made, op)
+        if made is None or not whole:
+            yield term
+        elif is_a(made.name, OpKind.DETACHES):
+            todo.append(_Term(made.inputs[0], term.sign, detached=True))
+        elif is_a(made.name, OpKind.NEGATES):
+            todo.append(_Term(made.inputs[0], -term.sign, term.detached))
+        elif is_a(made.name, _SUMS) and len(made.inputs) == 2:
+            todo += [_Term(tensor, sign * term.sign, term.detached) for tensor, sign in _operands(made)]
+        else:
+            yield term
+
+
+def _operands(op: Op) -> Iterator[tuple[int, int]]:
+    """(operand, its sign)."""
+    signs = (1, 1)
+    if is_a(op.name, OpKind.SUBTRACTS):
+        signs = (-1, 1) if op.name in _REVERSED else (1, -1)
+    yield from zip(op.inputs, signs, strict=False)
+
+
+def _same_shape(analysis: Analysis, one: Op, other: Op) -> bool:
+    tensors = analysis.capture.tensors
+    return tensors[one.outputs[0]].shape == tensors[other.outputs[0]].shape if one.outputs else False
