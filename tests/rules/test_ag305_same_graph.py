@@ -34,6 +34,25 @@ def test_backward_twice_on_a_kept_graph(rounds):
     assert line_of(twice, "First.") in [place.lineno for place in finding.locations]
 
 
+def test_backward_twice_in_a_closure():
+    """A line search steps with twice the gradient as well."""
+
+    def program():
+        net = nn.Linear(4, 2)
+        optimizer = torch.optim.LBFGS(net.parameters(), lr=0.1, max_iter=3)
+
+        def closure():
+            optimizer.zero_grad()
+            loss = net(X).pow(2).mean()
+            loss.backward(retain_graph=True)
+            loss.backward()  # Second.
+            return loss
+
+        optimizer.step(closure)
+
+    diagnosed(program, "AG305", "Second.", "twice", severity="warning")
+
+
 def cleared_between():
     net, optimizer = made()
     loss = net(X).pow(2).mean()

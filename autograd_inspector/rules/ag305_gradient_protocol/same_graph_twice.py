@@ -19,7 +19,7 @@ def added_twice(analysis: Analysis, sources: GradientSources) -> Iterator[Proble
     told: set[tuple[int, int]] = set()
     for step in analysis.capture.steps:
         twice: dict[tuple[int, int], tuple[Contribution, Contribution, list[int]]] = {}
-        for consumed in () if step.computed or step.error else sources.of(step):
+        for consumed in () if step.error else sources.of(step):
             before: dict[tuple[tuple[int, ...], tuple[int, ...]], Contribution] = {}
             for second in consumed.contributions if len(consumed.contributions) > 1 else ():
                 first = before.setdefault(_begun(analysis, second.run), second)
