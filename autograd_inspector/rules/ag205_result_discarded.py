@@ -50,7 +50,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     """
     by_line: dict[object, list[ResultDiscarded]] = {}
     for event in analysis.capture.events_of(ResultDiscarded):
-        if is_a(event.name, _UPDATES):
+        if event.written:
+            yield _lost(analysis, event)
+        elif is_a(event.name, _UPDATES):
             by_line.setdefault(line_of(analysis, event.site), []).append(event)
     for events in by_line.values():
         yield _problem(analysis, events)
@@ -73,6 +75,20 @@ def _problem(analysis: Analysis, events: list[ResultDiscarded]) -> Problem:
         ),
         tuple(names),
         ops=tuple(event.at for event in events),
+    )
+
+
+def _lost(analysis: Analysis, event: ResultDiscarded) -> Problem:
+    names = names_of(analysis, event.tensors)
+    return Problem(
+        "warning",
+        f"`{event.name}` writes into a tensor that this line has just computed from {summarize_names(names)}, and nothing "
+        f"reads it afterwards: {agree(names, 'the parameter keeps its value', 'the parameters keep their values')}",
+        "Assign the new values to the attribute, under torch.no_grad(): `module.weight = new_values` (a parametrization "
+        "then computes its own parameters from them), or initialize before the parametrization is registered.",
+        dedupe_locations(analysis.user_frames(event.site, "written and lost here")),
+        tuple(names),
+        ops=(event.at,),
     )
 
 

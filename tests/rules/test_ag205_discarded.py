@@ -7,7 +7,7 @@ import copy
 import pytest
 import torch
 from torch import nn
-from torch.nn.utils import prune
+from torch.nn.utils import parametrizations, prune
 
 from .programs import diagnosed
 from .twins import calm
@@ -141,4 +141,56 @@ def measured():
 @pytest.mark.parametrize("program", [looked_at, kept, shadowed, written, descended, pruned, measured])
 def test_values_that_are_used(program):
     """Printed, compared, kept in a container or an attribute, written back, gone on with, or no new value at all."""
+    calm(program)
+
+
+def initialized_computed():
+    net = parametrizations.weight_norm(nn.Linear(4, 2))
+    nn.init.zeros_(net.weight)  # Dropped.
+    step(net, torch.optim.SGD(net.parameters(), lr=0.1))
+
+
+def masked_computed():
+    net = parametrizations.spectral_norm(nn.Linear(4, 2))
+    with torch.no_grad():
+        net.weight.mul_(0.5)  # Dropped.
+    step(net, torch.optim.SGD(net.parameters(), lr=0.1))
+
+
+@pytest.mark.parametrize("program", [initialized_computed, masked_computed])
+def test_a_write_to_what_is_computed_at_each_access(program):
+    """The attribute gives another tensor each time: what was written is gone."""
+    diagnosed(program, "AG205", "Dropped.", "original", "nothing reads", severity="warning")
+
+
+def initialized():
+    net, optimizer = made()
+    net.weight.data.normal_()
+    nn.init.zeros_(net.bias)
+    step(net, optimizer)
+
+
+def scratch():
+    net, optimizer = made()
+    step(net, optimizer)
+    with torch.no_grad():
+        scaled = (net.weight * 2).add_(1)
+        print(scaled.sum().item())
+        noisy = net.weight * 1
+        noisy.add_(torch.randn_like(noisy))
+        net.weight.copy_(noisy)
+
+
+def before_it_is_registered():
+    net = nn.Linear(4, 2)
+    nn.init.zeros_(net.bias)
+    net = parametrizations.weight_norm(net)
+    with torch.no_grad():
+        net.weight = torch.randn(2, 4)
+    step(net, torch.optim.SGD(net.parameters(), lr=0.1))
+
+
+@pytest.mark.parametrize("program", [initialized, scratch, before_it_is_registered])
+def test_writes_that_arrive(program):
+    """To a parameter, to a scratch tensor that is used, through the assignment that a parametrization knows."""
     calm(program)

@@ -50,14 +50,16 @@ def discarded_results(recording: Recording) -> Iterator[ResultDiscarded]:
             yield ResultDiscarded(last, site, recording.ops[last][OP_NAME], tuple(tensors))
 
 
+def memory_of_parameters(recording: Recording) -> dict[int, int]:
+    """Storage -> the parameter that lies there."""
+    registry = recording.registry
+    entries = ((number, registry.entries.get(number)) for number in registry.parameters)
+    return {entry.storage: number for number, entry in entries if entry is not None and entry.storage >= 0}
+
+
 def _results(recording: Recording) -> dict[int, tuple[int, tuple[int, ...]]]:
     """Result -> its op, and the parameters whose values went into it, of the same shape, outside of any module."""
-    registry = recording.registry
-    memory: dict[int, int] = {}
-    for number in registry.parameters:
-        entry = registry.entries.get(number)
-        if entry is not None and entry.storage >= 0:
-            memory[entry.storage] = number
+    registry, memory = recording.registry, memory_of_parameters(recording)
     results: dict[int, tuple[int, tuple[int, ...]]] = {}
     for index, op in recording.ops.items() if memory else ():
         if op[OP_CALL] < 0 and _computes(op):

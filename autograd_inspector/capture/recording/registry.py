@@ -190,6 +190,11 @@ class Registry:
         self.call_arguments = {tensors[number] for number in self.call_arguments}
         self.looked_at = {tensors[number] for number in self.looked_at}
 
+    def birth_of(self, tensor: int) -> int:
+        """The op that returned a tensor; -1 unknown."""
+        fact = self.facts.get(tensor)
+        return -1 if fact is None else fact[FACT_BIRTH]
+
     def storages_of(self, tensors: Iterable[int]) -> frozenset[int]:
         """The memory of those of the tensors that are known."""
         entries = map(self.entries.get, tensors)

@@ -265,11 +265,12 @@ class GradientModified(ProgramEvent, frozen=True):
 class ResultDiscarded(ProgramEvent, frozen=True):
     """What was computed of these parameters, and has their shape, was used for nothing and is gone.
 
-    ``name`` is the last op that did so there, ``at`` its index.
+    ``name`` is the last op that did so there, ``at`` its index. ``written``: it wrote to what had just been computed.
     """
 
     name: str
     tensors: tuple[int, ...]
+    written: bool = False
 
     @property
     def api(self) -> str:
