@@ -27,8 +27,7 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Op, Trait
 
-_TOLD = ("detached", "no_grad", "inference_mode", "non-differentiable")
-"""What left autograd is another story."""
+_TOLD = ("detached", "no_grad", "inference_mode", "non-differentiable", "left autograd")
 _JOINS = OpKind.CONCATENATES | OpKind.STACKS
 _SCALES = OpKind.MULTIPLIES | OpKind.DIVIDES
 _ADDS = OpKind.ADDS | OpKind.SUBTRACTS
