@@ -210,10 +210,15 @@ def _starving(
 
 
 def carries(capture: Capture, op: Op, tensor: int) -> bool:
-    """Whether gradient could come back through a value at all: not through an index, a plain number, or a new tensor."""
-    return (
-        differentiable(capture.tensors[tensor].dtype) and not op.has(Trait.EXPORT) and not is_a(op.name, OpKind.REWRAPS)
-    )
+    """Whether gradient could come back through a value at all.
+
+    Not through an index, a plain number, a tensor made of such, or one that was filled without gradients (a rollout's).
+    """
+    if not differentiable(capture.tensors[tensor].dtype) or op.has(Trait.EXPORT):
+        return False
+    if is_a(op.name, OpKind.REWRAPS):
+        return any(capture.tensors[read].requires_grad for read in op.inputs)
+    return not op.writes or capture.regions[op.region].kind == "enabled"
 
 
 def is_state(capture: Capture, tensor: int) -> bool:
