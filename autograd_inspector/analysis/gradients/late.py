@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.gradients.memory import writes_into
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import GradWrite, ParameterStep, Step
+from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import ZeroGradCalled
 
 
@@ -28,6 +31,18 @@ class DroppedLate(Struct, frozen=True):
     step: Step
     tensors: tuple[int, ...]
     site: int
+    call: ZeroGradCalled
+
+
+class ChangedLate(Struct, frozen=True):
+    """The gradients of these are changed in place in each round by the line of ``op``, after ``step`` has used them.
+
+    ``call`` clears them before the next backward, and nothing reads them in between.
+    """
+
+    step: Step
+    tensors: tuple[int, ...]
+    op: Op
     call: ZeroGradCalled
 
 
@@ -117,3 +132,44 @@ def _cleared_anyway(analysis: Analysis, write: GradWrite) -> ZeroGradCalled | No
     holders = analysis.timeline.holders([write.tensor])
     calls = [c for h in holders for c in analysis.timeline.clearings_of(h).within(write.at, following.start)]
     return calls[-1] if calls else None
+
+
+def changed_late(analysis: Analysis) -> Iterator[ChangedLate]:
+    """One record for each line that changes gradients when it is too late; clipping is told by itself."""
+    found: dict[int, tuple[ChangedLate, list[int]]] = {}
+    useful: set[int] = set()
+    """Sites that change a gradient which somebody uses."""
+    for step in analysis.capture.steps if analysis.capture.events_of(ZeroGradCalled) else ():
+        for parameter in step.parameters if not step.error else ():
+            _look(analysis, step, parameter, found, useful)
+    for site, (late, tensors) in found.items():
+        if site not in useful:
+            yield replace(late, tensors=tuple(dict.fromkeys(tensors)))
+
+
+def _look(
+    analysis: Analysis,
+    step: Step,
+    parameter: ParameterStep,
+    found: dict[int, tuple[ChangedLate, list[int]]],
+    useful: set[int],
+) -> None:
+    """Sort the writes to one gradient since a step by whether anything comes of them."""
+    tensor, gradient = parameter.tensor, parameter.gradient
+    following = next(analysis.timeline.backwards_to(tensor).since(step.at + 1), None)
+    if gradient < 0 or following is None:
+        return  # Of the last round it is not known what comes next.
+    end = following.start
+    holders = analysis.timeline.holders([tensor])
+    calls = [c for h in holders for c in analysis.timeline.clearings_of(h).within(step.at, end)]
+    steps = {s.at for h in holders for s in analysis.timeline.steps_of(h).within(step.at + 1, end)}
+    reads = [read.at for read in analysis.timeline.reads_of(tensor).within(step.at, end)]
+    for op, _ in writes_into(analysis, gradient, step.at + 1, end):
+        if op.has(Trait.BACKWARD) or is_a(op.name, OpKind.ZEROES):
+            continue
+        call = next((c for c in calls if c.at > op.index), None)
+        if call is None or any(op.index < at <= call.at for at in (*steps, *reads)):
+            useful.add(op.site)
+        else:
+            late = ChangedLate(step, (tensor,), op, call)
+            found.setdefault(op.site, (late, []))[1].append(tensor)

@@ -6,7 +6,14 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.gradients.late import AppliedAgain, DroppedLate, applied_again, dropped_late
+from autograd_inspector.analysis.gradients.late import (
+    AppliedAgain,
+    ChangedLate,
+    DroppedLate,
+    applied_again,
+    changed_late,
+    dropped_late,
+)
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.wording import agree, summarize_names
@@ -18,6 +25,8 @@ def too_late(analysis: Analysis) -> Iterator[Problem]:
         yield _again(analysis, again)
     for dropped in dropped_late(analysis):
         yield _dropped(analysis, dropped)
+    for changed in changed_late(analysis):
+        yield _changed(analysis, changed)
 
 
 def _again(analysis: Analysis, found: AppliedAgain) -> Problem:
@@ -61,4 +70,23 @@ def _dropped(analysis: Analysis, found: DroppedLate) -> Problem:
         ),
         tuple(dict.fromkeys(names)),
         ops=(found.step.op,),
+    )
+
+
+def _changed(analysis: Analysis, found: ChangedLate) -> Problem:
+    names = [name_of(analysis, tensor) for tensor in found.tensors]
+    return Problem(
+        "warning",
+        f"`{found.op.name}` changes the gradients of {summarize_names(names)} after step() has used them, and "
+        f"{found.call.api} clears them before anything reads them: the change has no effect",
+        "Change gradients between backward() and step().",
+        dedupe_locations(
+            [
+                *analysis.user_frames(found.op.site, "gradients changed here, too late"),
+                *analysis.user_frames(found.step.site, "step() uses them here"),
+                *analysis.user_frames(found.call.site, "cleared here"),
+            ]
+        ),
+        tuple(dict.fromkeys(names)),
+        ops=(found.op.index,),
     )
