@@ -70,7 +70,16 @@ def comparison():
     return (before != net.weight).any()
 
 
-@pytest.mark.parametrize("program", [difference, comparison])
+def averaged():
+    net, optimizer = made()
+    states = []
+    for _ in range(2):
+        step(net, optimizer)
+        states.append(net.state_dict())  # Kept.
+    return {name: torch.stack([state[name] for state in states]).mean(0) for name in states[0]}
+
+
+@pytest.mark.parametrize("program", [difference, comparison, averaged])
 def test_comparing_what_was_never_copied(program):
     """The difference to itself is zero, whatever the step did."""
     diagnosed(program, "AG204", "Kept.", "weight", "never differ", severity="warning")

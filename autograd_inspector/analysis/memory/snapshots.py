@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from msgspec import Struct
 
@@ -11,7 +12,8 @@ from autograd_inspector.analysis.memory.assigned_data import assigns
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op, Trait
 
-_MEETS = OpKind.COPIES_INTO | OpKind.SUBTRACTS | OpKind.COMPARES
+_JOINS = OpKind.STACKS | OpKind.CONCATENATES
+_MEETS = OpKind.COPIES_INTO | OpKind.SUBTRACTS | OpKind.COMPARES | _JOINS
 
 
 class Snapshot(Struct, frozen=True):
@@ -29,7 +31,7 @@ class Snapshot(Struct, frozen=True):
 
 
 def aliased_snapshots(analysis: Analysis) -> Iterator[Snapshot]:
-    """Of each op that copies a tensor onto itself, or compares it with itself, where it was modified since."""
+    """Of each op that copies a tensor onto itself, compares or joins it with itself, where it was modified since."""
     for op in analysis.capture.ops:
         if (is_a(op.name, _MEETS) or assigns(op)) and not op.has(Trait.STEP | Trait.BACKWARD):
             for one, other in _pairs(op):
@@ -39,10 +41,13 @@ def aliased_snapshots(analysis: Analysis) -> Iterator[Snapshot]:
 
 
 def _pairs(op: Op) -> Iterator[tuple[int, int]]:
-    """The tensors that an op takes in together: the two of a plain call, the first and the second list of `_foreach_`.
+    """The tensors that an op takes in together: neighbours of a stack, the two of a plain call or of lists of `_foreach_`.
 
     An assignment to ``.data`` that writes takes in one, which has other memory; that of its own memory takes in two.
     """
+    if is_a(op.name, _JOINS):
+        yield from pairwise(op.inputs)
+        return
     half = len(op.inputs) // 2
     if len(op.inputs) == 2 * half:
         yield from zip(op.inputs[:half], op.inputs[half:], strict=True)
