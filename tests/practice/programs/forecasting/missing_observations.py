@@ -64,6 +64,7 @@ def verify(history):
 
 
 TRUTH = Truth(
+    values=True,
     fault="where() hides NaN from the value only: the gradient of the branch not taken is 0 * NaN",
     names=("where",),
     repair=("nll = torch.where(observed, gaussian_nll(mu, sigma, target.nan_to_num(0.0)), 0.0)",),

@@ -68,6 +68,7 @@ def verify(losses):
 
 
 TRUTH = Truth(
+    values=True,
     fault="the root's derivative is infinite where an embedding lies on its prototype: 0 * inf is NaN",
     names=("sqrt",),
     repair=("sine = torch.sqrt((1.0 - cosine.pow(2)).clamp(min=1e-6))",),
