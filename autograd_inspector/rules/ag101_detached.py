@@ -9,7 +9,7 @@ from autograd_inspector.advice.detached_copies import attached
 from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut, bypassed, copied_in
-from autograd_inspector.analysis.gradient_cuts.straight_through import Estimator, reversed_estimators
+from autograd_inspector.analysis.gradients.straight_through import Estimator, reversed_estimators
 from autograd_inspector.analysis.modules.hooked_outputs import returned_by_hook
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem

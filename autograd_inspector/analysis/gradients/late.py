@@ -137,8 +137,8 @@ def _cleared_anyway(analysis: Analysis, write: GradWrite) -> ZeroGradCalled | No
 def changed_late(analysis: Analysis) -> Iterator[ChangedLate]:
     """One record for each line that changes gradients when it is too late; clipping is told by itself."""
     found: dict[int, tuple[ChangedLate, list[int]]] = {}
-    useful: set[int] = set()
-    """Sites that change a gradient which somebody uses."""
+    useful = {read.site for read in analysis.capture.grad_reads if read.clips >= 0}
+    """Sites that change a gradient which somebody uses, or clip it."""
     for step in analysis.capture.steps if analysis.capture.events_of(ZeroGradCalled) else ():
         for parameter in step.parameters if not step.error else ():
             _look(analysis, step, parameter, found, useful)
