@@ -35,13 +35,22 @@ def state_statements(recording: Recording) -> Iterator[StateAssigned | StateRemo
             if state_line.receiver == _SELF:
                 yield _statement(recording, code, state_line, record.id)
     # By their ids: code compares by its contents alone, whichever file it is in.
-    seen = {id(code): code for chain in recording.stacks.chains for code, _, library in chain if not library}
+    running = {id(code): code for chain in recording.stacks.chains for code, _, library in chain if not library}
+    seen = {id(code): code for each in running.values() for code in _with_inner(each)}
     for code, state_line in list(
         _lines([code for number, code in seen.items() if number not in own_codes], mentioning)
     ):
         owners = recording.state_owners.of(code, state_line.receiver) if state_line.receiver != _SELF else []
         for held in [-1] if owners is None else owners:
             yield _statement(recording, code, state_line, held=held)
+
+
+def _with_inner(code: CodeType) -> Iterator[CodeType]:
+    """A function, and those that are defined in it: one that calls nothing of torch's is on no stack."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _with_inner(constant)
 
 
 def _statement(
