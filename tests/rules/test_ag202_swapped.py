@@ -134,8 +134,8 @@ def test_values_that_only_look_as_if_they_were_put_back():
     )
     for between in sick:
         report = inspected(lambda between=between: stepped(between))
-        # That nothing is copied back is told as well.
-        assert {finding.rule for finding in alarms(report)} - {"AG205"} == {"AG202"}, summary(report)
+        unrestored = {"AG205"} if between is sick[0] else set()  # That nothing reads the copy is told as well.
+        assert {finding.rule for finding in alarms(report)} == {"AG202"} | unrestored, summary(report)
 
 
 def exchange(net):
