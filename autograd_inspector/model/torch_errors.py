@@ -68,9 +68,10 @@ class TorchError(Enum):
     )
     OTHER_DEVICES = r"expected all tensors to be on the same device|is not on the expected device"
     SPARSE_GRADIENT = (
-        r"does not support (?:sparse|dense) gradients|add\(sparse, dense\) is not supported|"
+        r"does not support sparse gradients|add\(sparse, dense\) is not supported|"
         r"sparse gradients are not supported|doesn't support sparse gradients"
     )
+    DENSE_GRADIENT = r"does not support dense gradients"
     RECOMPUTED_OTHERWISE = (
         r"recomputed values for the following tensors have different metadata|"
         r"(?:a different number of|trying to save more) tensors .*recomput"

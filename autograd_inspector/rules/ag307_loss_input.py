@@ -24,6 +24,9 @@ _WRONG = {
 """(loss function, what made its input) -> what it expects, and what comes of it; see their pages in torch.nn.functional."""
 
 
+_LOSSES = frozenset(loss for loss, _ in _WRONG)
+
+
 class Given(Struct, frozen=True):
     """A loss function, and the op that made what it was given."""
 
@@ -67,7 +70,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
 def _made(analysis: Analysis, op: Op) -> Op | None:
     """What made the input of a loss function, where that is the wrong kind of value."""
-    if not op.inputs or all(op.name != name for name, _ in _WRONG):
+    if op.name not in _LOSSES or not op.inputs:
         return None
     made = analysis.flow.birth(op.inputs[0])
     while made is not None and is_a(made.name, _HANDED_ON) and made.inputs:

@@ -12,6 +12,7 @@ from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import ParameterRegistered, SparseGradientsMet
 from autograd_inspector.model.settings import is_off
+from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import agree, summarize_names
 
 
@@ -51,7 +52,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 def _finding(analysis: Analysis, event: SparseGradientsMet, step: Step) -> Problem:
     optimizer = analysis.capture.placement.optimizers[event.optimizer]
     dense = tuple(p.tensor for p in step.parameters if p.gradient >= 0 and p.tensor not in event.tensors)
-    wants_sparse = "dense gradients" in step.error
+    wants_sparse = says(step.error, TorchError.DENSE_GRADIENT) is not None
     refused = dense if wants_sparse else event.tensors
     names = names_of(analysis, refused)
     kind = "dense" if wants_sparse else "sparse"

@@ -162,7 +162,7 @@ RAISED = [
     (E_.SPARSE_GRADIENT, lambda: sparse_step(torch.optim.AdamW)),
     (E_.SPARSE_GRADIENT, lambda: sparse_step(torch.optim.RMSprop)),
     (E_.SPARSE_GRADIENT, lambda: sparse_step(decayed)),
-    (E_.SPARSE_GRADIENT, lambda: sparse_step(torch.optim.SparseAdam, sparse=False)),
+    (E_.DENSE_GRADIENT, lambda: sparse_step(torch.optim.SparseAdam, sparse=False)),
     (E_.DETACH_OF_VIEW, (w(2) * 1)[:1].detach_),
 ]
 

@@ -10,17 +10,15 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.memory import gradients_of, writes_into
+from autograd_inspector.analysis.op_kinds import OpKind, node_is_a
 from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.settings import is_off
 
-_SUMS = frozenset({"AddBackward0", "SubBackward0", "SumBackward0", "MeanBackward0", "NegBackward0", "StackBackward0"})
-_SCALES = frozenset({"MulBackward0", "DivBackward0"})
+_SUMS = OpKind.ADDS | OpKind.SUBTRACTS | OpKind.REDUCES | OpKind.NEGATES | OpKind.STACKS | OpKind.VIEWS
+_SCALES = OpKind.MULTIPLIES | OpKind.DIVIDES
 """Linear where one side is a constant: then the node has one edge that leads on."""
-_SHAPES = frozenset(
-    {"ViewBackward0", "ReshapeAliasBackward0", "SqueezeBackward0", "UnsqueezeBackward0", "SelectBackward0"}
-)
 
 
 class LossWeight(Struct, frozen=True):
@@ -113,7 +111,7 @@ class _Linear:
             if index in terms or index in sums:
                 continue
             node = self._analysis.capture.nodes[index]
-            adds = node.name in _SUMS or node.name in _SHAPES or (node.name in _SCALES and len(node.edges) == 1)
+            adds = node_is_a(node.name, _SUMS) or (node_is_a(node.name, _SCALES) and len(node.edges) == 1)
             (sums if adds else terms).add(index)
             todo += [child for child, _ in node.edges] if adds else []
         return frozenset(terms), frozenset(sums)
@@ -127,7 +125,7 @@ class _Linear:
             return None
         product, op = above[0], capture.ops[above[0].op]
         others = [child for child, _ in product.edges if child != leaf.index]
-        if product.name != "MulBackward0" or len(product.edges) != 2 or len(others) != 1:
+        if not node_is_a(product.name, OpKind.MULTIPLIES) or len(product.edges) != 2 or len(others) != 1:
             return None
         if not self._is_term(product) or not any(math.prod(capture.tensors[t].shape) == 1 for t in op.outputs):
             return None

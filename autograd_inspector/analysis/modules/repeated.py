@@ -8,7 +8,7 @@ from functools import cached_property
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.modules.draws import draws
+from autograd_inspector.analysis.draws import draws
 from autograd_inspector.model.op import ModuleCall
 from autograd_inspector.model.program_events import ModuleRepeated
 

@@ -9,7 +9,7 @@ from itertools import takewhile
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.modules.draws import draws
+from autograd_inspector.analysis.draws import draws
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.op import ModuleCall, Op, Trait

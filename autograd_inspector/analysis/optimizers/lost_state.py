@@ -12,8 +12,7 @@ from autograd_inspector.model.event import Step
 from autograd_inspector.model.op import Trait
 
 _FEWEST = 2
-_FEWEST_OPTIMIZERS = 3
-"""Of two that step once each the second may begin another phase of the training."""
+"""Of one step it is not known whether the next one finds its state."""
 
 
 class LostState(Struct, frozen=True):
@@ -58,8 +57,7 @@ def _renewed(analysis: Analysis, tensor: int, steps: list[Step], *, begun: bool)
     capture = analysis.capture
     optimizers = {step.optimizer: capture.placement.optimizers[step.optimizer] for step in steps}
     sites = {optimizer.site for optimizer in optimizers.values()}
-    fewest = _FEWEST if capture.history.folded else _FEWEST_OPTIMIZERS
-    if len(optimizers) < max(len(steps), fewest) or len(sites) > 1 or sites == {-1}:
+    if len(optimizers) < max(len(steps), _FEWEST) or len(sites) > 1 or sites == {-1}:
         return False
     if not begun and not _made_with_state(analysis, tensor, steps[-1].optimizer):
         return False

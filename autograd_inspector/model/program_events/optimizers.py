@@ -130,37 +130,33 @@ class OptimizerModeMet(ProgramEvent, frozen=True):
         return f"{self.type}.{'train' if self.training else 'eval'}()"
 
 
-class UpdateDropped(ProgramEvent, frozen=True):
+class _Step(ProgramEvent, frozen=True):
+    optimizer: int
+    type: str
+
+    @property
+    def api(self) -> str:
+        """The call."""
+        return f"{self.type}.step()"
+
+
+class UpdateDropped(_Step, frozen=True):
     """A step computed new values of these parameters, used them for nothing, and wrote none in a way that torch shows.
 
     ``site`` is where it computed the last of them.
     """
 
-    optimizer: int
-    type: str
     tensors: tuple[int, ...]
 
-    @property
-    def api(self) -> str:
-        """The call."""
-        return f"{self.type}.step()"
 
-
-class SteppedAccumulating(ProgramEvent, frozen=True):
+class SteppedAccumulating(_Step, frozen=True):
     """An optimizer was stepped when a library accumulated the gradients of ``steps`` micro-batches for one step.
 
     ``due``: of the last of them.
     """
 
-    optimizer: int
-    type: str
     steps: int
     due: bool
-
-    @property
-    def api(self) -> str:
-        """The call."""
-        return f"{self.type}.step()"
 
 
 class ScalerRefused(ProgramEvent, frozen=True):
@@ -176,17 +172,10 @@ class ScalerRefused(ProgramEvent, frozen=True):
         return f"GradScaler.{self.method}({self.type})"
 
 
-class SparseGradientsMet(ProgramEvent, frozen=True):
+class SparseGradientsMet(_Step, frozen=True):
     """A step raised because of the layout of its gradients; those of these parameters were sparse."""
 
-    optimizer: int
-    type: str
     tensors: tuple[int, ...]
-
-    @property
-    def api(self) -> str:
-        """The call."""
-        return f"{self.type}.step()"
 
 
 class SchedulerMade(ProgramEvent, frozen=True):
@@ -202,16 +191,8 @@ class SchedulerMade(ProgramEvent, frozen=True):
         return self.type
 
 
-class SchedulerStepped(ProgramEvent, frozen=True):
+class SchedulerStepped(_Step, frozen=True):
     """``step()`` of a scheduler of that optimizer, but for the one that its constructor makes."""
-
-    optimizer: int
-    type: str
-
-    @property
-    def api(self) -> str:
-        """The call."""
-        return f"{self.type}.step()"
 
 
 class OptionSet(ProgramEvent, frozen=True):

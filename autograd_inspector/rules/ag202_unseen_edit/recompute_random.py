@@ -6,17 +6,13 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import where_made
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.draws import draws
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.program_events import RandomStateDropped
 from autograd_inspector.model.wording import join_names
 from autograd_inspector.rules.ag202_unseen_edit.recomputed_forwards import Key, key_of, keys_of
-
-_RANDOM = frozenset(
-    {"rand", "randn", "randint", "rand_like", "randn_like", "randint_like", "randperm", "gumbel_softmax"}
-)
 
 
 def drawn_again(analysis: Analysis) -> Iterator[Problem]:
@@ -29,7 +25,7 @@ def drawn_again(analysis: Analysis) -> Iterator[Problem]:
         again: dict[str, tuple[Op, Op]] = {}
         line = place.filename, place.function, place.lineno
         for op in analysis.capture.ops:
-            if not _draws(op):
+            if not draws(op):
                 continue
             if not op.has(Trait.BACKWARD):
                 frames = analysis.capture.site(op.site)
@@ -40,10 +36,6 @@ def drawn_again(analysis: Analysis) -> Iterator[Problem]:
                 again.setdefault(where_made(analysis, first), (first, op))
         if again:
             yield _finding(analysis, event, again)
-
-
-def _draws(op: Op) -> bool:
-    return op.has(Trait.DRAWS) or op.name in _RANDOM or is_a(op.name, OpKind.DRAWS)
 
 
 def _finding(analysis: Analysis, event: RandomStateDropped, again: dict[str, tuple[Op, Op]]) -> Problem:

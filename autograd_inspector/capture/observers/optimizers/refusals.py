@@ -26,6 +26,6 @@ def note_layouts(
     recording: Recording, optimizer: int, kind: str, site: int, error: str, gradients: Iterable[tuple[int, Tensor]]
 ) -> None:
     """A step raised because of the layout of its gradients: note the (parameter, gradient) pairs that are sparse."""
-    if says(error, TorchError.SPARSE_GRADIENT):
+    if says(error, TorchError.SPARSE_GRADIENT, TorchError.DENSE_GRADIENT):
         sparse = tuple(parameter for parameter, gradient in gradients if gradient.is_sparse)
         recording.events.append(SparseGradientsMet(len(recording.ops), site, optimizer, kind, sparse))
