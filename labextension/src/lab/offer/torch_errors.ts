@@ -48,7 +48,8 @@ export const TORCH_ERRORS: readonly RegExp[] = [
   /expected f\(\*args\) to return a scalar tensor/is,
   /same (?:data|d)type|expected scalar type .* but found|input dtype \(.*\) does not match|type \(.*\) should be the same|found dtype .* but expected|source and destination dtypes match/is,
   /expected all tensors to be on the same device|is not on the expected device/is,
-  /does not support (?:sparse|dense) gradients|add\(sparse, dense\) is not supported|sparse gradients are not supported|doesn't support sparse gradients/is,
+  /does not support sparse gradients|add\(sparse, dense\) is not supported|sparse gradients are not supported|doesn't support sparse gradients/is,
+  /does not support dense gradients/is,
   /recomputed values for the following tensors have different metadata|(?:a different number of|trying to save more) tensors .*recomput/is,
   /can't detach views in-?place/is,
 ];
