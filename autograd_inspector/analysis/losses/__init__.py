@@ -1,0 +1,1 @@
+"""Losses: what they are computed from, and which of them no backward() was called on."""
