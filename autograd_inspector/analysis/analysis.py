@@ -14,7 +14,7 @@ from autograd_inspector.analysis.gradient_cuts.constant_derivatives import const
 from autograd_inspector.analysis.gradient_cuts.constant_loss_terms import constant_terms
 from autograd_inspector.analysis.gradient_cuts.harmful import harmful_cuts
 from autograd_inspector.analysis.gradient_cuts.partial_cuts import partial_cuts
-from autograd_inspector.analysis.losses.without_backward import losses_without_backward
+from autograd_inspector.analysis.losses_without_backward import losses_without_backward
 from autograd_inspector.analysis.none_returned import behind_none
 from autograd_inspector.analysis.parameters.lifecycle import ParameterLifecycle
 from autograd_inspector.analysis.parameters.probed_copies import trained_beside

@@ -1,1 +1,1 @@
-"""Losses: what they are computed from, and which of them no backward() was called on."""
+"""Losses: what they are given, and how they are weighted."""

@@ -79,7 +79,7 @@ def swapped(analysis: Analysis) -> Iterator[Swapped]:
     for op in analysis.capture.ops:
         if EXPECTED.get(op.name, "log-probabilities") == "log-probabilities" or op.has(Trait.BACKWARD):
             continue
-        if len(op.inputs) < 2 or tensors[op.inputs[0]].requires_grad or not tensors[op.inputs[1]].requires_grad:  # noqa: PLR2004 - the input and the target.
+        if len(op.inputs) < 2 or tensors[op.inputs[0]].requires_grad or not tensors[op.inputs[1]].requires_grad:
             continue
         made = computed_by(analysis, op.inputs[1])
         if made is not None and is_a(made.name, _UNBOUNDED) and line_of(analysis, op.site) not in told:

@@ -45,7 +45,7 @@ def paired(analysis: Analysis) -> Iterator[Paired]:
 
 def _operands(analysis: Analysis, op: Op) -> tuple[int, int] | None:
     """(column, row) of an op that pairs them."""
-    if len(op.inputs) < 2 or not (is_a(op.name, _ELEMENTWISE) or op.name in _COMPARING):  # noqa: PLR2004 - two operands.
+    if len(op.inputs) < 2 or not (is_a(op.name, _ELEMENTWISE) or op.name in _COMPARING):
         return None
     tensors = analysis.capture.tensors
     first, second = op.inputs[:2]
@@ -74,7 +74,7 @@ def _reduced(analysis: Analysis, op: Op) -> Op | None:
     """The op that makes one number of all pairs, where they were computed with element by element until then."""
     capture = analysis.capture
     shape = capture.tensors[op.outputs[0]].shape if op.outputs else ()
-    count = shape[0] if len(shape) == 2 and shape[0] == shape[1] else 0  # noqa: PLR2004 - N x N.
+    count = shape[0] if len(shape) == 2 and shape[0] == shape[1] else 0
     pairs, todo = {*op.outputs}, [*op.outputs]
     last: Op | None = None
     while todo and count:

@@ -68,9 +68,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         op_and_leaves[1].update(leaves)
         if op.name in SATURATING:  # What it feeds gets no gradient either, for its input is zero: a consequence.
             places[op.site] = (op, op_and_leaves[1])
-    for op, parameters in flattened(
-        analysis, OpKind.PIECEWISE_CONSTANT
-    ):  # These are zero by definition: no value needs to be read.
+    # These are zero by definition: no value needs to be read.
+    for op, parameters in flattened(analysis, OpKind.PIECEWISE_CONSTANT, Trait.CONSTANT):
         places.setdefault(op.site, (op, set(parameters)))
     for op, leaves in places.values():
         yield _zero(analysis, op, sorted(leaves), ranges)
@@ -115,7 +114,7 @@ def _zero(analysis: Analysis, op: Op, leaves: list[int], ranges: dict[int, Range
     why, fix, made = reason(analysis, op, ranges)
     return Problem(
         "warning",
-        f"`{op.name}`{of} passes back a gradient that is exactly zero{f', for {why}' if why else ''}: {summarize_names(names)} "
+        f"`{op.name}`{of} passes back a gradient that is exactly zero{f', because {why}' if why else ''}: {summarize_names(names)} "
         f"{agree(names, 'never moves', 'never move')}",
         fix,
         dedupe_locations(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.memory import zeroed_in_place
-from autograd_inspector.analysis.losses.without_backward import losses, waiting
+from autograd_inspector.analysis.losses_without_backward import losses, waiting
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
