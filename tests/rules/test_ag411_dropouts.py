@@ -126,15 +126,11 @@ def summed(net):
 @pytest.mark.parametrize("look", [stacked, summed])
 def test_samples_of_a_dropout_in_eval_mode(look):
     """The same input, put together several times: all are equal, and the dropout that draws none of them is named."""
-    diagnosed(
-        lambda: train_and_look(layers(), look),
-        "AG411",
-        "# Samples.",
-        "net.1",
-        "all equal",
-        severity="warning",
-        where=look,
-    )
+
+    def program():
+        train_and_look(layers(), look)
+
+    diagnosed(program, "AG411", "# Samples.", "net.1", "all equal", severity="warning", where=look)
 
 
 def dropouts_in_train_mode(net):
