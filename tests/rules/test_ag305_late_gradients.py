@@ -175,7 +175,7 @@ def test_two_steps_for_one_backward():
 
     def two_optimizers():
         net = network()
-        both = torch.optim.Adam(net[0].parameters()), torch.optim.SGD(net.parameters(), lr=0.1)
+        both = torch.optim.Adam(net[0].parameters()), torch.optim.SGD(net[2].parameters(), lr=0.1)
         for _ in range(2):
             for optimizer in both:
                 optimizer.zero_grad()
