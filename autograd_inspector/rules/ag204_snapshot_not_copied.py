@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_inspector.advice.naming import names_of
+from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.memory.repeated_entries import RepeatedEntries, repeated_entries
 from autograd_inspector.analysis.memory.snapshots import Snapshot, aliased_snapshots
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
@@ -46,6 +47,31 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         by_line.setdefault(key, []).append(snapshot)
     for snapshots in by_line.values():
         yield _problem(analysis, snapshots)
+    for entries in repeated_entries(analysis):
+        yield _repeated(analysis, entries)
+
+
+def _repeated(analysis: Analysis, found: RepeatedEntries) -> Problem:
+    name = name_of(analysis, found.tensor)
+    return Problem(
+        "warning",
+        f"`{found.stacked.name}` gets one and the same tensor {found.count} times: {name} was kept without a copy each time, "
+        f"and `{found.changed.name}` changes it in place in between, so all {found.count} entries are equal",
+        f"Keep a copy of each: `{_simple(name)}.clone()` where it is stored, or compute a new tensor instead of changing it "
+        "in place.",
+        dedupe_locations(
+            [
+                *analysis.user_frames(found.changed.site, "changed in place here"),
+                *analysis.user_frames(found.stacked.site, "put together here"),
+            ]
+        ),
+        (name,),
+        ops=(found.stacked.index,),
+    )
+
+
+def _simple(name: str) -> str:
+    return name if name.replace(".", "").isidentifier() else "tensor"
 
 
 def _problem(analysis: Analysis, snapshots: list[Snapshot]) -> Problem:

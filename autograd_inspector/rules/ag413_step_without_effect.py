@@ -143,7 +143,11 @@ def _ran_out(analysis: Analysis, found: AtZero, kinds: str, made: list[Location]
         "optimizer step. With gradient accumulation, call it beside the optimizer's step(), not with every batch.",
         dedupe_locations(
             [
-                *(place for event in moved[-1:] for place in analysis.user_frames(event.site, "scheduler stepped here")),
+                *(
+                    place
+                    for event in moved[-1:]
+                    for place in analysis.user_frames(event.site, "scheduler stepped here")
+                ),
                 *made,
                 *analysis.user_frames(last.site, "step() called here, at lr 0"),
             ]
