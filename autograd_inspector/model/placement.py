@@ -13,7 +13,7 @@ from autograd_inspector.model.totals import Totals
 
 Standing = Literal["optimized", "frozen", "orphan", "not optimized", "no state"]
 """``orphan``: an optimizer holds it, no model has it, and no backward since its last step but one reached it.
-``not optimized``: it requires grad, no optimizer holds it. ``no state``: others of its optimizer have state, it none."""
+``not optimized``: it requires grad, no optimizer holds it. ``no state``: others of its optimizer have state."""
 
 
 class Placement(Struct, frozen=True, omit_defaults=True, dict=True):

@@ -142,7 +142,7 @@ def test_gradients_dropped_for_other_reasons():
 
 
 def test_two_steps_for_one_backward():
-    """The second applies the same gradients once more; with a backward in between, or cleared gradients, it does not."""
+    """The second applies the same gradients once more; after a backward, or with cleared ones, it does not."""
 
     def sick():
         net = network()
