@@ -14,6 +14,7 @@ from autograd_inspector.analysis.gradient_cuts.constant_derivatives import const
 from autograd_inspector.analysis.gradient_cuts.constant_loss_terms import constant_terms
 from autograd_inspector.analysis.gradient_cuts.harmful import harmful_cuts
 from autograd_inspector.analysis.gradient_cuts.partial_cuts import partial_cuts
+from autograd_inspector.analysis.gradients_looked_for import looked_for
 from autograd_inspector.analysis.losses_without_backward import losses_without_backward
 from autograd_inspector.analysis.none_returned import behind_none
 from autograd_inspector.analysis.parameters.lifecycle import ParameterLifecycle
@@ -25,6 +26,7 @@ from autograd_inspector.analysis.rounds import Rounds, rounds_of
 from autograd_inspector.analysis.timeline import Timeline
 from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.event import GradRead
 from autograd_inspector.model.graphs import KindsBelow, RunGraphs, in_order, leaves_below
 from autograd_inspector.model.location import CALLER, Location, with_role
 from autograd_inspector.model.op import Op, Write
@@ -152,8 +154,17 @@ class Analysis:
             self.flow,
             self.optimized_trainable,
             # What lies in the graph of a run is cut off by nothing: a Function returned None for it.
-            self.without_gradient - self.losses_without_backward.keys() - self.in_graph_without_gradient,
+            (self.without_gradient | self.looked_for.keys())
+            - self.losses_without_backward.keys()
+            - self.in_graph_without_gradient,
         )
+
+    @cached_property
+    def looked_for(self) -> dict[int, GradRead]:
+        """Tensors that no model has and no optimizer holds, and whose gradient the program looks for and does not find."""
+        reads = looked_for(self.capture)
+        missed = reads.keys() - self.received_gradient - self.capture.optimized if reads else set()
+        return {tensor: reads[tensor] for tensor in missed - self.capture.unsettled(missed)}
 
     @cached_property
     def losses_without_backward(self) -> dict[int, Op]:

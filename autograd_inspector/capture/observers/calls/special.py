@@ -203,7 +203,8 @@ def _read_grad(recorder: Calling, args: tuple[Any, ...], result: Any) -> None:
     if number not in recording.named and number not in recording.variables and type(tensor) is Parameter:
         recording.adopt((tensor,))  # Of a model that is never called: what is clipped may be another one's.
     site, limit = recording.stacks.here(), limit_of(caller)
-    recording.grad_reads.append(GradRead(len(recording.ops), number, gradient, site, leaf, retains, limit))
+    asks = gradient < 0 and caller is not None and recording.compared.asks_whether_none(caller)
+    recording.grad_reads.append(GradRead(len(recording.ops), number, gradient, site, leaf, retains, limit, asks))
 
 
 def _write_grad(recorder: Calling, args: tuple[Any, ...], _: Any) -> None:
