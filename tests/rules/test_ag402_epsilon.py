@@ -24,8 +24,11 @@ def trained(dtype, make):
 @pytest.mark.parametrize("make", [torch.optim.Adam, torch.optim.RMSprop, partial(torch.optim.AdamW, eps=1e-9)])
 def test_epsilon_that_rounds_to_zero(make):
     """Adam and its like keep their state in the parameters' float16: the default eps is 0 there."""
-    finding = diagnosed(lambda: trained(torch.float16, make), "AG402", "optimizer = make", "weight", "eps", severity="warning",
-                        where=trained)  # fmt: skip
+
+    def program():
+        trained(torch.float16, make)
+
+    finding = diagnosed(program, "AG402", "optimizer = make", "weight", "eps", severity="warning", where=trained)
     assert "eps=1e-4" in finding.fix
 
 
