@@ -81,6 +81,8 @@ class OpKind(Flag):
     SAVES_NOTHING = auto()
     """Its derivative needs the value of none of its operands."""
     CONVOLVES = auto()
+    KEEPS_STATISTICS = auto()
+    """Normalises, and updates running statistics where it is told to."""
     RENORMALISES = auto()
     """May rewrite its weight in place (``max_norm``)."""
 
@@ -125,6 +127,7 @@ _ROWS: Final = (
     ("linear", _K.MATRIX_MULTIPLIES | _K.ADDS_BIAS),
     ("conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d", _K.CONVOLVES | _K.ADDS_BIAS),
     ("bilinear", _K.ADDS_BIAS),
+    ("batch_norm instance_norm", _K.KEEPS_STATISTICS),
     (f"div div_ divide divide_ true_divide __itruediv__ {DIV_EACH}", _K.DIVIDES),
     ("neg neg_ __neg__ negative negative_", _K.NEGATES | _K.SAVES_NOTHING),
     ("sum mean", _K.REDUCES | _K.SAVES_NOTHING),

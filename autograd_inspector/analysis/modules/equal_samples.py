@@ -60,7 +60,7 @@ class _Samples:
         silent: dict[int, dict[int, None]] = {}
         noisy: set[int] = set()
         for op in self._capture.ops:
-            if op.call >= 0 and op.has(Trait.EVALUATES) and "dropout" in op.name:
+            if op.call >= 0 and op.has(Trait.EVALUATES) and not is_a(op.name, OpKind.KEEPS_STATISTICS):
                 silent.setdefault(self._outermost(op.call), {})[op.call] = None
             elif op.call >= 0 and draws(op):
                 noisy.add(self._outermost(op.call))
