@@ -125,10 +125,12 @@ def _line(analysis: Analysis, op: Op) -> tuple[str, int]:
 
 
 def _rewrap_fix(op: Op, source: str) -> str:
-    if op.name in {"all_gather", "all_reduce", "all_gather_into_tensor", "broadcast"}:
+    if op.name in {"all_reduce", "broadcast"}:
+        return f"Use torch.distributed.nn.functional.{op.name}, which has a gradient."
+    if op.name in {"all_gather", "all_gather_into_tensor"}:
         return (
-            f"Use torch.distributed.nn.functional.{op.name}, which has a gradient, or put the local tensor back into "
-            "the gathered list."
+            "Use torch.distributed.nn.functional.all_gather, which has a gradient, or put the local tensor back into what "
+            "was gathered, in the place of this rank."
         )
     if op.name == "unpickle":
         return f"Use {source} itself: a pickle (torch.save, multiprocessing) keeps values, not where they came from."

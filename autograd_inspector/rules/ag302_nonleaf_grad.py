@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from autograd_inspector.advice.hand_updates import and_cleared
 from autograd_inspector.advice.naming import is_named, name_of, names_of
 from autograd_inspector.advice.quoting import ending_in, in_place
 from autograd_inspector.advice.spelling import method_on
@@ -71,7 +72,7 @@ def _finding(analysis: Analysis, reads: list[GradRead]) -> Problem:
             if is_a(made.name, _CONVERSIONS)
             else _made_last(analysis, made)
             or f"Update {name} in place under torch.no_grad() (`{_in_place(analysis, made, name)}`), so that it stays the "
-            "leaf that backward and the optimizer know."
+            f"leaf that backward and the optimizer know, and {and_cleared(name)}."
         )
     elif made is not None and _reassigned(analysis, first, made):
         place = analysis.capture.place(made.site)

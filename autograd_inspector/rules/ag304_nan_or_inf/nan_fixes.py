@@ -44,9 +44,13 @@ def overflow_cure(analysis: Analysis, fault: ValueFault, op: Op) -> str:
     return cure(op)
 
 
-def is_infinite_at_0(op: Op) -> bool:
-    """Whether the op makes Inf out of a zero, so that the size of what it is given explains nothing."""
-    return _kind(op) in {"div", "reciprocal", "log", "log2", "log10", "sqrt"}
+def explained_by_size(op: Op, what: str) -> bool:
+    """Whether what the op makes may come of the size of what it is given: Inf, or NaN where two of them meet.
+
+    Some ops make Inf out of a zero, and some have NaN of their own.
+    """
+    kind = _kind(op)
+    return kind not in {"div", "reciprocal", "log", "log2", "log10", "sqrt"} and (what == "Inf" or kind not in _CURES)
 
 
 def _kind(op: Op | None) -> str:

@@ -137,7 +137,7 @@ net[1].register_full_backward_hook(look)
 net(torch.ones(2, 3)).sum().backward()
 """,
         by("Use the out-of-place form of the operation (`inplace=False`, where a module does it)", "inplace=True", "inplace=False"),
-        by("register the hook on another module", "net[1].register", "net[2].register"),
+        by("register the hook on a module that neither works in place itself nor comes right before one that does", "net[1].register", "net[0].register"),
     ),
     "a step of one's own updates with grad mode on": case(
         "AG203",

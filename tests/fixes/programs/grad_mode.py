@@ -160,7 +160,7 @@ for _ in range(2):
     with torch.no_grad():
         w = w - 0.1 * w.grad
 """,
-        by("Update in place: `w -= 0.1 * w.grad`", "w = w - 0.1 * w.grad", "w -= 0.1 * w.grad"),
+        by("clear its gradient before the next backward() where nothing does: `w.grad = None`", "w = w - 0.1 * w.grad", "w -= 0.1 * w.grad\n        w.grad = None"),
     ),
     "a hook differentiates what it has computed": case(
         "AG102",

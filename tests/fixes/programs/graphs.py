@@ -33,7 +33,7 @@ optimizer.step()
 """,
         by("Compute hidden again for each backward", "    hidden = cell(torch.randn(1, 4), hidden)", "    hidden = torch.zeros(1, 4)\n    hidden = cell(torch.randn(1, 4), hidden)"),
         by("cut it off where it is carried over: `hidden = hidden.detach()`", ".backward()", ".backward()\n    hidden = hidden.detach()"),
-        by("pass retain_graph=True to the backward that comes first", ".backward()", ".backward(retain_graph=i == 0)"),
+        by("pass retain_graph=True to each backward() but the last", ".backward()", ".backward(retain_graph=i == 0)"),
     ),
     "a learned table is cached": case(
         "AG501",
@@ -110,6 +110,64 @@ optimizer.step()
         by("pass retain_graph=True to the backward that comes first", "one.backward()", "one.backward(retain_graph=True)"),
         by("cut it off: `hidden = hidden.detach()`", "two = ", "hidden = hidden.detach()\ntwo = "),
     ),
+    "one loss is backpropagated twice": case(
+        "AG501",
+        """
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+x = torch.randn(3, 4)
+loss = net(x).pow(2).mean()
+loss.backward()
+optimizer.zero_grad()
+loss.backward()
+optimizer.step()
+""",
+        by("Compute loss again before each backward()", "optimizer.zero_grad()\n", "optimizer.zero_grad()\nloss = net(x).pow(2).mean()\n"),
+        by("remove one of the two calls", "optimizer.zero_grad()\nloss.backward()\n", ""),
+    ),
+    "a loss is computed before the loop": case(
+        "AG501",
+        """
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+x = torch.randn(3, 4)
+loss = net(x).pow(2).mean()
+for i in range(2):
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+""",
+        by("Compute loss again before each backward()", "loss = net(x).pow(2).mean()\n", "", "    loss.backward()", "    loss = net(x).pow(2).mean()\n    loss.backward()"),
+    ),
+    "features of a trained encoder are cached": case(
+        "AG501",
+        """
+encoder, head = nn.Linear(4, 4), nn.Linear(4, 1)
+optimizer = torch.optim.SGD([*encoder.parameters(), *head.parameters()], lr=0.1)
+x = torch.randn(3, 4)
+features = encoder(x).tanh()
+for i in range(2):
+    optimizer.zero_grad()
+    head(features).pow(2).mean().backward()
+    optimizer.step()
+""",
+        by("Compute features again in each round instead of keeping it", "features = encoder(x).tanh()\n", "", "    optimizer.zero_grad()", "    features = encoder(x).tanh()\n    optimizer.zero_grad()"),
+    ),
+    "features of an encoder that nothing trains are cached": case(
+        "AG501",
+        """
+encoder, head = nn.Linear(4, 4), nn.Linear(4, 1)
+optimizer = torch.optim.SGD(head.parameters(), lr=0.1)
+x = torch.randn(3, 4)
+features = encoder(x).tanh()
+for i in range(2):
+    optimizer.zero_grad()
+    head(features).pow(2).mean().backward()
+    optimizer.step()
+""",
+        by("Compute features again for each backward if it is trained", "features = encoder(x).tanh()\n", "", "SGD(head.parameters()", "SGD([*encoder.parameters(), *head.parameters()]", "    optimizer.zero_grad()", "    features = encoder(x).tanh()\n    optimizer.zero_grad()"),
+        by("otherwise cut it off: `features = features.detach()`", "features = encoder(x).tanh()\n", "features = encoder(x).tanh()\nfeatures = features.detach()\n"),
+    ),
     "grad() comes before backward": case(
         "AG501",
         """
@@ -134,7 +192,7 @@ optimizer.step()
 """,
         by("Compute out again for each backward", "out = net(x).pow(2)\n", "", "    loss =", "    out = net(x).pow(2)\n    loss ="),
         by("cut it off where it is carried over: `out = out.detach()`", "    loss.backward()", "    loss.backward()\n    out = out.detach()"),
-        by("pass retain_graph=True to the backward that comes first", "loss.backward()", "loss.backward(retain_graph=i == 0)"),
+        by("pass retain_graph=True to each backward() but the last", "loss.backward()", "loss.backward(retain_graph=i == 0)"),
     ),
     "rows of one result are backpropagated one by one": case(
         "AG501",
@@ -147,7 +205,7 @@ for i, each in enumerate(out):
 optimizer.step()
 """,
         by("Sum the losses and call backward() once", "for i, each in enumerate(out):\n    each.mean().backward()", "sum(each.mean() for each in out).backward()"),
-        by("pass retain_graph=True to the backward that comes first", "each.mean().backward()", "each.mean().backward(retain_graph=i == 0)"),
+        by("pass retain_graph=True to each backward() but the last", "each.mean().backward()", "each.mean().backward(retain_graph=i == 0)"),
     ),
     "losses of one forward are backpropagated one by one": case(
         "AG501",

@@ -85,7 +85,24 @@ encoder.requires_grad_(True)
 head(h).pow(2).mean().backward()
 optimizer.step()
 """,
-        by("Call requires_grad_(True) before the forward", "h = encoder(torch.randn(3, 4))\nencoder.requires_grad_(True)\n", "encoder.requires_grad_(True)\nh = encoder(torch.randn(3, 4))\n"),
+        by("Do not freeze it before its forward", ".requires_grad_(False), nn", ", nn"),
+        by("leave it out of the optimizer", "*encoder.parameters(), ", ""),
+        symptom="encoder.weight.grad is None and len(optimizer.param_groups[0]['params']) == 4",
+    ),
+    "a module is unfrozen after its forward, later in the training": case(
+        "AG301",
+        """
+encoder, head = nn.Linear(4, 4).requires_grad_(False), nn.Linear(4, 1)
+optimizer = torch.optim.SGD([*encoder.parameters(), *head.parameters()], lr=0.1)
+for i in range(2):
+    optimizer.zero_grad()
+    h = encoder(torch.randn(3, 4))
+    if i == 1:
+        encoder.requires_grad_(True)
+    head(h).pow(2).mean().backward()
+    optimizer.step()
+""",
+        by("Call requires_grad_(True) before the forward", "    h = encoder(torch.randn(3, 4))\n", "", "        encoder.requires_grad_(True)\n", "        encoder.requires_grad_(True)\n    h = encoder(torch.randn(3, 4))\n"),
         by("leave it out of the optimizer", "*encoder.parameters(), ", ""),
         symptom="encoder.weight.grad is None and len(optimizer.param_groups[0]['params']) == 4",
     ),
@@ -176,7 +193,7 @@ for _ in range(2):
     loss.backward()
     w = w - 0.1 * w.grad
 """,
-        by("Update w in place under torch.no_grad() (`w -= 0.1 * w.grad`)", "    w = w - 0.1 * w.grad", "    with torch.no_grad():\n        w -= 0.1 * w.grad"),
+        by("clear its gradient before the next backward() where nothing does: `w.grad = None`", "    w = w - 0.1 * w.grad", "    with torch.no_grad():\n        w -= 0.1 * w.grad\n        w.grad = None"),
     ),
     "an iterate stays in the graph": case(
         "AG302",

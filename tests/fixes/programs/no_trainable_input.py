@@ -93,6 +93,6 @@ x = torch.randn(3, 4)
 out = net(x)
 (slope,) = torch.autograd.grad(out.sum(), x)
 """,
-        by("Call `x.requires_grad_()` before the forward that uses it", "out = net(x)", "x.requires_grad_()\nout = net(x)"),
+        by("Call x.requires_grad_() before the forward that uses it", "out = net(x)", "x.requires_grad_()\nout = net(x)"),
     ),
 }

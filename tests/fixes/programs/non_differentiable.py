@@ -149,7 +149,7 @@ optimizer.step()
 torch.distributed.destroy_process_group()
 """,
         by("Use torch.distributed.nn.functional.all_gather, which has a gradient", "torch.distributed.all_gather(every, mine)", "every = torch.distributed.nn.functional.all_gather(mine)"),
-        by("put the local tensor back into the gathered list", "(torch.cat", "every[torch.distributed.get_rank()] = mine\n(torch.cat"),
+        by("put the local tensor back into what was gathered, in the place of this rank", "(torch.cat", "every[torch.distributed.get_rank()] = mine\n(torch.cat"),
         symptom="net.weight.grad is None",
         before=GROUP,
     ),
@@ -161,7 +161,7 @@ optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
 mine = net(torch.randn(3, 4))
 total = mine.detach().clone()
 torch.distributed.all_reduce(total)
-(total + net.bias).pow(2).mean().backward()
+(total + net.bias.sum()).pow(2).mean().backward()
 optimizer.step()
 torch.distributed.destroy_process_group()
 """,

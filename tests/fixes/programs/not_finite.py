@@ -55,14 +55,15 @@ CASES = {
     "a logarithm of one minus a probability": case(
         "AG304",
         trained("p = (out.abs() + 100).sigmoid()", "-(1 - p).log().mean()"),
+        by("`torch.log(x.clamp(min=eps))`", "(1 - p).log()", "torch.log((1 - p).clamp(min=1e-8))"),
         by("log1p", "-(1 - p).log()", "-torch.log1p(-p * 0.999)"),
         symptom=BAD,
         values=True,
     ),
     "a deviation of equal values": case(
         "AG304",
-        trained("same = (out - out.detach()).exp()", "same.std(dim=1).pow(0.5).mean()"),
-        by("an eps under the root: `torch.sqrt(x.var(dim, correction=0) + eps)`", "same.std(dim=1).pow(0.5)", "torch.sqrt(same.var(1, correction=0) + 1e-8)"),
+        trained("same = out[:, :1] - out[:, :1].detach() + torch.zeros(3, 4)", "same.std(dim=1).mean()"),
+        by("an eps under the root: `torch.sqrt(x.var(dim, correction=0) + eps)`", "same.std(dim=1)", "torch.sqrt(same.var(1, correction=0) + 1e-8)"),
         symptom=BAD,
         values=True,
     ),
@@ -84,7 +85,7 @@ CASES = {
     "a row is masked throughout": case(
         "AG304",
         trained("mask = torch.tensor([True, True, True, True])", "out.masked_fill(mask, float('-inf')).softmax(1).pow(2).mean()"),
-        by("leave one position of each row unmasked", "[True, True, True, True]", "[True, True, True, False]"),
+        by("A row that is -inf throughout, or holds +inf, has no softmax: leave one position of each row unmasked", "[True, True, True, True]", "[True, True, True, False]"),
         by("`masked_fill(mask, torch.finfo(x.dtype).min)`", "float('-inf')", "torch.finfo(out.dtype).min"),
         symptom=BAD,
         values=True,

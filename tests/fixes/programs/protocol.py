@@ -376,8 +376,9 @@ for i in range(3):
     optimizer.step()
     last = scale.grad
 """,
+        by("Assign the new gradients in every round", "    optimizer.step()", "    scale.grad = torch.zeros(1) if i else scale.grad\n    optimizer.step()"),
         by("clear them with zero_grad() where no loss reaches it", "    for p in net.parameters():\n        p.grad = None\n", "    optimizer.zero_grad()\n"),
-        symptom="last is not None",
+        symptom="last is not None and bool(last.any())",
     ),
     "gradients are dropped after the step": case(
         "AG305",
@@ -421,7 +422,22 @@ for _ in range(2):
     for p in net.parameters():
         p = p - 0.1 * p.grad
 """,
-        by("Update in place, under torch.no_grad(): `p -= 0.1 * p.grad`", "        p = p - 0.1 * p.grad", "        with torch.no_grad():\n            p -= 0.1 * p.grad"),
+        by("Update in place, under torch.no_grad(): `p -= 0.1 * p.grad`; then clear the gradient of each parameter before the next backward(): `p.grad = None`", "        p = p - 0.1 * p.grad", "        with torch.no_grad():\n            p -= 0.1 * p.grad\n        p.grad = None"),
+        symptom=STILL,
+    ),
+    "an update by hand is assigned to a variable, and the gradient is cleared": case(
+        "AG305",
+        """
+net = nn.Linear(4, 1)
+x = torch.ones(3, 4)
+start = net.weight.detach().clone()
+for _ in range(2):
+    net.zero_grad()
+    net(x).pow(2).mean().backward()
+    for p in net.parameters():
+        p = p - 0.1 * p.grad
+""",
+        by("Update in place, under torch.no_grad(): `p -= 0.1 * p.grad`.", "        p = p - 0.1 * p.grad", "        with torch.no_grad():\n            p -= 0.1 * p.grad"),
         symptom=STILL,
     ),
     "an update by hand leaves the gradient": case(

@@ -86,6 +86,17 @@ optimizer.step()
         by("Modify parameters only after backward() (and after optimizer.step())", "with torch.no_grad():\n    net[1].weight.clamp_(-0.1, 0.1)\n", "",
            "optimizer.step()\n", "optimizer.step()\nwith torch.no_grad():\n    net[1].weight.clamp_(-0.1, 0.1)\n"),
     ),
+    "a leaf is modified before backward": case(
+        "AG201",
+        """
+x = torch.randn(3, requires_grad=True)
+loss = x.pow(2).sum()
+with torch.no_grad():
+    x.clamp_(-0.1, 0.1)
+loss.backward()
+""",
+        by("Modify x only after backward()", "with torch.no_grad():\n    x.clamp_(-0.1, 0.1)\n", "", "loss.backward()\n", "loss.backward()\nwith torch.no_grad():\n    x.clamp_(-0.1, 0.1)\n"),
+    ),
     "a buffer is updated before backward": case(
         "AG201",
         """

@@ -180,12 +180,12 @@ optimizer.step()
         """
 optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
 optimizer.load_state_dict(checkpoint)
-loss = net(x).mean()
+net(x).mean().backward()
+optimizer.step()
 """,
         by("Load the checkpoint into an optimizer of the class that wrote it", "torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)", "torch.optim.Adam(net.parameters(), lr=0.1)"),
         by("start this one with fresh state", "optimizer.load_state_dict(checkpoint)\n", ""),
         before=TRAINED,
-        symptom="'exp_avg' in optimizer.state[net.weight] and isinstance(optimizer, torch.optim.SGD)",
     ),
     "new parameters are in the optimizer when it is loaded": case(
         "AG409",

@@ -13,7 +13,8 @@ y = w.exp()
 y.data.add_(1)
 y.sum().backward()
 """,
-        by("Use the out-of-place `add` instead of `add_`", "y.data.add_(1)", "y = y.add(1)"),
+        by("Use the out-of-place `add` of `y` itself", "y.data.add_(1)", "y = y.add(1)"),
+        by("modify `y.clone()`", "y.data.add_", "y = y.clone()\ny.data.add_"),
         symptom="not torch.allclose(w.grad, w.exp())",
     ),
     "parameters are modified through .data before backward": case(
@@ -113,7 +114,7 @@ out = checkpoint(block, x, use_reentrant=False)
 mask.mul_(0)
 out.sum().backward()
 """,
-        by("edit `mask.clone()`", "mask.mul_", "mask = mask.clone()\nmask.mul_"),
+        by("edit `mask.clone()` under another name", "mask.mul_", "halved = mask.clone()\nhalved.mul_"),
         by("edit it afterwards", "mask.mul_(0)\n", "", ".backward()\n", ".backward()\nmask.mul_(0)\n"),
         symptom="not net.weight.grad.any()",
     ),
@@ -132,7 +133,7 @@ seen = net.weight.detach().clone()
 out.sum().backward()
 optimizer.step()
 """,
-        by("or edit them afterwards", "with torch.no_grad():\n    for p in net.parameters():\n        p.mul_(0)\n", "", "optimizer.step()\n", "optimizer.step()\nwith torch.no_grad():\n    for p in net.parameters():\n        p.mul_(0)\n"),
+        by("Do not modify net.weight, net.bias between forward and backward: edit them afterwards", "with torch.no_grad():\n    for p in net.parameters():\n        p.mul_(0)\n", "", "optimizer.step()\n", "optimizer.step()\nwith torch.no_grad():\n    for p in net.parameters():\n        p.mul_(0)\n"),
         symptom="not torch.equal(old, seen)",
     ),
     "a step comes between a checkpoint and its backward": case(

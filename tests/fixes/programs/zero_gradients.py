@@ -75,6 +75,7 @@ net(x).sum().backward()
 optimizer.step()
 """,
         by("normalise it", "- 1000\n", "- 1000\nx = (x - x.mean()) / x.std()\n"),
+        by("use a LeakyReLU", "nn.ReLU()", "nn.LeakyReLU()"),
         symptom="not net[0].weight.grad.any()",
         values=True,
     ),
