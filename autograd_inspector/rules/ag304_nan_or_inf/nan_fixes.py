@@ -11,8 +11,7 @@ _CURES = {
     "div": "Divide by something that is never 0: `x / torch.where(y == 0, 1, y)`; masking the result afterwards is too late.",
     "exp": "Bound its argument in the branch that is not used as well: `torch.exp(x.clamp(max=...))`.",
     "log": "Keep its argument away from 0: `torch.log(x.clamp(min=eps))`, or log_softmax / log1p.",
-    "std": "The std of a single value is 0 / 0, and the derivative of std at 0 is infinite: use at least two values, and an "
-    "eps under the root: `torch.sqrt(x.var(dim, correction=0) + eps)`.",
+    "std": "The std of one value is 0 / 0: take it over more than one, or pass correction=0.",
     "var": "The var of one value is 0 / 0: take it over more than one, or pass correction=0.",
     "softmax": "A row that is -inf throughout, or holds +inf, has no softmax: leave one position of each row unmasked, or mask with a "
     "finite number: `masked_fill(mask, torch.finfo(x.dtype).min)`.",

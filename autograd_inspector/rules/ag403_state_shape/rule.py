@@ -161,7 +161,9 @@ def _unsharded(
         f"{optimizer.type}: {kinds} of {summarize_names(names)} {agree(unfit_entries, 'is', 'are')} not spread over the ranks like "
         f"the parameter ({entry.name} {_spread(entry)}, {row.name} {_spread(row)})",
         "Load with torch.distributed.checkpoint.state_dict.set_optimizer_state_dict(model, optimizer, "
-        "optim_state_dict=state, options=StateDictOptions(full_state_dict=True)), which shards the state like its parameter.",
+        "optim_state_dict=state, options=StateDictOptions(full_state_dict=True)), which shards the state like its parameter. "
+        "Where the checkpoint numbers the parameters instead of naming them, first: state = torch.distributed.fsdp."
+        "FullyShardedDataParallel.rekey_optim_state_dict(checkpoint, OptimStateKeyType.PARAM_NAME, model).",
         dedupe_locations(
             [*loads_of(analysis, optimizer), *analysis.user_frames(optimizer.site, "optimizer made here")]
         ),

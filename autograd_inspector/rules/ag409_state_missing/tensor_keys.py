@@ -41,13 +41,11 @@ def state_key(analysis: Analysis) -> Iterator[Problem]:
     lines = [e for e in capture.events_of(OptionSet) if e.option == (option or e.option)]
     option = option or (lines[0].option if lines else "")
     why = f": {option} was switched on after the state had been made without it" if option and lines else ""
-    option_advice = (
-        f"Pass {option} to {optimizer.type}() when it is made" if option else "Set its options when it is made"
-    )
+    fresh = "tart these parameters with fresh state: `optimizer.state.pop(parameter)`."
     yield Problem(
         "error",
         f"{optimizer.type}.step() looks for {key} in the state of {summarize_names(names)}, which has none{why}",
-        f"{option_advice}; or start these parameters with fresh state: `optimizer.state.pop(parameter)`.",
+        f"Pass {option} to {optimizer.type}() when it is made; or s{fresh}" if option else f"S{fresh}",
         dedupe_locations(
             [
                 *(place for line in lines for place in analysis.user_frames(line.site, "option set here")),

@@ -126,6 +126,24 @@ optimizer.step()
         by("Call `Linear.forward` itself, unwrapped", "head(embed(", "head(encoder.forward("),
         symptom="encoder.weight.grad is None",
     ),
+    "a library computes for inference": case(
+        "AG102",
+        """
+encoder, head = nn.Linear(4, 4), nn.Linear(4, 1)
+optimizer = torch.optim.SGD([*encoder.parameters(), *head.parameters()], lr=0.1)
+features = predict(encoder, torch.randn(3, 4))
+head(features).pow(2).mean().backward()
+optimizer.step()
+""",
+        by("call the model itself where gradient has to flow", "predict(encoder, torch.randn(3, 4))", "encoder(torch.randn(3, 4))"),
+        symptom="encoder.weight.grad is None",
+        before="""
+text = "import torch\\n@torch.no_grad()\\ndef predict(model, x):\\n    return model(x)\\n"
+library = {}
+exec(compile(text, nn.__file__.replace("torch/nn", "a_library/predicting"), "exec"), library)
+predict = library["predict"]
+""",
+    ),
     "an optimizer calls its closure under no_grad": case(
         "AG102",
         """

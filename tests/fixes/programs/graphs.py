@@ -190,8 +190,8 @@ for i in range(2):
     loss.backward()
 optimizer.step()
 """,
-        by("Compute out again for each backward", "out = net(x).pow(2)\n", "", "    loss =", "    out = net(x).pow(2)\n    loss ="),
-        by("cut it off where it is carried over: `out = out.detach()`", "    loss.backward()", "    loss.backward()\n    out = out.detach()"),
+        by("Compute out again for each backward if it is trained", "out = net(x).pow(2)\n", "", "    loss =", "    out = net(x).pow(2)\n    loss ="),
+        by("otherwise cut it off: `out = out.detach()`", "    loss.backward()", "    loss.backward()\n    out = out.detach()"),
         by("pass retain_graph=True to each backward() but the last", "loss.backward()", "loss.backward(retain_graph=i == 0)"),
     ),
     "rows of one result are backpropagated one by one": case(

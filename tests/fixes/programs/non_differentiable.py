@@ -153,19 +153,37 @@ torch.distributed.destroy_process_group()
         symptom="net.weight.grad is None",
         before=GROUP,
     ),
-    "a loss is summed over ranks": case(
+    "parts are exchanged between ranks": case(
         "AG105",
         """
 net = nn.Linear(4, 2)
 optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
 mine = net(torch.randn(3, 4))
-total = mine.detach().clone()
-torch.distributed.all_reduce(total)
-(total + net.bias.sum()).pow(2).mean().backward()
+every = torch.empty(3, 2)
+torch.distributed.all_to_all_single(every, mine)
+(every.pow(2).mean() + net.bias.sum()).backward()
 optimizer.step()
 torch.distributed.destroy_process_group()
 """,
-        by("Use torch.distributed.nn.functional.all_reduce, which has a gradient", "total = mine.detach().clone()\ntorch.distributed.all_reduce(total)", "total = torch.distributed.nn.functional.all_reduce(mine)"),
+        by("Use torch.distributed.nn.functional.all_to_all_single, which has a gradient", "torch.distributed.all_to_all_single(every, mine)", "every = torch.distributed.nn.functional.all_to_all_single(every, mine)"),
+        symptom="net.weight.grad is None",
+        before=GROUP,
+    ),
+    "what other ranks computed is gathered into one tensor": case(
+        "AG105",
+        """
+net = nn.Linear(4, 2)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+mine = net(torch.randn(3, 4))
+every = torch.empty(3, 2)
+torch.distributed.all_gather_into_tensor(every, mine)
+loss = every.pow(2).mean() + net.bias.sum()
+loss.backward()
+optimizer.step()
+torch.distributed.destroy_process_group()
+""",
+        by("Use torch.distributed.nn.functional.all_gather, which has a gradient", "torch.distributed.all_gather_into_tensor(every, mine)", "every = torch.cat(torch.distributed.nn.functional.all_gather(mine))"),
+        by("put the local tensor back into what was gathered, in the place of this rank", "loss =", "every[0:3] = mine\nloss ="),
         symptom="net.weight.grad is None",
         before=GROUP,
     ),

@@ -86,6 +86,17 @@ optimizer.step()
         by("Modify parameters only after backward() (and after optimizer.step())", "with torch.no_grad():\n    net[1].weight.clamp_(-0.1, 0.1)\n", "",
            "optimizer.step()\n", "optimizer.step()\nwith torch.no_grad():\n    net[1].weight.clamp_(-0.1, 0.1)\n"),
     ),
+    "code that no op shows modifies a saved tensor": case(
+        "AG201",
+        """
+w = torch.ones(3, requires_grad=True)
+c = torch.ones(3)
+y = c * w
+torch.autograd.graph.increment_version(c)
+y.sum().backward()
+""",
+        by("Give whoever modifies c a copy (`.clone()`)", "increment_version(c)", "increment_version(c.clone())"),
+    ),
     "a leaf is modified before backward": case(
         "AG201",
         """

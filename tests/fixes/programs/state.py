@@ -254,6 +254,44 @@ for i in range(3):
         by("Pass amsgrad to Adam() when it is made", "lr=0.1)", "lr=0.1, amsgrad=True)", '    if i == 1:\n        optimizer.param_groups[0]["amsgrad"] = True\n', ""),
         by("start these parameters with fresh state: `optimizer.state.pop(parameter)`", '["amsgrad"] = True\n', '["amsgrad"] = True\n        for p in net.parameters():\n            optimizer.state.pop(p)\n'),
     ),
+    "an entry of the state was removed": case(
+        "AG409",
+        """
+net = nn.Linear(4, 2)
+x = torch.ones(3, 4)
+optimizer = torch.optim.Adam(net.parameters(), lr=0.1)
+for i in range(2):
+    optimizer.zero_grad()
+    net(x).mean().backward()
+    if i == 1:
+        del optimizer.state[net.weight]["exp_avg"]
+    optimizer.step()
+""",
+        by("Start these parameters with fresh state: `optimizer.state.pop(parameter)`", 'del optimizer.state[net.weight]["exp_avg"]', "optimizer.state.pop(net.weight)"),
+    ),
+    "state is not sharded like its parameters": case(
+        "AG403",
+        """
+net = nn.Linear(4, 2)
+mesh = torch.distributed.device_mesh.init_device_mesh("cpu", (1,))
+torch.distributed.fsdp.fully_shard(net, mesh=mesh)
+optimizer = torch.optim.Adam(net.parameters(), lr=0.1)
+optimizer.load_state_dict(checkpoint)
+net(x).mean().backward()
+optimizer.step()
+""",
+        by("which shards the state like its parameter", "optimizer.load_state_dict(checkpoint)", "set_optimizer_state_dict(net, optimizer, optim_state_dict=named, options=StateDictOptions(full_state_dict=True))"),
+        by("state = torch.distributed.fsdp.FullyShardedDataParallel.rekey_optim_state_dict(checkpoint, OptimStateKeyType.PARAM_NAME, model)", "optimizer.load_state_dict(checkpoint)",
+           "state = torch.distributed.fsdp.FullyShardedDataParallel.rekey_optim_state_dict(checkpoint, OptimStateKeyType.PARAM_NAME, net)\nset_optimizer_state_dict(net, optimizer, optim_state_dict=state, options=StateDictOptions(full_state_dict=True))"),
+        before=TRAINED + """
+from torch.distributed.checkpoint.state_dict import StateDictOptions, get_optimizer_state_dict, set_optimizer_state_dict
+from torch.distributed.fsdp import OptimStateKeyType
+named = copy.deepcopy(get_optimizer_state_dict(net, old))
+store = torch.distributed.HashStore()
+if not torch.distributed.is_initialized():
+    torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
+""",
+    ),
     "state of one's own is made for some parameters": case(
         "AG409",
         """

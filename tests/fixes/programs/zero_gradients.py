@@ -30,6 +30,7 @@ optimizer.step()
 """,
         by("two factors that are both zero stay so", "a, b = nn.Parameter(torch.zeros(2, 4))", "a, b = nn.Parameter(torch.randn(2, 4))"),
         symptom="not a.grad.any() and not b.grad.any()",
+        values=True,
     ),
     "cross_entropy has one class": case(
         "AG303",
@@ -82,18 +83,23 @@ optimizer.step()
     "a ReLU dies of its learning rate": case(
         "AG303",
         """
+optimizer.zero_grad()
+net(x).sum().backward()
+optimizer.step()
+""",
+        by("normalise it, start from a smaller or positive bias", "fill_(1.0)", "fill_(1.0)\n    net[0].bias.fill_(1e6)"),
+        by("lower the learning rate", "lr=1000.0", "lr=0.001"),
+        by("use a LeakyReLU", "nn.ReLU()", "nn.LeakyReLU()"),
+        symptom="not net[0].weight.grad.any()",
+        before="""
 net = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 1))
 with torch.no_grad():
     net[2].weight.fill_(1.0)
 x = torch.rand(30, 4)
 optimizer = torch.optim.SGD(net.parameters(), lr=1000.0)
-for _ in range(3):
-    optimizer.zero_grad()
-    net(x).sum().backward()
-    optimizer.step()
+net(x).sum().backward()
+optimizer.step()
 """,
-        by("lower the learning rate", "lr=1000.0", "lr=0.001"),
-        symptom="not net[0].weight.grad.any()",
         values=True,
     ),
     "a clamp leaves nothing": case(
