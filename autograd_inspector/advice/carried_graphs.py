@@ -62,7 +62,7 @@ def carry_fix(analysis: Analysis, carried: tuple[Op, int, Backward], run: Backwa
         if freed_by.site == run.site
         else "pass retain_graph=True to the backward that comes first"
     )
-    if not left:
+    if not left and not _differentiated(analysis, tensor):
         return f"Sum the losses and call backward() once, or {retained}." if unstepped else f"{again}."
     if (
         unstepped

@@ -47,8 +47,7 @@ def _updated(analysis: Analysis, op: Op) -> str:
     instead = in_place(place.source) if place is not None and leaves and not op.writes else ""
     name = name_of(analysis, leaves[0]) if instead else ""
     return (
-        instead
-        and f"Update in place: `{instead}`, so that {name} stays the leaf that learns, and {and_cleared(name)}."
+        instead and f"Update in place: `{instead}`, so that {name} stays the leaf that learns, and {and_cleared(name)}."
     )
 
 

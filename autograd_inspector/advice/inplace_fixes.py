@@ -58,13 +58,9 @@ def repair(analysis: Analysis, edits: list[Op], name: str, saver: Op | None = No
     apart = "" if instead else kept_apart(analysis, op, name, saver)
     if apart:
         return apart
-    if any(
-        analysis.capture.tensors[w.tensor].kind == "parameter" or w.storage in analysis.capture.stored
-        for w in op.writes
-    ):
-        return "Modify parameters only after backward() (and after optimizer.step())."
-    if _shows_a_leaf(analysis, op):
-        return f"Modify {name} only after backward(): its gradient does not come to a copy."
+    late = _only_afterwards(analysis, op, name)
+    if late:
+        return late
     if instead:
         return instead
     if op.name == "copy_":
@@ -80,8 +76,12 @@ def repair(analysis: Analysis, edits: list[Op], name: str, saver: Op | None = No
     return f"Modify a copy{f': {copy}' if copies else ' (`.clone()`)'}, or do it after backward()."
 
 
-def _shows_a_leaf(analysis: Analysis, op: Op) -> bool:
-    """Whether it modifies the memory of a leaf whose gradient is asked for."""
+def _only_afterwards(analysis: Analysis, op: Op, name: str) -> str:
+    """The advice for an edit of a parameter, or of another leaf whose gradient is asked for: no copy stands for it."""
     tensors = analysis.capture.tensors
+    if any(tensors[w.tensor].kind == "parameter" or w.storage in analysis.capture.stored for w in op.writes):
+        return "Modify parameters only after backward() (and after optimizer.step())."
     storages = {write.storage for write in op.writes} - {-1}
-    return any(record.leaf and record.requires_grad and record.storage in storages for record in tensors)
+    if any(record.leaf and record.requires_grad and record.storage in storages for record in tensors):
+        return f"Modify {name} only after backward(): its gradient does not come to a copy."
+    return ""

@@ -9,7 +9,6 @@ from typing import Final
 
 from tests.fixes import programs
 
-
 BLOCK: Final = "\n# What is inspected:\n"
 
 
@@ -48,7 +47,9 @@ class Case:
     needs: str
 
 
-def case(rule: str, sick: str, *repairs: Repair, symptom: str = "", values: bool = False, before: str = "", needs: str = "") -> Case:
+def case(
+    rule: str, sick: str, *repairs: Repair, symptom: str = "", values: bool = False, before: str = "", needs: str = ""
+) -> Case:
     """A case whose program begins on the line below the opening quotes."""
     return Case(rule, sick.removeprefix("\n"), repairs, symptom, values, before, needs)
 

@@ -7,6 +7,8 @@ import linecache
 import math
 import warnings
 from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -21,7 +23,16 @@ from autograd_inspector import Report
 from autograd_inspector.model.finding import Finding
 from tests.fixes.cases import Case
 
-NAMES = {"torch": torch, "nn": nn, "F": F, "copy": copy, "np": np, "math": math, "schedulefree": schedulefree, "checkpoint": checkpoint}
+NAMES = {
+    "torch": torch,
+    "nn": nn,
+    "F": F,
+    "copy": copy,
+    "np": np,
+    "math": math,
+    "schedulefree": schedulefree,
+    "checkpoint": checkpoint,
+}
 """What the programs need not import."""
 
 
@@ -52,6 +63,12 @@ class Run:
         return "\n".join([*lines, *self.report.notes])
 
 
+def available(case: Case) -> bool:
+    """Whether the libraries are there that the case needs."""
+    return not case.needs or find_spec(case.needs) is not None
+
+
+@cache
 def run(case: Case) -> Run:
     """Run the program of a case in a block; grad mode is put back, whatever the program leaves."""
     program = case.sick

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import pytest
 
 from tests.fixes.cases import CASES, Case, Repair
 from tests.fixes.running import Run, run
 
-REPAIRS = [pytest.param(name, repair, id=f"{name}: {repair.words}") for name, c in CASES.items() for repair in c.repairs]
+REPAIRS = [
+    pytest.param(name, repair, id=f"{name}: {repair.words}") for name, c in CASES.items() for repair in c.repairs
+]
 _NEXT = re.compile(r"[,;:] or |\. Or |(?<=\)) or ")
 """Where one alternative of a sentence ends and the next begins."""
 
@@ -29,12 +32,12 @@ def found(case: Case, sick: Run):
 def alternatives(fix: str) -> list[tuple[int, int]]:
     """Where each alternative of a sentence stands in it."""
     bounds = [(0, 0), *(match.span() for match in _NEXT.finditer(fix)), (len(fix), len(fix))]
-    return [(end, start) for (_, end), (start, _) in zip(bounds, bounds[1:], strict=False)]
+    return [(end, start) for (_, end), (start, _) in pairwise(bounds)]
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_fix_is_printed(name):
-    """The sick program shows its symptom, and is told the fix; each of its alternatives is one of the case's repairs."""
+    """The sick program shows its symptom and is told the fix; each alternative of it is one of the repairs."""
     case = CASES[name]
     needed(case)
     sick = run(case)

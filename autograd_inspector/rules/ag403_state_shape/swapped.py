@@ -11,7 +11,6 @@ from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import StateSwapped
 from autograd_inspector.model.wording import join_names
 
-
 SAME_ORDER = "Build the optimizer from the same parameters in the same order and groups as the one that was saved."
 
 

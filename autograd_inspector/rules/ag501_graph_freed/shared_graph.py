@@ -28,7 +28,14 @@ def two_losses(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) -
         common = [op for op in met if op.last_seq > op.first_seq and op.outputs]
         if common and not other.retain_graph:
             return _part(analysis, run, other, max(common, key=lambda op: op.index))
-    return _twice(analysis, run, earlier[-1], f"an earlier backward has freed the graph of {roots}", (), fix=_fix(analysis, run, earlier[-1], ()))
+    return _twice(
+        analysis,
+        run,
+        earlier[-1],
+        f"an earlier backward has freed the graph of {roots}",
+        (),
+        fix=_fix(analysis, run, earlier[-1], ()),
+    )
 
 
 def part_of_one_round(

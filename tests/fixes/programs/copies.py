@@ -44,8 +44,16 @@ for _ in range(2):
     for p in net.parameters():
         p.data.clamp(-0.01, 0.01)
 """,
-        by("`p.copy_(new_value)`", "        p.data.clamp(-0.01, 0.01)", "        with torch.no_grad():\n            p.copy_(p.clamp(-0.01, 0.01))"),
-        by("`p.clamp_(...)`, `p.mul_(...)`", "        p.data.clamp(-0.01, 0.01)", "        with torch.no_grad():\n            p.clamp_(-0.01, 0.01)"),
+        by(
+            "`p.copy_(new_value)`",
+            "        p.data.clamp(-0.01, 0.01)",
+            "        with torch.no_grad():\n            p.copy_(p.clamp(-0.01, 0.01))",
+        ),
+        by(
+            "`p.clamp_(...)`, `p.mul_(...)`",
+            "        p.data.clamp(-0.01, 0.01)",
+            "        with torch.no_grad():\n            p.clamp_(-0.01, 0.01)",
+        ),
         symptom="bool((net.weight.abs() > 0.011).any())",
     ),
     "a parametrized weight is written and lost": case(
@@ -59,8 +67,18 @@ start = net.weight.detach().clone()
 net(torch.randn(3, 4)).pow(2).mean().backward()
 optimizer.step()
 """,
-        by("`module.weight = new_values`", "nn.init.ones_(net.weight)", "with torch.no_grad():\n    net.weight = torch.ones(4, 4)"),
-        by("initialize before the parametrization is registered", "nn.init.ones_(net.weight)\n", "", "net = torch.nn.utils", "nn.init.ones_(net.weight)\nnet = torch.nn.utils"),
+        by(
+            "`module.weight = new_values`",
+            "nn.init.ones_(net.weight)",
+            "with torch.no_grad():\n    net.weight = torch.ones(4, 4)",
+        ),
+        by(
+            "initialize before the parametrization is registered",
+            "nn.init.ones_(net.weight)\n",
+            "",
+            "net = torch.nn.utils",
+            "nn.init.ones_(net.weight)\nnet = torch.nn.utils",
+        ),
         symptom="not torch.allclose(start, torch.ones(4, 4))",
     ),
     "a backup is never put back": case(
@@ -79,7 +97,11 @@ for _ in range(3):
     optimizer.step()
     left = backup
 """,
-        by("`p.copy_(backup)` under torch.no_grad()", "    optimizer.step()", "    with torch.no_grad():\n        for p, old in zip(net.parameters(), backup):\n            p.copy_(old)\n    optimizer.step()"),
+        by(
+            "`p.copy_(backup)` under torch.no_grad()",
+            "    optimizer.step()",
+            "    with torch.no_grad():\n        for p, old in zip(net.parameters(), backup):\n            p.copy_(old)\n    optimizer.step()",
+        ),
         symptom="(net.weight - left[0]).abs().max() > 0.1 * net.weight.grad.abs().max() + 1e-4",
     ),
     "sums by index overwrite each other": case(
@@ -93,7 +115,11 @@ total[index] += values
 total.pow(2).sum().backward()
 """,
         by("`total.index_add_(0, index, values)`", "total[index] += values", "total.index_add_(0, index, values)"),
-        by("index_put_(..., accumulate=True)", "total[index] += values", "total.index_put_((index,), values, accumulate=True)"),
+        by(
+            "index_put_(..., accumulate=True)",
+            "total[index] += values",
+            "total.index_put_((index,), values, accumulate=True)",
+        ),
         symptom="not torch.allclose(total[0], values[0] + values[1])",
     ),
 }

@@ -60,7 +60,11 @@ optimizer = torch.optim.SGD([*net.parameters(), w], lr=0.1)
 Times.apply(net(torch.randn(3, 4)), w).pow(2).mean().backward()
 optimizer.step()
 """,
-        by("Return one gradient for each input of Times.forward", "grad_output * w, None", "grad_output * w, (grad_output * x).sum(0)"),
+        by(
+            "Return one gradient for each input of Times.forward",
+            "grad_output * w, None",
+            "grad_output * w, (grad_output * x).sum(0)",
+        ),
         symptom="w.grad is None",
     ),
     "backward returns too many gradients": case(
@@ -75,7 +79,11 @@ class Twice(torch.autograd.Function):
         return 2 * grad_output, 2 * grad_output
 Twice.apply(torch.randn(3, requires_grad=True)).sum().backward()
 """,
-        by("Return exactly one gradient for each argument of Twice.forward", "2 * grad_output, 2 * grad_output", "2 * grad_output"),
+        by(
+            "Return exactly one gradient for each argument of Twice.forward",
+            "2 * grad_output, 2 * grad_output",
+            "2 * grad_output",
+        ),
     ),
     "backward returns a gradient of another shape": case(
         "AG108",
@@ -112,7 +120,11 @@ energy = (w * w * x).sum() + (w * y).sum()
 slope.sum().backward()
 """,
         by("remove @once_differentiable", "    @torch.autograd.function.once_differentiable\n", ""),
-        by("leave Cube out of what create_graph=True differentiates", "(w * w * x).sum() + (w * y).sum()", "(w * w * x).sum()"),
+        by(
+            "leave Cube out of what create_graph=True differentiates",
+            "(w * w * x).sum() + (w * y).sum()",
+            "(w * w * x).sum()",
+        ),
     ),
     "a Function with ctx in forward meets a transform": case(
         "AG108",
@@ -127,8 +139,13 @@ class Twice(torch.autograd.Function):
         return 2 * grad_output
 out = torch.vmap(Twice.apply)(torch.randn(3, 4))
 """,
-        by("Define `Twice.forward` without ctx", "def forward(ctx, x):\n        ctx.save_for_backward(x)\n", "def forward(x):\n",
-           "class Twice(torch.autograd.Function):\n", "class Twice(torch.autograd.Function):\n    generate_vmap_rule = True\n    @staticmethod\n    def setup_context(ctx, inputs, output):\n        ctx.save_for_backward(*inputs)\n"),
+        by(
+            "Define `Twice.forward` without ctx",
+            "def forward(ctx, x):\n        ctx.save_for_backward(x)\n",
+            "def forward(x):\n",
+            "class Twice(torch.autograd.Function):\n",
+            "class Twice(torch.autograd.Function):\n    generate_vmap_rule = True\n    @staticmethod\n    def setup_context(ctx, inputs, output):\n        ctx.save_for_backward(*inputs)\n",
+        ),
     ),
     "backward returns zeros": case(
         "AG108",
@@ -149,7 +166,9 @@ held = Hold.apply(out)
 (head(held).pow(2).mean() + net(x).pow(2).mean()).backward()
 optimizer.step()
 """,
-        by("Return the gradient of Hold.forward from Hold.backward", "torch.zeros_like(grad_output)", "2 * grad_output"),
+        by(
+            "Return the gradient of Hold.forward from Hold.backward", "torch.zeros_like(grad_output)", "2 * grad_output"
+        ),
         by("Where no gradient is meant to pass, detach() says so", "Hold.apply(out)", "2 * out.detach()"),
         symptom="out.grad is not None and not out.grad.any()",
         values=True,

@@ -15,8 +15,13 @@ head(hidden).pow(2).mean().backward()
 optimizer.step()
 """,
         by("Use the tensor itself instead of .detach()", ".detach()", ""),
-        by("keep .detach() for logging", "(hidden)", "(kept)", "hidden = encoder(torch.randn(3, 4)).detach()",
-           "kept = encoder(torch.randn(3, 4))\nhidden = kept.detach()"),
+        by(
+            "keep .detach() for logging",
+            "(hidden)",
+            "(kept)",
+            "hidden = encoder(torch.randn(3, 4)).detach()",
+            "kept = encoder(torch.randn(3, 4))\nhidden = kept.detach()",
+        ),
         symptom="encoder.weight.grad is None",
     ),
     "a leaf is modified through its detached alias": case(
@@ -47,8 +52,13 @@ of_generator.zero_grad()
 (-critic(fake).mean()).backward()
 of_generator.step()
 """,
-        by("Leave out .detach() here, and write `fake.detach()` only in the loss that trains",
-           "(torch.randn(3, 4)).detach()", "(torch.randn(3, 4))", "\ncritic(fake)", "\ncritic(fake.detach())"),
+        by(
+            "Leave out .detach() here, and write `fake.detach()` only in the loss that trains",
+            "(torch.randn(3, 4)).detach()",
+            "(torch.randn(3, 4))",
+            "\ncritic(fake)",
+            "\ncritic(fake.detach())",
+        ),
         symptom="generator.weight.grad is None",
     ),
     "two losses train through one detached tensor": case(
@@ -63,8 +73,13 @@ for turn in range(2):
     head(hidden).pow(2).mean().backward()
     optimizer.step()
 """,
-        by("Recompute it before each backward()", "hidden = encoder(x).detach()\n", "",
-           "    head(", "    hidden = encoder(x)\n    head("),
+        by(
+            "Recompute it before each backward()",
+            "hidden = encoder(x).detach()\n",
+            "",
+            "    head(",
+            "    hidden = encoder(x)\n    head(",
+        ),
         by("Keep the .detach() copy for comparisons", "    head(hidden)", "    now = encoder(x)\n    head(now)"),
         symptom="encoder.weight.grad is None",
     ),
@@ -80,8 +95,11 @@ quantized = hard + (soft - hard).detach()
 quantized.pow(2).sum().backward()
 optimizer.step()
 """,
-        by("Detach the difference to what learns: `soft + (hard - soft).detach()`",
-           "hard + (soft - hard).detach()", "soft + (hard - soft).detach()"),
+        by(
+            "Detach the difference to what learns: `soft + (hard - soft).detach()`",
+            "hard + (soft - hard).detach()",
+            "soft + (hard - soft).detach()",
+        ),
         symptom="encoder.weight.grad is None",
     ),
     "the wrong term of a straight-through estimator is detached": case(
@@ -125,9 +143,20 @@ out = layer(x)
 out.pow(2).mean().backward()
 optimizer.step()
 """,
-        by("Use the computed tensor itself in the forward", "layer.weight.data = made\n", "", "layer(x)", "F.linear(x, made)"),
-        by("torch.func.functional_call(module, {name: tensor}, args)", "layer.weight.data = made\n", "",
-           "layer(x)", 'torch.func.functional_call(layer, {"weight": made}, (x,))'),
+        by(
+            "Use the computed tensor itself in the forward",
+            "layer.weight.data = made\n",
+            "",
+            "layer(x)",
+            "F.linear(x, made)",
+        ),
+        by(
+            "torch.func.functional_call(module, {name: tensor}, args)",
+            "layer.weight.data = made\n",
+            "",
+            "layer(x)",
+            'torch.func.functional_call(layer, {"weight": made}, (x,))',
+        ),
         symptom="hyper.weight.grad is None",
     ),
 }

@@ -23,7 +23,13 @@ loss = w.pow(2).sum()
 loss.backward()
 """,
         by("Wrap the update in `with torch.no_grad():`", "w[0] = 2.0", "with torch.no_grad():\n    w[0] = 2.0"),
-        by("compute a new tensor out of place instead", "w[0] = 2.0\n", "", "w.pow", "torch.cat([torch.tensor([2.0]), w[1:]]).pow"),
+        by(
+            "compute a new tensor out of place instead",
+            "w[0] = 2.0\n",
+            "",
+            "w.pow",
+            "torch.cat([torch.tensor([2.0]), w[1:]]).pow",
+        ),
     ),
     "a part of a leaf is modified": case(
         "AG203",
@@ -75,8 +81,16 @@ for row in h:
     row.mul_(2)
 h.sum().backward()
 """,
-        by("Compute a new tensor out of place, from all of h at once", "for row in h:\n    row.mul_(2)\n", "h = h.mul(2)\n"),
-        by("collect the new parts in a list and join them with torch.stack", "for row in h:\n    row.mul_(2)\n", "parts = []\nfor row in h:\n    parts.append(row.mul(2))\nh = torch.stack(parts)\n"),
+        by(
+            "Compute a new tensor out of place, from all of h at once",
+            "for row in h:\n    row.mul_(2)\n",
+            "h = h.mul(2)\n",
+        ),
+        by(
+            "collect the new parts in a list and join them with torch.stack",
+            "for row in h:\n    row.mul_(2)\n",
+            "parts = []\nfor row in h:\n    parts.append(row.mul(2))\nh = torch.stack(parts)\n",
+        ),
     ),
     "a custom Function's view is modified": case(
         "AG203",
@@ -113,7 +127,11 @@ w = torch.ones(3, requires_grad=True)
 part = w[:2]
 part.detach_()
 """,
-        by("Use `detach()`, which returns a new tensor, instead of `detach_()`", "part.detach_()", "part = part.detach()"),
+        by(
+            "Use `detach()`, which returns a new tensor, instead of `detach_()`",
+            "part.detach_()",
+            "part = part.detach()",
+        ),
     ),
     "a view made under no_grad is modified": case(
         "AG203",
@@ -125,7 +143,11 @@ with torch.no_grad():
 part.mul_(2)
 h.sum().backward()
 """,
-        by("Make the view where gradient is recorded, outside of torch.no_grad()", "with torch.no_grad():\n    part", "part"),
+        by(
+            "Make the view where gradient is recorded, outside of torch.no_grad()",
+            "with torch.no_grad():\n    part",
+            "part",
+        ),
     ),
     "a module with a backward hook is followed by an in-place one": case(
         "AG203",
@@ -136,8 +158,16 @@ def look(module, grad_input, grad_output):
 net[1].register_full_backward_hook(look)
 net(torch.ones(2, 3)).sum().backward()
 """,
-        by("Use the out-of-place form of the operation (`inplace=False`, where a module does it)", "inplace=True", "inplace=False"),
-        by("register the hook on a module that neither works in place itself nor comes right before one that does", "net[1].register", "net[0].register"),
+        by(
+            "Use the out-of-place form of the operation (`inplace=False`, where a module does it)",
+            "inplace=True",
+            "inplace=False",
+        ),
+        by(
+            "register the hook on a module that neither works in place itself nor comes right before one that does",
+            "net[1].register",
+            "net[0].register",
+        ),
     ),
     "a step of one's own updates with grad mode on": case(
         "AG203",
@@ -155,6 +185,10 @@ net(torch.ones(2, 3)).sum().backward()
 optimizer.step()
 """,
         by("Decorate step() with `@torch.no_grad()`", "    def step", "    @torch.no_grad()\n    def step"),
-        by("wrap the update in `with torch.no_grad():`", "                p.sub_", "                with torch.no_grad():\n                    p.sub_"),
+        by(
+            "wrap the update in `with torch.no_grad():`",
+            "                p.sub_",
+            "                with torch.no_grad():\n                    p.sub_",
+        ),
     ),
 }

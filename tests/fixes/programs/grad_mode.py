@@ -53,9 +53,11 @@ for x in batches():
     net(x).pow(2).mean().backward()
     optimizer.step()
 """,
-        by("`batches` has to leave its `torch.no_grad()` block first",
-           "    with torch.no_grad():\n        for _ in range(2):\n            batch = torch.randn(3, 4)\n            yield batch",
-           "    for _ in range(2):\n        with torch.no_grad():\n            batch = torch.randn(3, 4)\n        yield batch"),
+        by(
+            "`batches` has to leave its `torch.no_grad()` block first",
+            "    with torch.no_grad():\n        for _ in range(2):\n            batch = torch.randn(3, 4)\n            yield batch",
+            "    for _ in range(2):\n        with torch.no_grad():\n            batch = torch.randn(3, 4)\n        yield batch",
+        ),
     ),
     "grad mode stays off after an evaluation": case(
         "AG102",
@@ -69,7 +71,11 @@ loss = net(x).pow(2).mean()
 loss.backward()
 optimizer.step()
 """,
-        by("Use `with torch.no_grad():` around what needs it", "torch.set_grad_enabled(False)\nnet", "with torch.no_grad():\n    net"),
+        by(
+            "Use `with torch.no_grad():` around what needs it",
+            "torch.set_grad_enabled(False)\nnet",
+            "with torch.no_grad():\n    net",
+        ),
     ),
     "the condition of set_grad_enabled is false in training": case(
         "AG102",
@@ -135,7 +141,11 @@ features = predict(encoder, torch.randn(3, 4))
 head(features).pow(2).mean().backward()
 optimizer.step()
 """,
-        by("call the model itself where gradient has to flow", "predict(encoder, torch.randn(3, 4))", "encoder(torch.randn(3, 4))"),
+        by(
+            "call the model itself where gradient has to flow",
+            "predict(encoder, torch.randn(3, 4))",
+            "encoder(torch.randn(3, 4))",
+        ),
         symptom="encoder.weight.grad is None",
         before="""
 text = "import torch\\n@torch.no_grad()\\ndef predict(model, x):\\n    return model(x)\\n"
@@ -166,7 +176,11 @@ def closure():
     return loss
 optimizer.step(closure)
 """,
-        by("Let `Halving.step` call its closure under `with torch.enable_grad():`", "        loss = closure()", "        with torch.enable_grad():\n            loss = closure()"),
+        by(
+            "Let `Halving.step` call its closure under `with torch.enable_grad():`",
+            "        loss = closure()",
+            "        with torch.enable_grad():\n            loss = closure()",
+        ),
     ),
     "an update by hand rebinds the parameter": case(
         "AG102",
@@ -178,7 +192,11 @@ for _ in range(2):
     with torch.no_grad():
         w = w - 0.1 * w.grad
 """,
-        by("clear its gradient before the next backward() where nothing does: `w.grad = None`", "w = w - 0.1 * w.grad", "w -= 0.1 * w.grad\n        w.grad = None"),
+        by(
+            "clear its gradient before the next backward() where nothing does: `w.grad = None`",
+            "w = w - 0.1 * w.grad",
+            "w -= 0.1 * w.grad\n        w.grad = None",
+        ),
     ),
     "a hook differentiates what it has computed": case(
         "AG102",
@@ -191,8 +209,11 @@ def penalize(grad):
 net.weight.register_hook(penalize)
 net(torch.randn(3, 4)).sum().backward()
 """,
-        by("Compute what is differentiated under `with torch.enable_grad():`, from tensors that require grad",
-           "    size = w", "    with torch.enable_grad():\n        size = w"),
+        by(
+            "Compute what is differentiated under `with torch.enable_grad():`, from tensors that require grad",
+            "    size = w",
+            "    with torch.enable_grad():\n        size = w",
+        ),
     ),
     "grad mode was off before": case(
         "AG102",
@@ -201,8 +222,28 @@ net = nn.Linear(4, 1)
 net(torch.randn(3, 4)).sum().backward()
 """,
         by("Call torch.set_grad_enabled(True) first", "net = ", "torch.set_grad_enabled(True)\nnet = "),
-        by("switch it off with `with torch.no_grad():` only", "net = ", "torch.set_grad_enabled(True)\nwith torch.no_grad():\n    torch.ones(2)\nnet = "),
+        by(
+            "switch it off with `with torch.no_grad():` only",
+            "net = ",
+            "torch.set_grad_enabled(True)\nwith torch.no_grad():\n    torch.ones(2)\nnet = ",
+        ),
         before="torch.set_grad_enabled(False)",
+    ),
+    "a loss is computed in a block of inference mode": case(
+        "AG103",
+        """
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+with torch.inference_mode():
+    loss = net(torch.randn(3, 4)).pow(2).mean()
+loss.backward()
+optimizer.step()
+""",
+        by(
+            "Move the computation out of the `torch.inference_mode()` block",
+            "with torch.inference_mode():\n    loss",
+            "loss",
+        ),
     ),
     "the model is built in inference mode": case(
         "AG103",
@@ -214,7 +255,11 @@ optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
 net(x.clone()).pow(2).mean().backward()
 optimizer.step()
 """,
-        by("Build the model outside of torch.inference_mode()", "with torch.inference_mode():\n    net = nn.Linear(4, 1)\n    x", "net = nn.Linear(4, 1)\nwith torch.inference_mode():\n    x"),
+        by(
+            "Build the model outside of torch.inference_mode()",
+            "with torch.inference_mode():\n    net = nn.Linear(4, 1)\n    x",
+            "net = nn.Linear(4, 1)\nwith torch.inference_mode():\n    x",
+        ),
     ),
     "a tensor of inference mode is saved for backward": case(
         "AG103",
@@ -227,8 +272,10 @@ optimizer = torch.optim.SGD(head.parameters(), lr=0.1)
 head(features).pow(2).mean().backward()
 optimizer.step()
 """,
-        by("Make features under torch.no_grad() instead of inference mode", "torch.inference_mode()", "torch.no_grad()"),
-        by("use features.clone() outside of it", "head(features)", "head(features.clone())"),
+        by(
+            "Make features under torch.no_grad() instead of inference mode", "torch.inference_mode()", "torch.no_grad()"
+        ),
+        by("use `features.clone()` outside of it", "head(features)", "head(features.clone())"),
     ),
     "a tensor of inference mode is modified outside": case(
         "AG103",
@@ -238,7 +285,11 @@ with torch.inference_mode():
 mean.add_(1.0)
 """,
         by("Make mean under torch.no_grad() instead of inference mode", "torch.inference_mode()", "torch.no_grad()"),
-        by("put mean.clone() in its place before it is updated outside of it", "mean.add_", "mean = mean.clone()\nmean.add_"),
+        by(
+            "put `mean.clone()` in its place before it is updated outside of it",
+            "mean.add_",
+            "mean = mean.clone()\nmean.add_",
+        ),
     ),
     "a tensor of inference mode is to require grad": case(
         "AG103",
@@ -248,6 +299,6 @@ with torch.inference_mode():
 w.requires_grad_()
 """,
         by("Make w under torch.no_grad() instead of inference mode", "torch.inference_mode()", "torch.no_grad()"),
-        by("use w.clone() outside of it", "w.requires_grad_()", "w = w.clone()\nw.requires_grad_()"),
+        by("use `w.clone()` outside of it", "w.requires_grad_()", "w = w.clone()\nw.requires_grad_()"),
     ),
 }

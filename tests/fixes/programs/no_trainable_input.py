@@ -12,7 +12,11 @@ net = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 1)).requires_grad_(False)
 x = torch.randn(3, 4)
 net(x).pow(2).mean().backward()
 """,
-        by("Call requires_grad_(True) before the forward on what should learn", "net(x)", "net[1].requires_grad_(True)\nnet(x)"),
+        by(
+            "Call requires_grad_(True) before the forward on what should learn",
+            "net(x)",
+            "net[1].requires_grad_(True)\nnet(x)",
+        ),
         by("on the input whose gradient you want", "net(x)", "x.requires_grad_(True)\nnet(x)"),
     ),
     "no parameter takes part": case(
@@ -36,7 +40,11 @@ optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
 net(torch.randn(3, 4)).pow(2).mean().backward()
 optimizer.step()
 """,
-        by("Unfreeze the parameters to train: module.requires_grad_(True)", "optimizer =", "net.requires_grad_(True)\noptimizer ="),
+        by(
+            "Unfreeze the parameters to train: module.requires_grad_(True)",
+            "optimizer =",
+            "net.requires_grad_(True)\noptimizer =",
+        ),
     ),
     "an image is optimized that does not require grad": case(
         "AG106",
@@ -48,8 +56,13 @@ before = image.clone()
 (image * scale).pow(2).mean().backward()
 optimizer.step()
 """,
-        by("Call `image.requires_grad_()` before the optimizer is built and the forward runs", "optimizer =", "image.requires_grad_()\noptimizer =",
-           "before = image.clone()", "before = image.detach().clone()"),
+        by(
+            "Call `image.requires_grad_()` before the optimizer is built and the forward runs",
+            "optimizer =",
+            "image.requires_grad_()\noptimizer =",
+            "before = image.clone()",
+            "before = image.detach().clone()",
+        ),
         symptom="torch.equal(image, before)",
     ),
     "a reentrant checkpoint is given data alone": case(
@@ -93,6 +106,10 @@ x = torch.randn(3, 4)
 out = net(x)
 (slope,) = torch.autograd.grad(out.sum(), x)
 """,
-        by("Call x.requires_grad_() before the forward that uses it", "out = net(x)", "x.requires_grad_()\nout = net(x)"),
+        by(
+            "Call x.requires_grad_() before the forward that uses it",
+            "out = net(x)",
+            "x.requires_grad_()\nout = net(x)",
+        ),
     ),
 }

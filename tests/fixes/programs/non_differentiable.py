@@ -23,9 +23,16 @@ chosen = values(choice)
 chosen.pow(2).mean().backward()
 optimizer.step()
 """,
-        by("Train on the value before `argmax` (a probability, a softmax", "chosen = values(choice)", "chosen = scores.softmax(dim=1) @ values.weight"),
-        by("a straight-through estimator `soft + (hard - soft).detach()`", "chosen = values(choice)",
-           "hard, soft = F.one_hot(choice, 5), scores.softmax(dim=1)\nchosen = (soft + (hard - soft).detach()) @ values.weight"),
+        by(
+            "Train on the value before `argmax` (a probability, a softmax",
+            "chosen = values(choice)",
+            "chosen = scores.softmax(dim=1) @ values.weight",
+        ),
+        by(
+            "a straight-through estimator `soft + (hard - soft).detach()`",
+            "chosen = values(choice)",
+            "hard, soft = F.one_hot(choice, 5), scores.softmax(dim=1)\nchosen = (soft + (hard - soft).detach()) @ values.weight",
+        ),
         symptom="policy.weight.grad is None",
     ),
     "an encoder's sample has no way back": case(
@@ -41,8 +48,11 @@ loss.backward()
 optimizer.step()
 """,
         by("Use rsample() where the distribution has it", ".sample()", ".rsample()"),
-        by("train through log_prob(sample)", "loss = (decoder(z) - x).pow(2).mean()",
-           "error = (decoder(z) - x).pow(2).mean(1)\nloss = (error + error.detach() * normal.log_prob(z).sum(1)).mean()"),
+        by(
+            "train through log_prob(sample)",
+            "loss = (decoder(z) - x).pow(2).mean()",
+            "error = (decoder(z) - x).pow(2).mean(1)\nloss = (error + error.detach() * normal.log_prob(z).sum(1)).mean()",
+        ),
         symptom="encoder.weight.grad is None",
     ),
     "only the KL term trains an encoder": case(
@@ -61,8 +71,11 @@ loss.backward()
 optimizer.step()
 """,
         by("Use rsample()", ".sample()", ".rsample()"),
-        by("train through log_prob(sample)", "loss = (decoder(z) - x).pow(2).sum()",
-           "error = (decoder(z) - x).pow(2).sum(1)\nloss = (error + error.detach() * normal.log_prob(z).sum(1)).sum()"),
+        by(
+            "train through log_prob(sample)",
+            "loss = (decoder(z) - x).pow(2).sum()",
+            "error = (decoder(z) - x).pow(2).sum(1)\nloss = (error + error.detach() * normal.log_prob(z).sum(1)).sum()",
+        ),
         symptom="torch.equal(mean.grad, mean)",
     ),
     "torch.normal draws what is trained on": case(
@@ -79,8 +92,13 @@ optimizer.step()
 """,
         by("`mean + std * torch.randn_like(std)`", "torch.normal(mean, std)", "mean + std * torch.randn_like(std)"),
         by("rsample() of a distribution", "torch.normal(mean, std)", "torch.distributions.Normal(mean, std).rsample()"),
-        by("train through log_prob(sample)", "torch.normal(mean, std)", "torch.normal(mean.detach(), std)",
-           "loss = z.pow(2).mean()", "loss = (z.pow(2) * torch.distributions.Normal(mean, std).log_prob(z)).mean()"),
+        by(
+            "train through log_prob(sample)",
+            "torch.normal(mean, std)",
+            "torch.normal(mean.detach(), std)",
+            "loss = z.pow(2).mean()",
+            "loss = (z.pow(2) * torch.distributions.Normal(mean, std).log_prob(z)).mean()",
+        ),
         symptom="not encoder.weight.grad.any()",
     ),
     "backward goes through an op without derivative": case(
@@ -92,7 +110,11 @@ x = torch.rand(3, 1, requires_grad=True)
 y = torch.igamma(a, x)
 y.sum().backward()
 """,
-        by("Compute it of a detached tensor where no gradient is to go through `igamma`", "igamma(a, x)", "igamma(a.detach(), x)"),
+        by(
+            "Compute it of a detached tensor where no gradient is to go through `igamma`",
+            "igamma(a, x)",
+            "igamma(a.detach(), x)",
+        ),
         by("write it with other ops", "torch.igamma(a, x)", "1 - torch.exp(-x) * (a / a)"),
     ),
     "integers are to require grad": case(
@@ -116,7 +138,11 @@ total = torch.tensor(loss.item(), requires_grad=True)
 total.backward()
 optimizer.step()
 """,
-        by("Use loss itself: no torch.tensor(), item() or NumPy between the model and backward()", "torch.tensor(loss.item(), requires_grad=True)", "loss"),
+        by(
+            "Use loss itself: no torch.tensor(), item() or NumPy between the model and backward()",
+            "torch.tensor(loss.item(), requires_grad=True)",
+            "loss",
+        ),
         symptom="net.weight.grad is None",
     ),
     "features go through a pickle": case(
@@ -148,8 +174,16 @@ torch.distributed.all_gather(every, mine)
 optimizer.step()
 torch.distributed.destroy_process_group()
 """,
-        by("Use torch.distributed.nn.functional.all_gather, which has a gradient", "torch.distributed.all_gather(every, mine)", "every = torch.distributed.nn.functional.all_gather(mine)"),
-        by("put the local tensor back into what was gathered, in the place of this rank", "(torch.cat", "every[torch.distributed.get_rank()] = mine\n(torch.cat"),
+        by(
+            "Use torch.distributed.nn.functional.all_gather, which has a gradient",
+            "torch.distributed.all_gather(every, mine)",
+            "every = torch.distributed.nn.functional.all_gather(mine)",
+        ),
+        by(
+            "put the local tensor back into what was gathered, in the place of this rank",
+            "(torch.cat",
+            "every[torch.distributed.get_rank()] = mine\n(torch.cat",
+        ),
         symptom="net.weight.grad is None",
         before=GROUP,
     ),
@@ -165,25 +199,11 @@ torch.distributed.all_to_all_single(every, mine)
 optimizer.step()
 torch.distributed.destroy_process_group()
 """,
-        by("Use torch.distributed.nn.functional.all_to_all_single, which has a gradient", "torch.distributed.all_to_all_single(every, mine)", "every = torch.distributed.nn.functional.all_to_all_single(every, mine)"),
-        symptom="net.weight.grad is None",
-        before=GROUP,
-    ),
-    "what other ranks computed is gathered into one tensor": case(
-        "AG105",
-        """
-net = nn.Linear(4, 2)
-optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-mine = net(torch.randn(3, 4))
-every = torch.empty(3, 2)
-torch.distributed.all_gather_into_tensor(every, mine)
-loss = every.pow(2).mean() + net.bias.sum()
-loss.backward()
-optimizer.step()
-torch.distributed.destroy_process_group()
-""",
-        by("Use torch.distributed.nn.functional.all_gather, which has a gradient", "torch.distributed.all_gather_into_tensor(every, mine)", "every = torch.cat(torch.distributed.nn.functional.all_gather(mine))"),
-        by("put the local tensor back into what was gathered, in the place of this rank", "loss =", "every[0:3] = mine\nloss ="),
+        by(
+            "Use torch.distributed.nn.functional.all_to_all_single, which has a gradient",
+            "torch.distributed.all_to_all_single(every, mine)",
+            "every = torch.distributed.nn.functional.all_to_all_single(every, mine)",
+        ),
         symptom="net.weight.grad is None",
         before=GROUP,
     ),
@@ -195,7 +215,11 @@ x = torch.randn(3, 4)
 out = net(x)
 array = out.numpy()
 """,
-        by("Compute it under `with torch.no_grad():` where nothing trains on it", "out = net(x)", "with torch.no_grad():\n    out = net(x)"),
+        by(
+            "Compute it under `with torch.no_grad():` where nothing trains on it",
+            "out = net(x)",
+            "with torch.no_grad():\n    out = net(x)",
+        ),
         by("`out.detach().numpy()`", "out.numpy()", "out.detach().numpy()"),
     ),
     "NumPy is given a result without a name": case(

@@ -78,8 +78,15 @@ CASES = {
     ),
     "a row is masked throughout": case(
         "AG304",
-        trained("mask = torch.tensor([True, True, True, True])", "out.masked_fill(mask, float('-inf')).softmax(1).pow(2).mean()"),
-        by("A row that is -inf throughout, or holds +inf, has no softmax: leave one position of each row unmasked", "[True, True, True, True]", "[True, True, True, False]"),
+        trained(
+            "mask = torch.tensor([True, True, True, True])",
+            "out.masked_fill(mask, float('-inf')).softmax(1).pow(2).mean()",
+        ),
+        by(
+            "A row that is -inf throughout, or holds +inf, has no softmax: leave one position of each row unmasked",
+            "[True, True, True, True]",
+            "[True, True, True, False]",
+        ),
         by("`masked_fill(mask, torch.finfo(x.dtype).min)`", "float('-inf')", "torch.finfo(out.dtype).min"),
         symptom=BAD,
         values=True,
@@ -126,7 +133,11 @@ CASES = {
     "the data that come in hold NaN": case(
         "AG304",
         trained("", "(out * batch).mean()"),
-        by("Check the data: `torch.isfinite(batch).all()`", "\nloss =", "\nif not torch.isfinite(batch).all():\n    batch = torch.ones(4)\nloss ="),
+        by(
+            "Check the data: `torch.isfinite(batch).all()`",
+            "\nloss =",
+            "\nif not torch.isfinite(batch).all():\n    batch = torch.ones(4)\nloss =",
+        ),
         symptom=BAD,
         values=True,
         before="batch = torch.tensor([1.0, float('nan'), 1.0, 1.0])",
@@ -134,15 +145,27 @@ CASES = {
     "the data hold NaN": case(
         "AG304",
         trained("batch = torch.tensor([1.0, float('nan'), 1.0, 1.0])", "(out * batch).mean()"),
-        by("Check the data: `torch.isfinite(batch).all()`", "batch = torch.tensor([1.0, float('nan'), 1.0, 1.0])", "batch = torch.tensor([1.0, float('nan'), 1.0, 1.0])\nif not torch.isfinite(batch).all():\n    batch = torch.ones(4)"),
+        by(
+            "Check the data: `torch.isfinite(batch).all()`",
+            "batch = torch.tensor([1.0, float('nan'), 1.0, 1.0])",
+            "batch = torch.tensor([1.0, float('nan'), 1.0, 1.0])\nif not torch.isfinite(batch).all():\n    batch = torch.ones(4)",
+        ),
         symptom=BAD,
         values=True,
     ),
     "every label is ignored": case(
         "AG304",
         trained("labels = torch.full((3,), -100)", "F.cross_entropy(out, labels)"),
-        by("`(labels != -100).any()`", "loss = F", "labels = labels if (labels != -100).any() else torch.zeros(3, dtype=torch.long)\nloss = F"),
-        by("divide reduction='sum' by the number of targets, at least 1", "F.cross_entropy(out, labels)", "F.cross_entropy(out, labels, reduction='sum') / (labels != -100).sum().clamp(min=1)"),
+        by(
+            "`(labels != -100).any()`",
+            "loss = F",
+            "labels = labels if (labels != -100).any() else torch.zeros(3, dtype=torch.long)\nloss = F",
+        ),
+        by(
+            "divide reduction='sum' by the number of targets, at least 1",
+            "F.cross_entropy(out, labels)",
+            "F.cross_entropy(out, labels, reduction='sum') / (labels != -100).sum().clamp(min=1)",
+        ),
         symptom=BAD,
         values=True,
     ),
@@ -159,7 +182,11 @@ for _ in range(6):
     optimizer.step()
 """,
         by("Lower the learning rate", "lr=1e3", "lr=1e-3"),
-        by("clip the gradients: torch.nn.utils.clip_grad_norm_", "    optimizer.step()", "    torch.nn.utils.clip_grad_norm_(net.parameters(), 1e-6)\n    optimizer.step()"),
+        by(
+            "clip the gradients: torch.nn.utils.clip_grad_norm_",
+            "    optimizer.step()",
+            "    torch.nn.utils.clip_grad_norm_(net.parameters(), 1e-6)\n    optimizer.step()",
+        ),
         symptom=BAD,
         values=True,
     ),
@@ -190,7 +217,11 @@ loss = net(x).pow(2).mean()
 loss.backward()
 optimizer.step()
 """,
-        by("Look for an outlier in the data (`batch.abs().max()`)", "\noptimizer =", "\nif x.abs().max() > 1e3:\n    x = torch.ones(3, 4)\noptimizer ="),
+        by(
+            "Look for an outlier in the data (`batch.abs().max()`)",
+            "\noptimizer =",
+            "\nif x.abs().max() > 1e3:\n    x = torch.ones(3, 4)\noptimizer =",
+        ),
         by("scale it", "\noptimizer =", "\nx = x / 1e25\noptimizer ="),
         symptom=BAD,
         values=True,

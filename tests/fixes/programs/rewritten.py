@@ -26,7 +26,8 @@ optimizer.step()
     ),
     "a gradient is replaced by noise": case(
         "AG306",
-        NET + """
+        NET
+        + """
 for _ in range(2):
     optimizer.zero_grad()
     net(x).mean().backward()
@@ -35,7 +36,11 @@ for _ in range(2):
     optimizer.step()
 """,
         by("Drop the assignment", "    for p in net.parameters():\n        p.grad = torch.randn_like(p)\n", ""),
-        by("compute the new gradient from the one that backward left", "torch.randn_like(p)", "p.grad + 0.01 * torch.randn_like(p)"),
+        by(
+            "compute the new gradient from the one that backward left",
+            "torch.randn_like(p)",
+            "p.grad + 0.01 * torch.randn_like(p)",
+        ),
         symptom="not torch.allclose(net.weight.grad, torch.ones(1, 4), atol=0.1)",
     ),
     "gradients are dropped at every step": case(
@@ -52,25 +57,45 @@ for _ in range(2):
     optimizer.step()
 """,
         by("Remove that line if they are to learn", "    for p in net.parameters():\n        p.grad = None\n", ""),
-        by("set requires_grad to False", "    for p in net.parameters():\n        p.grad = None\n", "", "x = torch.ones", "for p in net.parameters():\n    p.requires_grad = False\nx = torch.ones"),
+        by(
+            "set requires_grad to False",
+            "    for p in net.parameters():\n        p.grad = None\n",
+            "",
+            "x = torch.ones",
+            "for p in net.parameters():\n    p.requires_grad = False\nx = torch.ones",
+        ),
         symptom="net.weight.requires_grad and net.weight.grad is None",
     ),
     "a hook is registered again and again": case(
         "AG306",
-        NET + """
+        NET
+        + """
 for _ in range(3):
     optimizer.zero_grad()
     net.weight.register_hook(lambda grad: grad * 0.5)
     net(x).mean().backward()
     optimizer.step()
 """,
-        by("Register it once, before the loop", "    net.weight.register_hook(lambda grad: grad * 0.5)\n", "", "for _", "net.weight.register_hook(lambda grad: grad * 0.5)\nfor _"),
-        by("keep what register_hook() returns and call its remove() after the backward", "    net.weight.register", "    handle = net.weight.register", "    optimizer.step()", "    handle.remove()\n    optimizer.step()"),
+        by(
+            "Register it once, before the loop",
+            "    net.weight.register_hook(lambda grad: grad * 0.5)\n",
+            "",
+            "for _",
+            "net.weight.register_hook(lambda grad: grad * 0.5)\nfor _",
+        ),
+        by(
+            "keep what register_hook() returns and call its remove() after the backward",
+            "    net.weight.register",
+            "    handle = net.weight.register",
+            "    optimizer.step()",
+            "    handle.remove()\n    optimizer.step()",
+        ),
         symptom="torch.allclose(net.weight.grad, torch.full((1, 4), 0.125))",
     ),
     "kept gradients are references": case(
         "AG306",
-        NET + """
+        NET
+        + """
 net(x).mean().backward()
 kept = [p.grad for p in net.parameters()]
 for p in net.parameters():
@@ -83,7 +108,8 @@ gap = sum((p.grad - g).abs().sum() for p, g in zip(net.parameters(), kept))
     ),
     "a hook modifies the gradient in place": case(
         "AG306",
-        NET + """
+        NET
+        + """
 def double(grad):
     grad.mul_(2)
     return grad
@@ -96,7 +122,8 @@ optimizer.step()
     ),
     "a hook fills the gradient in place": case(
         "AG306",
-        NET + """
+        NET
+        + """
 def fill(grad):
     grad[:, 0] = 0.0
     return grad
@@ -125,7 +152,8 @@ optimizer.step()
     ),
     "a parameter's hook returns zeros": case(
         "AG306",
-        NET + """
+        NET
+        + """
 net.weight.register_hook(lambda grad: grad * 0.0)
 net(x).mean().backward()
 optimizer.step()
@@ -146,13 +174,18 @@ head(net(torch.randn(3, 4))).mean().backward()
 optimizer.step()
 """,
         by("Return None from the hook to leave the gradient as it is", "(torch.zeros_like(grad_input[0]),)", "None"),
-        by("remove the hook", "head.register_full_backward_hook(lambda module, grad_input, grad_output: (torch.zeros_like(grad_input[0]),))\n", ""),
+        by(
+            "remove the hook",
+            "head.register_full_backward_hook(lambda module, grad_input, grad_output: (torch.zeros_like(grad_input[0]),))\n",
+            "",
+        ),
         symptom="not net.weight.grad.any()",
         values=True,
     ),
     "a hook drops the accumulated gradient": case(
         "AG306",
-        NET + """
+        NET
+        + """
 def drop(parameter):
     parameter.grad = None
 net.weight.register_post_accumulate_grad_hook(drop)
@@ -161,8 +194,20 @@ for _ in range(2):
     net(x).mean().backward()
     optimizer.step()
 """,
-        by("Scale or clip the gradient in the hook (`parameter.grad.mul_(...)`)", "parameter.grad = None", "parameter.grad.mul_(0.5)"),
-        by("step there with a separate optimizer before it is cleared", "    parameter.grad = None", "    own.step()\n    parameter.grad = None", "def drop", "own = torch.optim.SGD([net.weight], lr=0.1)\ndef drop", "SGD(net.parameters()", "SGD([net.bias]"),
+        by(
+            "Scale or clip the gradient in the hook (`parameter.grad.mul_(...)`)",
+            "parameter.grad = None",
+            "parameter.grad.mul_(0.5)",
+        ),
+        by(
+            "step there with a separate optimizer before it is cleared",
+            "    parameter.grad = None",
+            "    own.step()\n    parameter.grad = None",
+            "def drop",
+            "own = torch.optim.SGD([net.weight], lr=0.1)\ndef drop",
+            "SGD(net.parameters()",
+            "SGD([net.bias]",
+        ),
         by("remove the hook", "net.weight.register_post_accumulate_grad_hook(drop)\n", ""),
         symptom="torch.equal(net.weight, start)",
     ),
@@ -202,8 +247,18 @@ for factor, p in zip((1.0, 2.0, 3.0, 4.0), [*first.parameters(), *second.paramet
 second(first(torch.ones(3, 4))).mean().backward()
 optimizer.step()
 """,
-        by("`lambda grad, factor=factor: ...`", "lambda grad: grad * factor", "lambda grad, factor=factor: grad * factor"),
-        by("make the hook in a function that is given `factor`", "    p.register_hook(lambda grad: grad * factor)", "    p.register_hook(scaled(factor))", "rates = {}\n", "def scaled(factor):\n    return lambda grad: grad * factor\n"),
+        by(
+            "`lambda grad, factor=factor: ...`",
+            "lambda grad: grad * factor",
+            "lambda grad, factor=factor: grad * factor",
+        ),
+        by(
+            "make the hook in a function that is given `factor`",
+            "    p.register_hook(lambda grad: grad * factor)",
+            "    p.register_hook(scaled(factor))",
+            "rates = {}\n",
+            "def scaled(factor):\n    return lambda grad: grad * factor\n",
+        ),
         symptom="torch.allclose(second.bias.grad, torch.tensor(4.0)) and torch.allclose(first.bias.grad, 4 * (second.weight.grad * 0 + 1)) or abs(first.bias.grad[0] / (second.weight[0, 0] + 0.1 * second.weight.grad[0, 0]) - 2) > 1",
     ),
 }

@@ -46,7 +46,11 @@ first.backward(retain_graph=True)
 optimizer.step()
 second.backward()
 """,
-        by("Call optimizer.step() only after the last backward()", "optimizer.step()\nsecond.backward()", "second.backward()\noptimizer.step()"),
+        by(
+            "Call optimizer.step() only after the last backward()",
+            "optimizer.step()\nsecond.backward()",
+            "second.backward()\noptimizer.step()",
+        ),
     ),
     "a part of a tensor is assigned": case(
         "AG201",
@@ -83,8 +87,13 @@ with torch.no_grad():
 loss.backward()
 optimizer.step()
 """,
-        by("Modify parameters only after backward() (and after optimizer.step())", "with torch.no_grad():\n    net[1].weight.clamp_(-0.1, 0.1)\n", "",
-           "optimizer.step()\n", "optimizer.step()\nwith torch.no_grad():\n    net[1].weight.clamp_(-0.1, 0.1)\n"),
+        by(
+            "Modify parameters only after backward() (and after optimizer.step())",
+            "with torch.no_grad():\n    net[1].weight.clamp_(-0.1, 0.1)\n",
+            "",
+            "optimizer.step()\n",
+            "optimizer.step()\nwith torch.no_grad():\n    net[1].weight.clamp_(-0.1, 0.1)\n",
+        ),
     ),
     "code that no op shows modifies a saved tensor": case(
         "AG201",
@@ -106,7 +115,13 @@ with torch.no_grad():
     x.clamp_(-0.1, 0.1)
 loss.backward()
 """,
-        by("Modify x only after backward()", "with torch.no_grad():\n    x.clamp_(-0.1, 0.1)\n", "", "loss.backward()\n", "loss.backward()\nwith torch.no_grad():\n    x.clamp_(-0.1, 0.1)\n"),
+        by(
+            "Modify x only after backward()",
+            "with torch.no_grad():\n    x.clamp_(-0.1, 0.1)\n",
+            "",
+            "loss.backward()\n",
+            "loss.backward()\nwith torch.no_grad():\n    x.clamp_(-0.1, 0.1)\n",
+        ),
     ),
     "a buffer is updated before backward": case(
         "AG201",
@@ -125,7 +140,13 @@ loss = net().sum()
 loss.backward()
 """,
         by("Let `matmul` read a copy: `self.v.clone()`", "@ self.v", "@ self.v.clone()"),
-        by("call backward() before", "        self.v.mul_(0.9)\n", "", "loss.backward()\n", "loss.backward()\nnet.v.mul_(0.9)\n"),
+        by(
+            "call backward() before",
+            "        self.v.mul_(0.9)\n",
+            "",
+            "loss.backward()\n",
+            "loss.backward()\nnet.v.mul_(0.9)\n",
+        ),
     ),
     "states are filled from themselves": case(
         "AG201",
@@ -138,8 +159,15 @@ for t in range(3):
 states.sum().backward()
 """,
         by("Let `linear` read a copy: `states[t].clone()`", "cell(states[t])", "cell(states[t].clone())"),
-        by("collect the parts in a list and join them with torch.stack", "states = torch.zeros(4, 4)\nstates[0] = torch.randn(4)\n", "states = [torch.randn(4)]\n",
-           "    states[t + 1] = cell(states[t]).tanh()", "    states.append(cell(states[t]).tanh())", "states.sum()", "torch.stack(states).sum()"),
+        by(
+            "collect the parts in a list and join them with torch.stack",
+            "states = torch.zeros(4, 4)\nstates[0] = torch.randn(4)\n",
+            "states = [torch.randn(4)]\n",
+            "    states[t + 1] = cell(states[t]).tanh()",
+            "    states.append(cell(states[t]).tanh())",
+            "states.sum()",
+            "torch.stack(states).sum()",
+        ),
     ),
     "an embedding renormalises the table that a layer reads": case(
         "AG201",
@@ -154,7 +182,11 @@ rows = table(ids)
 optimizer.step()
 """,
         by("let `matmul` read a copy: `table.weight.clone()`", "h @ table.weight", "h @ table.weight.clone()"),
-        by("look it up first", "scores = h @ table.weight.t()\nrows = table(ids)\n", "rows = table(ids)\nscores = h @ table.weight.t()\n"),
+        by(
+            "look it up first",
+            "scores = h @ table.weight.t()\nrows = table(ids)\n",
+            "rows = table(ids)\nscores = h @ table.weight.t()\n",
+        ),
     ),
     "a custom Function modifies what it is given": case(
         "AG201",
@@ -171,7 +203,11 @@ w = torch.randn(3, requires_grad=True)
 y = w.exp()
 Scale.apply(y).sum().backward()
 """,
-        by("Compute out of place inside the custom Function", "        x.mul_(2)\n        return x * 1", "        return x * 2"),
+        by(
+            "Compute out of place inside the custom Function",
+            "        x.mul_(2)\n        return x * 1",
+            "        return x * 2",
+        ),
     ),
     "a loop's state leads back behind a step": case(
         "AG201",
@@ -185,7 +221,11 @@ for _ in range(3):
     state.pow(2).mean().backward(retain_graph=True)
     optimizer.step()
 """,
-        by("`state = state.detach()`. retain_graph=True does not help here", "    optimizer.step()\n", "    optimizer.step()\n    state = state.detach()\n"),
+        by(
+            "`state = state.detach()`. retain_graph=True does not help here",
+            "    optimizer.step()\n",
+            "    optimizer.step()\n    state = state.detach()\n",
+        ),
     ),
     "a list of tensors is modified at once": case(
         "AG201",
@@ -195,8 +235,16 @@ ys = [w.exp(), w.sigmoid()]
 torch._foreach_mul_(ys, 2)
 (ys[0] + ys[1]).sum().backward()
 """,
-        by("Modify a copy: `[t.clone() for t in ys]`", "torch._foreach", "ys = [t.clone() for t in ys]\ntorch._foreach"),
-        by("do it after backward()", "torch._foreach_mul_(ys, 2)\n", "", ".backward()\n", ".backward()\nwith torch.no_grad():\n    torch._foreach_mul_(ys, 2)\n"),
+        by(
+            "Modify a copy: `[t.clone() for t in ys]`", "torch._foreach", "ys = [t.clone() for t in ys]\ntorch._foreach"
+        ),
+        by(
+            "do it after backward()",
+            "torch._foreach_mul_(ys, 2)\n",
+            "",
+            ".backward()\n",
+            ".backward()\nwith torch.no_grad():\n    torch._foreach_mul_(ys, 2)\n",
+        ),
     ),
     "a checkpointed function modifies its input": case(
         "AG201",
@@ -208,16 +256,32 @@ def block(x):
 x = torch.randn(3, 4)
 checkpoint(block, x, use_reentrant=False).sum().backward()
 """,
-        by("Work on a copy inside the checkpointed function: `x = x.clone()` before `mul_`", "    x.mul_", "    x = x.clone()\n    x.mul_"),
+        by(
+            "Work on a copy inside the checkpointed function: `x = x.clone()` before `mul_`",
+            "    x.mul_",
+            "    x = x.clone()\n    x.mul_",
+        ),
     ),
     "an earlier cell modified what is saved": case(
         "AG201",
         """
 loss.backward()
 """,
-        by("(run the cell with the forward)", "with torch.no_grad():\n    y.mul_(2)", "", "loss.backward()", "loss.backward()\nwith torch.no_grad():\n    y.mul_(2)"),
+        by(
+            "(run the cell with the forward)",
+            "with torch.no_grad():\n    y.mul_(2)",
+            "",
+            "loss.backward()",
+            "loss.backward()\nwith torch.no_grad():\n    y.mul_(2)",
+        ),
         by("edit a `.clone()`", "y.mul_(2)", "y.clone().mul_(2)"),
-        by("edit it afterwards", "with torch.no_grad():\n    y.mul_(2)", "", "loss.backward()", "loss.backward()\nwith torch.no_grad():\n    y.mul_(2)"),
+        by(
+            "edit it afterwards",
+            "with torch.no_grad():\n    y.mul_(2)",
+            "",
+            "loss.backward()",
+            "loss.backward()\nwith torch.no_grad():\n    y.mul_(2)",
+        ),
         before="w = torch.randn(3, requires_grad=True)\ny = w.exp()\nloss = y.sum() + (y * y).sum()\nwith torch.no_grad():\n    y.mul_(2)",
     ),
 }

@@ -25,8 +25,15 @@ net(torch.randn(3, 4)).pow(2).mean().backward()
 optimizer.step()
 """,
         by("nn.ModuleList instead of a Python list", "[nn.Linear(4, 4)]", "nn.ModuleList([nn.Linear(4, 4)])"),
-        by("nn.Parameter as an attribute", "self.layers = [nn.Linear(4, 4)]", "self.weight = nn.Parameter(torch.randn(4, 4))",
-           "        for layer in self.layers:\n            x = layer(x)\n", "        x = x @ self.weight\n", "net.layers[0].weight", "net.weight"),
+        by(
+            "nn.Parameter as an attribute",
+            "self.layers = [nn.Linear(4, 4)]",
+            "self.weight = nn.Parameter(torch.randn(4, 4))",
+            "        for layer in self.layers:\n            x = layer(x)\n",
+            "        x = x @ self.weight\n",
+            "net.layers[0].weight",
+            "net.weight",
+        ),
         symptom="torch.equal(before, net.layers[0].weight if hasattr(net, 'layers') else net.weight)",
     ),
     "weights are held in a list": case(
@@ -44,8 +51,18 @@ optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
 net(torch.randn(3, 4)).pow(2).mean().backward()
 optimizer.step()
 """,
-        by("nn.ParameterList / nn.ModuleList instead of a Python list", "[nn.Parameter(torch.ones(4))]", "nn.ParameterList([nn.Parameter(torch.ones(4))])"),
-        by("nn.Parameter as an attribute", "self.gains = [nn.Parameter(torch.ones(4))]", "self.gain = nn.Parameter(torch.ones(4))", "self.gains[0]", "self.gain"),
+        by(
+            "nn.ParameterList / nn.ModuleList instead of a Python list",
+            "[nn.Parameter(torch.ones(4))]",
+            "nn.ParameterList([nn.Parameter(torch.ones(4))])",
+        ),
+        by(
+            "nn.Parameter as an attribute",
+            "self.gains = [nn.Parameter(torch.ones(4))]",
+            "self.gain = nn.Parameter(torch.ones(4))",
+            "self.gains[0]",
+            "self.gain",
+        ),
         symptom="hasattr(net, 'gains') and bool((net.gains[0] == 1).all())",
     ),
     "a layer is made in forward": case(
@@ -63,8 +80,15 @@ optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
 net(torch.randn(3, 4)).pow(2).mean().backward()
 optimizer.step()
 """,
-        by("once, not in forward", "        scale = nn.Parameter(torch.ones(4))\n", "", "* scale", "* self.scale",
-           "self.first = nn.Linear(4, 4)\n", "self.first = nn.Linear(4, 4)\n        self.scale = nn.Parameter(torch.ones(4))\n"),
+        by(
+            "once, not in forward",
+            "        scale = nn.Parameter(torch.ones(4))\n",
+            "",
+            "* scale",
+            "* self.scale",
+            "self.first = nn.Linear(4, 4)\n",
+            "self.first = nn.Linear(4, 4)\n        self.scale = nn.Parameter(torch.ones(4))\n",
+        ),
         symptom="len(list(net.parameters())) == 2",
     ),
     "a bare tensor is used beside forward": case(
@@ -106,7 +130,12 @@ optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
 net(torch.randn(3, 4)).pow(2).mean().backward()
 optimizer.step()
 """,
-        by("Hold layers in nn.ModuleList and weights as nn.Parameter attributes", "[nn.Linear(4, 4)]", "nn.ModuleList([nn.Linear(4, 4)])",
-           "torch.ones(4, requires_grad=True)", "nn.Parameter(torch.ones(4))"),
+        by(
+            "Hold layers in nn.ModuleList and weights as nn.Parameter attributes",
+            "[nn.Linear(4, 4)]",
+            "nn.ModuleList([nn.Linear(4, 4)])",
+            "torch.ones(4, requires_grad=True)",
+            "nn.Parameter(torch.ones(4))",
+        ),
     ),
 }

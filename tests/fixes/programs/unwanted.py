@@ -35,14 +35,24 @@ for _ in range(3):
     optimizer.step()
     target.load_state_dict(net.state_dict())
 """,
-        by("Call it under torch.no_grad() or detach() its output, freeze it with requires_grad_(False), and give the optimizer only what is to learn",
-           "    best = target", "    with torch.no_grad():\n        best = target",
-           "target.load_state_dict(net.state_dict())\noptimizer", "target.load_state_dict(net.state_dict())\ntarget.requires_grad_(False)\noptimizer",
-           "[*net.parameters(), *target.parameters()]", "net.parameters()"),
-        by("detach() its output, freeze it with requires_grad_(False), and give the optimizer only what is to learn",
-           "    best = target(x)", "    best = target(x).detach()",
-           "target.load_state_dict(net.state_dict())\noptimizer", "target.load_state_dict(net.state_dict())\ntarget.requires_grad_(False)\noptimizer",
-           "[*net.parameters(), *target.parameters()]", "net.parameters()"),
+        by(
+            "Call it under torch.no_grad() or detach() its output, freeze it with requires_grad_(False), and give the optimizer only what is to learn",
+            "    best = target",
+            "    with torch.no_grad():\n        best = target",
+            "target.load_state_dict(net.state_dict())\noptimizer",
+            "target.load_state_dict(net.state_dict())\ntarget.requires_grad_(False)\noptimizer",
+            "[*net.parameters(), *target.parameters()]",
+            "net.parameters()",
+        ),
+        by(
+            "detach() its output, freeze it with requires_grad_(False), and give the optimizer only what is to learn",
+            "    best = target(x)",
+            "    best = target(x).detach()",
+            "target.load_state_dict(net.state_dict())\noptimizer",
+            "target.load_state_dict(net.state_dict())\ntarget.requires_grad_(False)\noptimizer",
+            "[*net.parameters(), *target.parameters()]",
+            "net.parameters()",
+        ),
         symptom="target.weight.grad is not None",
     ),
     "a teacher learns through the target of the loss": case(
@@ -57,12 +67,24 @@ for _ in range(2):
     F.kl_div(student(x).log_softmax(-1), goal).backward()
     optimizer.step()
 """,
-        by("Compute the target under torch.no_grad()", "    goal = ", "    with torch.no_grad():\n        goal = ",
-           "teacher = nn.Linear(4, 2), nn.Linear(4, 2).eval()", "teacher = nn.Linear(4, 2), nn.Linear(4, 2).eval().requires_grad_(False)",
-           "nn.ModuleList([student, teacher]).parameters()", "student.parameters()"),
-        by("detach() it, freeze the teacher with requires_grad_(False), and give the optimizer only what is to learn", "teacher(x).softmax(-1)", "teacher(x).softmax(-1).detach()",
-           "teacher = nn.Linear(4, 2), nn.Linear(4, 2).eval()", "teacher = nn.Linear(4, 2), nn.Linear(4, 2).eval().requires_grad_(False)",
-           "nn.ModuleList([student, teacher]).parameters()", "student.parameters()"),
+        by(
+            "Compute the target under torch.no_grad()",
+            "    goal = ",
+            "    with torch.no_grad():\n        goal = ",
+            "teacher = nn.Linear(4, 2), nn.Linear(4, 2).eval()",
+            "teacher = nn.Linear(4, 2), nn.Linear(4, 2).eval().requires_grad_(False)",
+            "nn.ModuleList([student, teacher]).parameters()",
+            "student.parameters()",
+        ),
+        by(
+            "detach() it, freeze the teacher with requires_grad_(False), and give the optimizer only what is to learn",
+            "teacher(x).softmax(-1)",
+            "teacher(x).softmax(-1).detach()",
+            "teacher = nn.Linear(4, 2), nn.Linear(4, 2).eval()",
+            "teacher = nn.Linear(4, 2), nn.Linear(4, 2).eval().requires_grad_(False)",
+            "nn.ModuleList([student, teacher]).parameters()",
+            "student.parameters()",
+        ),
         symptom="teacher.weight.grad is not None",
     ),
     "a generator steps with its critic's gradients": case(
@@ -82,8 +104,16 @@ for _ in range(3):
     (-critic(fake).mean()).backward()
     of_generator.step()
 """,
-        by("detach() what is computed with generator.", "    critic(fake).mean().backward(retain_graph=True)", "    critic(fake.detach()).mean().backward()"),
-        by("clear the gradients (zero_grad()) right before the second backward()", "    (-critic", "    of_generator.zero_grad()\n    (-critic"),
+        by(
+            "detach() what is computed with generator.",
+            "    critic(fake).mean().backward(retain_graph=True)",
+            "    critic(fake.detach()).mean().backward()",
+        ),
+        by(
+            "clear the gradients (zero_grad()) right before the second backward()",
+            "    (-critic",
+            "    of_generator.zero_grad()\n    (-critic",
+        ),
         symptom="left is not None and left is generator.weight.grad",
     ),
     "the weight of a loss term is trained": case(
@@ -106,10 +136,25 @@ for _ in range(3):
     optimizer.step()
 """,
         by("a float", "nn.Parameter(torch.tensor(1.0))", "1.0"),
-        by("`register_buffer('weight', ...)`", "self.weight = nn.Parameter(torch.tensor(1.0))", "self.register_buffer('weight', torch.tensor(1.0))"),
-        by("give it a second term (`exp(-s) * term + s`)", "self.weight * out.abs().mean()", "torch.exp(-self.weight) * out.abs().mean() + self.weight"),
-        by("needs an optimizer with maximize=True", "[*net.parameters(), *criterion.parameters()], lr=0.1)", "net.parameters(), lr=0.1)\ndual = torch.optim.SGD(criterion.parameters(), lr=0.1, maximize=True)",
-           "    optimizer.zero_grad()\n", "    optimizer.zero_grad()\n    dual.zero_grad()\n", "    optimizer.step()\n", "    optimizer.step()\n    dual.step()\n"),
+        by(
+            "`register_buffer('weight', ...)`",
+            "self.weight = nn.Parameter(torch.tensor(1.0))",
+            "self.register_buffer('weight', torch.tensor(1.0))",
+        ),
+        by(
+            "give it a second term (`exp(-s) * term + s`)",
+            "self.weight * out.abs().mean()",
+            "torch.exp(-self.weight) * out.abs().mean() + self.weight",
+        ),
+        by(
+            "needs an optimizer with maximize=True",
+            "[*net.parameters(), *criterion.parameters()], lr=0.1)",
+            "net.parameters(), lr=0.1)\ndual = torch.optim.SGD(criterion.parameters(), lr=0.1, maximize=True)",
+            "    optimizer.zero_grad()\n",
+            "    optimizer.zero_grad()\n    dual.zero_grad()\n",
+            "    optimizer.step()\n",
+            "    optimizer.step()\n    dual.step()\n",
+        ),
         symptom="isinstance(criterion.weight, nn.Parameter) and len(optimizer.param_groups[0]['params']) == 3 and not loss.grad_fn.next_functions[0][0].name().startswith('Add')",
     ),
     "vmap meets random numbers": case(
@@ -132,7 +177,11 @@ def loss(params):
     return net(x).pow(2).mean()
 grads = torch.func.grad(loss)(params)
 """,
-        by("`torch.func.functional_call(model, params, args)`", "net(x)", "torch.func.functional_call(net, params, (x,))"),
+        by(
+            "`torch.func.functional_call(model, params, args)`",
+            "net(x)",
+            "torch.func.functional_call(net, params, (x,))",
+        ),
         symptom="not grads['weight'].any()",
     ),
     "torch.func.grad meets a vector": case(
@@ -144,6 +193,10 @@ slope = torch.func.grad(lambda v: v * v)(x)
         by("`.sum()`", "v * v", "(v * v).sum()"),
         by("`.mean()`", "v * v", "(v * v).mean()"),
         by("torch.func.jacrev", "torch.func.grad(", "torch.func.jacrev("),
-        by("torch.func.vjp", "torch.func.grad(lambda v: v * v)(x)", "torch.func.vjp(lambda v: v * v, x)[1](torch.ones(3))"),
+        by(
+            "torch.func.vjp",
+            "torch.func.grad(lambda v: v * v)(x)",
+            "torch.func.vjp(lambda v: v * v, x)[1](torch.ones(3))",
+        ),
     ),
 }

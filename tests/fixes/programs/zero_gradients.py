@@ -28,7 +28,11 @@ x = torch.randn(3, 4)
 (x @ (b @ a) - x).pow(2).mean().backward()
 optimizer.step()
 """,
-        by("two factors that are both zero stay so", "a, b = nn.Parameter(torch.zeros(2, 4))", "a, b = nn.Parameter(torch.randn(2, 4))"),
+        by(
+            "two factors that are both zero stay so",
+            "a, b = nn.Parameter(torch.zeros(2, 4))",
+            "a, b = nn.Parameter(torch.randn(2, 4))",
+        ),
         symptom="not a.grad.any() and not b.grad.any()",
         values=True,
     ),
@@ -43,7 +47,11 @@ loss.backward()
 optimizer.step()
 """,
         by("softmax and cross_entropy need one output for each class", "nn.Linear(4, 1)", "nn.Linear(4, 2)"),
-        by("F.binary_cross_entropy_with_logits on the output itself", "F.cross_entropy(out, y)", "F.binary_cross_entropy_with_logits(out.squeeze(1), y.float())"),
+        by(
+            "F.binary_cross_entropy_with_logits on the output itself",
+            "F.cross_entropy(out, y)",
+            "F.binary_cross_entropy_with_logits(out.squeeze(1), y.float())",
+        ),
         symptom="not net.weight.grad.any()",
         values=True,
     ),
@@ -87,7 +95,11 @@ optimizer.zero_grad()
 net(x).sum().backward()
 optimizer.step()
 """,
-        by("normalise it, start from a smaller or positive bias", "fill_(1.0)", "fill_(1.0)\n    net[0].bias.fill_(1e6)"),
+        by(
+            "normalise it, start from a smaller or positive bias",
+            "fill_(1.0)",
+            "fill_(1.0)\n    net[0].bias.fill_(1e6)",
+        ),
         by("lower the learning rate", "lr=1000.0", "lr=0.001"),
         by("use a LeakyReLU", "nn.ReLU()", "nn.LeakyReLU()"),
         symptom="not net[0].weight.grad.any()",
@@ -134,7 +146,11 @@ optimizer.step()
 """,
         by("normalise the data", "\noptimizer =", "\nx = (x - x.mean()) / x.std()\noptimizer ="),
         by("scale down the initial weights", "fill_(1.0)", "fill_(0.001)"),
-        by("binary_cross_entropy_with_logits, cross_entropy", "F.mse_loss(out.sigmoid(), y)", "F.binary_cross_entropy_with_logits(out, y)"),
+        by(
+            "binary_cross_entropy_with_logits, cross_entropy",
+            "F.mse_loss(out.sigmoid(), y)",
+            "F.binary_cross_entropy_with_logits(out, y)",
+        ),
         symptom="not net.weight.grad.any()",
         values=True,
     ),
@@ -163,7 +179,11 @@ loss = F.cross_entropy(probabilities, torch.tensor([0, 1, 2, 0, 1]))
 loss.backward()
 optimizer.step()
 """,
-        by("Give cross_entropy() the values before it in place of `softmax`", "F.cross_entropy(probabilities", "F.cross_entropy(out"),
+        by(
+            "Give cross_entropy() the values before it in place of `softmax`",
+            "F.cross_entropy(probabilities",
+            "F.cross_entropy(out",
+        ),
         symptom="torch.allclose(loss, F.cross_entropy(probabilities, torch.tensor([0, 1, 2, 0, 1])))",
     ),
     "nll_loss is given probabilities": case(
