@@ -121,7 +121,10 @@ def cut_off(analysis: Analysis, reader: Op, tensor: int, made: Op | None) -> str
 
 def _at_the_store(analysis: Analysis, reader: Op, tensor: int, made: Op | None, call: str) -> str:
     """Where the program keeps it, or lets what came with it go; "" where neither is known."""
-    stored = stored_detached(analysis, kept_by(analysis, tensor), call)
+    held = kept_by(analysis, tensor)
+    stored = stored_detached(analysis, held, call)
+    if stored and held is not None and _read_when_new(analysis, reader, tensor, made):
+        return f"call {call} on what is in {held.api} after each backward()"
     beside = siblings_cut_off(analysis, reader, made) if not stored else []
     place = analysis.capture.place(beside[0].site) if beside else None
     if place is None or not place.source:
@@ -129,6 +132,20 @@ def _at_the_store(analysis: Analysis, reader: Op, tensor: int, made: Op | None, 
     return (
         f"{call} it as well where {name_of(analysis, beside[0].inputs[0])} is detached: `{uncommented(place.source)}`"
     )
+
+
+def _read_when_new(analysis: Analysis, reader: Op, tensor: int, made: Op | None) -> bool:
+    """Whether each round makes one more of what is kept, and the line reads it in that round already.
+
+    Stored without its graph, it would have none there.
+    """
+    ops = analysis.capture.ops
+    end = next((run.end for run in analysis.capture.backwards if made is not None and run.end > made.index), len(ops))
+    if made is None or all(op.site != made.site for op in ops[end : reader.index]):
+        return False
+    line, place = line_of(analysis, reader.site), reader.inputs.index(tensor)
+    readers = (ops[index] for index in analysis.capture.readers.get(tensor, ()) if index < end)
+    return any(line_of(analysis, op.site) == line and op.inputs[place : place + 1] == (tensor,) for op in readers)
 
 
 def _at_the_read(analysis: Analysis, reader: Op, tensor: int, made: Op | None, call: str) -> str:

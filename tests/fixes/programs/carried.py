@@ -166,11 +166,17 @@ for i in range(2):
     loss.backward()
     optimizer.step()
 """,
-        by("Compute", "        self.keys.append(key)", "        self.keys = [key]"),
         by(
-            "call detach() on what `self.keys.append(key)` stores in Queue.keys",
-            "append(key)\n        return torch.stack(self.keys)",
-            "append(key.detach())\n        return torch.stack([*self.keys[:-1], key])",
+            "Compute key again for each backward if it is trained",
+            "        self.keys.append(key)",
+            "        self.inputs.append(x)\n        self.keys = [self.net(x).tanh() for x in self.inputs]",
+            "self.keys = nn.Linear(4, 4), []",
+            "self.keys, self.inputs = nn.Linear(4, 4), [], []",
+        ),
+        by(
+            "otherwise cut it off: call detach() on what is in Queue.keys after each backward()",
+            "    loss.backward()",
+            "    loss.backward()\n    queue.keys = [key.detach() for key in queue.keys]",
         ),
     ),
     "fast weights are carried over rounds": case(

@@ -91,7 +91,7 @@ for i in range(2):
             "with torch.no_grad():\n    head.weight.copy_(embed.weight)",
         ),
         by(
-            "use one Parameter in both places",
+            "use one Parameter in both places, with its transpose or view in forward, and list it once in the optimizer",
             "nn.Parameter(embed.weight.data)",
             "embed.weight",
             "[*embed.parameters(), *head.parameters()]",

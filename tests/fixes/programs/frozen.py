@@ -25,7 +25,7 @@ for i in range(2):
         by(
             "take what you freeze out of the optimizer",
             "        start =",
-            "        optimizer.param_groups[0]['params'] = list(net[1].parameters())\n        optimizer.state = {p: s for p, s in optimizer.state.items() if p.requires_grad}\n        start =",
+            "        optimizer.param_groups[0]['params'] = list(net[1].parameters())\n        start =",
         ),
         symptom="not torch.equal(start, net[0].weight)",
     ),

@@ -138,6 +138,7 @@ for i in range(2):
     (w * 2).sum().backward()
     optimizer.step()
     w = torch.zeros(4, requires_grad=True)
+optimizer.zero_grad()
 (w * 2).sum().backward()
 optimizer.step()
 """,
@@ -149,12 +150,12 @@ optimizer.step()
         by(
             "`w.data = ...`",
             "    w = torch.zeros(4, requires_grad=True)",
-            "    w.data = torch.zeros(4)\n    optimizer.zero_grad()",
+            "    w.data = torch.zeros(4)",
         ),
         by(
             "copy_ under torch.no_grad()",
             "    w = torch.zeros(4, requires_grad=True)",
-            "    with torch.no_grad():\n        w.copy_(torch.zeros(4))\n    optimizer.zero_grad()",
+            "    with torch.no_grad():\n        w.copy_(torch.zeros(4))",
         ),
         symptom="bool((w == 0).all())",
     ),
