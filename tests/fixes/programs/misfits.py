@@ -90,6 +90,27 @@ net.load_state_dict(given, strict=False)
         ),
         symptom="bool(net.backbone.weight.any())",
     ),
+    "a part of a model was wrapped since": case(
+        "AG412",
+        """
+net = nn.Sequential(nn.Linear(4, 4), nn.Sequential(nn.Linear(4, 1)))
+given = {"0.weight": torch.zeros(4, 4), "0.bias": torch.zeros(4), "1.weight": torch.zeros(1, 4), "1.bias": torch.zeros(1)}
+net.load_state_dict(given, strict=False)
+""",
+        by(
+            '`{name if name in own else "1.0." + name.removeprefix("1."): value for name, value in given.items()}`, where `own` is dict(Sequential.state_dict())',
+            "net.load",
+            'own = dict(net.state_dict())\ngiven = {name if name in own else "1.0." + name.removeprefix("1."): value for name, value in given.items()}\nnet.load',
+        ),
+        by(
+            "Pass strict=True to load_state_dict",
+            "net.load",
+            'own = dict(net.state_dict())\ngiven = {name if name in own else "1.0." + name.removeprefix("1."): value for name, value in given.items()}\nnet.load',
+            "strict=False",
+            "strict=True",
+        ),
+        symptom="bool(net[1][0].weight.any()) or bool(net[0].weight.any())",
+    ),
     "Adam is given sparse gradients": case(
         "AG414",
         """
