@@ -80,9 +80,12 @@ def _fix(found: WrongInput) -> str:
     loss, made = found.loss.name, found.made.name
     if EXPECTED[loss] != "log-probabilities":
         return f"Give {loss}() the values before it in place of `{made}`; keep `{made}` for predictions."
-    if found.given == "sigmoid":
-        return "Use logsigmoid in place of sigmoid, or binary_cross_entropy_with_logits() on the logits."
-    take = "Take log_softmax of it first" if found.given == "scores" else "Use log_softmax in place of softmax"
+    if found.given == "scores":
+        take = "Take log_softmax of it first"
+    elif found.given == "sigmoid" and loss == "kl_div":
+        take = "Use logsigmoid in place of sigmoid"
+    else:
+        take = f"Use log_softmax in place of {made}"
     return f"{take}, or cross_entropy() on the logits." if loss == "nll_loss" else f"{take}."
 
 

@@ -122,4 +122,43 @@ total.pow(2).sum().backward()
         ),
         symptom="not torch.allclose(total[0], values[0] + values[1])",
     ),
+    "a list gets one tensor in each round": case(
+        "AG204",
+        """
+net = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+place, kept = torch.zeros(3), []
+for i in range(4):
+    place += torch.ones(3)
+    kept.append(place)
+batch = torch.stack(kept)
+net(batch).mean().backward()
+optimizer.step()
+""",
+        by("`place.clone()` where it is stored", "kept.append(place)", "kept.append(place.clone())"),
+        by(
+            "compute a new tensor instead of changing it in place",
+            "place += torch.ones(3)",
+            "place = place + torch.ones(3)",
+        ),
+        symptom="torch.equal(batch[0], batch[3])",
+    ),
+    "a target network is the network itself": case(
+        "AG204",
+        """
+net = nn.Linear(4, 1)
+target = net
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+x = torch.ones(3, 4)
+for i in range(3):
+    with torch.no_grad():
+        goal = 1 + target(x)
+    optimizer.zero_grad()
+    (net(x) - goal).pow(2).mean().backward()
+    optimizer.step()
+    target.load_state_dict(net.state_dict())
+""",
+        by("`copy.deepcopy(model)`", "target = net", "target = copy.deepcopy(net)"),
+        symptom="target is net",
+    ),
 }

@@ -122,4 +122,44 @@ scheduler.step()
         by("`(step + 1) / warmup`", "step / 4", "(step + 1) / 4"),
         symptom="torch.equal(start, net.weight)",
     ),
+    "an optimizer is given a learning rate of 0": case(
+        "AG413",
+        """
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.0)
+start = net.weight.detach().clone()
+for i in range(3):
+    optimizer.zero_grad()
+    net(torch.ones(3, 4)).mean().backward()
+    optimizer.step()
+""",
+        by("Give optimizer a learning rate: `SGD(..., lr=1e-3)`", "lr=0.0", "lr=1e-3"),
+        symptom="torch.equal(start, net.weight)",
+    ),
+    "a schedule counts micro-batches": case(
+        "AG413",
+        """
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, total_iters=4)
+for i in range(8):
+    net(torch.ones(3, 4)).mean().backward()
+    if i % 2 == 1:
+        rate = optimizer.param_groups[0]["lr"]
+        optimizer.step()
+        optimizer.zero_grad()
+    scheduler.step()
+""",
+        by(
+            "Count for the schedule what its step() counts: all updates of the training",
+            "total_iters=4",
+            "total_iters=8",
+        ),
+        by(
+            "call it beside the optimizer's step(), not with every batch",
+            "    scheduler.step()",
+            "    if i % 2 == 1:\n        scheduler.step()",
+        ),
+        symptom="rate == 0",
+    ),
 }

@@ -133,4 +133,37 @@ for _ in range(2):
         ),
         symptom="torch.allclose(net.weight, start - 0.2)",
     ),
+    "an optimizer steps twice for one backward": case(
+        "AG305",
+        NET
+        + """
+for _ in range(2):
+    optimizer.zero_grad()
+    net(x).mean().backward()
+    optimizer.step()
+    optimizer.step()
+""",
+        by(
+            "Call step() once after each backward()",
+            "    optimizer.step()\n    optimizer.step()",
+            "    optimizer.step()",
+        ),
+        symptom="(net.weight - start).abs().max() > 0.3",
+    ),
+    "LBFGS is stepped without a closure": case(
+        "AG305",
+        """
+net = nn.Linear(4, 1)
+fitter = torch.optim.LBFGS(net.parameters(), max_iter=2)
+x = torch.ones(3, 4)
+net(x).pow(2).mean().backward()
+fitter.step()
+""",
+        by(
+            "`fitter.step(closure)`",
+            "net(x).pow(2).mean().backward()\nfitter.step()",
+            "def closure():\n    fitter.zero_grad()\n    loss = net(x).pow(2).mean()\n    loss.backward()\n    return loss\n"
+            "fitter.step(closure)",
+        ),
+    ),
 }

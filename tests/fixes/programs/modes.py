@@ -177,4 +177,63 @@ for i in range(2):
         ),
         symptom="net.teacher.training",
     ),
+    "a dropout is not told the mode": case(
+        "AG411",
+        """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = nn.Linear(4, 8), nn.Linear(8, 1)
+    def forward(self, x):
+        return self.last(F.dropout(self.first(x), 0.5))
+net = Net().eval()
+x = torch.ones(64, 4)
+with torch.no_grad():
+    out = net(x)
+""",
+        by("`training=self.training`", "(x), 0.5)", "(x), 0.5, training=self.training)"),
+        by(
+            "use an nn.Dropout module",
+            "F.dropout(self.first(x), 0.5)",
+            "self.drop(self.first(x))",
+            "nn.Linear(8, 1)",
+            "nn.Linear(8, 1)\n        self.drop = nn.Dropout(0.5)",
+        ),
+        symptom="not torch.equal(out[0], out[1])",
+    ),
+    "attention drops values in eval mode": case(
+        "AG411",
+        """
+class Net(nn.Module):
+    def forward(self, x):
+        p = 0.5
+        return F.scaled_dot_product_attention(x, x, x, dropout_p=p)
+net = Net().eval()
+x = torch.randn(1, 4, 8)
+out, again = net(x), net(x)
+""",
+        by("`dropout_p=p if self.training else 0.0`", "dropout_p=p", "dropout_p=p if self.training else 0.0"),
+        symptom="not torch.equal(out, again)",
+    ),
+    "samples are drawn in eval mode": case(
+        "AG411",
+        """
+net = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.Linear(8, 1))
+net.eval()
+x = torch.ones(3, 4)
+with torch.no_grad():
+    samples = torch.stack([net(x) for _ in range(5)])
+""",
+        by(
+            "`for m in net.modules(): if isinstance(m, nn.Dropout): m.train()`",
+            "net.eval()",
+            "net.eval()\nfor m in net.modules():\n    if isinstance(m, nn.Dropout):\n        m.train()",
+        ),
+        by(
+            "one call is enough",
+            "torch.stack([net(x) for _ in range(5)])",
+            "net(x)[None]",
+        ),
+        symptom="len(samples) > 1 and torch.equal(samples[0], samples[1])",
+    ),
 }

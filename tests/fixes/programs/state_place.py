@@ -155,4 +155,33 @@ saved = own.state_dict()
 """,
         symptom="optimizer.state[net.weight]['buffer'].dtype == torch.bfloat16",
     ),
+    "float16 has no such eps": case(
+        "AG402",
+        """
+dtype, device = torch.float16, "cpu"
+net = nn.Linear(4, 1).to(dtype)
+optimizer = torch.optim.Adam(net.parameters(), lr=1e-3)
+x = torch.ones(3, 4, dtype=dtype)
+for i in range(2):
+    optimizer.zero_grad()
+    with torch.autocast(device, enabled=False):
+        loss = net(x).float().mean() * 1e-5
+    loss.backward()
+    optimizer.step()
+""",
+        by(
+            "Keep the parameters in float32 and compute in float16 under torch.autocast() with a GradScaler",
+            "net = nn.Linear(4, 1).to(dtype)",
+            "net, scaler = nn.Linear(4, 1), torch.amp.GradScaler(device)",
+            "x = torch.ones(3, 4, dtype=dtype)",
+            "x = torch.ones(3, 4)",
+            "torch.autocast(device, enabled=False)",
+            "torch.autocast(device, dtype)",
+            "    loss.backward()\n    optimizer.step()",
+            "    scaler.scale(loss).backward()\n    scaler.step(optimizer)\n    scaler.update()",
+        ),
+        by("in bfloat16", "dtype, device = torch.float16", "dtype, device = torch.bfloat16"),
+        by("`Adam(..., eps=1e-4)`", "lr=1e-3", "lr=1e-3, eps=1e-4"),
+        symptom="not net.weight.isfinite().all()",
+    ),
 }
