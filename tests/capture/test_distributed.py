@@ -2,11 +2,12 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch.distributed as dist
+
+from tests.forked import python
 
 pytestmark = pytest.mark.skipif(not dist.is_available(), reason="this build of torch has no torch.distributed")
 
@@ -59,7 +60,7 @@ os._exit(0)  # Not torn down while a thread of gloo's may still want the interpr
 
 def test_data_parallel_training_in_two_processes(tmp_path: Path):
     """The same bits with and without; the reducer's hooks and the collective are seen and disturb nothing."""
-    command = [sys.executable, "-c", WORKER]
+    command = [*python(), "-c", WORKER]
     workers = [
         subprocess.Popen([*command, str(rank), str(tmp_path)], stderr=subprocess.PIPE, text=True) for rank in range(2)
     ]

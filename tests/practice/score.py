@@ -9,6 +9,7 @@ Of all: `undisturbed`, it ends as its truth says.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import multiprocessing
 import os
@@ -23,6 +24,7 @@ import torch
 
 from autograd_inspector import Report, inspect
 from autograd_inspector.model.finding import Finding
+from tests.mutation.running import warm
 from tests.practice.programs import as_described, every, loaded, name_of, truth_of
 from tests.practice.truth import ALSO, CAUSE, Truth, marked
 
@@ -150,6 +152,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("-v", action="store_true", help="print what is told of every program")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)  # Threads of a pool are not there in a fork, which would wait for them.
+    warm([])
+    gc.collect()
+    gc.freeze()  # A fork that collects would copy all that is there.
     scores: dict[str, Score] = {}
     for source in chosen(options.names, options.every):
         name = name_of(source)

@@ -348,31 +348,25 @@ def entry(warning_filter):
     return [action, patterns[0], category.__name__, patterns[1], lineno]
 
 
-def modules():
-    return {name: module for name, module in list(sys.modules.items()) if isinstance(module, ModuleType)}
-
-
-def registries():
-    """What is noted as shown, by module."""
+def taken_registries():
+    """What was noted as shown since the last look, by module: there are thousands, to look through which takes time."""
+    modules = [(name, vars(module)) for name, module in list(sys.modules.items()) if isinstance(module, ModuleType)]
+    noting = [(name, variables) for name, variables in modules if "__warningregistry__" in variables]
+    noted_by = {name: dict(variables["__warningregistry__"]) for name, variables in noting} | {"given": dict(REGISTRY)}
+    for _, variables in noting:
+        variables.pop("__warningregistry__", None)
+    REGISTRY.clear()
     keys_of_module = {}
-    noted_by = {name: vars(module).get("__warningregistry__", {}) for name, module in modules().items()}
-    for name, noted in [*noted_by.items(), ("given", REGISTRY)]:
+    for name, noted in noted_by.items():
         keys = sorted([str(key[0])[:60], key[1].__name__, *key[2:]] for key in noted if key != "version")
         if keys:
             keys_of_module[name] = keys
     return keys_of_module
 
 
-def clear():
-    for module in modules().values():
-        vars(module).pop("__warningregistry__", None)
-    REGISTRY.clear()
-    NOTED.clear()
-
-
 def outcome(program, filters, *, inspected, around):
     """What was shown and raised, and what the filters and registries were afterwards."""
-    clear()
+    NOTED.clear()
     shown, lists = [], []
     context = autograd_inspector.inspect() if inspected else contextlib.nullcontext()
     with warnings.catch_warnings():
@@ -396,7 +390,7 @@ def outcome(program, filters, *, inspected, around):
         while OPEN:
             OPEN.pop().__exit__(None, None, None)
             lists.append(list(map(entry, warnings.filters)))
-        noted = registries()
+        noted = taken_registries()
     lists.append(list(map(entry, warnings.filters)))
     return {"shown": shown, "recorded": list(NOTED), "raised": raised, "filters": lists, "registries": noted}
 
@@ -407,6 +401,7 @@ def main(how):
         warnings.simplefilter("ignore")
         for program in PROGRAMS:  # What imports what it uses has done so.
             program()
+    taken_registries()
     outcomes = {}
     for program in PROGRAMS:
         for filters in FILTERS:

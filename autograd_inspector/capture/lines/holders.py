@@ -24,6 +24,8 @@ _LONGEST = 1000
 _PLAIN = frozenset({int, float, bool, str, bytes, complex, type(None), range, slice})
 _OPAQUE = (type, ModuleType, FunctionType, MethodType, FrameType)
 _SEQUENCES = (list, tuple, deque, set, frozenset)
+_OURS = f"{__name__.partition('.')[0]}."
+"""The capture is in a variable of the program, and grows with it: what it has are no tensors."""
 
 
 class Holder(NamedTuple):
@@ -60,7 +62,7 @@ def holders_of(wanted: Collection[int], frames: Collection[FrameType]) -> dict[i
         if issubclass(kind, Tensor):
             if id(value) in wanted:
                 found.setdefault(id(value), holder)
-        elif not issubclass(kind, _OPAQUE):
+        elif not issubclass(kind, _OPAQUE) and not _is_ours(kind):
             queue.extend(_within(value, kind, holder))
     return found
 
@@ -73,6 +75,11 @@ def methods_of(kind: type) -> Iterator[CodeType]:
             code = code_of(member)
             if code is not None and classify(code.co_filename) == USER:
                 yield code
+
+
+def _is_ours(kind: type) -> bool:
+    module = members_of(kind).get("__module__")
+    return type(module) is str and module.startswith(_OURS)
 
 
 def _within(value: Any, kind: type, holder: Holder) -> Iterator[tuple[Any, Holder]]:

@@ -18,12 +18,17 @@ from autograd_inspector.capture.torch_private.told import CACHE, CACHED
 from autograd_inspector.model.program_events import TensorHeld
 
 _TIMES = 3
-"""So many failures are looked into: a program that catches them may have many."""
+"""So many failures are looked into, of all and of each line: a program that catches them may have many."""
 
 
 def note_held(recording: Recording, frames: Collection[FrameType]) -> None:
     """Note what holds the results that have a graph, once for each line that made some."""
-    if len({event.at for event in recording.events if isinstance(event, TensorHeld)}) >= _TIMES:
+    line = next(((frame.f_code, frame.f_lineno) for frame in frames), None)
+    recording.searched[line] += 1
+    if (
+        recording.searched[line] > _TIMES
+        or len({e.at for e in recording.events if isinstance(e, TensorHeld)}) >= _TIMES
+    ):
         return
     registry, at = recording.registry, len(recording.ops)
     candidates = [e.tensor for e in registry.entries if e.requires_grad and registry.facts[e.tensor][FACT_BIRTH] >= 0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from types import CodeType
@@ -54,6 +55,8 @@ class Records:
     left_out: dict[int, str] = field(default_factory=dict)
     """Optimizer -> what of its state could not be looked into, as a note."""
     notes: list[str] = field(default_factory=list)
+    searched: Counter[tuple[CodeType, int] | None] = field(default_factory=Counter)
+    """Line -> how often the program's variables were searched for what holds a graph, as it failed there."""
     functions: dict[str, CodeType | None] = field(default_factory=dict)
     """Custom autograd.Function -> the code of its backward."""
     steppers: dict[tuple[str, str], tuple[CodeType, ...]] = field(default_factory=dict)
