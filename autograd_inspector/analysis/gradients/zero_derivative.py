@@ -4,31 +4,55 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from msgspec import Struct
+
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, node_is_a
-from autograd_inspector.model.autograd import Node
+from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.op import Op
 
 
-def flattened(analysis: Analysis, kinds: OpKind) -> Iterator[tuple[Op, tuple[int, ...]]]:
-    """(op, parameters meant to learn whose every way to every loss leads through such ops), one for each line."""
+class Flat(Struct, frozen=True):
+    """An op that passes back nothing but zeros, and what lies behind it and is meant to learn.
+
+    ``partial``: these learn by other ways, and get nothing through this one.
+    """
+
+    op: Op
+    parameters: tuple[int, ...]
+    partial: bool = False
+
+
+def flattened(analysis: Analysis, kinds: OpKind) -> Iterator[Flat]:
+    """The flat ops, one for each line: of what has no other way to any loss, else of what learns otherwise."""
     capture = analysis.capture
     runs = [run for run in capture.backwards if run.api == "backward" and not run.error]
     if any(run.graph.blind for run in runs):
         return  # What lies behind the unknown part may have another way.
-    idle: set[int] = set()
+    behind: set[int] = set()
     walls: dict[int, tuple[Op, set[int]]] = {}
     lively, flat = _split(capture.nodes, (root for run in runs for root in run.graph.roots))
+    remainders = _remainders(capture.nodes, flat)
     for node in flat:
         below = analysis.leaves_below(node)
-        idle |= below
-        if node_is_a(node.name, kinds) and node.op >= 0:
+        behind |= below
+        if node_is_a(node.name, kinds) and node.op >= 0 and node.index not in remainders:
             op = capture.ops[node.op]
             walls.setdefault(op.site, (op, set()))[1].update(below)
-    dead = (idle - lively) & analysis.optimized_trainable
+    meant = _meant(analysis, runs)
+    dead = (behind - lively) & meant
     for op, below in walls.values():
-        if below & dead:
-            yield op, tuple(sorted(below & dead))
+        for parameters, partial in ((below & dead, False), (below & lively & meant, True)):
+            if parameters:
+                yield Flat(op, tuple(sorted(parameters)), partial)
+                break
+
+
+def _meant(analysis: Analysis, runs: list[Backward]) -> frozenset[int]:
+    """What is to learn; without any optimizer whatever the program asks a gradient of."""
+    if analysis.capture.optimized:
+        return analysis.optimized_trainable
+    return frozenset(tensor for run in runs for tensor in run.reached)
 
 
 def _split(nodes: Sequence[Node], roots: Iterable[int]) -> tuple[set[int], list[Node]]:
@@ -48,3 +72,16 @@ def _split(nodes: Sequence[Node], roots: Iterable[int]) -> tuple[set[int], list[
         seen.update(fresh)
         todo += fresh
     return alive, flat
+
+
+def _remainders(nodes: Sequence[Node], flat: list[Node]) -> frozenset[int]:
+    """The flat nodes that are read beside what they were given: in ``x - floor(x)`` nothing is lost."""
+    inputs = {node.index: {child for child, _ in node.edges} for node in flat}
+    if not inputs:
+        return frozenset()
+    return frozenset(
+        child
+        for node in nodes
+        for child, _ in node.edges
+        if child in inputs and not inputs[child].isdisjoint(other for other, _ in node.edges)
+    )
