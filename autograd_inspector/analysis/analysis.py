@@ -80,6 +80,11 @@ class Analysis:
         return frozenset(t for t in held if self.lifecycle.requires_grad_at(t, last.get(t, end)))
 
     @cached_property
+    def learning(self) -> frozenset[int]:
+        """What a part of a gradient may be missed of: what is meant to learn, without any optimizer all that got one."""
+        return self.optimized_trainable if self.capture.optimized else self.received_gradient
+
+    @cached_property
     def without_gradient(self) -> frozenset[int]:
         """Parameters meant to learn that no backward reached, as far as its graph was seen to the end."""
         orphans = set(self.unoptimized.orphans) if self.unoptimized is not None else set()
@@ -176,7 +181,7 @@ class Analysis:
         """The cuts that there is something to tell of; those that keep away a part of a gradient come last."""
         cuts = (*self.harmful_cuts, *self.constant_terms)
         told_ops = {op.index for cut in cuts for op in cut.ops}
-        partial = partial_cuts(self.capture, self.flow, self.optimized_trainable)
+        partial = partial_cuts(self.capture, self.flow, self.learning)
         return (*cuts, *(cut for cut in partial if not told_ops.intersection(op.index for op in cut.ops)))
 
     def writes_to(self, storage: int, tensor: int, start: int, end: int) -> Iterator[tuple[Op, Write]]:

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, node_is_a
-from autograd_inspector.model.autograd import Backward, Node
+from autograd_inspector.model.autograd import Node
 from autograd_inspector.model.op import Op
 
 
@@ -39,20 +39,13 @@ def flattened(analysis: Analysis, kinds: OpKind) -> Iterator[Flat]:
         if node_is_a(node.name, kinds) and node.op >= 0 and node.index not in remainders:
             op = capture.ops[node.op]
             walls.setdefault(op.site, (op, set()))[1].update(below)
-    meant = _meant(analysis, runs)
+    meant = analysis.learning
     dead = (behind - lively) & meant
     for op, below in walls.values():
         for parameters, partial in ((below & dead, False), (below & lively & meant, True)):
             if parameters:
                 yield Flat(op, tuple(sorted(parameters)), partial)
                 break
-
-
-def _meant(analysis: Analysis, runs: list[Backward]) -> frozenset[int]:
-    """What is to learn; without any optimizer whatever the program asks a gradient of."""
-    if analysis.capture.optimized:
-        return analysis.optimized_trainable
-    return frozenset(tensor for run in runs for tensor in run.reached)
 
 
 def _split(nodes: Sequence[Node], roots: Iterable[int]) -> tuple[set[int], list[Node]]:
