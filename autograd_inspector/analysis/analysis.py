@@ -80,6 +80,13 @@ class Analysis:
         return frozenset(t for t in held if self.lifecycle.requires_grad_at(t, last.get(t, end)))
 
     @cached_property
+    def about_to_step(self) -> frozenset[int]:
+        """What an optimizer holds that the program, which failed, never came to step."""
+        waiting = (o for o in self.capture.placement.optimizers if self.capture.error and not o.steps)
+        end = len(self.capture.ops)
+        return frozenset(t for o in waiting for t in o.held if self.lifecycle.requires_grad_at(t, end))
+
+    @cached_property
     def learning(self) -> frozenset[int]:
         """What a part of a gradient may be missed of: what is meant to learn, without any optimizer all that got one."""
         return self.optimized_trainable if self.capture.optimized else self.received_gradient
@@ -155,7 +162,7 @@ class Analysis:
         return harmful_cuts(
             self.capture,
             self.flow,
-            self.optimized_trainable,
+            self.optimized_trainable | self.about_to_step,
             # What lies in the graph of a run is cut off by nothing: a Function returned None for it.
             self.without_gradient - self.losses_without_backward.keys() - self.in_graph_without_gradient,
         )
@@ -171,7 +178,7 @@ class Analysis:
         harmful_ops = {op.index for cut in self.harmful_cuts for op in cut.ops}
         meant = self.optimized_trainable
         cuts = (
-            *constant_terms(self.capture, self.flow, meant),
+            *constant_terms(self.capture, self.flow, meant, self.harmful_cuts),
             *constant_derivatives(self.capture, self.flow, meant),
         )
         return tuple(cut for cut in cuts if not harmful_ops.intersection(op.index for op in cut.ops))

@@ -20,8 +20,9 @@ from autograd_inspector.analysis.gradient_cuts.classifier import (
     is_cut,
     is_origin,
 )
-from autograd_inspector.analysis.gradient_cuts.harmful import group_by_cause, is_state, place_of, stepped_with
+from autograd_inspector.analysis.gradient_cuts.harmful import group_by_cause, is_state, stepped_with
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
+from autograd_inspector.analysis.gradient_cuts.places import place_of
 from autograd_inspector.analysis.gradient_cuts.shared_origin import SharedOrigin
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
