@@ -20,6 +20,7 @@ from autograd_inspector.analysis.parameters.lifecycle import ParameterLifecycle
 from autograd_inspector.analysis.parameters.probed_copies import trained_beside
 from autograd_inspector.analysis.parameters.unoptimized import Unoptimized, copies_of, unoptimized_of
 from autograd_inspector.analysis.parameters.unregistered import unregistered_of
+from autograd_inspector.analysis.parameters.unserved import unserved
 from autograd_inspector.analysis.recorded_edits import RecordedEdits
 from autograd_inspector.analysis.rounds import Rounds, rounds_of
 from autograd_inspector.analysis.timeline import Timeline
@@ -96,7 +97,8 @@ class Analysis:
         """Parameters meant to learn that no backward reached, as far as its graph was seen to the end."""
         orphans = set(self.unoptimized.orphans) if self.unoptimized is not None else set()
         assigned = {write.tensor for write in self.capture.grad_writes if write.gradient >= 0}
-        missed = self.optimized_trainable - self.received_gradient - orphans - assigned
+        unserved_here = unserved(self.capture) - self.in_graph_without_gradient
+        missed = (self.optimized_trainable - (self.received_gradient - unserved_here)) - orphans - assigned
         return missed - self.capture.unsettled(missed)
 
     @cached_property

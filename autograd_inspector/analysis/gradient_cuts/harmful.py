@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
@@ -82,11 +82,12 @@ def stepped_with(capture: Capture, run: Backward) -> Iterator[tuple[int, ...]]:
     first = bisect_left(steps, run.end, key=lambda step: step.start)
     if first == len(steps):
         return
-    following = bisect_left(runs, steps[first].start, key=lambda other: other.start)
+    # A step is an op: a backward at its index came before it.
+    following = bisect_right(runs, steps[first].start, key=lambda other: other.start)
     end = runs[following].start if following < len(runs) else len(capture.ops)
     optimizers = {optimizer.id: optimizer for optimizer in capture.placement.optimizers}
     for step in islice(steps, first, None):
-        if step.start > end:
+        if step.start >= end:
             return
         if step.optimizer in optimizers:
             yield from optimizers[step.optimizer].parameters
