@@ -165,8 +165,13 @@ class Analysis:
             self.capture,
             self.flow,
             self.optimized_trainable | self.about_to_step,
-            # What lies in the graph of a run is cut off by nothing: a Function returned None for it.
-            self.without_gradient - self.losses_without_backward.keys() - self.in_graph_without_gradient,
+            # What lies in the graph of a run is cut off by nothing: a Function returned None for it. Nor is what a
+            # model no longer has.
+            frozenset(
+                tensor
+                for tensor in self.without_gradient - self.in_graph_without_gradient
+                if tensor not in self.losses_without_backward and self.lifecycle.taken_out(tensor) is None
+            ),
         )
 
     @cached_property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -201,3 +203,39 @@ def test_a_frozen_generator_beside_a_critic():
 
     diagnosed(lambda: adversarial(True), "AG106", "# frozen", "generator.weight", severity="warning", where=adversarial)
     silent(lambda: adversarial(False))
+
+
+def test_a_layer_that_the_model_no_longer_has():
+    """What was replaced is cut off by nothing, though a target network was made of its values."""
+
+    def program(replaced):
+        net = nn.Sequential(nn.Linear(8, 4), nn.Tanh(), nn.Linear(4, 1))
+        target = copy.deepcopy(net).requires_grad_(False)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        if replaced:
+            net[0] = copy.deepcopy(net[0])  # replaced
+        for _ in range(2):
+            with torch.no_grad():
+                wanted = target(X)
+            trained(optimizer, F.mse_loss(net(X), 0.9 * wanted + 0.1))
+            for slow, fast in zip(target.parameters(), net.parameters(), strict=True):
+                slow.data.copy_(0.9 * slow.data + 0.1 * fast.data)
+
+    found = diagnosed(lambda: program(True), "AG405", "# replaced", "weight", severity="warning", where=program)
+    assert found.locations
+    silent(lambda: program(False))
+
+
+def test_an_infinity_that_became_an_index():
+    """It is finite as a whole number: what made the loss NaN is told, not the bucket that a position falls into."""
+    report = inspected(broken, values=True)
+    assert report.findings[0].locations[0].lineno == line_of(broken, "torch.log(h * 0)"), summary(report)
+
+
+def broken():
+    table, head = nn.Embedding(8, 4), nn.Linear(4, 1)
+    optimizer = torch.optim.SGD([*table.parameters(), *head.parameters()], lr=0.1)
+    distance = torch.arange(4)
+    bucket = torch.log(distance.float()).clamp(min=0, max=7).long()
+    h = head(table(torch.where(distance < 2, distance, bucket)))
+    trained(optimizer, torch.log(h * 0).mean())
