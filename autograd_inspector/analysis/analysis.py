@@ -21,6 +21,7 @@ from autograd_inspector.analysis.parameters.lifecycle import ParameterLifecycle
 from autograd_inspector.analysis.parameters.probed_copies import trained_beside
 from autograd_inspector.analysis.parameters.unoptimized import Unoptimized, copies_of, unoptimized_of
 from autograd_inspector.analysis.parameters.unregistered import unregistered_of
+from autograd_inspector.analysis.parameters.unserved import unserved
 from autograd_inspector.analysis.recorded_edits import RecordedEdits
 from autograd_inspector.analysis.rounds import Rounds, rounds_of
 from autograd_inspector.analysis.timeline import Timeline
@@ -82,11 +83,24 @@ class Analysis:
         return frozenset(t for t in held if self.lifecycle.requires_grad_at(t, last.get(t, end)))
 
     @cached_property
+    def about_to_step(self) -> frozenset[int]:
+        """What an optimizer holds that the program, which failed, never came to step."""
+        waiting = (o for o in self.capture.placement.optimizers if self.capture.error and not o.steps)
+        end = len(self.capture.ops)
+        return frozenset(t for o in waiting for t in o.held if self.lifecycle.requires_grad_at(t, end))
+
+    @cached_property
+    def learning(self) -> frozenset[int]:
+        """What a part of a gradient may be missed of: what is meant to learn, without any optimizer all that got one."""
+        return self.optimized_trainable if self.capture.optimized else self.received_gradient
+
+    @cached_property
     def without_gradient(self) -> frozenset[int]:
         """Parameters meant to learn that no backward reached, as far as its graph was seen to the end."""
         orphans = set(self.unoptimized.orphans) if self.unoptimized is not None else set()
         assigned = {write.tensor for write in self.capture.grad_writes if write.gradient >= 0}
-        missed = self.optimized_trainable - self.received_gradient - orphans - assigned
+        unserved_here = unserved(self.capture) - self.in_graph_without_gradient
+        missed = (self.optimized_trainable - (self.received_gradient - unserved_here)) - orphans - assigned
         return missed - self.capture.unsettled(missed)
 
     @cached_property
@@ -152,11 +166,14 @@ class Analysis:
         return harmful_cuts(
             self.capture,
             self.flow,
-            self.optimized_trainable,
-            # What lies in the graph of a run is cut off by nothing: a Function returned None for it.
-            (self.without_gradient | self.looked_for.keys())
-            - self.losses_without_backward.keys()
-            - self.in_graph_without_gradient,
+            self.optimized_trainable | self.about_to_step,
+            # What lies in the graph of a run is cut off by nothing: a Function returned None for it. Nor is what a
+            # model no longer has.
+            frozenset(
+                tensor
+                for tensor in (self.without_gradient | self.looked_for.keys()) - self.in_graph_without_gradient
+                if tensor not in self.losses_without_backward and self.lifecycle.taken_out(tensor) is None
+            ),
         )
 
     @cached_property
@@ -177,7 +194,7 @@ class Analysis:
         harmful_ops = {op.index for cut in self.harmful_cuts for op in cut.ops}
         meant = self.optimized_trainable
         cuts = (
-            *constant_terms(self.capture, self.flow, meant),
+            *constant_terms(self.capture, self.flow, meant, self.harmful_cuts),
             *constant_derivatives(self.capture, self.flow, meant),
         )
         return tuple(cut for cut in cuts if not harmful_ops.intersection(op.index for op in cut.ops))
@@ -187,7 +204,7 @@ class Analysis:
         """The cuts that there is something to tell of; those that keep away a part of a gradient come last."""
         cuts = (*self.harmful_cuts, *self.constant_terms)
         told_ops = {op.index for cut in cuts for op in cut.ops}
-        partial = partial_cuts(self.capture, self.flow, self.optimized_trainable)
+        partial = partial_cuts(self.capture, self.flow, self.learning)
         return (*cuts, *(cut for cut in partial if not told_ops.intersection(op.index for op in cut.ops)))
 
     def writes_to(self, storage: int, tensor: int, start: int, end: int) -> Iterator[tuple[Op, Write]]:
