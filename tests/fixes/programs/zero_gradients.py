@@ -201,4 +201,22 @@ optimizer.step()
         by("cross_entropy() on the logits", "F.nll_loss(given, y)", "F.cross_entropy(out, y)"),
         symptom="loss < 0",
     ),
+    "one of two ways is rounded": case(
+        "AG303",
+        """
+encoder, head = nn.Linear(4, 4), nn.Linear(8, 1)
+optimizer = torch.optim.SGD([*encoder.parameters(), *head.parameters()], lr=0.1)
+hidden = encoder(torch.randn(3, 4))
+rounded = torch.round(hidden)
+(through,) = torch.autograd.grad(rounded.sum(), hidden, retain_graph=True)
+head(torch.cat([hidden, rounded], dim=1)).pow(2).mean().backward()
+optimizer.step()
+""",
+        by(
+            "`soft + (hard - soft).detach()`",
+            "torch.round(hidden)",
+            "hidden + (torch.round(hidden) - hidden).detach()",
+        ),
+        symptom="not through.any()",
+    ),
 }
