@@ -102,8 +102,6 @@ def _lost(capture: Capture, leaves: Leaves, cut: GradientCut, run: Backward) -> 
     lost: set[int] = set()
     added = _added(capture, leaves.flow, run)
     for shared, op, taken in _taken_in(capture, leaves.flow, cut, run):
-        if not differentiable(capture.tensors[taken].dtype):
-            continue  # An index, a label or a mask has no gradient to lose.
         others = [t for t in op.inputs if t != taken and capture.tensors[t].requires_grad]
         shape = capture.tensors[taken].shape  # A weight of a layer has another one than what goes through the layer.
         computed = [t for t in others if not is_origin(capture, t) or capture.tensors[t].shape == shape]
@@ -134,19 +132,25 @@ def _taken_in(
 
 
 def _readers(capture: Capture, through: list[int], start: int, run: Backward) -> Iterator[tuple[Op, int]]:
+    """Each op once, however many of its operands came from the cut."""
     met = set(through)
+    read: set[int] = set()
     todo = through
     while todo:
         tensor = todo.pop()
+        number = differentiable(capture.tensors[tensor].dtype)  # An index, a label or a mask has no gradient to lose.
         for index in capture.readers.get(tensor, ()):
             op = capture.ops[index]
-            if not start < index < run.start or op.has(Trait.BACKWARD | Trait.STEP):
+            if index in read or not start < index < run.start or op.has(Trait.BACKWARD | Trait.STEP):
                 continue
-            if any(capture.tensors[t].requires_grad for t in op.outputs):
+            recorded = any(capture.tensors[t].requires_grad for t in op.outputs)
+            if number or not recorded:
+                read.add(index)
+            if recorded and number:
                 yield op, tensor
-                continue
-            todo += [t for t in op.outputs if t not in met]
-            met.update(op.outputs)
+            elif not recorded:
+                todo += [t for t in op.outputs if t not in met]
+                met.update(op.outputs)
 
 
 def _added(capture: Capture, flow: DataFlow, run: Backward) -> set[int]:
