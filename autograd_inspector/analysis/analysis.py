@@ -204,7 +204,7 @@ class Analysis:
         """The cuts that there is something to tell of; those that keep away a part of a gradient come last."""
         cuts = (*self.harmful_cuts, *self.constant_terms)
         told_ops = {op.index for cut in cuts for op in cut.ops}
-        partial = partial_cuts(self.capture, self.flow, self.learning)
+        partial = partial_cuts(self.capture, self.flow, self.optimized_trainable)
         return (*cuts, *(cut for cut in partial if not told_ops.intersection(op.index for op in cut.ops)))
 
     def writes_to(self, storage: int, tensor: int, start: int, end: int) -> Iterator[tuple[Op, Write]]:

@@ -96,18 +96,16 @@ def _lost(capture: Capture, leaves: Leaves, cut: GradientCut, run: Backward) -> 
     Compared with, or multiplied by, what learns it is a reference or a weight (``mse_loss(q, target)``). In a layer,
     or where it is added to another branch, it is a way to the loss: lost to all that the other operands do not reach.
     The parts that are concatenated, and the terms of a loss, are ways of their own; so is the cut value next to what is
-    computed of the same values with its history (``x - x.mean().detach()``). Whoever means to stop a gradient detaches
+    computed of the same values with its history (``x.detach() - x.mean()``). Whoever means to stop a gradient detaches
     it: one that stops because the value went through Python or NumPy is told wherever it is taken in.
     """
     lost: set[int] = set()
     added = _added(capture, leaves.flow, run)
     for shared, op, taken in _taken_in(capture, leaves.flow, cut, run):
-        if not differentiable(capture.tensors[taken].dtype):
-            continue  # An index, a label or a mask has no gradient to lose.
         others = [t for t in op.inputs if t != taken and capture.tensors[t].requires_grad]
         shape = capture.tensors[taken].shape  # A weight of a layer has another one than what goes through the layer.
         computed = [t for t in others if not is_origin(capture, t) or capture.tensors[t].shape == shape]
-        parted = _rewrapped(cut) or any(shared.has(t) and not shared.estimates(op, t, taken) for t in computed)
+        parted = _rewrapped(cut) or any(shared.has(t) for t in computed)
         if is_a(op.name, _JOINS) or op.index in added or not computed or parted:
             lost.update(cut.parameters)
         elif is_a(op.name, OpKind.ADDS) or len(computed) < len(others):
@@ -134,19 +132,25 @@ def _taken_in(
 
 
 def _readers(capture: Capture, through: list[int], start: int, run: Backward) -> Iterator[tuple[Op, int]]:
+    """Each op once, however many of its operands came from the cut."""
     met = set(through)
+    read: set[int] = set()
     todo = through
     while todo:
         tensor = todo.pop()
+        number = differentiable(capture.tensors[tensor].dtype)  # An index, a label or a mask has no gradient to lose.
         for index in capture.readers.get(tensor, ()):
             op = capture.ops[index]
-            if not start < index < run.start or op.has(Trait.BACKWARD | Trait.STEP):
+            if index in read or not start < index < run.start or op.has(Trait.BACKWARD | Trait.STEP):
                 continue
-            if any(capture.tensors[t].requires_grad for t in op.outputs):
+            recorded = any(capture.tensors[t].requires_grad for t in op.outputs)
+            if number or not recorded:
+                read.add(index)
+            if recorded and number:
                 yield op, tensor
-                continue
-            todo += [t for t in op.outputs if t not in met]
-            met.update(op.outputs)
+            elif not recorded:
+                todo += [t for t in op.outputs if t not in met]
+                met.update(op.outputs)
 
 
 def _added(capture: Capture, flow: DataFlow, run: Backward) -> set[int]:

@@ -1,7 +1,8 @@
 """What is computed of the same values as what a cut lets through: two operands of one expression, one of them without history.
 
-``x - x.mean().detach()`` computes both of ``x``; a target that another forward made shares parameters with a prediction,
-and no value.
+``x.detach() - x.mean()`` computes both of ``x``; a target that another forward made shares parameters with a prediction,
+and no value. Nor is told of what a value is scaled, shifted or exchanged by, if that was computed of the value itself:
+a maximum, a norm, the difference of a straight-through estimator.
 """
 
 from __future__ import annotations
@@ -14,9 +15,6 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.op import Op, Trait
 
-_SUMS = OpKind.ADDS | OpKind.SUBTRACTS
-_KEEPS_TERMS = _SUMS | OpKind.DETACHES | OpKind.CONVERTS
-
 
 class SharedOrigin:
     """The tensors with a history in which a value takes part that the cut value was computed from as well."""
@@ -28,32 +26,20 @@ class SharedOrigin:
         self._end = end
 
     def has(self, tensor: int) -> bool:
-        """Whether it is one of them."""
-        return tensor in self._met
+        """Whether it is one of them, and not what the cut value was computed from."""
+        return tensor in self._met and tensor not in self._sources
 
     @cached_property
     def _met(self) -> frozenset[int]:
-        return self._downstream(self._upstream())
+        return self._downstream(self._above)
 
-    def estimates(self, op: Op, tensor: int, taken: int) -> bool:
-        """Whether an op only exchanges the value of a tensor (``x + (q - x).detach()``), or takes it away from itself.
+    @cached_property
+    def _sources(self) -> frozenset[int]:
+        read = (tensor for index in self._above for tensor in self._capture.ops[index].inputs)
+        return frozenset(read).union(*(op.inputs for op in self._cut.ops))
 
-        ``taken``: the other operand, of which that tensor without its history is one term.
-        """
-        return is_a(op.name, _SUMS) and tensor in self._terms(taken)
-
-    def _terms(self, tensor: int) -> set[int]:
-        """What a tensor is the sum of, with or without history."""
-        terms = {tensor}
-        todo = [tensor]
-        while todo:
-            made = self._flow.birth(todo.pop())
-            if made is not None and is_a(made.name, _KEEPS_TERMS):
-                todo += [read for read in made.inputs if read not in terms]
-                terms.update(made.inputs)
-        return terms
-
-    def _upstream(self) -> set[int]:
+    @cached_property
+    def _above(self) -> set[int]:
         """The ops whose results gradient would have come back to through the cut."""
         # What came back from NumPy had to be detached on the way out: that is one cut, not two.
         back = any(is_a(op.name, OpKind.REWRAPS) for op in self._cut.ops)
