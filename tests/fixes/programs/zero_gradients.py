@@ -204,12 +204,13 @@ optimizer.step()
     "one of two ways is rounded": case(
         "AG303",
         """
-encoder, head = nn.Linear(4, 4), nn.Linear(8, 1)
-optimizer = torch.optim.SGD([*encoder.parameters(), *head.parameters()], lr=0.1)
+encoder, head, other = nn.Linear(4, 4), nn.Linear(4, 1), nn.Linear(4, 1)
+optimizer = torch.optim.SGD([*encoder.parameters(), *head.parameters(), *other.parameters()], lr=0.1)
 hidden = encoder(torch.randn(3, 4))
 rounded = torch.round(hidden)
 (through,) = torch.autograd.grad(rounded.sum(), hidden, retain_graph=True)
-head(torch.cat([hidden, rounded], dim=1)).pow(2).mean().backward()
+loss = head(rounded).pow(2).mean() + other(hidden).sin().mean()
+loss.backward()
 optimizer.step()
 """,
         by(
