@@ -13,7 +13,7 @@ import pytest
 from autograd_inspector import Report
 from autograd_inspector.api.ranks import RanksReport
 from autograd_inspector.frontends.cli.main import main
-from tests.forked import python
+from tests.forked import INSPECTOR, python
 from tests.shells import UNSEEN
 
 MAKE = "import torch\nw = torch.ones(3, requires_grad=True)\n"
@@ -131,7 +131,7 @@ if child:
 else:
     w = None
 """
-    command = [*python(), "-m", "autograd_inspector", "run", "--json", str(tmp_path / "r.json"), script(body)]
+    command = [*python(INSPECTOR), "-m", "autograd_inspector", "run", "--json", str(tmp_path / "r.json"), script(body)]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("wrote ") == 1
@@ -149,7 +149,7 @@ def slow(*arguments, **options):
 inspection.report_of = slow
 (w * 2).sum().backward()
 """
-    command = [*python(), "-m", "autograd_inspector", "run", "--quiet", "--json", str(tmp_path / "r.json")]
+    command = [*python(INSPECTOR), "-m", "autograd_inspector", "run", "--quiet", "--json", str(tmp_path / "r.json")]
     environment = os.environ | {"RANK": "1", "WORLD_SIZE": "2"}
     done = subprocess.run([*command, str(script(body))], capture_output=True, check=False, env=environment)
     assert done.returncode == -signal.SIGTERM

@@ -13,13 +13,25 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 TORCH = ("torch",)
+PACKAGE = ROOT / "autograd_inspector"
+FLOORS = ("model", "source", "capture", "analysis", "advice", "rules", "views", "api", "frontends/cli")
+INSPECTOR = (
+    *TORCH,
+    *(
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        for floor in FLOORS
+        for path in sorted((PACKAGE / floor).rglob("*.py"))
+        if path.stem != "main"  # It is run, by name.
+    ),
+)
+"""What a process imports that runs the inspector: for tests of what it says, not of when it is imported."""
 
 
 @functools.cache
 def python(modules: tuple[str, ...] = TORCH) -> list[str]:
     """Return the beginning of a command whose rest is what Python takes: `-c CODE`, `-m MODULE` or `SCRIPT`, arguments.
 
-    The process has imported `modules` and nothing else of the tests or the inspector. Options of the interpreter, and
+    The process has imported `modules`, and otherwise nothing of the tests or the inspector. Options of the interpreter, and
     how exactly it prints an exception that nobody catches, need a real one.
     """
     stack = ExitStack()

@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 from typing import Final
 
-MODULES: Final = ("torch", "ipykernel.kernelapp")
-"""What every kernel imports."""
+from tests.forked.command import INSPECTOR
+
+MODULES: Final = (*INSPECTOR, "ipykernel.kernelapp")
+"""What every kernel imports, and what it does in these tests."""
 
 
 def write_spec(folder: Path, python: list[str]) -> None:
