@@ -13,7 +13,7 @@ import pytest
 from autograd_inspector import Report
 from autograd_inspector.api.ranks import RanksReport
 from autograd_inspector.frontends.cli.main import main
-from tests.forked import INSPECTOR, python
+from tests.forked import INSPECTOR, executable, python
 from tests.shells import UNSEEN
 
 MAKE = "import torch\nw = torch.ones(3, requires_grad=True)\n"
@@ -60,6 +60,7 @@ def test_torchrun(tmp_path, script, capsys):
     command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone"]
     command += ["-m", "autograd_inspector", "run", "--quiet", "--json", str(tmp_path / "out.json")]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(REPOSITORY)}
+    environment["PYTHON_EXEC"] = str(executable(INSPECTOR))  # Of the ranks.
     done = subprocess.run(
         [*command, str(script(TRAINING))], capture_output=True, text=True, check=False, env=environment, timeout=200
     )
