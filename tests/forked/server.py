@@ -78,6 +78,7 @@ def become(order, files):
         os.close(file)
     os.environ.clear()
     os.environ.update(order["environment"])
+    sys.executable = os.environ.get("FORKED_EXECUTABLE", sys.executable)
     os.chdir(order["folder"])
     folders = [folder for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep) if folder]
     sys.path[:] = ["", *folders, *sys.path[1:]]
