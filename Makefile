@@ -22,6 +22,10 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --no-input install --
 # The stories build tiny random models from configs: an attempt to reach a hub is a mistake, found at once.
 OFFLINE := HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
 
+# Tests run in as many processes as there are cores: threads of torch would only wait for each other. Hundreds of them
+# import the package: what is compiled is kept, also where the environment says that Python is to keep nothing.
+TESTING := $(OFFLINE) OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
+
 .DEFAULT_GOAL := help
 .PHONY: help setup widget panel demo lab tutorials test check fuzz mutate bench lint format clean distclean
 
@@ -145,13 +149,13 @@ test: lint $(STAMPS)/browser
 	@echo "[test 1/3] vitest"
 	@cd $(FRONT) && npm run --silent test
 	@echo "[test 2/3] the tutorials, each run from the top"
-	@$(OFFLINE) $(BIN)/python -m pytest --nbval-lax notebooks -p no:cacheprovider $(SPREAD)
+	@$(TESTING) $(BIN)/python -m pytest --nbval-lax notebooks -p no:cacheprovider -p tests.notebooks.forks $(SPREAD)
 	@echo "[test 3/3] pytest, and beside it a real JupyterLab in a real browser, whose outcome is shown at the end"
-	@$(OFFLINE) bash scripts/beside.sh $(BIN)/python -m pytest -m ui tests/ui -- $(BIN)/python -m pytest -m "not ui" $(SPREAD)
+	@$(TESTING) bash scripts/beside.sh $(BIN)/python -m pytest -m ui tests/ui -- $(BIN)/python -m pytest -m "not ui" $(SPREAD)
 
 # While working: seconds instead of minutes.
 check: setup
-	@$(OFFLINE) $(BIN)/python scripts/check.py
+	@$(TESTING) $(BIN)/python scripts/check.py
 
 fuzz: setup
 	@$(OFFLINE) $(BIN)/python -m tests.fuzz --count 100000

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from tests.forked import python
+from tests.forked import INSPECTOR, python
 
 PRELUDE = """
 import gc, threading, tracemalloc
@@ -113,7 +113,7 @@ thread.join()
 def run(*parts):
     """The standard output of a Python process of its own; a crash is a failure."""
     source = "\n".join([PRELUDE, f"DEPTH = {DEPTH}", *parts])
-    done = subprocess.run([*python(), "-c", source], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([*python(INSPECTOR), "-c", source], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, f"exit {done.returncode}: {done.stderr[-2000:]}"
     return done.stdout.split()
 

@@ -13,7 +13,7 @@ import pytest
 from autograd_inspector import Report
 from autograd_inspector.api.ranks import RanksReport
 from autograd_inspector.frontends.cli.main import main
-from tests.forked import python
+from tests.forked import INSPECTOR, executable, python
 from tests.shells import UNSEEN
 
 MAKE = "import torch\nw = torch.ones(3, requires_grad=True)\n"
@@ -60,6 +60,7 @@ def test_torchrun(tmp_path, script, capsys):
     command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone"]
     command += ["-m", "autograd_inspector", "run", "--quiet", "--json", str(tmp_path / "out.json")]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(REPOSITORY)}
+    environment["PYTHON_EXEC"] = str(executable(INSPECTOR))  # Of the ranks.
     done = subprocess.run(
         [*command, str(script(TRAINING))], capture_output=True, text=True, check=False, env=environment, timeout=200
     )
@@ -131,7 +132,7 @@ if child:
 else:
     w = None
 """
-    command = [*python(), "-m", "autograd_inspector", "run", "--json", str(tmp_path / "r.json"), script(body)]
+    command = [*python(INSPECTOR), "-m", "autograd_inspector", "run", "--json", str(tmp_path / "r.json"), script(body)]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("wrote ") == 1
@@ -149,7 +150,7 @@ def slow(*arguments, **options):
 inspection.report_of = slow
 (w * 2).sum().backward()
 """
-    command = [*python(), "-m", "autograd_inspector", "run", "--quiet", "--json", str(tmp_path / "r.json")]
+    command = [*python(INSPECTOR), "-m", "autograd_inspector", "run", "--quiet", "--json", str(tmp_path / "r.json")]
     environment = os.environ | {"RANK": "1", "WORLD_SIZE": "2"}
     done = subprocess.run([*command, str(script(body))], capture_output=True, check=False, env=environment)
     assert done.returncode == -signal.SIGTERM

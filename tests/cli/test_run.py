@@ -13,7 +13,7 @@ from torch import nn
 
 from autograd_inspector import Report, inspect_optimizer
 from autograd_inspector.frontends.cli.main import main
-from tests.forked import python
+from tests.forked import INSPECTOR, python
 from tests.shells import UNSEEN
 
 pytestmark = pytest.mark.usefixtures("quick_kernels")
@@ -24,7 +24,7 @@ HEALTHY = f"{MAKE}(w * 2).sum().backward()\n"
 
 def command(*arguments, cwd=None):
     return subprocess.run(
-        [*python(), "-m", "autograd_inspector.frontends.cli.main", *map(str, arguments)],
+        [*python(INSPECTOR), "-m", "autograd_inspector.frontends.cli.main", *map(str, arguments)],
         capture_output=True, text=True, check=False, cwd=cwd,
     )  # fmt: skip
 

@@ -8,11 +8,11 @@ import textwrap
 from contextlib import suppress
 from pathlib import Path
 
-from tests.forked import python
+from tests.forked import INSPECTOR, python
 
 # As the preamble does: what a module of torch's sees when it is first imported is the same.
 IMPORTED = (
-    "torch",
+    *INSPECTOR,
     "torch.distributed.fsdp",
     "torch.distributed.optim",
     "torch.nn.parallel",

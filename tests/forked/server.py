@@ -1,7 +1,9 @@
 """The process that is forked: `server.py SOCKET MODULE...` imports the modules and forks for each that connects."""
 
+import atexit
 import builtins
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -19,6 +21,8 @@ def serve(address, modules):
     """Fork for each that connects; returns, in a fork, the arguments that Python is to run."""
     for module in modules:
         importlib.import_module(module)
+    gc.collect()
+    gc.freeze()  # A fork that looked for garbage in all that is there would copy it.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # Those that wait for the forks are waited for by nobody.
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         listener.bind(address)
@@ -74,6 +78,7 @@ def become(order, files):
         os.close(file)
     os.environ.clear()
     os.environ.update(order["environment"])
+    sys.executable = os.environ.get("FORKED_EXECUTABLE", sys.executable)
     os.chdir(order["folder"])
     folders = [folder for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep) if folder]
     sys.path[:] = ["", *folders, *sys.path[1:]]
@@ -100,5 +105,26 @@ def run(arguments):
     exec(code, main.__dict__)
 
 
+def run_to_the_end(arguments):
+    """Run it, and end as Python does, but for taking all modules apart: that copies them, and takes longest of all.
+
+    An exception that is none of `sys.exit` is left to Python.
+    """
+    status = None
+    try:
+        run(arguments)
+    except SystemExit as ending:
+        status = ending.code
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    if status is not None and not isinstance(status, int):
+        print(status, file=sys.stderr)
+        status = 1
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+    os._exit((status or 0) & 0xFF)
+
+
 if __name__ == "__main__":
-    run(serve(sys.argv[1], sys.argv[2:]))
+    run_to_the_end(serve(sys.argv[1], sys.argv[2:]))

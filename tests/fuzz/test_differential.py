@@ -7,7 +7,7 @@ from .faithful.oracle import TRIED as PLAINLY
 from .testing import gradients
 from .tried import TRIED, described
 
-COUNT = 1000
+COUNT = 500
 
 
 @pytest.mark.timeout(1200)  # a busy machine is no counterexample

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,6 +16,7 @@ import pytest
 import torch.distributed as dist
 
 from autograd_inspector import Report
+from tests.forked import INSPECTOR, executable, python
 
 pytestmark = [
     pytest.mark.stories,
@@ -25,18 +27,21 @@ pytestmark = [
 REPOSITORY = Path(__file__).parents[2]
 TORCHRUN = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
 LIMIT = 240
+LIBRARIES = {"accelerate": "accelerate", "lightning": "lightning.pytorch", "transformers": "transformers.trainer"}
+IMPORTED = (*INSPECTOR, *(trainer for library, trainer in LIBRARIES.items() if find_spec(library)))
 
 
-@pytest.fixture(scope="module", params=["accelerate", "lightning", "transformers"])
+@pytest.fixture(scope="module", params=LIBRARIES)
 def played(request, tmp_path_factory):
     """All scenes of that trainer's program: its folder, what each rank told, what was printed, the exit status."""
     pytest.importorskip(request.param)
     folder = tmp_path_factory.mktemp(request.param)
-    launcher = [] if request.param == "lightning" else TORCHRUN
+    launcher = python(IMPORTED) if request.param == "lightning" else [sys.executable, *TORCHRUN]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(REPOSITORY), "AUTOGRAD_INSPECTOR_STRICT": "1"}
+    environment["PYTHON_EXEC"] = str(executable(IMPORTED))  # Of the ranks that torchrun starts.
     with (folder / "said").open("w+") as said:
         program = subprocess.Popen(
-            [sys.executable, *launcher, "-m", f"tests.integrations.programs.with_{request.param}", str(folder)],
+            [*launcher, "-m", f"tests.integrations.programs.with_{request.param}", str(folder)],
             stdout=said,
             stderr=said,
             env=environment,

@@ -5,7 +5,7 @@ import pytest
 from . import running
 from .running import compared, drawn
 
-PAIRS, SEED = 500, 1
+PAIRS, SEED = 200, 1
 
 
 @pytest.mark.slow

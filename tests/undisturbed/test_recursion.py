@@ -8,7 +8,7 @@ import torch
 
 import autograd_inspector
 from autograd_inspector.capture.undisturbed.recursion import OUT_OF_STACK
-from tests.forked import python
+from tests.forked import INSPECTOR, python
 
 pytestmark = pytest.mark.undisturbed
 
@@ -133,7 +133,7 @@ print(low, len(capture.ops) + len(capture.events) > 0, OUT_OF_STACK in capture.n
 def test_as_deep_as_without_us(program):
     """The deepest run that Python's limit allows is allowed inside a block, too, and is recorded to the end."""
     source = COMMON + program + DEEPEST
-    done = subprocess.run([*python(), "-c", source], capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run([*python(INSPECTOR), "-c", source], capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     depth, *found = done.stdout.split(maxsplit=3)
     assert int(depth) > 20

@@ -56,9 +56,8 @@ _Node = TypeVar("_Node", bound=ast.AST)
 def _template(code: CodeType, filename: str) -> CodeType | None:
     if code.co_flags & _PAUSES:
         return None
-    lines = linecache.getlines(filename)
     try:
-        tree, function = _parsed(lines, code.co_qualname.split(".")[:-1], code.co_firstlineno - 1)
+        tree, function = _parsed(filename, code.co_qualname.split(".")[:-1], code.co_firstlineno - 1)
     except (IndexError, SyntaxError):
         return None
     if function is None or _compiled(tree, code) != code:
@@ -67,24 +66,27 @@ def _template(code: CodeType, filename: str) -> CodeType | None:
     return _compiled(tree, code)
 
 
-def _parsed(lines: list[str], owners: list[str], first: int) -> tuple[ast.Module, ast.FunctionDef | None]:
+def _parsed(filename: str, owners: list[str], first: int) -> tuple[ast.Module, ast.FunctionDef | None]:
     """A function with what its code depends on: the class that it is in, and what the file imports."""
+    lines = linecache.getlines(filename)
     classes = [f"{' ' * 4 * depth}class {owner}:\n" for depth, owner in enumerate(owners)]
     tree = ast.parse("".join([*classes, *inspect.getblock(lines[first:])]))
     ast.increment_lineno(tree, first - len(owners))
     function: ast.AST = tree.body[0]
     for _ in owners:
         function = function.body[0] if isinstance(function, ast.ClassDef) else function
-    tree.body[:0] = _imports(lines)
+    tree.body[:0] = _imports(filename)
     return tree, function if isinstance(function, ast.FunctionDef) else None
 
 
-def _imports(lines: list[str]) -> list[ast.stmt]:
+@functools.lru_cache(maxsize=64)
+def _imports(filename: str) -> tuple[ast.stmt, ...]:
     """The imports of a file: a method of what was imported is called by another instruction than any other is."""
+    lines = linecache.getlines(filename)
     head = [*itertools.takewhile(lambda line: not line.startswith(("class ", "def ", "@")), lines)]
     imports = [node for node in ast.walk(ast.parse("".join(head))) if isinstance(node, (ast.Import, ast.ImportFrom))]
     later = [at for at in range(len(head), len(lines)) if lines[at].startswith(("import ", "from "))]
-    return [*imports, *itertools.chain.from_iterable(_import_at(lines, at) for at in later)]
+    return (*imports, *itertools.chain.from_iterable(_import_at(lines, at) for at in later))
 
 
 def _import_at(lines: list[str], at: int) -> list[ast.stmt]:
