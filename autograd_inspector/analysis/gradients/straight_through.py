@@ -18,7 +18,7 @@ from autograd_inspector.model.op import Op, Trait
 
 _SUMS = OpKind.ADDS | OpKind.SUBTRACTS
 _REVERSED = frozenset({"rsub", "__rsub__"})
-_MOST = 32
+_MOST = 12
 """A longer sum is none of an estimator."""
 
 
