@@ -39,7 +39,7 @@ def test_every_program_ends_as_it_does_alone_and_healthy_ones_are_silent(scores,
     """Nobody wants to hear of a detach() that is right."""
     mine = {name: score for name, score in scores.items() if name.startswith(f"{field}/")}
     wrong = {
-        name: (score.missed, score.said)
+        name: (score.missed, score.fault, score.said)
         for name, score in mine.items()
         if {"undisturbed", "silent"}.intersection(score.missed)
     }
