@@ -137,7 +137,8 @@ lint: setup
 	@bash scripts/beside.sh $(BIN)/python -m mypy -- sh -c 'cd $(FRONT) && npm run --silent check && npm run --silent lint'
 
 # One process a core, few enough for their memory. A file stays in one process: its tests share what is slow to make, a kernel or a server.
-SPREAD := -n auto --maxprocesses 4 --dist loadfile
+# Files are taken in their order, which tests/conftest.py sets; xdist's own puts those of few, but long, tests last.
+SPREAD := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 # The browser's tests have a run of their own: Playwright keeps an event loop open, which others may not meet. They
 # wait more than they compute, so that the others run beside them; the closing line of those is the last.

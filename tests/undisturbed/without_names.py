@@ -315,7 +315,13 @@ def main():
 def warm():
     """Import here, once for all forks, what each of them would: all but the inspector's files that meet torch."""
     for name in forked(loaded):
-        if not name.startswith("autograd_inspector.") or name.split(".")[1] in {"analysis", "model", "rules", "source", "views"}:
+        if not name.startswith("autograd_inspector.") or name.split(".")[1] in {
+            "analysis",
+            "model",
+            "rules",
+            "source",
+            "views",
+        }:
             with contextlib.suppress(ImportError):
                 importlib.import_module(name)
 
