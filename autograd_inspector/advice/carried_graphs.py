@@ -9,6 +9,7 @@ from autograd_inspector.advice.spelling import assignable
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.gradient_cuts.harmful import stepped_with
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
+from autograd_inspector.analysis.gradient_cuts.left_after_a_cut import left_after_a_cut
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.op import Op
@@ -47,30 +48,44 @@ def carry_fix(analysis: Analysis, carried: tuple[Op, int, Backward], run: Backwa
             "computed once, and all rounds share its graph."
         )
     kept = _kept(analysis, reader, tensor, freed_by)
-    if kept and meant and made is not None and _of_state_alone(analysis, tensor, made):
+    left = left_after_a_cut(analysis.capture, analysis.flow, run, _together(reader, tensor, made))
+    all_of_it = made is not None and _of_state_alone(analysis, tensor, made)
+    if kept and meant and not unstepped and (all_of_it or not meant <= left):
         learns = summarize_names(name_of(analysis, t) for t in behind if t in meant)
         return (
             f"Compute {name} again in each round instead of keeping it: {learns} learns through it, and cutting it off "
             "with detach() would stop that."
         )
+    again = f"Compute {name} again for each backward"
+    retained = (
+        "pass retain_graph=True to each backward() but the last"
+        if freed_by.site == run.site
+        else "pass retain_graph=True to the backward that comes first"
+    )
+    if not left and not _differentiated(analysis, tensor):
+        return f"Sum the losses and call backward() once, or {retained}." if unstepped else f"{again}."
     if (
         unstepped
         and freed_by.api == run.api == "backward"
         and line_of(analysis, freed_by.site) != line_of(analysis, run.site)
     ):
         return (
-            "Sum the losses and call backward() once, or pass retain_graph=True to the backward that comes first. If the "
+            f"Sum the losses and call backward() once, or {retained}. If the "
             f"later loss need not train what is behind {name}, cut it off: {cut_off(analysis, reader, tensor, made)}."
         )
     cut = cut_off(analysis, reader, tensor, made)
-    again = f"Compute {name} again for each backward"
     stored = stored_detached(analysis, held, "detach()")
     advice = (
         f"{again} if it is trained; otherwise cut it off: {cut}"
         if kept
         else f"{again}, or cut it off where it is {'kept' if stored else 'carried over'}: {cut}"
     )
-    return advice + (", or pass retain_graph=True to the backward that comes first." if unstepped else ".")
+    return advice + (f", or {retained}." if unstepped else ".")
+
+
+def _together(reader: Op, tensor: int, made: Op | None) -> frozenset[int]:
+    """What the advice cuts off: with the tensor whatever else of its op the same op reads, (h, c)."""
+    return frozenset({tensor}.union(t for t in (() if made is None else made.outputs) if t in reader.inputs))
 
 
 def _kept(analysis: Analysis, reader: Op, tensor: int, freed_by: Backward) -> bool:
@@ -106,7 +121,10 @@ def cut_off(analysis: Analysis, reader: Op, tensor: int, made: Op | None) -> str
 
 def _at_the_store(analysis: Analysis, reader: Op, tensor: int, made: Op | None, call: str) -> str:
     """Where the program keeps it, or lets what came with it go; "" where neither is known."""
-    stored = stored_detached(analysis, kept_by(analysis, tensor), call)
+    held = kept_by(analysis, tensor)
+    stored = stored_detached(analysis, held, call)
+    if stored and held is not None and _read_when_new(analysis, reader, tensor, made):
+        return f"call {call} on what is in {held.api} after each backward()"
     beside = siblings_cut_off(analysis, reader, made) if not stored else []
     place = analysis.capture.place(beside[0].site) if beside else None
     if place is None or not place.source:
@@ -114,6 +132,20 @@ def _at_the_store(analysis: Analysis, reader: Op, tensor: int, made: Op | None, 
     return (
         f"{call} it as well where {name_of(analysis, beside[0].inputs[0])} is detached: `{uncommented(place.source)}`"
     )
+
+
+def _read_when_new(analysis: Analysis, reader: Op, tensor: int, made: Op | None) -> bool:
+    """Whether each round makes one more of what is kept, and the line reads it in that round already.
+
+    Stored without its graph, it would have none there.
+    """
+    ops = analysis.capture.ops
+    end = next((run.end for run in analysis.capture.backwards if made is not None and run.end > made.index), len(ops))
+    if made is None or all(op.site != made.site for op in ops[end : reader.index]):
+        return False
+    line, place = line_of(analysis, reader.site), reader.inputs.index(tensor)
+    readers = (ops[index] for index in analysis.capture.readers.get(tensor, ()) if index < end)
+    return any(line_of(analysis, op.site) == line and op.inputs[place : place + 1] == (tensor,) for op in readers)
 
 
 def _at_the_read(analysis: Analysis, reader: Op, tensor: int, made: Op | None, call: str) -> str:

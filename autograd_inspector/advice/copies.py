@@ -34,6 +34,12 @@ def spelled(analysis: Analysis, edit: Op, name: str) -> str:
     return name if is_path(name) and not analysis.capture.display_names.is_registered(name) else ""
 
 
+def without_data(code: str) -> str:
+    """``hidden`` of ``hidden.data``: what is to be copied, or computed with, instead of the alias."""
+    node = expression(code)
+    return written(node.value) if isinstance(node, ast.Attribute) and node.attr == "data" else code
+
+
 def copied(edit: Op, code: str) -> str:
     """A copy of what an edit modifies, as far as ``code`` shows that: of a list a copy of each tensor in it."""
     node, text = expression(code), ""

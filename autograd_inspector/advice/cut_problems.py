@@ -39,6 +39,8 @@ def cut_problem(
     ends = analysis.user_frames(cut.backward.site, "gradient asked for here" if asked else "backward called here")
     if cut.added >= 0:
         ends = (*analysis.user_frames(analysis.capture.ops[cut.added].site, "added to the loss here"), *ends)
+    reads = [analysis.looked_for[t].site for t in cut.parameters if t in analysis.looked_for]
+    ends = (*ends, *(place for site in reads for place in analysis.user_frames(site, ".grad read here, None")))
     names = [name_of(analysis, t) for t in cut.parameters] or [name_of(analysis, t) for t in cut.ops[0].inputs]
     return Problem(
         severity,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from autograd_inspector.advice.cut_problems import cut_problem, outcome
+from autograd_inspector.advice.hand_updates import and_cleared
 from autograd_inspector.advice.names import short_name
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.quoting import in_place
@@ -44,8 +45,9 @@ def _updated(analysis: Analysis, op: Op) -> str:
     shapes = [tensors[t].shape for t in op.outputs]
     leaves = [t for t in op.inputs if tensors[t].leaf and tensors[t].requires_grad and [tensors[t].shape] == shapes]
     instead = in_place(place.source) if place is not None and leaves and not op.writes else ""
+    name = name_of(analysis, leaves[0]) if instead else ""
     return (
-        instead and f"Update in place: `{instead}`, so that {name_of(analysis, leaves[0])} stays the leaf that learns."
+        instead and f"Update in place: `{instead}`, so that {name} stays the leaf that learns, and {and_cleared(name)}."
     )
 
 

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from autograd_inspector.advice.copies import copied, kept_apart, saves_its_result, spelled, stored_by, subscripted
+from autograd_inspector.advice.copies import (
+    copied,
+    kept_apart,
+    saves_its_result,
+    spelled,
+    stored_by,
+    subscripted,
+    without_data,
+)
 from autograd_inspector.advice.quoting import written_out
 from autograd_inspector.advice.saved_tensors import CHECKPOINT, around
 from autograd_inspector.analysis.analysis import Analysis
@@ -31,6 +39,7 @@ def repair(analysis: Analysis, edits: list[Op], name: str, saver: Op | None = No
         return f"Give whoever modifies {name} a copy (`.clone()`)."
     op = stored_by(analysis, edits) or edits[0]
     code = subscripted(analysis, op) if op is not edits[0] else spelled(analysis, op, name)
+    through_data, code = code, without_data(code)
     copy = copied(op, code)
     place = analysis.capture.place(op.site)
     instead = written_out(place.source) if place is not None and op is edits[0] else ""
@@ -41,27 +50,38 @@ def repair(analysis: Analysis, edits: list[Op], name: str, saver: Op | None = No
         return f"Set inplace=False on {analysis.capture.display_names.layer(call)} (nn.{call.type})."
     outer = around(analysis, op)
     if op.has(Trait.INNER) and not (outer is not None and outer.name == CHECKPOINT):
-        return "Compute out of place inside the custom Function (or call ctx.mark_dirty(x) and return x)."
+        return "Compute out of place inside the custom Function."
     if op.name in {"batch_norm", "instance_norm", "native_batch_norm"}:
         return "Run backward before the next forward in training mode, or put the norm layer into eval mode for it."
     if op.has(Trait.BACKWARD) or outer is not None:
         return f"Do not modify {name} inside the checkpointed function: work on {copy} there."
-    if instead:
-        return instead
-    apart = kept_apart(analysis, op, name, saver)
+    apart = "" if instead else kept_apart(analysis, op, name, saver)
     if apart:
         return apart
-    if any(
-        analysis.capture.tensors[w.tensor].kind == "parameter" or w.storage in analysis.capture.stored
-        for w in op.writes
-    ):
-        return "Modify parameters only after backward() (and after optimizer.step())."
+    late = _only_afterwards(analysis, op, name)
+    if late:
+        return late
+    if instead:
+        return instead
     if op.name == "copy_":
         return f"Do not refill {name} before backward(): give each forward its own tensor, or call backward() first."
     if op.name == "__setitem__":
         into = f"`{code} = {code}.clone()`" if code else "take `.clone()`"
         return f"Assign into a copy: {into} before the assignment, or use torch.where."
     if op.name.endswith("_") and not op.name.startswith("_") and not is_a(op.name, OpKind.IN_PLACE_ONLY):
-        return f"Use the out-of-place `{op.name.rstrip('_')}` instead of `{op.name}`, or modify {copy}."
+        where = f" of `{code}` itself" if through_data != code else ""
+        on = f" on `{through_data}`" if where else ""
+        return f"Use the out-of-place `{op.name.rstrip('_')}`{where} instead of `{op.name}`{on}, or modify {copy}."
     copies = code or op.name.startswith(FOR_EACH)
     return f"Modify a copy{f': {copy}' if copies else ' (`.clone()`)'}, or do it after backward()."
+
+
+def _only_afterwards(analysis: Analysis, op: Op, name: str) -> str:
+    """The advice for an edit of a parameter, or of another leaf whose gradient is asked for: no copy stands for it."""
+    tensors = analysis.capture.tensors
+    if any(tensors[w.tensor].kind == "parameter" or w.storage in analysis.capture.stored for w in op.writes):
+        return "Modify parameters only after backward() (and after optimizer.step())."
+    storages = {write.storage for write in op.writes} - {-1}
+    if any(record.leaf and record.requires_grad and record.storage in storages for record in tensors):
+        return f"Modify {name} only after backward(): its gradient does not come to a copy."
+    return ""

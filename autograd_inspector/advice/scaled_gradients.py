@@ -29,23 +29,29 @@ def scaled_gradients(analysis: Analysis) -> Iterator[Problem]:
         undone = [op for op in later if op.name in {"double", "reciprocal"}]
         following = analysis.timeline.next_run(run)
         end = len(capture.ops) if following is None else following.start
+        still_scaled: dict[tuple[int, str], list[int]] = {}
         for at, site, what, tensor in sorted(_uses(analysis, run, clips, end)):
             ready = any(op.index <= at and _unscales(analysis, op, tensor) for op in undone)
             if not ready and site not in reported_sites:
-                reported_sites.add(site)
-                yield _scaled_finding(analysis, site, scaled, what, run)
+                still_scaled.setdefault((site, what), []).append(tensor)
+        for (site, what), tensors in still_scaled.items():
+            reported_sites.add(site)
+            yield _scaled_finding(analysis, site, scaled, what, tensors)
 
 
 def _uses(analysis: Analysis, run: Backward, clips: set[int], end: int) -> Iterator[tuple[int, int, str, int]]:
-    """(op index, site, "clipped" / "stepped", parameter) of what uses this run's gradients."""
-    reached = frozenset(run.reached)
+    """(op index, site, "clipped" / "stepped", parameter) of what uses this run's gradients.
+
+    unscale_() is given an optimizer: the gradient of a parameter that is in none stays scaled, and nothing steps with it.
+    """
+    reached = analysis.capture.optimized.intersection(run.reached)
     for read in analysis.timeline.reads.within(run.end, end):
         if read.site in clips and read.tensor in reached:
             yield read.at, read.site, "clipped", read.tensor
     for step in analysis.timeline.steps.within(run.end, end - 1):
-        held = next((p.tensor for p in step.parameters if p.gradient >= 0 and p.tensor in reached), -1)
-        if held >= 0:
-            yield step.at, step.site, "stepped", held
+        for parameter in step.parameters:
+            if parameter.gradient >= 0 and parameter.tensor in reached:
+                yield step.at, step.site, "stepped", parameter.tensor
 
 
 def _unscales(analysis: Analysis, op: Op, tensor: int) -> bool:
@@ -65,8 +71,8 @@ def scaled_by(analysis: Analysis, run: Backward) -> Op | None:
     return None
 
 
-def _scaled_finding(analysis: Analysis, site: int, scaled: Op, what: str, run: Backward) -> Problem:
-    names = [name_of(analysis, t) for t in run.reached]
+def _scaled_finding(analysis: Analysis, site: int, scaled: Op, what: str, tensors: list[int]) -> Problem:
+    names = [name_of(analysis, t) for t in tensors]
     text, fix = {
         "clipped": (
             "are clipped while they are still multiplied by the loss scale: almost any norm is above the limit",

@@ -14,17 +14,20 @@ from autograd_inspector.analysis.gradient_cuts.constant_derivatives import const
 from autograd_inspector.analysis.gradient_cuts.constant_loss_terms import constant_terms
 from autograd_inspector.analysis.gradient_cuts.harmful import harmful_cuts
 from autograd_inspector.analysis.gradient_cuts.partial_cuts import partial_cuts
+from autograd_inspector.analysis.gradients_looked_for import looked_for
 from autograd_inspector.analysis.losses_without_backward import losses_without_backward
 from autograd_inspector.analysis.none_returned import behind_none
 from autograd_inspector.analysis.parameters.lifecycle import ParameterLifecycle
 from autograd_inspector.analysis.parameters.probed_copies import trained_beside
 from autograd_inspector.analysis.parameters.unoptimized import Unoptimized, copies_of, unoptimized_of
 from autograd_inspector.analysis.parameters.unregistered import unregistered_of
+from autograd_inspector.analysis.parameters.unserved import unserved
 from autograd_inspector.analysis.recorded_edits import RecordedEdits
 from autograd_inspector.analysis.rounds import Rounds, rounds_of
 from autograd_inspector.analysis.timeline import Timeline
 from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.event import GradRead
 from autograd_inspector.model.graphs import KindsBelow, RunGraphs, in_order, leaves_below
 from autograd_inspector.model.location import CALLER, Location, with_role
 from autograd_inspector.model.op import Op, Write
@@ -80,11 +83,24 @@ class Analysis:
         return frozenset(t for t in held if self.lifecycle.requires_grad_at(t, last.get(t, end)))
 
     @cached_property
+    def about_to_step(self) -> frozenset[int]:
+        """What an optimizer holds that the program, which failed, never came to step."""
+        waiting = (o for o in self.capture.placement.optimizers if self.capture.error and not o.steps)
+        end = len(self.capture.ops)
+        return frozenset(t for o in waiting for t in o.held if self.lifecycle.requires_grad_at(t, end))
+
+    @cached_property
+    def learning(self) -> frozenset[int]:
+        """What a part of a gradient may be missed of: what is meant to learn, without any optimizer all that got one."""
+        return self.optimized_trainable if self.capture.optimized else self.received_gradient
+
+    @cached_property
     def without_gradient(self) -> frozenset[int]:
         """Parameters meant to learn that no backward reached, as far as its graph was seen to the end."""
         orphans = set(self.unoptimized.orphans) if self.unoptimized is not None else set()
         assigned = {write.tensor for write in self.capture.grad_writes if write.gradient >= 0}
-        missed = self.optimized_trainable - self.received_gradient - orphans - assigned
+        unserved_here = unserved(self.capture) - self.in_graph_without_gradient
+        missed = (self.optimized_trainable - (self.received_gradient - unserved_here)) - orphans - assigned
         return missed - self.capture.unsettled(missed)
 
     @cached_property
@@ -150,10 +166,22 @@ class Analysis:
         return harmful_cuts(
             self.capture,
             self.flow,
-            self.optimized_trainable,
-            # What lies in the graph of a run is cut off by nothing: a Function returned None for it.
-            self.without_gradient - self.losses_without_backward.keys() - self.in_graph_without_gradient,
+            self.optimized_trainable | self.about_to_step,
+            # What lies in the graph of a run is cut off by nothing: a Function returned None for it. Nor is what a
+            # model no longer has.
+            frozenset(
+                tensor
+                for tensor in (self.without_gradient | self.looked_for.keys()) - self.in_graph_without_gradient
+                if tensor not in self.losses_without_backward and self.lifecycle.taken_out(tensor) is None
+            ),
         )
+
+    @cached_property
+    def looked_for(self) -> dict[int, GradRead]:
+        """Tensors that no model has and no optimizer holds, and whose gradient the program looks for and does not find."""
+        reads = looked_for(self.capture)
+        missed = reads.keys() - self.received_gradient - self.capture.optimized if reads else set()
+        return {tensor: reads[tensor] for tensor in missed - self.capture.unsettled(missed)}
 
     @cached_property
     def losses_without_backward(self) -> dict[int, Op]:
@@ -166,7 +194,7 @@ class Analysis:
         harmful_ops = {op.index for cut in self.harmful_cuts for op in cut.ops}
         meant = self.optimized_trainable
         cuts = (
-            *constant_terms(self.capture, self.flow, meant),
+            *constant_terms(self.capture, self.flow, meant, self.harmful_cuts),
             *constant_derivatives(self.capture, self.flow, meant),
         )
         return tuple(cut for cut in cuts if not harmful_ops.intersection(op.index for op in cut.ops))

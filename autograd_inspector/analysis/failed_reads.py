@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from autograd_inspector.analysis.callers import reads
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import GradRead
@@ -12,8 +14,16 @@ _NONE = "NoneType"
 
 def last_read(capture: Capture) -> GradRead | None:
     """The read that came last, if the program fell over it."""
-    reads = capture.grad_reads[-1:]
-    return reads[0] if reads and ended_by(capture, reads[0]) else None
+    reads = [read for read in (*capture.grad_reads[-1:], *_in_step(capture)) if ended_by(capture, read)]
+    return reads[0] if reads else None
+
+
+def _in_step(capture: Capture) -> Iterator[GradRead]:
+    """What the program's own step(), which is one record, fell over: the first gradient that was not there."""
+    for step in capture.steps[-1:] if capture.error and capture.site(capture.error_site) else ():
+        missing = [p.tensor for p in step.parameters if p.gradient < 0 and capture.tensors[p.tensor].requires_grad]
+        if step.error and missing:
+            yield GradRead(step.at, missing[0], -1, capture.error_site, leaf=True)
 
 
 def ended_by(capture: Capture, read: GradRead) -> bool:

@@ -11,8 +11,6 @@ from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.op import Op, Trait
 
-"""A logger clones what it is given and detaches the copy: that is still only reading."""
-
 
 def waiting(capture: Capture, tensors: Iterable[int], start: int = 0, end: int | None = None) -> Iterator[Op]:
     """The ops from ``start`` to ``end`` that made such a result of those tensors.
@@ -27,7 +25,7 @@ def waiting(capture: Capture, tensors: Iterable[int], start: int = 0, end: int |
             if (
                 op.outputs
                 and begun.isdisjoint(op.outputs)
-                and not is_a(op.name, OpKind.COPIES)
+                and not is_a(op.name, OpKind.COPIES)  # A logger clones what it is given, and detaches the copy.
                 and not _went_on(capture, op)
             ):
                 yield op

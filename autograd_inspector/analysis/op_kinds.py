@@ -80,6 +80,9 @@ class OpKind(Flag):
     """Its derivative is computed from its result."""
     SAVES_NOTHING = auto()
     """Its derivative needs the value of none of its operands."""
+    CONVOLVES = auto()
+    KEEPS_STATISTICS = auto()
+    """Normalises, and updates running statistics where it is told to."""
     RENORMALISES = auto()
     """May rewrite its weight in place (``max_norm``)."""
 
@@ -122,7 +125,9 @@ _ROWS: Final = (
     (f"mul mul_ __mul__ __rmul__ __imul__ multiply multiply_ {MUL_EACH}", _K.MULTIPLIES),
     ("matmul __matmul__ __rmatmul__ mm bmm mv dot", _K.MATRIX_MULTIPLIES),
     ("linear", _K.MATRIX_MULTIPLIES | _K.ADDS_BIAS),
-    ("conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d bilinear", _K.ADDS_BIAS),
+    ("conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d", _K.CONVOLVES | _K.ADDS_BIAS),
+    ("bilinear", _K.ADDS_BIAS),
+    ("batch_norm instance_norm", _K.KEEPS_STATISTICS),
     (f"div div_ divide divide_ true_divide __itruediv__ {DIV_EACH}", _K.DIVIDES),
     ("neg neg_ __neg__ negative negative_", _K.NEGATES | _K.SAVES_NOTHING),
     ("sum mean", _K.REDUCES | _K.SAVES_NOTHING),

@@ -113,7 +113,7 @@ class Backward(Struct, frozen=True, omit_defaults=True):
     whose AccumulateGrad the graph holds (or the ``inputs`` asked for), ``empty`` those of them whose ``.grad`` was
     still None afterwards, ``taken`` those of these whose gradient a hook had used or cleared by then, ``stale`` those
     that had one already before. ``untouched``: where the graph is ``blind``, the leaves whose ``.grad`` was looked at
-    before and afterwards and was the same.
+    before and afterwards and was the same. ``weights``: the gradients of roots that the program gave; none for ones.
     """
 
     index: int
@@ -132,3 +132,4 @@ class Backward(Struct, frozen=True, omit_defaults=True):
     retain_graph: bool = False
     create_graph: bool = False
     error: str = ""
+    weights: tuple[int, ...] = ()

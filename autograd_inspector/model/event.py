@@ -11,6 +11,7 @@ class GradRead(Struct, frozen=True, omit_defaults=True):
     """The program read ``tensor.grad``. ``gradient`` is the tensor it got (-1: None).
 
     ``clips``: torch's clipping read it, and was given that limit (inf: it only measures; 0: not known). -1: others did.
+    ``asks``: the program only asked whether it is None.
     """
 
     at: int
@@ -20,6 +21,7 @@ class GradRead(Struct, frozen=True, omit_defaults=True):
     leaf: bool
     retains_grad: bool = False
     clips: float = -1.0
+    asks: bool = False
 
 
 class GradWrite(Struct, frozen=True, omit_defaults=True):

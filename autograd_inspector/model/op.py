@@ -33,6 +33,10 @@ class Trait(IntFlag):
     """It was told that nothing is being trained, and does otherwise then: dropout, a norm of running statistics."""
     DRAWS = 1024
     """It drew random numbers as it was told to: a dropout in training."""
+    UNTOLD = 2048
+    """It drew, and nobody had told it whether anything is being trained: a dropout."""
+    CONSTANT = 4096
+    """It normalises over one element: its result is the same whatever goes in."""
 
 
 class Write(Struct, frozen=True, gc=False):

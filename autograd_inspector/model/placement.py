@@ -12,8 +12,8 @@ from autograd_inspector.model.placement_table import Columns
 from autograd_inspector.model.totals import Totals
 
 Standing = Literal["optimized", "frozen", "orphan", "not optimized", "no state"]
-"""``orphan``: an optimizer holds it, no model has it. ``not optimized``: it requires grad, no optimizer holds it.
-``no state``: others of its optimizer have state, it has none."""
+"""``orphan``: an optimizer holds it, no model has it, and no backward since its last step but one reached it.
+``not optimized``: it requires grad, no optimizer holds it. ``no state``: others of its optimizer have state."""
 
 
 class Placement(Struct, frozen=True, omit_defaults=True, dict=True):
@@ -37,7 +37,7 @@ class Placement(Struct, frozen=True, omit_defaults=True, dict=True):
 
     def standing(self, row: ParameterRow) -> Standing:
         """What a row is to models and optimizers."""
-        if row.optimizer >= 0 and (row.group < 0 or (not row.model and self._has_models)):
+        if row.optimizer >= 0 and (row.group < 0 or (not row.model and not row.bare and self._has_models)):
             return "orphan"
         if not row.requires_grad:
             return "frozen"

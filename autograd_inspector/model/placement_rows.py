@@ -85,6 +85,8 @@ class ParameterRow(Held, frozen=True, omit_defaults=True, kw_only=True):
     model: str = ""
     requires_grad: bool
     reached: bool = False
+    bare: bool = False
+    """No model ever had it, and the program still trains it: a latent code, a temperature, a point cloud."""
     gradient: Gradient | None = None
     optimizer: int = -1
     group: int = -1

@@ -59,6 +59,7 @@ class TorchError(Enum):
     HALF_UNSCALED = r"attempting to unscale fp16 gradients"
     NOTHING_UNSCALED = r"no inf checks were recorded for this optimizer"
     NOTHING_SCALED = r"attempted (?:step|unscale_) but _scale is none"
+    CLOSURE_MISSING = r"step\(\) missing 1 required positional argument: 'closure'"
     SETUP_CONTEXT_MISSING = r"in order to use an autograd\.function with functorch transforms"
     VMAP_RANDOM = r"vmap: called random operation while in randomness error mode"
     FUNCTION_NOT_SCALAR = r"expected f\(\*args\) to return a scalar tensor"

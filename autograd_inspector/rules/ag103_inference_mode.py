@@ -8,6 +8,7 @@ from autograd_inspector.advice.cut_problems import caused_by
 from autograd_inspector.advice.grad_mode_problems import region_problem, switched_at
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.receivers import receiver
+from autograd_inspector.advice.spelling import copy_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
@@ -126,13 +127,13 @@ def _inference_tensor(analysis: Analysis, op: Op) -> Problem:
         what = (
             f"`{op.name}` modifies {name} in place, but {name} was made {since}, and torch allows that only within it"
         )
-        instead = f"put {name}.clone() in its place before it is updated outside of it"
+        instead = f"put {copy_of(analysis, name)} in its place before it is updated outside of it"
     elif says(op.error, TorchError.INFERENCE_OTHER):
         what = f"`{op.name}` was refused for {name}, which was made {since} and can never require grad outside of it"
-        instead = f"use {name}.clone() outside of it"
+        instead = f"use {copy_of(analysis, name)} outside of it"
     else:
         what = f"`{op.name}` needs {name} for backward, but {name} was made {since} and can never be saved"
-        instead = f"use {name}.clone() outside of it"
+        instead = f"use {copy_of(analysis, name)} outside of it"
     return Problem(
         "error",
         what,

@@ -16,7 +16,7 @@ from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
-from autograd_inspector.model.op import Op
+from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import join_names
 
@@ -114,7 +114,8 @@ def _spelled(op: Op) -> str:
 def _named_sources(analysis: Analysis, cut: GradientCut) -> str:
     """What the line took the values of."""
     ops = [o for o in cut.ops if _line(analysis, o) == _line(analysis, cut.ops[0])]
-    source_names = [name_of(analysis, undetached(analysis, t)) for o in ops for t in o.inputs]
+    filled = {write.tensor for o in ops for write in o.writes if o.has(Trait.COLLECTIVE)}
+    source_names = [name_of(analysis, undetached(analysis, t)) for o in ops for t in o.inputs if t not in filled]
     named = [name for name in source_names if not name.startswith(NAMELESS)]
     return join_names(named or source_names, 3)
 
@@ -124,12 +125,17 @@ def _line(analysis: Analysis, op: Op) -> tuple[str, int]:
     return ("", op.site) if place is None else (place.filename, place.lineno)
 
 
+_ONE_WAY = {"all_gather_object", "recv"}
+_FOLLOWED = {"all_gather_into_tensor": "all_gather", "reduce_scatter_tensor": "reduce_scatter"}
+"""Collective -> its counterpart that autograd follows, where that has another name."""
+
+
 def _rewrap_fix(op: Op, source: str) -> str:
-    if op.name in {"all_gather", "all_reduce", "all_gather_into_tensor", "broadcast"}:
-        return (
-            f"Use torch.distributed.nn.functional.{op.name}, which has a gradient, or put the local tensor back into "
-            "the gathered list."
-        )
+    if op.has(Trait.COLLECTIVE) and op.name not in _ONE_WAY:
+        instead = f"Use torch.distributed.nn.functional.{_FOLLOWED.get(op.name, op.name)}, which has a gradient"
+        if not op.name.startswith("all_gather"):
+            return f"{instead}."
+        return f"{instead}, or put the local tensor back into what was gathered, in the place of this rank."
     if op.name == "unpickle":
         return f"Use {source} itself: a pickle (torch.save, multiprocessing) keeps values, not where they came from."
     return f"Use {source} itself: no torch.tensor(), item() or NumPy between the model and backward()."

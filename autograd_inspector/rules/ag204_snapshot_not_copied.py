@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autograd_inspector.advice.naming import names_of
+from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.memory.repeated_entries import RepeatedEntries, repeated_entries
+from autograd_inspector.analysis.memory.self_copies import SelfCopy, self_copies
 from autograd_inspector.analysis.memory.snapshots import Snapshot, aliased_snapshots
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
@@ -18,7 +20,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
     Why it matters
         The optimizer updates parameters in place, so the "old" values follow: restoring them restores nothing, their
-        difference to the new ones is zero, and comparing them always says that nothing changed.
+        difference to the new ones is zero, and comparing them always says that nothing changed. A target network that
+        was made by `target = net` is the network itself, and so is each entry of a list that got one tensor many times.
 
     Example
         ::
@@ -46,6 +49,52 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         by_line.setdefault(key, []).append(snapshot)
     for snapshots in by_line.values():
         yield _problem(analysis, snapshots)
+    for entries in repeated_entries(analysis):
+        yield _repeated(analysis, entries)
+    for copies in self_copies(analysis):
+        yield _itself(analysis, copies)
+
+
+def _itself(analysis: Analysis, found: SelfCopy) -> Problem:
+    names = names_of(analysis, found.tensors)
+    return Problem(
+        "warning",
+        f"{summarize_names(names)} {agree(names, 'is', 'are')} copied onto {agree(names, 'itself', 'themselves')} in each round: "
+        f"source and target are one and the same {agree(names, 'tensor', 'tensors')}, and {_by(found.step)} moves both",
+        "Where two models were meant, make the second one a copy: `copy.deepcopy(model)`; `target = model` only gives the "
+        "model another name.",
+        dedupe_locations(
+            [
+                *analysis.user_frames(found.op.site, "copied onto itself here"),
+                *analysis.user_frames(found.step.site, "moved here"),
+            ]
+        ),
+        tuple(names),
+        ops=(found.op.index,),
+    )
+
+
+def _repeated(analysis: Analysis, found: RepeatedEntries) -> Problem:
+    name = name_of(analysis, found.tensor)
+    return Problem(
+        "warning",
+        f"`{found.stacked.name}` gets one and the same tensor {found.count} times: {name} was kept without a copy each time, "
+        f"and `{found.changed.name}` changes it in place in between, so all {found.count} entries are equal",
+        f"Keep a copy of each: `{_simple(name)}.clone()` where it is stored, or compute a new tensor instead of changing it "
+        "in place.",
+        dedupe_locations(
+            [
+                *analysis.user_frames(found.changed.site, "changed in place here"),
+                *analysis.user_frames(found.stacked.site, "put together here"),
+            ]
+        ),
+        (name,),
+        ops=(found.stacked.index,),
+    )
+
+
+def _simple(name: str) -> str:
+    return name if name.replace(".", "").isidentifier() else "tensor"
 
 
 def _problem(analysis: Analysis, snapshots: list[Snapshot]) -> Problem:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from autograd_inspector.advice.hand_updates import and_cleared
 from autograd_inspector.advice.naming import is_named, name_of, names_of
 from autograd_inspector.advice.quoting import ending_in, in_place
-from autograd_inspector.advice.spelling import method_on
+from autograd_inspector.advice.spelling import is_path, method_on
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.failed_reads import ended_by
 from autograd_inspector.analysis.gradient_cuts.asked_in_vain import ends
@@ -70,8 +71,8 @@ def _finding(analysis: Analysis, reads: list[GradRead]) -> Problem:
             "torch.no_grad() instead of assigning an expression to it."
             if is_a(made.name, _CONVERSIONS)
             else _made_last(analysis, made)
-            or f"Update {name} in place under torch.no_grad() (`{_in_place(analysis, made, name)}`), so that it stays the "
-            "leaf that backward and the optimizer know."
+            or f"Update {name} in place under torch.no_grad(){_in_place(analysis, made, name)}, so that it stays the "
+            f"leaf that backward and the optimizer know, and {and_cleared(name)}."
         )
     elif made is not None and _reassigned(analysis, first, made):
         place = analysis.capture.place(made.site)
@@ -121,7 +122,10 @@ def _reassigned(analysis: Analysis, tensor: int, made: Op) -> bool:
 
 def _in_place(analysis: Analysis, made: Op, name: str) -> str:
     place = analysis.capture.place(made.site)
-    return (in_place(place.source) if place is not None else "") or method_on(name, "mul_(...)")
+    code = in_place(place.source) if place is not None else ""
+    if not code and is_path(name):
+        code = f"{name}.mul_(...)"
+    return f" (`{code}`)" if code else ""
 
 
 def _was_leaf(analysis: Analysis, tensor: int) -> bool:

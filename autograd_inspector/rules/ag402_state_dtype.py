@@ -12,18 +12,23 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import differentiable
 from autograd_inspector.analysis.optimizers.names import TARGET, variable
 from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.placement_rows import OptimizerRecord, ParameterRow, StateEntry
 from autograd_inspector.model.program_events import StateCast
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 
+_SMALLEST = 2.0**-25
+"""What is below rounds to 0 in float16."""
+
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """Optimizer state of a dtype that the step cannot use, or that a load silently changed.
+    """Optimizer state of a dtype that the step cannot use, that a load silently changed, or in which `eps` is 0.
 
     Why it matters
         `model.to(dtype)` after `load_state_dict` converts parameters only: Adam raises "expected dtype", SGD goes on
         with momentum of the old precision. `load_state_dict` in turn casts every state tensor but `step` to its
-        parameter's dtype, also quantised codes and float32 moments of a bfloat16 model.
+        parameter's dtype, also quantised codes and float32 moments of a bfloat16 model. In float16 Adam's `eps=1e-8`
+        rounds to 0, and so do the squares of gradients below 2e-4: the step divides by zero, and the weights become NaN.
 
     Example
         ::
@@ -54,6 +59,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
                 analysis, optimizer, clashing_entries, _dtype_text(analysis, optimizer, clashing_entries), always=False
             )
         yield from _cast_by_loading(analysis, optimizer)
+        yield from _no_epsilon(analysis, optimizer)
 
 
 def _clashing(row: ParameterRow, entry: StateEntry) -> bool:
@@ -70,6 +76,39 @@ def _dtype_text(analysis: Analysis, optimizer: OptimizerRecord, clashing_entries
         "Convert the model first, then build the optimizer and load its state. For the state that is there now: "
         f"`{name}.load_state_dict({name}.state_dict())` casts it to the parameters' dtype.",
     )
+
+
+def _no_epsilon(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Problem]:
+    """State of which an update divides by the root plus `eps`, in float16, in which `eps` rounds to 0."""
+    concerned = [row for row in rows_of(analysis, optimizer) if _underflows(optimizer, row)] if optimizer.steps else []
+    if not concerned:
+        return
+    names = summarize_names(row.name for row in concerned)
+    eps = optimizer.groups[concerned[0].group]["eps"]
+    steps = [step for step in analysis.capture.steps if step.optimizer == optimizer.id]
+    yield Problem(
+        "warning",
+        f"{optimizer.type} keeps the state of {names} in float16, in which eps={eps:g} rounds to 0: where the squares of "
+        "gradients round to 0 as well, the step divides by zero",
+        "Keep the parameters in float32 and compute in float16 under torch.autocast() with a GradScaler, or in bfloat16. "
+        f"Otherwise give an eps that float16 has: `{optimizer.type}(..., eps=1e-4)`.",
+        dedupe_locations(
+            [
+                *analysis.user_frames(optimizer.site, "optimizer made here"),
+                *(place for step in steps[-1:] for place in analysis.user_frames(step.site, "step() called here")),
+            ]
+        ),
+        (*dict.fromkeys(row.name for row in concerned), "eps"),
+        ops=tuple(step.op for step in steps[-1:]),
+    )
+
+
+def _underflows(optimizer: OptimizerRecord, row: ParameterRow) -> bool:
+    settings = optimizer.groups[row.group] if 0 <= row.group < len(optimizer.groups) else {}
+    eps = settings.get("eps")
+    if not isinstance(eps, float) or not 0 < eps < _SMALLEST or settings.get("fused"):  # Fused kernels use float32.
+        return False
+    return any(entry.dtype == "float16" and entry.shape == row.shape for entry in row.state)
 
 
 def _cast_by_loading(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Problem]:

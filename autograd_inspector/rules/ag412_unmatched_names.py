@@ -76,13 +76,16 @@ def _fix(event: NamesUnmatched) -> str:
     renaming = renaming_of(dict.fromkeys(event.names, ()), dict.fromkeys(event.own, ()))
     call = "load_state_dict" if event.method == "load_state_dict" else "functional_call"
     strict = f"Pass strict=True to {call}: it then raises where names differ"
+    source = "state_dict()" if call == "load_state_dict" else "named_parameters()"
     if not renaming:
         example = f" ({event.own[0]}, not {event.names[0]})" if event.own and event.names else ""
-        source = "state_dict()" if call == "load_state_dict" else "named_parameters()"
         return f"Give the tensors the names that {event.type}.{source} has{example}. {strict}."
     wrapper = wrapper_of(renaming.removed.rstrip("."))
     why = f" ({wrapper} puts it there)" if wrapper and renaming.removed else ""
-    return f"{_change(renaming)}{why}: `{{{_expression(renaming)}: value for name, value in given.items()}}`. {strict}."
+    name, own = _expression(renaming), ""
+    if not event.in_vain:  # The others have the right names.
+        name, own = f"name if name in own else {name}", f", where `own` is dict({event.type}.{source})"
+    return f"{_change(renaming)}{why}: `{{{name}: value for name, value in given.items()}}`{own}. {strict}."
 
 
 def _change(renaming: Renaming) -> str:

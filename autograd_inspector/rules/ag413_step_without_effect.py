@@ -17,8 +17,8 @@ from autograd_inspector.analysis.optimizers.idle_steps import (
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
-from autograd_inspector.model.location import dedupe_locations
-from autograd_inspector.model.program_events import ParametersConverted, UpdateDropped
+from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.program_events import ParametersConverted, SchedulerStepped, UpdateDropped
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 
 
@@ -131,6 +131,32 @@ def _rounded_away(analysis: Analysis, found: RoundedAway) -> Problem:
     )
 
 
+def _ran_out(analysis: Analysis, found: AtZero, kinds: str, made: list[Location]) -> Problem:
+    """A schedule that was over before the training."""
+    optimizer, count, last = found.optimizer, len(found.steps), found.steps[-1]
+    moved = [event for event in analysis.capture.events_of(SchedulerStepped) if event.optimizer == optimizer.id]
+    return Problem(
+        "warning" if found.alone else "info",
+        f"the lr of {optimizer.type} has come to 0 before its last {count} steps, so they change nothing: {kinds} was over "
+        f"after {len(found.before)} of {len(found.before) + count} steps",
+        "Count for the schedule what its step() counts: all updates of the training, where it is called once after each "
+        "optimizer step. With gradient accumulation, call it beside the optimizer's step(), not with every batch.",
+        dedupe_locations(
+            [
+                *(
+                    place
+                    for event in moved[-1:]
+                    for place in analysis.user_frames(event.site, "scheduler stepped here")
+                ),
+                *made,
+                *analysis.user_frames(last.site, "step() called here, at lr 0"),
+            ]
+        ),
+        (optimizer.type, "lr"),
+        ops=(last.op,),
+    )
+
+
 def _at_zero(analysis: Analysis, found: AtZero) -> Problem:
     optimizer, last = found.optimizer, found.steps[-1]
     name, kinds = variable(analysis, optimizer), join_names(made.type for made in found.schedulers) or "its scheduler"
@@ -142,7 +168,14 @@ def _at_zero(analysis: Analysis, found: AtZero) -> Problem:
     ]
     made = [frame for event in found.schedulers for frame in analysis.user_frames(event.site, "scheduler made here")]
     stepped = list(analysis.user_frames(last.site, "step() called here, at lr 0"))
-    if found.moved_on:
+    if found.before:
+        return _ran_out(analysis, found, kinds, made)
+    given = not found.schedulers and "initial_lr" not in optimizer.groups[0]
+    if given:
+        why = "it was made with lr=0, and nothing sets another one"
+        fix = f"Give {name} a learning rate: `{optimizer.type}(..., lr=1e-3)`, for example."
+        places = [*analysis.user_frames(optimizer.site, "optimizer made here"), *stepped]
+    elif found.moved_on:
         why = f"{kinds} gives the factor 0 each time that it is stepped"
         fix = (
             "Let the schedule begin above 0: `(step + 1) / warmup_steps`, for example. The integer division `//` gives 0 "
@@ -160,7 +193,7 @@ def _at_zero(analysis: Analysis, found: AtZero) -> Problem:
         ]
         places = [*stepped, *later, *made, *factors]
     return Problem(
-        "warning" if found.alone else "info",
+        "warning" if found.alone and not given else "info",
         f"the lr of {optimizer.type} is 0 in all {optimizer.steps:,} steps, so they change nothing: {why}",
         fix,
         dedupe_locations(places),

@@ -8,18 +8,27 @@ from autograd_inspector.model.location import Location
 
 Place = tuple[str, int]
 
+_OF_WAYS = {"AG101", "AG102", "AG103", "AG104", "AG105", "AG108", "AG303"}
+"""What starves a parameter is no hint with these: their hints are of those that learn by other ways."""
+
 
 def ordered(capture: Capture, findings: list[Finding]) -> list[Finding]:
     """The order in which to repair.
 
     What ended the program comes first, since nothing runs before it is repaired; then by severity; of equals by code,
     which follows a gradient's way: what cuts the graph, what spoils its values, what starves, what the optimizer does
-    with it. Findings of one rule keep that rule's order.
+    with it. Of hints those come last that tell of one of several ways of a gradient: what they name does learn. Findings
+    of one rule keep that rule's order.
     """
     ends = _ending(capture)
     return sorted(
         findings,
-        key=lambda finding: (SEVERITIES.index(finding.severity), not _explains(finding, ends), finding.rule),
+        key=lambda finding: (
+            SEVERITIES.index(finding.severity),
+            not _explains(finding, ends),
+            finding.severity == "info" and finding.rule in _OF_WAYS,
+            finding.rule,
+        ),
     )
 
 

@@ -20,6 +20,8 @@ class Kind:
     """Nobody can know it who does not read numbers."""
     sound: frozenset[str] = frozenset()
     """With one of these effects it is another program without a fault."""
+    always: bool = False
+    """A fault at any numbers: where a run shows nothing of it, that is by chance (no norm was above the limit)."""
     minor: frozenset[str] = frozenset()
     """With one of these effects an info says enough: such a program may be meant."""
 

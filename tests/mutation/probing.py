@@ -27,6 +27,8 @@ class Fact:
     """Some value requires grad while gradients are recorded."""
     always: bool = False
     """Every value does."""
+    arrives: bool = False
+    """Some backward brings a value a gradient: what cuts another (in ``ones_like(u)``, before argmin) cuts nothing."""
     dtype: str = ""
     leaf: bool = False
     floating: bool = False
@@ -61,10 +63,15 @@ class Fact:
         recorded = value.requires_grad and torch.is_grad_enabled()
         self.differentiable |= recorded
         self.always = recorded and (first or self.always)
+        if recorded and not value.is_leaf:
+            value.register_hook(self._arrived)
         self.leaf = value.is_leaf and (first or self.leaf)
         self.scalar = value.numel() == 1 and (first or self.scalar)
         self.parameter |= isinstance(value, nn.Parameter)
         self.dim = max(self.dim, value.dim())
+
+    def _arrived(self, _: Tensor) -> None:
+        self.arrives = True
 
     def _meet_module(self, value: nn.Module) -> None:
         self.type = type(value).__name__

@@ -83,7 +83,8 @@ class Score:
     @property
     def equivalent(self) -> bool:
         """Whether the fault is none."""
-        return self.effect in {NOTHING, *KINDS[self.kind].sound} and not self.failed
+        kind = KINDS[self.kind]
+        return self.effect in {NOTHING, *kind.sound} and not kind.always and not self.failed
 
     @property
     def well(self) -> bool:

@@ -57,6 +57,19 @@ def test_detached_loss():
     silent(healthy)
 
 
+def test_detached_loss_that_is_also_logged():
+    """A detached loss on which backward is called is what cuts; that its value is read as a number as well is not."""
+
+    def sick():
+        net = nn.Linear(4, 2)
+        loss = F.cross_entropy(net(X), Y).detach()
+        logged = [loss.item(), float(loss), loss.cpu().numpy()]
+        loss.backward()
+        return logged
+
+    diagnosed(sick, "AG101", "net(X), Y).detach()", "weight", "does not require grad", severity="error")
+
+
 def test_generator_step_on_detached_fakes():
     """A GAN's generator learns from fakes that are not detached; its discriminator's step wants them detached."""
 

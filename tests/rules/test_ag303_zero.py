@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -154,10 +156,14 @@ def test_one_class():
     def along(net):
         return torch.softmax(net(X), dim=0)[0].mean()
 
-    for loss, text in ((softmaxed, "torch.softmax"), (classified, "F.cross_entropy")):
+    def log_softmaxed(net):
+        return net(X).log_softmax(-1).mean()
+
+    culprits = ((softmaxed, "torch.softmax"), (classified, "F.cross_entropy"), (log_softmaxed, "log_softmax(-1)"))
+    for (loss, text), values in product(culprits, (False, True)):
         finding = diagnosed(
             lambda loss=loss: fitted(1, loss), "AG303", text, "weight", "dimension of size 1",
-            severity="warning", where=loss, values=True,
+            severity="warning", where=loss, values=values,
         )  # fmt: skip
         assert "sigmoid" in finding.fix
         calm(lambda loss=loss: fitted(2, loss))

@@ -139,3 +139,49 @@ def test_gradients_dropped_for_other_reasons():
             trained(its, judge(maker(X).detach()).pow(2).mean())
 
     calm(by_hand, adversary)
+
+
+def test_two_steps_for_one_backward():
+    """The second applies the same gradients once more; after a backward, or with cleared ones, it does not."""
+
+    def sick():
+        net = network()
+        optimizer = torch.optim.Adam(net.parameters())
+        for _ in range(3):
+            optimizer.zero_grad()
+            loss_of(net).backward()
+            optimizer.step()
+            optimizer.step()  # Second.
+
+    def two_backwards():
+        net = network()
+        optimizer = torch.optim.Adam(net.parameters())
+        for _ in range(3):
+            optimizer.zero_grad()
+            loss_of(net).backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            loss_of(net).backward()
+            optimizer.step()
+
+    def nothing_to_apply():
+        net = network()
+        optimizer = torch.optim.Adam(net.parameters())
+        optimizer.step()
+        for _ in range(2):
+            trained(optimizer, loss_of(net))
+            optimizer.zero_grad()
+            optimizer.step()
+
+    def two_optimizers():
+        net = network()
+        both = torch.optim.Adam(net[0].parameters()), torch.optim.SGD(net[2].parameters(), lr=0.1)
+        for _ in range(2):
+            for optimizer in both:
+                optimizer.zero_grad()
+            loss_of(net).backward()
+            for optimizer in both:
+                optimizer.step()
+
+    diagnosed(sick, "AG305", "# Second.", "step() runs twice", "0.weight", severity="warning")
+    calm(two_backwards, nothing_to_apply, two_optimizers)

@@ -1,4 +1,4 @@
-"""AG307: a loss function that is given probabilities where it expects logits."""
+"""AG307: a loss function that is given another kind of value than it expects, or its target first."""
 
 from __future__ import annotations
 
@@ -36,11 +36,43 @@ def log_forgotten():
     train(nn.Linear(4, 2), lambda out: F.nll_loss(F.softmax(out, dim=1), Y))  # Given.
 
 
+def scores_for_log_probabilities():
+    train(nn.Linear(4, 2), lambda out: nn.NLLLoss()(out, Y))  # Given.
+
+
+def divergence_of_probabilities():
+    target = torch.full((8, 2), 0.5)
+    train(nn.Linear(4, 2), lambda out: F.kl_div(out.softmax(dim=1), target, reduction="batchmean"))  # Given.
+
+
+def alignment_of_scores():
+    target, long, short = torch.ones(1, 3, dtype=torch.long), torch.tensor([8]), torch.tensor([3])
+    train(nn.Linear(4, 2), lambda out: nn.CTCLoss()(out[:, None], target, long, short))  # Given.
+
+
+def target_first():
+    target = F.one_hot(Y, 2).float()
+    train(nn.Linear(4, 2), lambda out: F.cross_entropy(target, out))  # Given.
+
+
+def logits_as_target():
+    train(nn.Linear(4, 1), lambda out: F.binary_cross_entropy_with_logits(Y.float(), out[:, 0]))  # Given.
+
+
 @pytest.mark.parametrize(
     ("program", "words"),
-    [(softmax_twice, "softmax twice"), (sigmoid_twice, "sigmoid twice"), (log_forgotten, "log-probabilities")],
+    [
+        (softmax_twice, "softmax twice"),
+        (sigmoid_twice, "sigmoid twice"),
+        (log_forgotten, "log-probabilities"),
+        (scores_for_log_probabilities, "no lower bound"),
+        (divergence_of_probabilities, "log-probabilities"),
+        (alignment_of_scores, "log-probabilities"),
+        (target_first, "target first"),
+        (logits_as_target, "target first"),
+    ],
 )
-def test_probabilities_for_logits(program, words):
+def test_another_kind_of_value(program, words):
     """Told once for a line, with what the function expects."""
     diagnosed(program, "AG307", "Given.", words, severity="warning")
 
@@ -76,7 +108,37 @@ def only_measured():
     train(nn.Linear(4, 2), loss_of)
 
 
-@pytest.mark.parametrize("program", [logits, log_probabilities, soft_targets, probabilities, attention, only_measured])
+def divergences():
+    with torch.no_grad():
+        teacher = nn.Linear(4, 2)(X).softmax(1)
+    loss = F.kl_div
+    train(nn.Linear(4, 2), lambda out: loss(out.log_softmax(1), teacher) + loss(teacher.log(), out.softmax(1)))
+
+
+def learned_labels():
+    labels = nn.Parameter(torch.zeros(8, 2))
+    with torch.no_grad():
+        out = nn.Linear(4, 2)(X)
+    optimizer = torch.optim.SGD([labels], lr=0.1)
+    for _ in range(2):
+        optimizer.zero_grad()
+        F.cross_entropy(out, labels.softmax(dim=1)).backward()
+        optimizer.step()
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        logits,
+        log_probabilities,
+        soft_targets,
+        probabilities,
+        attention,
+        only_measured,
+        divergences,
+        learned_labels,
+    ],
+)
 def test_inputs_that_fit(program):
     """Logits, log-probabilities, targets, a loss of probabilities, and what backward() never runs through."""
     calm(program)

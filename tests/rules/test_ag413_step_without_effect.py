@@ -305,6 +305,28 @@ def test_the_fix_of_a_schedule():
     )
 
 
+def test_a_schedule_that_is_over_too_early():
+    """It counts micro-batches, and ends half-way: the steps that change nothing, and where the scheduler is stepped."""
+
+    def program(*, each, last=0.0):
+        net = nn.Linear(4, 2)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        scheduler = LinearLR(optimizer, 1.0, last, total_iters=4)
+        for batch in range(8):
+            loss_of(net).backward()
+            if batch % 2:
+                optimizer.step()
+                optimizer.zero_grad()
+            if each or batch % 2:
+                scheduler.step()  # Scheduled.
+
+    finding = diagnosed(
+        lambda: program(each=True), "AG413", "# Scheduled.", "lr", "LinearLR", severity="warning", where=program
+    )
+    assert any("optimizer.step()" in location.source for location in finding.locations)
+    calm(lambda: program(each=False), lambda: program(each=True, last=0.1))
+
+
 def test_rates_of_0_that_are_meant():
     """A warm-up's first step, a group that is frozen beside others, an optimizer that was given 0; one step alone."""
 
@@ -320,9 +342,6 @@ def test_rates_of_0_that_are_meant():
     def given_0():
         trains(lambda params: torch.optim.SGD(params, lr=0.0))
 
-    def after_the_schedule():
-        scheduled(lambda o: LambdaLR(o, lambda step: max(0.0, 1 - step / 2)), steps=5)
-
     def by_torch():
         scheduled(lambda o: LinearLR(o, start_factor=0.1, total_iters=3))
         scheduled(lambda o: SequentialLR(o, [LinearLR(o, 0.1), StepLR(o, 2)], milestones=[2]))
@@ -333,7 +352,6 @@ def test_rates_of_0_that_are_meant():
         lambda: scheduled(lambda o: LambdaLR(o, lambda step: step / 10), steps=14),
         beside_others,
         given_0,
-        after_the_schedule,
         by_torch,
     )
 

@@ -27,6 +27,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils.checkpoint import checkpoint
 
 torch.set_num_threads(1)
+_WITHOUT_TORCH = frozenset({"analysis", "model", "rules", "source", "views"})
 GONE = object()
 
 
@@ -315,13 +316,8 @@ def main():
 def warm():
     """Import here, once for all forks, what each of them would: all but the inspector's files that meet torch."""
     for name in forked(loaded):
-        if not name.startswith("autograd_inspector.") or name.split(".")[1] in {
-            "analysis",
-            "model",
-            "rules",
-            "source",
-            "views",
-        }:
+        package, _, rest = name.partition(".")
+        if package != "autograd_inspector" or rest.partition(".")[0] in _WITHOUT_TORCH:
             with contextlib.suppress(ImportError):
                 importlib.import_module(name)
 

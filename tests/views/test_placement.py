@@ -62,6 +62,19 @@ def test_orphans_stand_out_in_the_table():
     assert "Adam, orphan" in trained().to_text()
 
 
+def test_what_no_model_ever_had_is_no_orphan():
+    """A temperature that is trained beside the model, in an optimizer of its own, belongs to nobody but the program."""
+    net, temperature = nn.Linear(4, 2), torch.zeros(1, requires_grad=True)
+    with autograd_inspector.inspect() as inspection:
+        optimizers = [torch.optim.Adam(net.parameters()), torch.optim.Adam([temperature])]
+        for _ in range(2):
+            (net(torch.ones(1, 4)) * temperature.exp()).sum().backward()
+            for optimizer in optimizers:
+                optimizer.step()
+                optimizer.zero_grad()
+    assert [row["standing"] for row in inspection.report.placement.records()] == ["optimized"] * 3
+
+
 def test_history_is_in_text_and_page(tmp_path):
     """What happened, with its line, is in both."""
     report = trained()

@@ -109,7 +109,9 @@ def cause_of(capture: Capture, op: Op, through: int) -> Cause:
 
 
 def _exported(capture: Capture, op: Op) -> bool:
-    """``x.detach().numpy()``: the detached tensor only went where no graph can follow."""
+    """``x.detach().numpy()``: the detached tensor only went where no graph can follow, and no backward began at it."""
+    if not capture.begun.isdisjoint(op.outputs):
+        return False
     later = dict.fromkeys(index for tensor in op.outputs for index in capture.readers.get(tensor, ()))
     readers = [capture.ops[index] for index in later if index > op.index]
     return bool(readers) and all(

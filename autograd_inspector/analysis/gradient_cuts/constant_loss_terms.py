@@ -6,14 +6,15 @@ Backward runs and every parameter gets a gradient, from the other terms: nothing
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from msgspec.structs import replace
 
 from autograd_inspector.analysis.dataflow import DataFlow
 from autograd_inspector.analysis.gradient_cuts.classifier import Cause, GradientCut, differentiable, is_cut
-from autograd_inspector.analysis.gradient_cuts.harmful import group_by_cause, is_state, place_of, stepped_with
+from autograd_inspector.analysis.gradient_cuts.harmful import group_by_cause, is_state, stepped_with
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
+from autograd_inspector.analysis.gradient_cuts.places import place_of
 from autograd_inspector.analysis.gradient_cuts.python_scalars import numbers_in
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
@@ -24,12 +25,20 @@ _JOINS = OpKind.CONCATENATES | OpKind.STACKS
 _SUMS = OpKind.ADDS | OpKind.SUBTRACTS | _JOINS
 _SCALES = OpKind.MULTIPLIES | OpKind.DIVIDES | OpKind.NEGATES | OpKind.CONVERTS | OpKind.RESHAPES
 
+_STATE = {"parameter", "buffer"}
+
 Term = tuple[Op, int]
 """The op that adds, and the tensor without gradient that it adds (-1: a number)."""
 
 
-def constant_terms(capture: Capture, flow: DataFlow, meant: frozenset[int]) -> tuple[GradientCut, ...]:
-    """The cuts behind terms of a loss that lead to what is meant to learn and bring it nothing, one a line."""
+def constant_terms(
+    capture: Capture, flow: DataFlow, meant: frozenset[int], harmful: Collection[GradientCut]
+) -> tuple[GradientCut, ...]:
+    """The cuts behind terms of a loss that lead to what is meant to learn and bring it nothing, one a line.
+
+    ``harmful``: the cuts that starve. A term that one of these leads to has a gradient once that is repaired, and
+    whatever else is detached in it (a target, a weight) may be meant.
+    """
     leaves = Leaves(capture, flow)
     runs = [r for r in capture.backwards if r.api == "backward" and not r.error and r.nested_in < 0]
     terms: list[list[Term]] = []
@@ -37,6 +46,8 @@ def constant_terms(capture: Capture, flow: DataFlow, meant: frozenset[int]) -> t
     for run, start in zip(runs, since, strict=False):
         terms.append(list(_terms(capture, leaves, run, start, meant)))
     # What was computed once, and is added in every step, is a constant by intention.
+    explained = _reached(capture, harmful)
+    terms = [[(op, tensor) for op, tensor in run_terms if tensor not in explained] for run_terms in terms]
     uses = Counter(tensor for run_terms in terms for tensor in {tensor for _, tensor in run_terms})
     cuts_by_place: dict[tuple[Cause, str, int], list[GradientCut]] = {}
     for run, start, run_terms in zip(runs, since, terms, strict=False):
@@ -49,6 +60,18 @@ def constant_terms(capture: Capture, flow: DataFlow, meant: frozenset[int]) -> t
         ):
             cuts_by_place.setdefault((cut.cause, *place_of(capture, cut.ops[0], cut.cause)), []).append(cut)
     return tuple(map(_one, cuts_by_place.values()))
+
+
+def _reached(capture: Capture, harmful: Collection[GradientCut]) -> set[int]:
+    """The tensors that were computed from what those cuts let through."""
+    reached = {tensor for cut in harmful for tensor in cut.through}
+    start = min((op.index for cut in harmful for op in cut.ops), default=len(capture.ops))
+    for at in range(start, len(capture.ops)):
+        op = capture.ops[at]
+        if not op.has(Trait.STEP | Trait.BACKWARD) and not reached.isdisjoint(op.inputs):
+            reached.update(op.outputs)
+            reached.update(write.tensor for write in op.writes if capture.tensors[write.tensor].kind not in _STATE)
+    return reached
 
 
 def _one(cuts: list[GradientCut]) -> GradientCut:

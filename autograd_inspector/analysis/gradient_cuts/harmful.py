@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
@@ -18,7 +18,9 @@ from autograd_inspector.analysis.gradient_cuts.classifier import (
     is_cut,
 )
 from autograd_inspector.analysis.gradient_cuts.cuts_behind import cuts_behind
+from autograd_inspector.analysis.gradient_cuts.decisive import decisive
 from autograd_inspector.analysis.gradient_cuts.exported_values import as_arrays, left_for_good, only_left
+from autograd_inspector.analysis.gradient_cuts.places import place_of
 from autograd_inspector.analysis.gradient_cuts.python_scalars import as_numbers, called_on_number
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
@@ -80,11 +82,12 @@ def stepped_with(capture: Capture, run: Backward) -> Iterator[tuple[int, ...]]:
     first = bisect_left(steps, run.end, key=lambda step: step.start)
     if first == len(steps):
         return
-    following = bisect_left(runs, steps[first].start, key=lambda other: other.start)
+    # A step is an op: a backward at its index came before it.
+    following = bisect_right(runs, steps[first].start, key=lambda other: other.start)
     end = runs[following].start if following < len(runs) else len(capture.ops)
     optimizers = {optimizer.id: optimizer for optimizer in capture.placement.optimizers}
     for step in islice(steps, first, None):
-        if step.start > end:
+        if step.start >= end:
             return
         if step.optimizer in optimizers:
             yield from optimizers[step.optimizer].parameters
@@ -155,25 +158,43 @@ def _behind_failure(capture: Capture, flow: DataFlow, run: Backward, meant: froz
     starts = [(root, run.start) for root in run.roots if not capture.tensors[root].requires_grad]
     if _frozen(capture, flow, starts):
         return
-    own_ways = cuts_behind(
-        capture,
-        flow,
-        starts,
-        lambda op, tensor: _goes_on(capture, op, tensor) and carries(capture, op, tensor),
-        lambda tensor: is_state(capture, tensor),
-    )
-    cuts = {cut: kept for cut, kept, _ in own_ways if kept}
-    if not cuts:
-        behind = cuts_behind(capture, flow, starts, lambda op, tensor: _goes_on(capture, op, tensor))
-        cuts = {cut: kept for cut, kept, above in behind if kept or not above}
+    cuts = _candidates(capture, flow, starts, meant)
     if any(meant.intersection(parameters) for parameters in cuts.values()):  # A frozen teacher's cut is no loss.
         cuts = {
             cut: tuple(t for t in parameters if t in meant)
             for cut, parameters in cuts.items()
             if meant.intersection(parameters)
         }
+    cuts = decisive(capture, flow, starts, cuts)
     grouped_cuts = tuple(group_by_cause(capture, cuts, run, fatal=True))
     yield from grouped_cuts or left_for_good(capture, flow, run, None)
+
+
+def _candidates(
+    capture: Capture, flow: DataFlow, starts: list[tuple[int, int]], meant: frozenset[int]
+) -> dict[Cut, tuple[int, ...]]:
+    """The cuts behind a failure, with what they keep gradient from: of the first kind of ways that leads to what is meant.
+
+    At first those that gradient could come back on; then by indices too; then by what state was made of as well.
+    """
+
+    def carried(op: Op, tensor: int) -> bool:
+        return _goes_on(capture, op, tensor) and carries(capture, op, tensor)
+
+    def any_way(op: Op, tensor: int) -> bool:
+        return _goes_on(capture, op, tensor)
+
+    def ends(tensor: int) -> bool:
+        return is_state(capture, tensor)
+
+    first: dict[Cut, tuple[int, ...]] = {}
+    for through, end in ((carried, ends), (any_way, ends), (any_way, None)):
+        behind = cuts_behind(capture, flow, starts, through, end)
+        cuts = {cut: kept for cut, kept, above in behind if kept or (end is None and not above)}
+        if any(meant.intersection(kept) for kept in cuts.values()):
+            return cuts
+        first = first or cuts
+    return first
 
 
 def _goes_on(capture: Capture, op: Op, through: int) -> bool:
@@ -239,14 +260,3 @@ def group_by_cause(
         lost = dict.fromkeys(tensor for member in members for tensor in cuts[member])
         ops, ends = tuple(op for op, _ in members), tuple(tensor for _, tensor in members)
         yield GradientCut(cause, ops, ends, tuple(lost), run, fatal)
-
-
-def place_of(capture: Capture, op: Op, cause: Cause) -> tuple[str, int]:
-    """The line that is to blame: the op's own, or that of the switch it ran under."""
-    region = capture.regions[op.region]
-    switched = cause in {"no_grad", "inference_mode"}
-    site = op.site
-    if switched:
-        site = region.definition if region.definition >= 0 else region.site
-    place = capture.place(site)
-    return (place.filename, place.lineno) if place is not None else ("", region.id if switched else op.site)

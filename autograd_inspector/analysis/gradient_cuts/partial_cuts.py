@@ -20,8 +20,10 @@ from autograd_inspector.analysis.gradient_cuts.classifier import (
     is_cut,
     is_origin,
 )
-from autograd_inspector.analysis.gradient_cuts.harmful import group_by_cause, is_state, place_of, stepped_with
+from autograd_inspector.analysis.gradient_cuts.harmful import group_by_cause, is_state, stepped_with
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
+from autograd_inspector.analysis.gradient_cuts.places import place_of
+from autograd_inspector.analysis.gradient_cuts.shared_origin import SharedOrigin
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.capture import Capture
@@ -41,7 +43,11 @@ def partial_cuts(capture: Capture, flow: DataFlow, meant: frozenset[int]) -> tup
     by_place: dict[tuple[Cause, str, int], GradientCut] = {}
     for run, since in zip(runs, [0, *(run.end for run in runs)], strict=False):
         for cut in _of_run(capture, leaves, run, since, meant):
-            by_place.setdefault((cut.cause, *place_of(capture, cut.ops[0], cut.cause)), cut)
+            key = (cut.cause, *place_of(capture, cut.ops[0], cut.cause))
+            lost = _lost(capture, leaves, cut, run) if key not in by_place else ()
+            if lost:
+                parameters = tuple(t for t in cut.parameters if t in lost)
+                by_place[key] = replace(cut, parameters=parameters, partial=True)
     return tuple(by_place.values())
 
 
@@ -63,10 +69,7 @@ def _of_run(
         lost = tuple(t for t in leaves.above(op) if t in learn)
         if lost and cause_of(capture, op, through) in _TOLD:
             cuts[op, through] = lost
-    for cut in group_by_cause(capture, cuts, run, fatal=False):
-        lost_here = _lost(capture, leaves, cut, run)
-        if lost_here:
-            yield replace(cut, parameters=tuple(t for t in cut.parameters if t in lost_here), partial=True)
+    yield from group_by_cause(capture, cuts, run, fatal=False)
 
 
 def _fresh(capture: Capture, flow: DataFlow, op: Op, since: int) -> bool:
@@ -80,9 +83,10 @@ def _fresh(capture: Capture, flow: DataFlow, op: Op, since: int) -> bool:
 
 
 def _goes_on(capture: Capture, op: Op, through: int) -> bool:
-    """Behind a cut nothing matters, but every op of a no_grad block is one: the whole block is to be told."""
-    if not differentiable(capture.tensors[through].dtype):
-        return False
+    """Behind a cut nothing matters, but every op of a no_grad block is one: the whole block is to be told.
+
+    What an index was computed from is asked for: an argmax may come back as a number (``one_hot(...).float()``).
+    """
     return not is_cut(capture, op, through) or cause_of(capture, op, through) in {"no_grad", "inference_mode"}
 
 
@@ -91,38 +95,62 @@ def _lost(capture: Capture, leaves: Leaves, cut: GradientCut, run: Backward) -> 
 
     Compared with, or multiplied by, what learns it is a reference or a weight (``mse_loss(q, target)``). In a layer,
     or where it is added to another branch, it is a way to the loss: lost to all that the other operands do not reach.
-    The parts that are concatenated, and the terms of a loss, are ways of their own.
+    The parts that are concatenated, and the terms of a loss, are ways of their own; so is the cut value next to what is
+    computed of the same values with its history (``x.detach() - x.mean()``). Whoever means to stop a gradient detaches
+    it: one that stops because the value went through Python or NumPy is told wherever it is taken in.
     """
     lost: set[int] = set()
     added = _added(capture, leaves.flow, run)
-    for op, taken in _taken_in(capture, cut, run):
-        if not differentiable(capture.tensors[taken].dtype):
-            continue  # An index, a label or a mask has no gradient to lose.
+    for shared, op, taken in _taken_in(capture, leaves.flow, cut, run):
         others = [t for t in op.inputs if t != taken and capture.tensors[t].requires_grad]
         shape = capture.tensors[taken].shape  # A weight of a layer has another one than what goes through the layer.
         computed = [t for t in others if not is_origin(capture, t) or capture.tensors[t].shape == shape]
-        if is_a(op.name, _JOINS) or op.index in added or not computed:
+        parted = _rewrapped(cut) or any(shared.has(t) for t in computed)
+        if is_a(op.name, _JOINS) or op.index in added or not computed or parted:
             lost.update(cut.parameters)
         elif is_a(op.name, OpKind.ADDS) or len(computed) < len(others):
             lost.update(set(cut.parameters).difference(*(leaves.of(t, op.index) for t in computed)))
     return lost
 
 
-def _taken_in(capture: Capture, cut: GradientCut, run: Backward) -> Iterator[tuple[Op, int]]:
-    """(op with a gradient, the operand without that came from the cut)."""
-    met = set(cut.through)
-    todo = list(cut.through)
+def _rewrapped(cut: GradientCut) -> bool:
+    return cut.cause == "left autograd" and any(is_a(op.name, OpKind.REWRAPS) for op in cut.ops)
+
+
+def _taken_in(
+    capture: Capture, flow: DataFlow, cut: GradientCut, run: Backward
+) -> Iterator[tuple[SharedOrigin, Op, int]]:
+    """(what shares its origin with the cut value, op with a gradient, the operand without that came from the cut)."""
+    calls: dict[int, list[Cut]] = {}
+    for member in zip(cut.ops, cut.through, strict=True):
+        calls.setdefault(member[0].site, []).append(member)
+    for members in calls.values():  # Two calls on one line cut two values.
+        ops, through = zip(*members, strict=True)
+        shared = SharedOrigin(capture, flow, replace(cut, ops=ops, through=through), run.start)
+        for op, taken in _readers(capture, list(through), ops[0].index, run):
+            yield shared, op, taken
+
+
+def _readers(capture: Capture, through: list[int], start: int, run: Backward) -> Iterator[tuple[Op, int]]:
+    """Each op once, however many of its operands came from the cut."""
+    met = set(through)
+    read: set[int] = set()
+    todo = through
     while todo:
         tensor = todo.pop()
+        number = differentiable(capture.tensors[tensor].dtype)  # An index, a label or a mask has no gradient to lose.
         for index in capture.readers.get(tensor, ()):
             op = capture.ops[index]
-            if not cut.ops[0].index < index < run.start or op.has(Trait.BACKWARD | Trait.STEP):
+            if index in read or not start < index < run.start or op.has(Trait.BACKWARD | Trait.STEP):
                 continue
-            if any(capture.tensors[t].requires_grad for t in op.outputs):
+            recorded = any(capture.tensors[t].requires_grad for t in op.outputs)
+            if number or not recorded:
+                read.add(index)
+            if recorded and number:
                 yield op, tensor
-                continue
-            todo += [t for t in op.outputs if t not in met]
-            met.update(op.outputs)
+            elif not recorded:
+                todo += [t for t in op.outputs if t not in met]
+                met.update(op.outputs)
 
 
 def _added(capture: Capture, flow: DataFlow, run: Backward) -> set[int]:
@@ -130,11 +158,15 @@ def _added(capture: Capture, flow: DataFlow, run: Backward) -> set[int]:
     starts = [(root, run.start) for root in run.roots]
     linear = (
         op
-        for op, _ in flow.upstream(starts, lambda op, _: _linear(op), lambda t: is_origin(capture, t))
+        for op, _ in flow.upstream(starts, lambda op, _: _linear(capture, op), lambda t: is_origin(capture, t))
         if is_a(op.name, _ADDS)
     )
     return {op.index for op in linear}
 
 
-def _linear(op: Op) -> bool:
-    return is_a(op.name, _LINEAR) or (is_a(op.name, _SCALES) and len(op.inputs) == 1)
+def _linear(capture: Capture, op: Op) -> bool:
+    """Whether the derivative by what learns is a constant: a scale is, where only what is scaled learns."""
+    if is_a(op.name, _LINEAR):
+        return True
+    learning = [at for at, tensor in enumerate(op.inputs) if capture.tensors[tensor].requires_grad]
+    return is_a(op.name, _SCALES) and len(learning) <= 1 and not (is_a(op.name, OpKind.DIVIDES) and learning == [1])

@@ -43,8 +43,8 @@ def cleared_before(analysis: Analysis, step: Step, reached: set[int], run: Backw
 
 def _dropped(analysis: Analysis, step: Step, reached: set[int], run: Backward) -> int | None:
     calls = clearings(analysis, reached, run.end, step.at)
-    if calls:
-        return calls[-1].site
     writes = together(map(analysis.timeline.writes_of, reached), run.end, step.at)
-    dropped = [write for write in writes if write.gradient < 0]
-    return dropped[-1].site if dropped else None
+    dropped = [write.site for write in writes if write.gradient < 0]
+    # A call at the very index at which backward ran may have come before it.
+    early, late = ([call.site for call in calls if (call.at > run.end) is after] for after in (False, True))
+    return next(reversed([*early, *dropped, *late]), None)

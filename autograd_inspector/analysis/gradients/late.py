@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from msgspec import Struct
@@ -23,6 +23,14 @@ class AppliedAgain(Struct, frozen=True):
     step: Step
     tensors: tuple[int, ...]
     run: Backward
+
+
+class SteppedTwice(Struct, frozen=True):
+    """Two steps of an optimizer with no backward in between: the second applies the gradients of the first once more."""
+
+    first: Step
+    second: Step
+    tensors: tuple[int, ...]
 
 
 class DroppedLate(Struct, frozen=True):
@@ -53,17 +61,34 @@ def applied_again(analysis: Analysis) -> Iterator[AppliedAgain]:
         found = None
         for before, step in pairwise(steps):
             runs = [run for run in analysis.timeline.backwards.within(before.at + 1, step.start) if _gives(run)]
-            met = {p.tensor: p for p in before.parameters}
-            reached = {tensor for run in runs for tensor in run.reached}
-            tensors = tuple(
-                p.tensor
-                for p in step.parameters
-                if p.tensor not in reached and _same(met.get(p.tensor), p) and not _assigned(analysis, p, before, step)
-            )
-            if runs and tensors:
+            tensors = _met_again(analysis, before, step, runs) if runs else ()
+            if tensors:
                 found = AppliedAgain(step, tensors, runs[-1])
         if found is not None:
             yield found
+
+
+def stepped_twice(analysis: Analysis) -> Iterator[SteppedTwice]:
+    """The last time for each optimizer. One call in a loop by itself repeats a gradient on purpose: a constant force."""
+    for optimizer in analysis.capture.placement.optimizers:
+        steps = [step for step in analysis.timeline.steps_of(optimizer.id).all if not step.error and not step.closure]
+        for before, step in reversed([*pairwise(steps)]):
+            together = before.site != step.site and not analysis.timeline.runs.within(before.at + 1, step.start)
+            tensors = _met_again(analysis, before, step, ()) if together else ()
+            if tensors:
+                yield SteppedTwice(before, step, tensors)
+                break
+
+
+def _met_again(analysis: Analysis, before: Step, step: Step, runs: Iterable[Backward]) -> tuple[int, ...]:
+    """What a step moves by the gradient that the step before it had met, where the runs in between do not reach it."""
+    met = {p.tensor: p for p in before.parameters}
+    reached = {tensor for run in runs for tensor in run.reached}
+    return tuple(
+        p.tensor
+        for p in step.parameters
+        if p.tensor not in reached and _same(met.get(p.tensor), p) and not _assigned(analysis, p, before, step)
+    )
 
 
 def _gives(run: Backward) -> bool:

@@ -4,35 +4,60 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from msgspec import Struct
+
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, node_is_a
 from autograd_inspector.model.autograd import Node
-from autograd_inspector.model.op import Op
+from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.op import Op, Trait
+
+NO_TRAIT = Trait(0)
+_FLAT = OpKind.DRAWS | OpKind.PIECEWISE_CONSTANT
 
 
-def flattened(analysis: Analysis, kinds: OpKind) -> Iterator[tuple[Op, tuple[int, ...]]]:
-    """(op, parameters meant to learn whose every way to every loss leads through such ops), one for each line."""
+class Flat(Struct, frozen=True):
+    """An op that passes back nothing but zeros, and what lies behind it and is meant to learn.
+
+    ``partial``: these learn by other ways, and get nothing through this one.
+    """
+
+    op: Op
+    parameters: tuple[int, ...]
+    partial: bool = False
+
+
+def flattened(analysis: Analysis, kinds: OpKind, traits: Trait = NO_TRAIT) -> Iterator[Flat]:
+    """The flat ops of those kinds, or with such a trait, one for each line.
+
+    Of what has no other way to any loss, else, of an op of those kinds, of what learns otherwise.
+    """
     capture = analysis.capture
     runs = [run for run in capture.backwards if run.api == "backward" and not run.error]
     if any(run.graph.blind for run in runs):
         return  # What lies behind the unknown part may have another way.
-    idle: set[int] = set()
+    behind: set[int] = set()
     walls: dict[int, tuple[Op, set[int]]] = {}
-    lively, flat = _split(capture.nodes, (root for run in runs for root in run.graph.roots))
+    lively, flat = _split(capture, (root for run in runs for root in run.graph.roots))
+    remainders = _remainders(capture.nodes, flat)
     for node in flat:
         below = analysis.leaves_below(node)
-        idle |= below
-        if node_is_a(node.name, kinds) and node.op >= 0:
-            op = capture.ops[node.op]
+        behind |= below
+        op = capture.ops[node.op] if node.op >= 0 and node.index not in remainders else None
+        if op is not None and (node_is_a(node.name, kinds) or op.has(traits)):
             walls.setdefault(op.site, (op, set()))[1].update(below)
-    dead = (idle - lively) & analysis.optimized_trainable
+    meant = analysis.learning
+    dead = (behind - lively) & meant
     for op, below in walls.values():
-        if below & dead:
-            yield op, tuple(sorted(below & dead))
+        for parameters, partial in ((below & dead, False), (below & lively & meant, True)):
+            if parameters and not (partial and op.has(traits)):
+                yield Flat(op, tuple(sorted(parameters)), partial)
+                break
 
 
-def _split(nodes: Sequence[Node], roots: Iterable[int]) -> tuple[set[int], list[Node]]:
+def _split(capture: Capture, roots: Iterable[int]) -> tuple[set[int], list[Node]]:
     """(leaves that gradient arrives at, the flat nodes that it meets on the way)."""
+    nodes = capture.nodes
     alive: set[int] = set()
     flat: list[Node] = []
     todo = [*dict.fromkeys(roots)][::-1]
@@ -41,10 +66,23 @@ def _split(nodes: Sequence[Node], roots: Iterable[int]) -> tuple[set[int], list[
         node = nodes[todo.pop()]
         if node.variable >= 0:
             alive.add(node.variable)
-        if node_is_a(node.name, OpKind.DRAWS | OpKind.PIECEWISE_CONSTANT):
+        if node_is_a(node.name, _FLAT) or (node.op >= 0 and capture.ops[node.op].has(Trait.CONSTANT)):
             flat.append(node)
             continue
         fresh = [index for index, _ in node.edges if index not in seen]
         seen.update(fresh)
         todo += fresh
     return alive, flat
+
+
+def _remainders(nodes: Sequence[Node], flat: list[Node]) -> frozenset[int]:
+    """The flat nodes that are read beside what they were given: in ``x - floor(x)`` nothing is lost."""
+    inputs = {node.index: {child for child, _ in node.edges} for node in flat}
+    if not inputs:
+        return frozenset()
+    return frozenset(
+        child
+        for node in nodes
+        for child, _ in node.edges
+        if child in inputs and not inputs[child].isdisjoint(other for other, _ in node.edges)
+    )

@@ -9,12 +9,11 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.modules.training_modes import within
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.analysis.parameters.unoptimized import path_in_model
-from autograd_inspector.model.op import ModuleCall, Op
+from autograd_inspector.model.op import ModuleCall, Op, Trait
 from autograd_inspector.model.program_events import ModeSwitched
 
-_DROPS = frozenset({"dropout", "alpha_dropout", "feature_dropout", "feature_alpha_dropout"})
-_NORMS = frozenset({"batch_norm", "instance_norm"})
 _Place = tuple[int, str]
 """(model, path)."""
 _Shaped = tuple[str, tuple[int, ...]]
@@ -50,8 +49,8 @@ def untrained_in_train_mode(analysis: Analysis) -> Iterator[InTrainMode]:
         yield InTrainMode(
             call,
             ops[0],
-            _each_once(c for c, op in zip(calls, ops, strict=True) if op.name in _DROPS),
-            _each_once(c for c, op in zip(calls, ops, strict=True) if op.name in _NORMS),
+            _each_once(c for c, op in zip(calls, ops, strict=True) if op.has(Trait.DRAWS)),
+            _each_once(c for c, op in zip(calls, ops, strict=True) if is_a(op.name, OpKind.KEEPS_STATISTICS)),
             switch,
             undone,
         )
@@ -74,17 +73,16 @@ class _Parts:
         if not self._capture.steps:
             return affected
         for op in self._capture.ops:
-            if op.name in _DROPS or op.name in _NORMS:
-                place = self._part(op) if op.call >= 0 and self._differs(op) else None
+            if op.call >= 0 and self._differs(op):
+                place = self._part(op)
                 if place is not None:
                     affected.setdefault(place, []).append(op)
         return affected
 
     def _differs(self, op: Op) -> bool:
-        if op.name in _NORMS:
+        if is_a(op.name, OpKind.KEEPS_STATISTICS):
             return any(self._capture.tensors[write.tensor].kind == "buffer" for write in op.writes)
-        # What drops nothing returns what it was given.
-        return self._capture.calls[op.call].training and not set(op.outputs) & set(op.inputs)
+        return op.has(Trait.DRAWS) and self._capture.calls[op.call].training
 
     def _part(self, op: Op) -> _Place | None:
         """The outermost module around an op in which nothing learns, None where the innermost learns or has nothing."""

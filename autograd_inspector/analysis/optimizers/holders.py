@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 
 from autograd_inspector.analysis.analysis import Analysis
@@ -17,6 +17,18 @@ def is_idle(analysis: Analysis, optimizer: OptimizerRecord) -> bool:
         for step in steps
         for p in step.parameters
     )
+
+
+def served_alone(analysis: Analysis, optimizer: OptimizerRecord) -> bool:
+    """Whether each of its steps came after a backward of its own: no other optimizer stepped with that one's gradients."""
+    capture = analysis.capture
+    runs = [run for run in capture.backwards if run.api == "backward" and not run.error and run.nested_in < 0]
+    by_run: dict[int, set[int]] = {}
+    for step in capture.steps:
+        place = bisect_right(runs, step.start, key=lambda run: run.end) - 1
+        by_run.setdefault(place, set()).add(step.optimizer)
+    own = [steppers for place, steppers in by_run.items() if optimizer.id in steppers and place >= 0]
+    return bool(own) and all(len(steppers) == 1 for steppers in own)
 
 
 def are_bare(analysis: Analysis, tensors: Iterable[int]) -> bool:

@@ -17,9 +17,10 @@ _FEWEST = 2
 
 
 class AtZero(Struct, frozen=True):
-    """An optimizer whose schedule keeps every step of the capture at a learning rate of 0.
+    """An optimizer whose steps have a learning rate of 0: ``steps``, of which there are several.
 
     ``moved_on``: the schedulers that stepped between its first and its last step. ``alone``: nothing else learns.
+    ``before``: the steps at other rates, until its schedule was over; () of one that was at 0 from the first.
     """
 
     optimizer: OptimizerRecord
@@ -28,6 +29,7 @@ class AtZero(Struct, frozen=True):
     moved_on: tuple[SchedulerStepped, ...]
     later: tuple[SchedulerStepped, ...]
     alone: bool
+    before: tuple[Step, ...] = ()
 
 
 def dropped_updates(analysis: Analysis) -> Iterator[tuple[UpdateDropped, Step]]:
@@ -43,14 +45,17 @@ def dropped_updates(analysis: Analysis) -> Iterator[tuple[UpdateDropped, Step]]:
 
 
 def at_zero(analysis: Analysis) -> Iterator[AtZero]:
-    """Optimizers that were given a learning rate, which a schedule has made 0 in all steps, of which there are several."""
+    """Optimizers that are at 0 in all steps, or in several last ones, because a schedule or the program made it so."""
     capture = analysis.capture
     for optimizer in capture.placement.optimizers:
-        steps = _steps_of(analysis, optimizer.id)
-        if optimizer.steps < _FEWEST or not steps or not all(_is_at_zero(step) for step in steps):
+        all_steps = _steps_of(analysis, optimizer.id)
+        count = next((i for i, step in enumerate(reversed(all_steps)) if not _is_at_zero(step)), len(all_steps))
+        before, steps = all_steps[: len(all_steps) - count], all_steps[len(all_steps) - count :]
+        if not steps or (len(steps) if before else optimizer.steps) < _FEWEST:
             continue
-        if not _scheduled(optimizer) or not _always(analysis, steps):
+        if not (_scheduled(optimizer) if before else _always(analysis, steps)):
             continue
+        passed = {step.at for step in before}
         first, last = (steps[0].start if not capture.history.folded else 0), steps[-1].at
         own = [event for event in capture.events_of(SchedulerStepped) if event.optimizer == optimizer.id]
         yield AtZero(
@@ -59,7 +64,8 @@ def at_zero(analysis: Analysis) -> Iterator[AtZero]:
             tuple(event for event in capture.events_of(SchedulerMade) if event.optimizer == optimizer.id),
             tuple(event for event in own if first <= event.at <= last),
             tuple(event for event in own if event.at > last),
-            not any(step.counted and not _is_at_zero(step) for step in capture.steps),
+            not any(step.counted and not _is_at_zero(step) for step in capture.steps if step.at not in passed),
+            before,
         )
 
 

@@ -35,3 +35,18 @@ def value_returns(code: CodeType) -> Iterator[int]:
         if instruction.opname == "RETURN_VALUE" and not constant:
             yield line
         constant = instruction.opname == "LOAD_CONST"
+
+
+def called_with(code: CodeType, lasti: int) -> tuple[int, tuple[str, ...]] | None:
+    """(positional arguments, names of the others) of the call that runs at ``lasti``; None where it unpacks some.
+
+    The names are a constant: until Python 3.12 that of the KW_NAMES before the call, since then that of the LOAD_CONST
+    before CALL_KW.
+    """
+    *before, call = [instruction for instruction in instructions(code) if instruction.offset <= lasti]
+    near = {instruction.opname: instruction for instruction in before[-2:]}
+    if call.opname not in {"CALL", "CALL_KW"} or call.arg is None:
+        return None
+    constant = before[-1] if call.opname == "CALL_KW" else near.get("KW_NAMES")
+    names = () if constant is None or constant.arg is None else code.co_consts[constant.arg]
+    return call.arg - len(names), names

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from autograd_inspector.capture.lines.compared import Compared
 from autograd_inspector.capture.lines.inheritance import Extensions
+from autograd_inspector.capture.lines.passed import Passed
 from autograd_inspector.capture.lines.refused import passed_through, refused, started_from
 from autograd_inspector.capture.lines.shared_variables import SharedVariables
 from autograd_inspector.capture.lines.stacks import Stacks
@@ -50,6 +51,7 @@ class Recording(Records):
     lineage: Lineage = field(default_factory=Lineage)
     cutoffs: Cutoffs = field(default_factory=Cutoffs)
     kept: RetainedResults = field(default_factory=RetainedResults)
+    passed: Passed = field(default_factory=Passed)
     compared: Compared = field(default_factory=Compared)
     extensions: Extensions = field(default_factory=Extensions)
     state_owners: StateOwners = field(default_factory=StateOwners)
@@ -178,7 +180,8 @@ class Recording(Records):
         self.state_owners.clear()
         self.registry.close()
         self.ops.clear()
-        self.ledger, self.recorded, self.lineage, self.compared = Ledger(), Recorded(), Lineage(), Compared()
+        self.ledger, self.recorded, self.lineage = Ledger(), Recorded(), Lineage()
+        self.compared, self.passed = Compared(), Passed()
         self._bounds, self._bounded = ([], [], []), 0
         self.on_step = self.mode = self.watch = None
         self.adopt = lambda _: None

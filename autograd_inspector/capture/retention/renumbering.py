@@ -67,6 +67,7 @@ FIELDS: dict[type[Struct], dict[str, str]] = {
         "stale": "tensors",
         "taken": "tensors",
         "untouched": "tensors",
+        "weights": "tensors",
         "nested_in": "backward",
     },
     ParameterStep: {"tensor": "tensor", "gradient": "tensor"},

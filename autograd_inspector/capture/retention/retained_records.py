@@ -79,7 +79,7 @@ class RetainedRecords:
         recorded = self.recording.recorded.nodes
         self.nodes = frozenset(below(recorded, (root for run in runs for root in run.graph.roots)))
         for run in runs:
-            self.tensors.update(run.roots, run.reached)
+            self.tensors.update(run.roots, run.reached, run.weights)
         for node in map(recorded.__getitem__, self.nodes):
             self.tensors.add(node.variable)
             self.tensors.update(saved.tensor for saved in node.saved)

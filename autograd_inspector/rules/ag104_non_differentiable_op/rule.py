@@ -8,7 +8,7 @@ from autograd_inspector.advice.cut_problems import caused_by, cut_problem, descr
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import SAMPLING
-from autograd_inspector.analysis.gradients.zero_derivative import flattened
+from autograd_inspector.analysis.gradients.zero_derivative import Flat, flattened
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
@@ -80,18 +80,27 @@ def check(analysis: Analysis) -> Iterator[Problem]:
             tuple(dict.fromkeys(names)),
             ops=(draw.op.index,),
         )
-    for op, parameters in flattened(analysis, OpKind.DRAWS):
-        names = [name_of(analysis, t) for t in parameters]
-        yield Problem(
-            "warning",
-            f"`{op.name}` draws a sample, whose derivative is zero: {summarize_names(names)} "
-            f"{agree(names, 'gets', 'get')} gradients that are all zero",
-            "Write the sample as a function of its parameters and of noise: `mean + std * torch.randn_like(std)` "
-            "(rsample() of a distribution), or train through log_prob(sample).",
-            analysis.user_frames(op.site, "drawn here"),
-            tuple(dict.fromkeys(names)),
-            ops=(op.index,),
-        )
+    for found in flattened(analysis, OpKind.DRAWS):
+        yield _zero_derivative(analysis, found)
+
+
+def _zero_derivative(analysis: Analysis, found: Flat) -> Problem:
+    names = [name_of(analysis, t) for t in found.parameters]
+    effect = (
+        f"{summarize_names(names)} {agree(names, 'learns', 'learn')} from other parts of the loss, and "
+        f"{agree(names, 'gets', 'get')} no gradient through this one"
+        if found.partial
+        else f"{summarize_names(names)} {agree(names, 'gets', 'get')} gradients that are all zero"
+    )
+    return Problem(
+        "info" if found.partial else "warning",
+        f"`{found.op.name}` draws a sample, whose derivative is zero: {effect}",
+        "Write the sample as a function of its parameters and of noise: `mean + std * torch.randn_like(std)` "
+        "(rsample() of a distribution), or train through log_prob(sample).",
+        analysis.user_frames(found.op.site, "drawn here"),
+        tuple(dict.fromkeys(names)),
+        ops=(found.op.index,),
+    )
 
 
 _RSAMPLE = (

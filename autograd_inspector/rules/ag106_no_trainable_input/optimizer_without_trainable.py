@@ -7,30 +7,31 @@ from collections.abc import Iterator
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.modules.parameter_origins import frozen_here
-from autograd_inspector.analysis.optimizers.holders import are_bare, is_idle
+from autograd_inspector.analysis.optimizers.holders import are_bare, is_idle, served_alone
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.wording import agree, summarize_names
 
 
 def idle_optimizers(analysis: Analysis) -> Iterator[Problem]:
-    """Where backward did run, and no optimizer had anything to step.
+    """Where backward did run, and no optimizer had anything to step, or one had not what backward ran for it alone.
 
-    One that waits for its parameters to be unfrozen, beside another that works, is meant. Where a model's trainable
-    parameters are in no optimizer, AG404 has more to say than that those of another part are frozen.
+    One that waits for its parameters to be unfrozen, and steps after the same backward as another that works, may be
+    meant: a hint. Where a model's trainable parameters are in no optimizer, AG404 has more to say than that those of
+    another part are frozen.
     """
     capture = analysis.capture
     stepped = [o for o in capture.placement.optimizers if analysis.timeline.steps_of(o.id).all]
     ran = any(run.reached and not run.error for run in capture.backwards)
-    if not ran or not stepped or not all(is_idle(analysis, optimizer) for optimizer in stepped):
-        return
-    for optimizer in stepped:
+    idle = [optimizer for optimizer in stepped if ran and is_idle(analysis, optimizer)]
+    for optimizer in idle:
         held = tuple(dict.fromkeys(optimizer.held))
         if not are_bare(analysis, held) and analysis.unoptimized is not None:
             continue
+        in_vain = len(idle) == len(stepped) or served_alone(analysis, optimizer)
         names = [name_of(analysis, t) for t in held]
         yield Problem(
-            "warning",
+            "warning" if in_vain else "info",
             f"{summarize_names(names)} {agree(names, 'does', 'do')} not require grad: backward gives "
             f"{agree(names, 'it', 'them')} no gradient, and {optimizer.type} has nothing to step",
             asked(analysis, held),
@@ -40,7 +41,7 @@ def idle_optimizers(analysis: Analysis) -> Iterator[Problem]:
                     *analysis.user_frames(optimizer.site, "given to the optimizer here"),
                     *(
                         p
-                        for step in capture.steps[-1:]
+                        for step in analysis.timeline.steps_of(optimizer.id).all[-1:]
                         for p in analysis.user_frames(step.site, "step() moves nothing")
                     ),
                 ]

@@ -1,4 +1,4 @@
-"""AG108: custom autograd.Functions that returned None for an input, where that leaves leaves without any gradient."""
+"""AG108: custom autograd.Functions that returned None for an input: what lies behind gets nothing, or nothing that way."""
 
 from __future__ import annotations
 
@@ -31,17 +31,21 @@ class PartlyNone:
         if not analysis.capture.none_gradients:
             return
         new = [gap for gap in self._below.of(run.graph.roots) if (run.site, gap[0]) not in self._reported]
-        behind = {gap: leaves for gap in new if (leaves := self._behind(run, gap))}
+        behind = {gap: found for gap in new if (found := self._behind(run, gap))[0]}
         place = self._places[run.index]
         for number, gap in self._gaps.items() if behind else ():
             if gap in behind and (run.site, gap[0]) not in self._reported and analysis.run_graphs.has(place, number):
                 self._reported.add((run.site, gap[0]))
-                yield _finding(analysis, run, analysis.capture.nodes[number], gap[0], behind[gap])
+                leaves, partial = behind[gap]
+                yield _finding(analysis, run, analysis.capture.nodes[number], gap[0], leaves, partial=partial)
 
-    def _behind(self, run: Backward, gap: _Gap) -> list[int]:
-        """The leaves behind it that got nothing."""
+    def _behind(self, run: Backward, gap: _Gap) -> tuple[list[int], bool]:
+        """(the leaves behind it that got nothing, or those that are to learn and got something by other ways; which)."""
         empty_leaves = gap[1] & self._analysis.timeline.empty(run)
-        return sorted(tensor for tensor in empty_leaves if not _switch(self._analysis, tensor))
+        starved = sorted(tensor for tensor in empty_leaves if not _switch(self._analysis, tensor))
+        if starved or self._analysis.capture.function_sites.get(gap[0], -1) < 0:
+            return starved, False
+        return sorted(gap[1] & self._analysis.learning & frozenset(run.reached)), True
 
     @cached_property
     def _gaps(self) -> dict[int, _Gap]:
@@ -72,14 +76,19 @@ def _switch(analysis: Analysis, tensor: int) -> bool:
     return tiny and bare and not analysis.timeline.reads_of(tensor).all
 
 
-def _finding(analysis: Analysis, run: Backward, node: Node, name: str, leaves: list[int]) -> Problem:
+def _finding(analysis: Analysis, run: Backward, node: Node, name: str, leaves: list[int], *, partial: bool) -> Problem:
     names = [name_of(analysis, t) for t in leaves]
     op = analysis.capture.ops[node.op]
     inner = analysis.capture.function_sites.get(name, -1)
+    effect = (
+        f"{agree(names, 'learns', 'learn')} from other parts of the loss, and {agree(names, 'gets', 'get')} no gradient "
+        "through this one"
+        if partial
+        else f"{agree(names, 'gets', 'get')} no gradient"
+    )
     return Problem(
-        "warning",
-        f"{name}.backward returns None for the input that leads to {summarize_names(names)}, which "
-        f"{agree(names, 'gets', 'get')} no gradient",
+        "info" if partial else "warning",
+        f"{name}.backward returns None for the input that leads to {summarize_names(names)}, which {effect}",
         f"Return one gradient for each input of {name}.forward, and None only for inputs that need none.",
         dedupe_locations(
             [

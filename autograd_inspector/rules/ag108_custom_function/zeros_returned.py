@@ -9,11 +9,12 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Trait
+from autograd_inspector.model.torch_names import MODULE_HOOK
 from autograd_inspector.model.wording import agree, summarize_names
 
 
 def zeroing(analysis: Analysis) -> Iterator[Problem]:
-    """One finding for each Function. Where something gets nothing but zeros, AG303 tells of it."""
+    """One finding for each Function. Where something gets nothing but zeros, AG303 tells of it; AG306 of module hooks."""
     capture = analysis.capture
     alive = {values.tensor for values in capture.leaf_values if not values.zero}
     told: set[str] = set()
@@ -21,7 +22,14 @@ def zeroing(analysis: Analysis) -> Iterator[Problem]:
         node = capture.nodes[fault.node]
         op = capture.ops[node.op] if node.op >= 0 else None
         behind = analysis.leaves_below(node)
-        if op is None or not op.has(Trait.FUNCTION) or fault.kind != "zero" or op.name in told or not behind <= alive:
+        if (
+            op is None
+            or not op.has(Trait.FUNCTION)
+            or op.name.startswith(MODULE_HOOK)
+            or fault.kind != "zero"
+            or op.name in told
+            or not behind <= alive
+        ):
             continue
         told.add(op.name)
         name, names = op.name.removesuffix(".apply"), names_of(analysis, sorted(behind))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.gradients.loss_weights import LossWeight, loss_weights
+from autograd_inspector.analysis.losses.weights import LossWeight, loss_weights
 from autograd_inspector.analysis.modules.parameter_origins import made_here
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations

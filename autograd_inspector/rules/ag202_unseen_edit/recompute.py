@@ -89,16 +89,17 @@ def _finding(analysis: Analysis, members: list[tuple[Op, int, list[tuple[Op, Wri
     several, were = join_names(names), agree(names, "was", "were")
     edit = edits[0][0]
     copy, them = (copy_of(analysis, names[0]), "it") if len(names) == 1 else ("copies (`.clone()`)", "them")
-    fix = (
-        "Call optimizer.step() only after the last backward()."
-        if edit.has(Trait.STEP)
-        else f"Do not modify {several} between forward and backward: edit {copy}, or edit {them} afterwards."
-    )
+    fix = f"Do not modify {several} between forward and backward: edit {them} afterwards"
+    if edit.has(Trait.STEP):
+        fix = "Call optimizer.step() only after the last backward()"
+    elif not any(analysis.capture.tensors[tensor].kind == "parameter" for _, tensor, _ in members):
+        # The function that runs again looks the name up again.
+        fix += f", or edit {copy} under {agree(names, 'another name', 'other names')}"
     return Problem(
         "error",
         f"{several} {were} modified by `{edit.name}` after the forward; the checkpoint recomputes `{op.name}` in backward "
         "with the new values, so the gradients are silently wrong",
-        fix,
+        f"{fix}.",
         dedupe_locations(
             [
                 *analysis.user_frames(edit.site, "modified here"),

@@ -31,8 +31,8 @@ _UNDER_NO_GRAD = (
 _OUTSIDE = "Make the view where gradient is recorded, outside of torch.no_grad(){lost}."
 
 _WITH_HOOK = (
-    "Use the out-of-place form of the operation (`inplace=False`, where a module does it), or register the hook on another "
-    "module."
+    "Use the out-of-place form of the operation (`inplace=False`, where a module does it), or register the hook on a "
+    "module that neither works in place itself nor comes right before one that does."
 )
 
 _FORBIDDEN = (

@@ -24,6 +24,7 @@ _FROZEN = (
     "in forwards while requires_grad was False, and set to require grad too late for them",
     "Call requires_grad_(True) before the forward, or leave it out of the optimizer.",
 )
+_FROZEN_FIRST = "Do not freeze it before its forward, or leave it out of the optimizer."
 _UNRECORDED = (
     "in forwards of which autograd recorded nothing (no_grad, or a checkpoint that was given nothing to backpropagate)",
     "Call it where grad mode is on and add the result to the loss, or leave it out of the optimizer.",
@@ -70,9 +71,9 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     frozen = [t for t, ops in aside.items() if not any(analysis.lifecycle.requires_grad_at(t, op.index) for op in ops)]
     for mine, (how, fix) in ((frozen, _FROZEN), ([t for t in aside if t not in frozen], _UNRECORDED)):
         if mine:
-            yield _finding(
-                analysis, mine, f"{agree(mine, 'was', 'were')} used {how}", (), readings(analysis, mine), fix=fix
-            )
+            text = f"{agree(mine, 'was', 'were')} used {how}"
+            advice = _FROZEN_FIRST if mine is frozen and _frozen_before_any_step(analysis, mine) else fix
+            yield _finding(analysis, mine, text, (), readings(analysis, mine), fix=advice)
     taking_turns = routed(analysis.capture, never)
     never = [t for t in never if t not in taking_turns]
     if taking_turns:
@@ -120,6 +121,13 @@ def _finding(
         dedupe_locations([*uses, *made, *extra, *analysis.user_frames(runs[-1].site, "backward called here")]),
         tuple(dict.fromkeys(names)),
     )
+
+
+def _frozen_before_any_step(analysis: Analysis, tensors: list[int]) -> bool:
+    """Whether the program froze them itself and thawed them before the first step: freezing them served nothing."""
+    first = min(step.at for step in analysis.capture.steps)
+    lifecycle = analysis.lifecycle
+    return bool(lifecycle.frozen(tensors, until=first)) and bool(lifecycle.unfrozen(tensors, until=first))
 
 
 def _offsets(analysis: Analysis, tensors: list[int]) -> list[int]:

@@ -8,7 +8,7 @@ from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.location import Location
-from autograd_inspector.model.op import Op
+from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.values import Range
 
 Reason = tuple[str, str, tuple[Location, ...]]
@@ -18,13 +18,12 @@ _ANY = (
     "Look at what goes into it: a ReLU or clamp outside its range, sign and round have derivative zero (use a "
     "straight-through estimator: `soft + (hard - soft).detach()`), two factors that are both zero stay so."
 )
-_CLASSES = {"softmax": 1.0, "log_softmax": 0.0}
 PRODUCTS = OpKind.MULTIPLIES | OpKind.MATRIX_MULTIPLIES
 
 
 def reason(analysis: Analysis, op: Op, ranges: Mapping[int, Range]) -> Reason:
     """What to say of an op that passes back nothing but zeros; the general advice where nothing is certain."""
-    if _one_class(analysis, op, ranges):
+    if op.has(Trait.CONSTANT):
         return (
             "it runs over a dimension of size 1, where its result is the same whatever goes in",
             "With a single output use a sigmoid (F.binary_cross_entropy_with_logits on the output itself); softmax and "
@@ -60,15 +59,6 @@ def reason(analysis: Analysis, op: Op, ranges: Mapping[int, Range]) -> Reason:
 
 def _span(values: Range) -> str:
     return f"{values.low:.3g}" if values.low == values.high else f"from {values.low:.3g} to {values.high:.3g}"
-
-
-def _one_class(analysis: Analysis, op: Op, ranges: Mapping[int, Range]) -> bool:
-    shape = analysis.capture.tensors[op.inputs[0]].shape if op.inputs else ()
-    if op.name == "cross_entropy":
-        return len(shape) > 0 and shape[1 if len(shape) > 1 else 0] == 1
-    made = ranges.get(op.outputs[0]) if op.outputs else None
-    always = _CLASSES.get(op.name)
-    return always is not None and 1 in shape and made is not None and (made.low, made.high) == (always, always)
 
 
 def _zero_factor(analysis: Analysis, op: Op, ranges: Mapping[int, Range]) -> Reason:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.advice.naming import layer_of, name_of, names_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
-from autograd_inspector.analysis.gradients.zero_derivative import flattened
+from autograd_inspector.analysis.gradients.zero_derivative import Flat, flattened
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
@@ -41,6 +41,19 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     References
         "Gradients for non-differentiable functions" in the autograd notes of the PyTorch documentation.
     """
+    places, ranges = _seen(analysis)
+    # These are zero by definition: no value needs to be read.
+    flat = list(flattened(analysis, OpKind.PIECEWISE_CONSTANT, Trait.CONSTANT))
+    for found in flat:
+        if not found.partial:
+            places.setdefault(found.op.site, (found.op, set(found.parameters)))
+    for op, leaves in places.values():
+        yield _zero(analysis, op, sorted(leaves), ranges)
+    yield from (_partly_zero(analysis, found) for found in flat if found.partial and found.op.site not in places)
+
+
+def _seen(analysis: Analysis) -> tuple[dict[int, tuple[Op, set[int]]], dict[int, Range]]:
+    """(site -> the op that passes back zeros there, and the leaves behind it; the values of what it read)."""
     capture = analysis.capture
     always: dict[int, bool] = {}
     for value in capture.leaf_values:
@@ -68,12 +81,20 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         op_and_leaves[1].update(leaves)
         if op.name in SATURATING:  # What it feeds gets no gradient either, for its input is zero: a consequence.
             places[op.site] = (op, op_and_leaves[1])
-    for op, parameters in flattened(
-        analysis, OpKind.PIECEWISE_CONSTANT
-    ):  # These are zero by definition: no value needs to be read.
-        places.setdefault(op.site, (op, set(parameters)))
-    for op, leaves in places.values():
-        yield _zero(analysis, op, sorted(leaves), ranges)
+    return places, ranges
+
+
+def _partly_zero(analysis: Analysis, found: Flat) -> Problem:
+    names = names_of(analysis, found.parameters)
+    return Problem(
+        "info",
+        f"`{found.op.name}` has derivative zero: {summarize_names(names)} {agree(names, 'learns', 'learn')} from other parts "
+        f"of the loss, and {agree(names, 'gets', 'get')} no gradient through this one",
+        "Where it should have one, use a straight-through estimator: `soft + (hard - soft).detach()`.",
+        analysis.user_frames(found.op.site, "gradient becomes zero here"),
+        tuple(dict.fromkeys(names)),
+        ops=(found.op.index,),
+    )
 
 
 def _by_design(analysis: Analysis, op: Op, alive: set[int]) -> bool:
@@ -115,7 +136,7 @@ def _zero(analysis: Analysis, op: Op, leaves: list[int], ranges: dict[int, Range
     why, fix, made = reason(analysis, op, ranges)
     return Problem(
         "warning",
-        f"`{op.name}`{of} passes back a gradient that is exactly zero{f', for {why}' if why else ''}: {summarize_names(names)} "
+        f"`{op.name}`{of} passes back a gradient that is exactly zero{f', because {why}' if why else ''}: {summarize_names(names)} "
         f"{agree(names, 'never moves', 'never move')}",
         fix,
         dedupe_locations(

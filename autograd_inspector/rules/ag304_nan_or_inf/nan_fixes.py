@@ -11,8 +11,7 @@ _CURES = {
     "div": "Divide by something that is never 0: `x / torch.where(y == 0, 1, y)`; masking the result afterwards is too late.",
     "exp": "Bound its argument in the branch that is not used as well: `torch.exp(x.clamp(max=...))`.",
     "log": "Keep its argument away from 0: `torch.log(x.clamp(min=eps))`, or log_softmax / log1p.",
-    "std": "The std of a single value is 0 / 0, and the derivative of std at 0 is infinite: use at least two values, and an "
-    "eps under the root: `torch.sqrt(x.var(dim, correction=0) + eps)`.",
+    "std": "The std of one value is 0 / 0: take it over more than one, or pass correction=0.",
     "var": "The var of one value is 0 / 0: take it over more than one, or pass correction=0.",
     "softmax": "A row that is -inf throughout, or holds +inf, has no softmax: leave one position of each row unmasked, or mask with a "
     "finite number: `masked_fill(mask, torch.finfo(x.dtype).min)`.",
@@ -44,9 +43,13 @@ def overflow_cure(analysis: Analysis, fault: ValueFault, op: Op) -> str:
     return cure(op)
 
 
-def is_infinite_at_0(op: Op) -> bool:
-    """Whether the op makes Inf out of a zero, so that the size of what it is given explains nothing."""
-    return _kind(op) in {"div", "reciprocal", "log", "log2", "log10", "sqrt"}
+def explained_by_size(op: Op, what: str) -> bool:
+    """Whether what the op makes may come of the size of what it is given: Inf, or NaN where two of them meet.
+
+    Some ops make Inf out of a zero, and some have NaN of their own.
+    """
+    kind = _kind(op)
+    return kind not in {"div", "reciprocal", "log", "log2", "log10", "sqrt"} and (what == "Inf" or kind not in _CURES)
 
 
 def _kind(op: Op | None) -> str:

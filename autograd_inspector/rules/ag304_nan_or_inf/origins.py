@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradient_cuts.classifier import differentiable
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.op import Trait
@@ -45,9 +46,12 @@ def forward_fault_in(analysis: Analysis, above: frozenset[int]) -> ValueFault | 
 
 
 def ops_above(analysis: Analysis, run: Backward) -> frozenset[int]:
-    """The ops upstream of the losses of a run."""
+    """The ops upstream of the losses of a run, as far as a NaN or Inf comes: what it is an index of is finite."""
+    tensors = analysis.capture.tensors
     starts = [(root, run.start) for root in run.roots]
-    return frozenset(op.index for op, _ in analysis.flow.upstream(starts, lambda o, t: True))
+    return frozenset(
+        op.index for op, _ in analysis.flow.upstream(starts, lambda _, t: differentiable(tensors[t].dtype))
+    )
 
 
 def holds_bad(analysis: Analysis, tensor: int) -> bool:

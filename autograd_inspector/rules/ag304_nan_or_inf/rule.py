@@ -14,7 +14,7 @@ from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.values import ValueFault
 from autograd_inspector.model.wording import agree, join_names, summarize_names
-from autograd_inspector.rules.ag304_nan_or_inf.nan_fixes import all_ignored, cure, is_infinite_at_0, overflow_cure
+from autograd_inspector.rules.ag304_nan_or_inf.nan_fixes import all_ignored, cure, explained_by_size, overflow_cure
 from autograd_inspector.rules.ag304_nan_or_inf.origins import (
     forward_fault_in,
     holds_bad,
@@ -134,7 +134,7 @@ def _produced(
             "error",
             f"{names} already holds {what} when `{met.name}` first reads it: the data, not an op of the capture, is the "
             f"origin ({fault.outputs[0]})",
-            "Check the data: `torch.isfinite(batch).all()`.",
+            _DATA,
             dedupe_locations([*analysis.user_frames(met.site, f"{what} enters here"), *ends]),
             (names,),
             ops=(met.index,),
@@ -142,12 +142,15 @@ def _produced(
     op = analysis.capture.ops[fault.op]
     into = f"in {names}" if "[" not in names else f"in its result ({names})"
     sound = all(r.finite for r in fault.inputs)
-    size = size_of(analysis, fault, op) if what == "Inf" and not is_infinite_at_0(op) else None
+    size = size_of(analysis, fault, op) if explained_by_size(op, what) else None
     target = all_ignored(analysis, fault, op)
     input_texts = [f"{name_of(analysis, r.tensor)}: {r}" for r in fault.inputs]
+    origin = f"out of {'finite' if sound else 'infinite'} values"
     why, fix = "", overflow_cure(analysis, fault, op) if sound and what == "Inf" else cure(op)
     if op.has(Trait.STEP):
         why, fix = by_step(analysis, op)
+    elif not op.inputs:
+        origin, fix = "out of numbers that are no tensor yet", _DATA
     elif size is not None:
         why, fix = size.why, size.fix or fix
     elif target:
@@ -158,7 +161,7 @@ def _produced(
         )
     return Problem(
         "error",
-        f"`{op.name}` makes the first {what}, {into}, out of {'finite' if sound else 'infinite'} values{end or why}",
+        f"`{op.name}` makes the first {what}, {into}, {origin}{end or why}",
         fix,
         dedupe_locations(
             [
@@ -172,6 +175,9 @@ def _produced(
         tuple(f"It was given {text}." for text in dict.fromkeys(input_texts)),
         (op.index,),
     )
+
+
+_DATA = "Check the data: `torch.isfinite(batch).all()`."
 
 
 def _infinity_set(analysis: Analysis, op: Op) -> tuple[Location, ...]:

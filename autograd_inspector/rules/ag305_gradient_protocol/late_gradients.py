@@ -10,9 +10,11 @@ from autograd_inspector.analysis.gradients.late import (
     AppliedAgain,
     ChangedLate,
     DroppedLate,
+    SteppedTwice,
     applied_again,
     changed_late,
     dropped_late,
+    stepped_twice,
 )
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
@@ -23,6 +25,8 @@ def too_late(analysis: Analysis) -> Iterator[Problem]:
     """One finding for each optimizer, and for each line that drops gradients."""
     for again in applied_again(analysis):
         yield _again(analysis, again)
+    for twice in stepped_twice(analysis):
+        yield _twice(analysis, twice)
     for dropped in dropped_late(analysis):
         yield _dropped(analysis, dropped)
     for changed in changed_late(analysis):
@@ -49,6 +53,25 @@ def _again(analysis: Analysis, found: AppliedAgain) -> Problem:
         ),
         tuple(dict.fromkeys(names)),
         ops=(found.step.op,),
+    )
+
+
+def _twice(analysis: Analysis, found: SteppedTwice) -> Problem:
+    names = [name_of(analysis, tensor) for tensor in found.tensors]
+    optimizer = analysis.capture.placement.optimizers[found.second.optimizer].type
+    return Problem(
+        "warning",
+        f"{optimizer}.step() runs twice with no backward() in between: the second step moves {summarize_names(names)} by the "
+        f"same {agree(names, 'gradient', 'gradients')} once more",
+        "Call step() once after each backward(); remove the second call.",
+        dedupe_locations(
+            [
+                *analysis.user_frames(found.second.site, "second step() called here"),
+                *analysis.user_frames(found.first.site, "first step() called here"),
+            ]
+        ),
+        tuple(dict.fromkeys(names)),
+        ops=(found.second.op,),
     )
 
 

@@ -20,6 +20,7 @@ from autograd_inspector.rules.ag305_gradient_protocol.accumulation import past_t
 from autograd_inspector.rules.ag305_gradient_protocol.cleared_before_step import wasted
 from autograd_inspector.rules.ag305_gradient_protocol.cleared_by_another import cleared_by_another
 from autograd_inspector.rules.ag305_gradient_protocol.clearing_call import clearing_call
+from autograd_inspector.rules.ag305_gradient_protocol.closure_missing import closure_missing
 from autograd_inspector.rules.ag305_gradient_protocol.gradients_of_an_input import left_by_others
 from autograd_inspector.rules.ag305_gradient_protocol.late_gradients import too_late
 from autograd_inspector.rules.ag305_gradient_protocol.left_by_another_loss import left_by_another_loss
@@ -75,6 +76,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from cleared_by_another(analysis, sources)
     yield from wasted(analysis)
     yield from too_late(analysis)
+    yield from closure_missing(analysis)
     yield from past_the_library(analysis)
     yield from never_stepped(analysis)
     yield from misplaced_clipping(analysis)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import names_of
+from autograd_inspector.advice.scaled_gradients import scaled_by
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.sources import Contribution, GradientSources
 from autograd_inspector.model.autograd import Backward
@@ -34,12 +35,13 @@ def added_twice(analysis: Analysis, sources: GradientSources) -> Iterator[Proble
 
 
 def _begun(analysis: Analysis, run: Backward) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The nodes that a run began at, and what the call was given: the outputs, and gradients of them.
+    """The nodes that a run began at, and the gradients of the outputs that the program gave.
 
-    Runs that have both in common go through one graph with the same gradient.
+    Runs that have both in common go through one graph with the same gradient; so do those that a GradScaler's scale of
+    one loss began, for each of which it is scaled anew.
     """
-    given = next((op.inputs for op in analysis.capture.ops[run.start : run.start + 1]), ())
-    return run.graph.roots, given
+    scaled = scaled_by(analysis, run)
+    return (scaled.inputs if scaled is not None else run.graph.roots), run.weights
 
 
 def _problem(analysis: Analysis, step: Step, first: Backward, second: Backward, tensors: list[int]) -> Problem:

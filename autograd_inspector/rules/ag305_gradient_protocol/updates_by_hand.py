@@ -85,11 +85,21 @@ def _without_effect(analysis: Analysis, made: tuple[Update, ...]) -> Iterator[Pr
             "warning",
             f"the new values of {summarize_names(names)} were computed from the gradients and then dropped: assigning them to a "
             f"variable changes no parameter, so {summarize_names(names)} {agree(names, 'does', 'do')} not move",
-            f"Update in place, under torch.no_grad(): `{instead}`.",
+            f"Update in place, under torch.no_grad(): `{instead}`{_and_cleared(analysis, mine)}.",
             analysis.user_frames(site, "new value computed and dropped here"),
             tuple(names),
             ops=(mine[0].op.index,),
         )
+
+
+def _and_cleared(analysis: Analysis, mine: list[Update]) -> str:
+    """A parameter that is updated keeps its gradient: where nothing cleared it, the updates would add up."""
+    following = ((u, next(analysis.timeline.runs_to(u.parameter).since(u.op.index + 1), None)) for u in mine)
+    left = any(
+        run is not None and u.parameter in run.stale and not renewed(analysis, [u.parameter], u.op.index, run)
+        for u, run in following
+    )
+    return "; then clear the gradient of each parameter before the next backward(): `p.grad = None`" if left else ""
 
 
 def _added_up(analysis: Analysis, made: tuple[Update, ...]) -> Iterator[Problem]:

@@ -113,7 +113,10 @@ def zeroed_by_hook(analysis: Analysis) -> Iterator[Problem]:
 
 
 def zeroed_by_module_hook(analysis: Analysis) -> Iterator[Problem]:
-    """A module's backward hook was given a gradient and passed on zeros. Needs values."""
+    """A module's backward hook was given a gradient and passed on zeros. Needs values.
+
+    Where all that lies behind learns by other ways, that is worth seeing, and no more.
+    """
     capture = analysis.capture
     alive = {v.tensor for v in capture.leaf_values if not v.zero}
     hooks = [hook for hook in capture.events_of(ModuleHookRegistered) if hook.backward]
@@ -121,7 +124,7 @@ def zeroed_by_module_hook(analysis: Analysis) -> Iterator[Problem]:
     for fault in capture.gradient_faults:
         node = capture.nodes[fault.node]
         op = capture.ops[node.op] if node.op >= 0 else None
-        behind = analysis.leaves_below(node) - alive
+        behind = analysis.leaves_below(node)
         zero = fault.kind in {"zero", "hooked"}
         if zero and op is not None and op.name.startswith(MODULE_HOOK) and behind:
             of_module = (capture.calls[op.call].root, capture.calls[op.call].path) if op.call >= 0 else (-1, "")
@@ -130,12 +133,17 @@ def zeroed_by_module_hook(analysis: Analysis) -> Iterator[Problem]:
         call = capture.calls[op.call] if op.call >= 0 else None
         mine = [hook for hook in hooks if call is None or hook.type == call.type] or hooks
         hook = short_name(mine[-1].hook) if mine else "a backward hook"
-        names = [name_of(analysis, t) for t in sorted(behind)]
+        starved = behind - alive
+        names = [name_of(analysis, t) for t in sorted(starved or behind)]
+        effect = (
+            agree(names, "never moves", "never move")
+            if starved
+            else f"{agree(names, 'gets', 'get')} gradients by other ways alone"
+        )
         of = f" of {capture.display_names.layer(call)} (nn.{call.type})" if call is not None and call.path else ""
         yield Problem(
-            "warning",
-            f"the module hook {hook}{of} turns the gradient into zeros: {summarize_names(names)} "
-            f"{agree(names, 'never moves', 'never move')}",
+            "warning" if starved else "info",
+            f"the module hook {hook}{of} turns the gradient into zeros: {summarize_names(names)} {effect}",
             "Return None from the hook to leave the gradient as it is, or remove the hook.",
             dedupe_locations(
                 [

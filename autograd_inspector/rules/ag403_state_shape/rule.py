@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from autograd_inspector.advice.before_load.kind import kind_problems
@@ -19,7 +20,7 @@ from autograd_inspector.model.placement_rows import Held, OptimizerRecord, Param
 from autograd_inspector.model.program_events import LoadRefused, StateSwapped
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag403_state_shape.resized import reshaping, resized
-from autograd_inspector.rules.ag403_state_shape.swapped import state_swapped
+from autograd_inspector.rules.ag403_state_shape.swapped import SAME_ORDER, state_swapped
 
 _OWN_STATE = {
     "SGD": {"momentum_buffer"},
@@ -97,12 +98,16 @@ def _unfit(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Problem]:
         return
     raised = any(step.error and step.optimizer == optimizer.id for step in analysis.capture.steps)
     assigned = assigned_by_program(analysis, optimizer)
+    reordered = bool(loads) and _is_reordered([pair for pair in entries if pair[1].name == entry.name])
     written = is_assigned(analysis, optimizer)
     yield Problem(
         "error" if raised else "warning",
         f"{optimizer.type}: {kinds} of {summarize_names(names)} {agree(unfit_entries, 'has', 'have')} another shape than the "
-        f"parameter ({entry.name} {list(entry.shape)}, {row.name} {list(row.shape)})",
-        f"Pad or cut the {'loaded ' if loads else ''}state to the new shape"
+        f"parameter ({entry.name} {list(entry.shape)}, {row.name} {list(row.shape)})"
+        + (", but that of another parameter: it was saved in another order" if reordered else ""),
+        SAME_ORDER
+        if reordered
+        else f"Pad or cut the {'loaded ' if loads else ''}state to the new shape"
         f"{f' too (`{entry.name}` as well as what is assigned)' if written and not loads else ''}, or start these parameters "
         f"with fresh state: `{variable(analysis, optimizer)}.state.pop(parameter)`.",
         dedupe_locations(
@@ -115,6 +120,11 @@ def _unfit(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Problem]:
         ),
         tuple(dict.fromkeys([*names, *(e.name for _, e in unfit_entries)])),
     )
+
+
+def _is_reordered(entries: list[tuple[ParameterRow, StateEntry]]) -> bool:
+    """Whether the state of one kind would fit if the parameters changed places."""
+    return Counter(entry.shape for _, entry in entries) == Counter(row.shape for row, _ in entries)
 
 
 def _made(analysis: Analysis, unfit_entries: list[tuple[ParameterRow, StateEntry]]) -> tuple[Location, ...]:
@@ -151,7 +161,9 @@ def _unsharded(
         f"{optimizer.type}: {kinds} of {summarize_names(names)} {agree(unfit_entries, 'is', 'are')} not spread over the ranks like "
         f"the parameter ({entry.name} {_spread(entry)}, {row.name} {_spread(row)})",
         "Load with torch.distributed.checkpoint.state_dict.set_optimizer_state_dict(model, optimizer, "
-        "optim_state_dict=state, options=StateDictOptions(full_state_dict=True)), which shards the state like its parameter.",
+        "optim_state_dict=state, options=StateDictOptions(full_state_dict=True)), which shards the state like its parameter. "
+        "Where the checkpoint numbers the parameters instead of naming them, first: state = torch.distributed.fsdp."
+        "FullyShardedDataParallel.rekey_optim_state_dict(checkpoint, OptimStateKeyType.PARAM_NAME, model).",
         dedupe_locations(
             [*loads_of(analysis, optimizer), *analysis.user_frames(optimizer.site, "optimizer made here")]
         ),

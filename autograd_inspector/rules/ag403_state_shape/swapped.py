@@ -11,6 +11,8 @@ from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import StateSwapped
 from autograd_inspector.model.wording import join_names
 
+SAME_ORDER = "Build the optimizer from the same parameters in the same order and groups as the one that was saved."
+
 
 def state_swapped(analysis: Analysis, swap: StateSwapped) -> Problem:
     """State matched by position that was another parameter's of the same optimizer."""
@@ -27,8 +29,7 @@ def state_swapped(analysis: Analysis, swap: StateSwapped) -> Problem:
         f"{swap.api} matched state by position, and the parameters are in another order than when it was saved"
         f"{' (by their param_names)' if swap.by_name else ''}: {name_of(analysis, new)} got {what} of "
         f"{name_of(analysis, old)}{', ' if others else ''}{join_names(others, 3)}",
-        "Build the optimizer from the same parameters in the same order and groups as the one that was saved"
-        f"{_renumbered(analysis, optimizer) if swap.by_name else ''}.",
+        f"{SAME_ORDER[:-1]}{_renumbered(analysis, optimizer)}." if swap.by_name else SAME_ORDER,
         dedupe_locations(
             [
                 *analysis.user_frames(swap.site, "state loaded here"),

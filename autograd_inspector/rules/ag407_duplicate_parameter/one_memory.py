@@ -32,7 +32,7 @@ def on_one_memory(analysis: Analysis) -> Iterator[Problem]:
             f"{summarize_names(joined)} and {summarize_names(owners)} are different parameters on the same memory: an update of "
             "one modifies the other as well",
             "To keep them apart, copy the values: `.clone()`, or `copy_()` into other memory. To share them, use "
-            "one Parameter in both places, and its transpose or view in forward.",
+            "one Parameter in both places, with its transpose or view in forward, and list it once in the optimizer.",
             dedupe_locations([*_places(analysis, pairs[0]), *_updates(analysis, memory, pairs[0])]),
             tuple(dict.fromkeys([*joined, *owners])),
         )

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.checkpoints.state_kinds import NEEDED_STATE, OPTIONAL_STATE
 from autograd_inspector.analysis.optimizers.state_lines import assigned_by_program, made_by_class
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
@@ -40,13 +41,11 @@ def state_key(analysis: Analysis) -> Iterator[Problem]:
     lines = [e for e in capture.events_of(OptionSet) if e.option == (option or e.option)]
     option = option or (lines[0].option if lines else "")
     why = f": {option} was switched on after the state had been made without it" if option and lines else ""
-    option_advice = (
-        f"Pass {option} to {optimizer.type}() when it is made" if option else "Set its options when it is made"
-    )
+    fresh = "tart these parameters with fresh state: `optimizer.state.pop(parameter)`."
     yield Problem(
         "error",
         f"{optimizer.type}.step() looks for {key} in the state of {summarize_names(names)}, which has none{why}",
-        f"{option_advice}; or start these parameters with fresh state: `optimizer.state.pop(parameter)`.",
+        f"Pass {option} to {optimizer.type}() when it is made; or s{fresh}" if option else f"S{fresh}",
         dedupe_locations(
             [
                 *(place for line in lines for place in analysis.user_frames(line.site, "option set here")),
@@ -61,6 +60,9 @@ def state_key(analysis: Analysis) -> Iterator[Problem]:
 
 def _is_state(analysis: Analysis, optimizer: OptimizerRecord, key: str, rows: list[ParameterRow]) -> bool:
     """Whether state has such a key: the user's own class may have looked for it in its groups, or anywhere."""
+    if optimizer.module.startswith("torch.optim") and optimizer.type in NEEDED_STATE:
+        # Settings that the checkpoint of another optimizer lacks are looked for in the groups.
+        return key in NEEDED_STATE[optimizer.type] | OPTIONAL_STATE.get(optimizer.type, set())
     statements = [s for s in analysis.capture.events_of(StateStatement) if s.optimizer == optimizer.id]
     in_state = any(entry.name == key for row in rows for entry in row.state)
     return not statements or in_state or any(key in s.keys for s in statements)

@@ -10,19 +10,22 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import ModuleCall
 from autograd_inspector.model.wording import agree, join_names
+from autograd_inspector.rules.ag411_training_mode.dropouts import dropouts
 from autograd_inspector.rules.ag411_training_mode.teacher_in_train_mode import untrained
 
 _NAMED = 3
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """A model that trains in eval mode after a look at it, or a teacher or frozen part that runs in train mode.
+    """A model that trains in eval mode, a teacher that runs in train mode, a dropout that the mode does not reach.
 
     Why it matters
         In eval mode dropout drops nothing, and a batch norm takes its running statistics and no longer updates them.
         Training goes on without a word: it overfits, or normalizes by statistics that no longer fit. In train mode a
         teacher's answers are noisy, and a frozen part's statistics drift away from its weights: neither no_grad() nor
         requires_grad_(False) changes the mode, and train() of a model puts every part of it into train mode.
+        `F.dropout(x)` knows no mode: it drops values in evaluation as well. And an nn.Dropout in eval mode draws no
+        samples of a prediction.
 
     Example
         ::
@@ -57,6 +60,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     for found in trained_in_eval(analysis):
         yield _problem(analysis, found)
     yield from untrained(analysis)
+    yield from dropouts(analysis)
 
 
 def _problem(analysis: Analysis, found: TrainedInEval) -> Problem:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import takewhile
 
 from autograd_inspector.advice.naming import name_of, where_made
 from autograd_inspector.advice.spelling import assignable
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradient_cuts.left_after_a_cut import left_after_a_cut
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations, with_role
@@ -21,14 +22,20 @@ def two_losses(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) -
     above = {op.index for op, _ in analysis.flow.upstream((t, run.start) for t in run.roots)}
     for other in reversed(earlier):
         if set(other.roots) & set(run.roots):
-            return _twice(
-                analysis, run, other, f"backward was called twice on {roots}: the first call freed its graph", ()
-            )
+            text = f"backward was called twice on {roots}: the first call freed its graph"
+            return _twice(analysis, run, other, text, (), fix=_fix_of_one_loss(analysis, run, other))
         met = [op for op, _ in analysis.flow.upstream((t, other.start) for t in other.roots) if op.index in above]
         common = [op for op in met if op.last_seq > op.first_seq and op.outputs]
         if common and not other.retain_graph:
             return _part(analysis, run, other, max(common, key=lambda op: op.index))
-    return _twice(analysis, run, earlier[-1], f"an earlier backward has freed the graph of {roots}", ())
+    return _twice(
+        analysis,
+        run,
+        earlier[-1],
+        f"an earlier backward has freed the graph of {roots}",
+        (),
+        fix=_fix(analysis, run, earlier[-1], ()),
+    )
 
 
 def part_of_one_round(
@@ -59,7 +66,8 @@ def _part(analysis: Analysis, run: Backward, other: Backward, last: Op) -> Probl
     both = f"{first} and {second}" if first != second else "two losses"
     text = f"{both} share the graph of {of}{',' if of != name else ''} and the first backward() has freed it"
     names = (name_of(analysis, last.outputs[0]), *([layer] if layer else [])) if last.outputs else ()
-    return _twice(analysis, run, other, text, names, analysis.user_frames(last.site, "shared graph ends here"))
+    where = analysis.user_frames(last.site, "shared graph ends here")
+    return _twice(analysis, run, other, text, names, where, fix=_fix(analysis, run, other, last.outputs))
 
 
 def _losses(analysis: Analysis, run: Backward) -> str:
@@ -73,19 +81,34 @@ def _twice(
     text: str,
     names: tuple[str, ...],
     where: tuple[Location, ...] = (),
+    *,
+    fix: str,
 ) -> Problem:
     return Problem(
         "error",
         text,
-        _fix(analysis, run, first),
+        fix,
         dedupe_locations([*backwards(analysis, first, run, second_first=True), *where]),
         tuple(dict.fromkeys([*names, *(name_of(analysis, t) for t in run.roots)])),
     )
 
 
-def _fix(analysis: Analysis, run: Backward, first: Backward) -> str:
+_ASKED = "Pass retain_graph=True to the first call: it asks for a gradient, and the second one needs the graph again."
+
+
+def _fix_of_one_loss(analysis: Analysis, run: Backward, first: Backward) -> str:
+    """A graph that is kept would give the same gradient once more."""
     if first.api == "grad":
-        return "Pass retain_graph=True to the first call: it asks for a gradient, and the second one needs the graph again."
+        return _ASKED
+    again = f"Compute {_losses(analysis, run)} again before each backward()"
+    if first.site == run.site or stepped_between(analysis, first, run):
+        return f"{again}."
+    return f"{again}, or remove one of the two calls."
+
+
+def _fix(analysis: Analysis, run: Backward, first: Backward, shared: Collection[int]) -> str:
+    if first.api == "grad":
+        return _ASKED
     roots = [*first.roots, *run.roots]
     named = (
         all(assignable(name_of(analysis, t), analysis, t) for t in roots)
@@ -93,11 +116,11 @@ def _fix(analysis: Analysis, run: Backward, first: Backward) -> str:
     )
     total = f": `({' + '.join(name_of(analysis, t) for t in roots)}).backward()`" if named and len(roots) == 2 else ""
     again = first.site == run.site
-    return (
-        f"Sum the losses and call backward() once{total}, pass retain_graph=True to "
-        f"{'each call but the last' if again else 'the first call'}, or detach() what the first loss does not have to "
-        "train."
-    )
+    summed = f"Sum the losses and call backward() once{total}"
+    kept = f"pass retain_graph=True to {'each call but the last' if again else 'the first call'}"
+    if not left_after_a_cut(analysis.capture, analysis.flow, first, shared):
+        return f"{summed}, or {kept}."
+    return f"{summed}, {kept}, or detach() what the first loss does not have to train."
 
 
 def stepped_between(analysis: Analysis, first: Backward, second: Backward) -> bool:

@@ -6,7 +6,7 @@ import ast
 from itertools import count
 from random import Random
 
-from .scopes import outermost, variables
+from .scopes import Function, outermost, variables
 
 TRAPS = (
     "inference_net", "opt", "log_prob", "detached", "no_grad", "optimizer", "frozen", "loss_item", "info", "config",
@@ -59,6 +59,7 @@ def aliased(tree: ast.Module, _random: Random) -> ast.Module:
                         names[old] = alias.asname = f"{old.lower()}x"
     bound = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
     bound |= {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    bound |= {node.name for node in ast.walk(tree) if isinstance(node, Function | ast.ClassDef)}
     if bound.isdisjoint(names):
         _Renaming(names).visit(tree)
         return tree

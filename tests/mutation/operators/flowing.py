@@ -20,6 +20,11 @@ def values(anatomy: Anatomy) -> Iterator[ast.expr]:
             yield node
 
 
+def reached(anatomy: Anatomy) -> Iterator[ast.expr]:
+    """Those of them that some backward brings a gradient."""
+    return (node for node in values(anatomy) if anatomy.fact(node).arrives)
+
+
 def assigned(anatomy: Anatomy) -> Iterator[tuple[ast.Assign, str]]:
     """The statements that give a differentiable result a name, and the name."""
     for node in values(anatomy):
@@ -34,7 +39,7 @@ def replacing(name: str, template: str, *, scalar: bool = False, dims: int = 0, 
     """A kind that puts a template in the place of a differentiable result."""
 
     def plant(anatomy: Anatomy) -> Iterator[Planted]:
-        for node in values(anatomy):
+        for node in reached(anatomy):
             fact = anatomy.fact(node)
             if fact.dtype == "float32" and fact.dim >= dims and (fact.scalar or not scalar):
                 yield anatomy.replaced(node, template)

@@ -9,12 +9,13 @@ from tests.mutation.anatomy import Anatomy, Planted, Row
 from tests.mutation.kinds import PARTIAL, Kind
 
 from .constructing import owners
-from .flowing import assigned, values
+from .flowing import assigned, reached
 
 
 def _zero_hook(anatomy: Anatomy) -> Iterator[Planted]:
     for statement, name in assigned(anatomy):
-        if anatomy.fact(statement.value).always:
+        fact = anatomy.fact(statement.value)
+        if fact.always and fact.arrives:
             yield anatomy.after(statement, f"{name}.register_hook(lambda gradient: gradient * 0)")
 
 
@@ -51,7 +52,7 @@ def _function(name: str, returned: str, *, values_read: bool = False, minor: fro
 
     def plant(anatomy: Anatomy) -> Iterator[Planted]:
         rows = [*(Row(line) for line in _FUNCTION), Row(f"        return {returned}", planted=True)]
-        for node in values(anatomy):
+        for node in reached(anatomy):
             replaced = anatomy.replaced(node, "Planted.apply({})")
             yield Planted(replaced.at, (*replaced.rows[:2], *rows, *replaced.rows[2:]))
 
@@ -86,7 +87,7 @@ KINDS = (
     Kind("hook gives zeros", _zero_hook, values=True, minor=PARTIAL),
     Kind("module hook gives zeros", _module_hook, values=True, minor=PARTIAL),
     Kind("parameter's hook gives zeros", _parameter_hook, values=True),
-    _function("Function gives None", "None"),
+    _function("Function gives None", "None", minor=PARTIAL),  # None is a zero that costs nothing: as the next one.
     _function("Function gives zeros", "torch.zeros_like(grad_output)", values_read=True, minor=PARTIAL),
     _function("Function ignores its gradient", "torch.ones_like(ctx.saved_tensors[0])"),
     Kind("program's Function", _own_function, values=True),

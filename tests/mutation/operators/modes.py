@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from tests.mutation.anatomy import Anatomy, Planted, Row
 from tests.mutation.kinds import PARTIAL, Kind
 
-from .flowing import values
+from .flowing import reached, values
 
 
 def _block(head: str) -> Kind:
     def plant(anatomy: Anatomy) -> Iterator[Planted]:
-        for node in values(anatomy):
+        for node in reached(anatomy):
             statement = anatomy.parent(node)
             if isinstance(statement, ast.Assign | ast.Return):
                 yield anatomy.inside(statement, f"with torch.{head}():")

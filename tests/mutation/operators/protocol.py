@@ -29,6 +29,11 @@ def _backwards(anatomy: Anatomy) -> Iterator[ast.stmt]:
     return (each for call in anatomy.calls("backward") if (each := anatomy.alone(call)))
 
 
+def _gradient_reads(anatomy: Anatomy) -> Iterator[ast.stmt]:
+    reads = (node for node in anatomy.of(ast.Attribute) if node.attr == "grad" and isinstance(node.ctx, ast.Load))
+    return (anatomy.statement(node) for node in reads)
+
+
 def _beside(anatomy: Anatomy, statement: ast.stmt, others: Iterator[ast.stmt]) -> list[ast.stmt]:
     """Those of the others that are in the same body."""
     body = anatomy.body(statement)
@@ -68,8 +73,9 @@ def _step_dropped(anatomy: Anatomy) -> Iterator[Planted]:
 
 
 def _backward_dropped(anatomy: Anatomy) -> Iterator[Planted]:
+    """Who reads a `.grad` steps by hand: that it is None, or an old one, shows there."""
     for statement in _backwards(anatomy):
-        yield anatomy.dropped(statement, *_stepping(anatomy), *_clearings(anatomy))
+        yield anatomy.dropped(statement, *_stepping(anatomy), *_clearings(anatomy), *_gradient_reads(anatomy))
 
 
 def _backward_twice(anatomy: Anatomy) -> Iterator[Planted]:
@@ -128,8 +134,8 @@ KINDS = (
     Kind("backward dropped", _backward_dropped),
     Kind("backward twice", _backward_twice),
     Kind("backward twice, retained", _backward_retained),
-    Kind("clipped after the step", _clip_late),
-    Kind("clipped before backward", _clip_early),
+    Kind("clipped after the step", _clip_late, always=True),
+    Kind("clipped before backward", _clip_early, always=True),
     _kept_graph_dropped("create_graph"),
     _kept_graph_dropped("retain_graph"),
 )

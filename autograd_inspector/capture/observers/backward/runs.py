@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from itertools import takewhile
+from math import prod
 from typing import Any
 
 from msgspec.structs import replace
@@ -22,7 +23,14 @@ from autograd_inspector.capture.recording.held_tensors import note_held
 from autograd_inspector.capture.recording.raw_records import OP_INPUTS, OP_OUTPUTS
 from autograd_inspector.capture.recording.recorded_nodes import Walked
 from autograd_inspector.capture.recording.recording import Recording
-from autograd_inspector.capture.tensors.attributes import gradient_of, is_leaf, needs_grad, node_of, retains_grad
+from autograd_inspector.capture.tensors.attributes import (
+    gradient_of,
+    is_leaf,
+    needs_grad,
+    node_of,
+    retains_grad,
+    shape_of,
+)
 from autograd_inspector.capture.tensors.reading import any_nonzero
 from autograd_inspector.capture.torch_private.graph import ENGINE, sequence_number
 from autograd_inspector.capture.torch_private.modes import is_on
@@ -166,6 +174,7 @@ class Engine:
                 nested_in=recording.running[-1] if recording.running else -1,
                 retain_graph=bool(options.get("retain_graph")),
                 create_graph=bool(options.get("create_graph")),
+                weights=tuple(self._weights(outputs, args[0] if args else ())),
             )
         )
         recording.running.append(number)
@@ -177,6 +186,15 @@ class Engine:
             nodes = recording.recorded.nodes
             recording.values.watch(number, nodes, walk.live, seeds, self._tensors_of, self._hooks[number])
         return number
+
+    def _weights(self, outputs: Any, gradients: Any) -> Iterator[int]:
+        """The gradients that the program gave: torch itself makes ones, for a single number, which nothing else met."""
+        given = gradients if isinstance(gradients, (list, tuple)) else ()
+        for output, gradient in zip(outputs, given, strict=False):
+            if isinstance(gradient, Tensor) and isinstance(output, Tensor):
+                met = self.recording.registry.entry_of(gradient) is not None
+                if met or prod(shape_of(output)) != 1:
+                    yield self.recording.id_of(gradient)
 
     def _leaves(self, walk: Walk, *, blind: bool) -> list[Tensor]:
         """All that may get a gradient, as far as the capture tells and, of an older graph, the program's models."""

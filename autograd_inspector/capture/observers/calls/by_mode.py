@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import pairwise
+from types import FrameType
 from typing import Any
 
 import torch
 from torch.nn import functional as F
 
+from autograd_inspector.capture.lines.passed import Passed
 from autograd_inspector.model.op import Trait
 
-_EVALUATES, _DRAWS = int(Trait.EVALUATES), int(Trait.DRAWS)
+_EVALUATES, _DRAWS, _UNTOLD = int(Trait.EVALUATES), int(Trait.DRAWS), int(Trait.UNTOLD)
 _NUMBERS = frozenset({float, int})
 _FUNCTIONAL = ("dropout", "alpha_dropout", "feature_alpha_dropout", "dropout1d", "dropout2d", "dropout3d")
 _NATIVE = ("dropout", "alpha_dropout", "feature_dropout", "feature_alpha_dropout")
@@ -35,6 +37,23 @@ def of_dropout(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
     if type(p) not in _NUMBERS or p <= 0:
         return 0
     return _EVALUATES if training is False else _DRAWS if training is True else 0
+
+
+def told(func: Any, traits: int, passed: Passed, frame: FrameType) -> int:
+    """The traits of a dropout with the one of a call that drew and passed no ``training``.
+
+    The function itself hands its defaults on, so that the call in the frame outside of it has to tell.
+    """
+    code = getattr(func, "__code__", None)
+    if not traits & _DRAWS or code is None or passed.passes(code, frame, "training", 2):
+        return traits
+    return traits | _UNTOLD
+
+
+def of_attention(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
+    """The traits of scaled_dot_product_attention: it knows no mode, and drops with the probability that it is given."""
+    p = args[4] if len(args) > 4 else kwargs.get("dropout_p", 0.0)  # noqa: PLR2004
+    return _DRAWS | _UNTOLD if type(p) in _NUMBERS and p > 0 else 0
 
 
 def of_recurrent(args: tuple[Any, ...], _kwargs: dict[str, Any]) -> int:

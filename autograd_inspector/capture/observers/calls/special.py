@@ -13,7 +13,7 @@ from torch.nn import Parameter
 from torch.nn import functional as F
 
 from autograd_inspector.capture.lines.stacks import SKIP, classify
-from autograd_inspector.capture.observers.calls import by_mode, hooks, pickling
+from autograd_inspector.capture.observers.calls import by_mode, hooks, one_element, pickling
 from autograd_inspector.capture.observers.calls.calling import Calling
 from autograd_inspector.capture.observers.calls.clipping import limit_of
 from autograd_inspector.capture.observers.calls.refusals import called
@@ -155,13 +155,18 @@ def _normalise(recorder: Calling, func: Any, args: tuple[Any, ...], kwargs: dict
     return recorder.record(func, args, kwargs, name_of(func), traits, silent=silent)
 
 
-def _by_mode(trait: Callable[[tuple[Any, ...], dict[str, Any]], int]) -> Handler:
-    """A handler that records whether the call did otherwise than it does where something is being trained."""
+def _with_trait(trait: Callable[[tuple[Any, ...], dict[str, Any]], int]) -> Handler:
+    """A handler that records of the call what its arguments tell."""
 
     def handler(recorder: Calling, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return recorder.record(func, args, kwargs, name_of(func), trait(args, kwargs))
 
     return handler
+
+
+def _dropout(recorder: Calling, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    traits = by_mode.told(func, by_mode.of_dropout(args, kwargs), recorder.recording.passed, sys._getframe(1))
+    return recorder.record(func, args, kwargs, name_of(func), traits)
 
 
 _FUNCTIONAL = ("input", "running_mean", "running_var", "weight", "bias", "training", "momentum", "eps")
@@ -198,7 +203,8 @@ def _read_grad(recorder: Calling, args: tuple[Any, ...], result: Any) -> None:
     if number not in recording.named and number not in recording.variables and type(tensor) is Parameter:
         recording.adopt((tensor,))  # Of a model that is never called: what is clipped may be another one's.
     site, limit = recording.stacks.here(), limit_of(caller)
-    recording.grad_reads.append(GradRead(len(recording.ops), number, gradient, site, leaf, retains, limit))
+    asks = gradient < 0 and caller is not None and recording.compared.asks_whether_none(caller)
+    recording.grad_reads.append(GradRead(len(recording.ops), number, gradient, site, leaf, retains, limit, asks))
 
 
 def _write_grad(recorder: Calling, args: tuple[Any, ...], _: Any) -> None:
@@ -327,8 +333,11 @@ def _specials() -> dict[Any, Handler]:
     table |= dict.fromkeys(EXPORTS, _export)
     table |= dict.fromkeys([Tensor.__repr__, Tensor.__format__], _after(_shown))
     table |= dict.fromkeys(_STATISTICS, _normalise)
-    table |= dict.fromkeys(by_mode.DROPOUTS, _by_mode(by_mode.of_dropout))
-    table |= dict.fromkeys(by_mode.RECURRENT, _by_mode(by_mode.of_recurrent))
+    table |= dict.fromkeys(by_mode.DROPOUTS, _dropout)
+    table[F.scaled_dot_product_attention] = _with_trait(by_mode.of_attention)
+    table |= dict.fromkeys(by_mode.RECURRENT, _with_trait(by_mode.of_recurrent))
+    table |= dict.fromkeys(one_element.SOFTMAXES, _with_trait(one_element.of_softmax))
+    table[F.cross_entropy] = _with_trait(one_element.of_cross_entropy)
     table |= dict.fromkeys(FROM_PYTHON, _from_python)
     table |= dict.fromkeys([getattr(torch, name) for name in _LIKE], _shape_only)
     table |= dict.fromkeys([getattr(Tensor, name) for name in _NEW], _shape_only)

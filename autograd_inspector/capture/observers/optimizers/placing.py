@@ -30,6 +30,7 @@ def placement_of(
     reached = filled.union(*(run.taken for run in recording.backwards))
     rows = [row for number in sorted(recording.rows) for row in recording.rows[number]]
     held = {row.tensor for row in rows}
+    trained = _trained(recording)
     # What has no name and lost its gradient at once is a wrapper's own: the unsharded parameters of FSDP.
     loose = [t for t in tensors if t.kind == "parameter" and t.id not in held and (t.names or t.id in filled)]
     names = DisplayNames(tensors, namespace)
@@ -40,10 +41,22 @@ def placement_of(
             names=tensors[row.tensor].names,
             model=models.get(row.tensor, ""),
             reached=row.tensor in reached,
+            bare=row.tensor in trained.get(row.optimizer, ()) and not tensors[row.tensor].names,
         )
         for row in (*rows, *_loose_rows(recording, loose))
     )
     return Placement(tuple(named_rows), tuple(recording.optimizers[i] for i in sorted(recording.optimizers)))
+
+
+def _trained(recording: Recording) -> dict[int, set[int]]:
+    """Optimizer -> the leaves that backward reached since its last step but one."""
+    begun: dict[int, tuple[int, int]] = {}
+    for step in recording.steps:
+        begun[step.optimizer] = (begun.get(step.optimizer, (-1, -1))[1], step.at)
+    return {
+        optimizer: {t for run in recording.backwards if run.start > before for t in run.reached}
+        for optimizer, (before, _) in begun.items()
+    }
 
 
 def _loose_rows(recording: Recording, loose: list[TensorRecord]) -> Iterator[ParameterRow]:

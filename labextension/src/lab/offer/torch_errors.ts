@@ -43,6 +43,7 @@ export const TORCH_ERRORS: readonly RegExp[] = [
   /attempting to unscale fp16 gradients/is,
   /no inf checks were recorded for this optimizer/is,
   /attempted (?:step|unscale_) but _scale is none/is,
+  /step\(\) missing 1 required positional argument: 'closure'/is,
   /in order to use an autograd\.function with functorch transforms/is,
   /vmap: called random operation while in randomness error mode/is,
   /expected f\(\*args\) to return a scalar tensor/is,

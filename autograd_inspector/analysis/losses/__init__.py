@@ -1,0 +1,1 @@
+"""Losses: what they are given, and how they are weighted."""

@@ -1,0 +1,57 @@
+"""One tensor put together with itself, as if its entries were kept from different times: each is what it is now."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.model.op import Op, Trait
+
+_TOGETHER = OpKind.STACKS | OpKind.CONCATENATES
+
+
+class RepeatedEntries(Struct, frozen=True):
+    """``stacked`` got the tensor ``count`` times; one line, that of ``changed``, wrote to it at least as often before."""
+
+    tensor: int
+    count: int
+    stacked: Op
+    changed: Op
+
+
+def repeated_entries(analysis: Analysis) -> Iterator[RepeatedEntries]:
+    """Each line that puts them together once.
+
+    What is repeated to make a larger tensor is not written to once for each of its copies, by one line.
+    """
+    told: set[object] = set()
+    since: dict[int, int] = {}
+    for op in analysis.capture.ops:
+        if not is_a(op.name, _TOGETHER) or len(op.inputs) < 2 or op.has(Trait.BACKWARD):
+            continue
+        for tensor, count in Counter(op.inputs).items():
+            if count > 1:
+                line = line_of(analysis, op.site)
+                changed = (
+                    _changed(analysis, tensor, since.get(tensor, 0), op.index, count) if line not in told else None
+                )
+                since[tensor] = op.index
+                if changed is not None:
+                    told.add(line)
+                    yield RepeatedEntries(tensor, count, op, changed)
+
+
+def _changed(analysis: Analysis, tensor: int, start: int, end: int, count: int) -> Op | None:
+    """The last write of the line that wrote to the tensor at least so often."""
+    record = analysis.capture.tensors[tensor]
+    times: Counter[int] = Counter()
+    found = None
+    for op, _ in analysis.writes_to(record.storage, tensor, max(start, record.birth + 1), end):
+        if op.index != record.birth and not op.has(Trait.STEP):
+            times[op.site] += 1
+            found = op if times[op.site] >= count else found
+    return found

@@ -1,0 +1,43 @@
+"""AG307: a loss that compares each prediction with the targets of all, by broadcasting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.naming import name_of
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.losses.paired import Paired, paired
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+
+
+def broadcast(analysis: Analysis) -> Iterator[Problem]:
+    """One finding for each line."""
+    for found in paired(analysis):
+        yield _problem(analysis, found)
+
+
+def _problem(analysis: Analysis, found: Paired) -> Problem:
+    column, row = name_of(analysis, found.column), name_of(analysis, found.row)
+    count = analysis.capture.tensors[found.row].shape[0]
+    reduced = "" if found.reduced is found.op else f", and `{found.reduced.name}` reduces all of them"
+    return Problem(
+        "warning",
+        f"`{found.op.name}` combines {_shaped(column, f'[{count}, 1]')} with {_shaped(row, f'[{count}]')}: broadcasting pairs "
+        f"each element with all {count} of the other{reduced}",
+        f"Give both the same shape: `.squeeze(1)` on the one of shape [{count}, 1], or `.unsqueeze(1)` on the one of shape "
+        f"[{count}].",
+        dedupe_locations(
+            [
+                *analysis.user_frames(found.op.site, "shapes meet here"),
+                *analysis.user_frames(found.reduced.site, "reduced here"),
+            ]
+        ),
+        tuple(dict.fromkeys((column, row))),
+        ops=(found.op.index,),
+    )
+
+
+def _shaped(name: str, shape: str) -> str:
+    """A tensor without a name of its own is called by its shape already."""
+    return name if shape in name else f"{name} {shape}"

@@ -1,0 +1,107 @@
+"""AG307: a loss function that is given what another one expects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.losses.inputs import EXPECTED, Swapped, WrongInput, swapped, wrong_inputs
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.rules.ag307_loss_input.broadcast import broadcast
+
+_EXPECTS = {
+    "logits for softmax": "logits, and takes their log-softmax itself",
+    "logits for sigmoid": "logits, and takes their sigmoid itself",
+    "log-probabilities": "log-probabilities",
+}
+_EFFECTS = {
+    ("logits for softmax", "softmax"): "takes the softmax twice",
+    ("logits for sigmoid", "sigmoid"): "takes the sigmoid twice",
+    ("log-probabilities", "softmax"): "is linear in the probabilities, and not their log-likelihood",
+    ("log-probabilities", "sigmoid"): "is linear in the probabilities, and not their log-likelihood",
+    ("log-probabilities", "scores"): "is linear in them and has no lower bound",
+}
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """A loss function that gets another kind of value than it expects: `cross_entropy(softmax(x), y)`, [N, 1] against [N].
+
+    Why it matters
+        It runs, and the loss falls at first. But probabilities lie between 0 and 1, so the second softmax is nearly
+        uniform, the loss has a floor far above zero, and the gradients are small wherever the first softmax saturates.
+        A prediction of shape [N, 1] beside a target of shape [N] is compared with every target: the model learns
+        their mean.
+
+    Example
+        ::
+
+            probabilities = net(x).softmax(dim=1)
+            loss = torch.nn.functional.cross_entropy(probabilities, torch.arange(len(x)) % 2)
+            loss.backward()
+
+    Fix
+        ::
+
+            logits = net(x)
+            loss = torch.nn.functional.cross_entropy(logits, torch.arange(len(x)) % 2)
+            loss.backward()
+
+    References
+        torch.nn.CrossEntropyLoss ("the input is expected to contain the unnormalized logits"), torch.nn.NLLLoss,
+        torch.nn.KLDivLoss, torch.nn.BCEWithLogitsLoss; "Broadcasting semantics" in the notes of the PyTorch documentation.
+    """
+    for found in wrong_inputs(analysis):
+        yield _wrong(analysis, found)
+    for pair in swapped(analysis):
+        yield _swapped(analysis, pair)
+    yield from broadcast(analysis)
+
+
+def _wrong(analysis: Analysis, found: WrongInput) -> Problem:
+    loss, made, expected = found.loss, found.made, EXPECTED[found.loss.name]
+    return Problem(
+        "warning",
+        f"{loss.name}() expects {_EXPECTS[expected]}; it is given the result of `{made.name}`, so the loss "
+        f"{_EFFECTS[expected, found.given]}",
+        _fix(found),
+        dedupe_locations(
+            [
+                *analysis.user_frames(loss.site, "given to the loss function here"),
+                *analysis.user_frames(made.site, f"`{made.name}` computed here"),
+            ]
+        ),
+        (made.name, loss.name),
+        ops=(loss.index,),
+    )
+
+
+def _fix(found: WrongInput) -> str:
+    loss, made = found.loss.name, found.made.name
+    if EXPECTED[loss] != "log-probabilities":
+        return f"Give {loss}() the values before it in place of `{made}`; keep `{made}` for predictions."
+    if found.given == "scores":
+        take = "Take log_softmax of it first"
+    elif found.given == "sigmoid" and loss == "kl_div":
+        take = "Use logsigmoid in place of sigmoid"
+    else:
+        take = f"Use log_softmax in place of {made}"
+    return f"{take}, or cross_entropy() on the logits." if loss == "nll_loss" else f"{take}."
+
+
+def _swapped(analysis: Analysis, found: Swapped) -> Problem:
+    loss, made = found.loss, found.made
+    return Problem(
+        "warning",
+        f"{loss.name}() is given the target first: its input is a constant, and its target is the result of `{made.name}`, "
+        "which requires grad",
+        f"Swap the two: {loss.name}(input, target), the prediction first.",
+        dedupe_locations(
+            [
+                *analysis.user_frames(loss.site, "given to the loss function here"),
+                *analysis.user_frames(made.site, "prediction computed here"),
+            ]
+        ),
+        (made.name, loss.name),
+        ops=(loss.index,),
+    )

@@ -1,0 +1,71 @@
+"""AG411: dropouts that drop values in eval mode, and dropouts that drop nothing where samples are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.modules.equal_samples import EqualSamples, equal_samples
+from autograd_inspector.analysis.modules.untold_dropouts import UntoldDropout, untold_dropouts
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.wording import agree, join_names
+
+_NAMED = 3
+
+
+def dropouts(analysis: Analysis) -> Iterator[Problem]:
+    """One finding for each line that calls the dropout, or the module whose results are samples."""
+    for untold in untold_dropouts(analysis):
+        yield _untold(analysis, untold)
+    for samples in equal_samples(analysis):
+        yield _equal(analysis, samples)
+
+
+def _untold(analysis: Analysis, found: UntoldDropout) -> Problem:
+    name = analysis.capture.display_names.layer(found.call)
+    if "dropout" in found.op.name:
+        why = "the call does not pass `training`, which is True by default"
+        fix = (
+            "Pass the mode of the module: `training=self.training`, or use an nn.Dropout module. Where values are to be "
+            "dropped in eval mode as well, write `training=True`."
+        )
+    else:
+        why = "it knows no mode, and applies `dropout_p` in any case"
+        fix = "Pass `dropout_p=p if self.training else 0.0`."
+    return Problem(
+        "warning",
+        f"`{found.op.name}` drops values although {name} is in eval mode: {why}",
+        fix,
+        dedupe_locations(
+            [
+                *analysis.user_frames(found.op.site, "drops values here"),
+                *analysis.user_frames(found.call.site, "called in eval mode here"),
+            ]
+        ),
+        (name, found.op.name),
+        ops=(found.op.index,),
+    )
+
+
+def _equal(analysis: Analysis, found: EqualSamples) -> Problem:
+    names = analysis.capture.display_names
+    first = found.calls[0]
+    name = names.layer(first)
+    layers = list(dict.fromkeys(names.layer(call) for call in found.silent))
+    them = agree(layers, "it", "them")
+    return Problem(
+        "warning",
+        f"the results of {name} that `{found.together.name}` puts together are all equal: {name} is in eval mode, in which "
+        f"{join_names(layers, _NAMED)} {agree(layers, 'drops', 'drop')} nothing, and it is given the same input each time",
+        f"To draw samples with dropout, put {join_names(layers, _NAMED)} back into train mode after {name}.eval(): "
+        f"`for m in {name}.modules(): if isinstance(m, nn.Dropout): m.train()`. Without {them}, one call is enough.",
+        dedupe_locations(
+            [
+                *analysis.user_frames(first.site, "called in eval mode here"),
+                *analysis.user_frames(found.together.site, "put together here"),
+            ]
+        ),
+        (name, *layers[:_NAMED]),
+        ops=(found.together.index,),
+    )

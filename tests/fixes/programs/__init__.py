@@ -1,0 +1,1 @@
+"""The cases by what is wrong: each module has CASES, name -> case."""

@@ -1,0 +1,117 @@
+"""backward() and step() that are missing, come twice or are refused (AG305)."""
+
+from __future__ import annotations
+
+from tests.fixes.cases import by, case
+
+NET = """
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+x = torch.ones(3, 4)
+start = net.weight.detach().clone()
+"""
+
+STILL = "torch.equal(net.weight, start)"
+
+CASES = {
+    "step is not called": case(
+        "AG305",
+        NET
+        + """
+for _ in range(2):
+    optimizer.zero_grad()
+    loss = net(x).mean()
+    loss.backward()
+    optimizer.step
+""",
+        by("Call optimizer.step() (with its parentheses)", "    optimizer.step", "    optimizer.step()"),
+        symptom=STILL,
+    ),
+    "backward runs twice on one loss": case(
+        "AG305",
+        NET
+        + """
+loss = net(x).mean()
+loss.backward(retain_graph=True)
+loss.backward()
+optimizer.step()
+""",
+        by("Remove one of the two backward() calls", "loss.backward(retain_graph=True)\n", ""),
+        by(
+            "use torch.autograd.grad(), which leaves .grad alone",
+            "loss.backward(retain_graph=True)",
+            "size = torch.autograd.grad(loss, net.weight, retain_graph=True)[0].norm()",
+        ),
+        by("clear the gradients between the two", "loss.backward()\n", "optimizer.zero_grad()\nloss.backward()\n"),
+        symptom="torch.allclose(net.weight.grad, torch.full((1, 4), 2.0))",
+    ),
+    "backward is never called": case(
+        "AG305",
+        NET
+        + """
+for _ in range(2):
+    optimizer.zero_grad()
+    loss = net(x).mean()
+    optimizer.step()
+""",
+        by(
+            "Call loss.backward() before optimizer.step()",
+            "    optimizer.step",
+            "    loss.backward()\n    optimizer.step",
+        ),
+        symptom=STILL,
+    ),
+    "a closure never calls backward": case(
+        "AG305",
+        NET
+        + """
+def closure():
+    optimizer.zero_grad()
+    loss = net(x).pow(2).mean()
+    return loss
+optimizer.step(closure)
+""",
+        by(
+            "Call loss.backward() inside the closure, before it returns the loss",
+            "    return",
+            "    loss.backward()\n    return",
+        ),
+        symptom=STILL,
+    ),
+    "losses are computed and nothing trains": case(
+        "AG305",
+        NET
+        + """
+for _ in range(3):
+    loss = F.mse_loss(net(x), torch.zeros(3, 1))
+""",
+        by(
+            "To train, call backward() on the loss and optimizer.step()",
+            "torch.zeros(3, 1))\n",
+            "torch.zeros(3, 1))\n    optimizer.zero_grad()\n    loss.backward()\n    optimizer.step()\n",
+        ),
+        by("to look only, compute it under torch.no_grad()", "    loss =", "    with torch.no_grad():\n        loss ="),
+        symptom="loss.requires_grad and net.weight.grad is None",
+    ),
+    "backward starts from a vector": case(
+        "AG305",
+        NET
+        + """
+loss = net(x)
+loss.backward()
+optimizer.step()
+""",
+        by("`loss.mean()`", "loss.backward", "loss.mean().backward"),
+        by("pass a gradient of that shape", "loss.backward()", "loss.backward(torch.ones(3, 1))"),
+    ),
+    "backward is given a gradient of another shape": case(
+        "AG305",
+        NET
+        + """
+loss = net(x)
+loss.backward(torch.ones(3))
+optimizer.step()
+""",
+        by("Pass a gradient of shape [3, 1]", "torch.ones(3))", "torch.ones(3, 1))"),
+    ),
+}

@@ -1,0 +1,87 @@
+"""Updates by hand, and what accelerate accumulates (AG305)."""
+
+from __future__ import annotations
+
+from tests.fixes.cases import by, case
+
+STILL = "torch.equal(net.weight, start)"
+
+CASES = {
+    "an optimizer is not prepared for accumulation": case(
+        "AG305",
+        """
+import accelerate
+accelerate.state.AcceleratorState._reset_state(reset_partial_state=True)
+accelerate.state.GradientState._reset_state()
+accelerator = accelerate.Accelerator(cpu=True, gradient_accumulation_steps=2)
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+net = accelerator.prepare(net)
+for _ in range(4):
+    with accelerator.accumulate(net):
+        accelerator.backward(net(torch.ones(3, 4)).mean())
+        optimizer.step()
+        optimizer.zero_grad()
+""",
+        by(
+            "to accelerator.prepare() with the model, and use the optimizer that it returns",
+            "net = accelerator.prepare(net)",
+            "net, optimizer = accelerator.prepare(net, optimizer)",
+        ),
+        symptom="type(optimizer) is torch.optim.SGD",
+        needs="accelerate",
+    ),
+    "micro-batches are not divided": case(
+        "AG305",
+        """
+import accelerate
+accelerate.state.AcceleratorState._reset_state(reset_partial_state=True)
+accelerate.state.GradientState._reset_state()
+accelerator = accelerate.Accelerator(cpu=True, gradient_accumulation_steps=2)
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+net, optimizer = accelerator.prepare(net, optimizer)
+start = net.weight.detach().clone()
+for _ in range(4):
+    with accelerator.accumulate(net):
+        loss = net(torch.ones(3, 4)).mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+""",
+        by("Call accelerator.backward(loss)", "loss.backward()", "accelerator.backward(loss)"),
+        by("divide the loss before backward()", "loss.backward()", "(loss / 2).backward()"),
+        symptom="torch.allclose(net.weight, start - 0.4)",
+        needs="accelerate",
+    ),
+    "an update by hand is assigned to a variable": case(
+        "AG305",
+        """
+net = nn.Linear(4, 1)
+x = torch.ones(3, 4)
+start = net.weight.detach().clone()
+for _ in range(2):
+    net(x).pow(2).mean().backward()
+    for p in net.parameters():
+        p = p - 0.1 * p.grad
+""",
+        by(
+            "Update in place, under torch.no_grad(): `p -= 0.1 * p.grad`; then clear the gradient of each parameter before the next backward(): `p.grad = None`",
+            "        p = p - 0.1 * p.grad",
+            "        with torch.no_grad():\n            p -= 0.1 * p.grad\n        p.grad = None",
+        ),
+        symptom=STILL,
+    ),
+    "an update by hand leaves the gradient": case(
+        "AG305",
+        """
+w = torch.ones(4, requires_grad=True)
+for _ in range(2):
+    (2 * w).sum().backward()
+    with torch.no_grad():
+        w -= 0.1 * w.grad
+""",
+        by("`w.grad = None`", "        w -= 0.1 * w.grad", "        w -= 0.1 * w.grad\n        w.grad = None"),
+        symptom="w.grad is not None",
+    ),
+}

@@ -1,0 +1,329 @@
+"""Gradients that are cleared too late, too early or not at all (AG305)."""
+
+from __future__ import annotations
+
+from tests.fixes.cases import by, case
+
+NET = """
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+x = torch.ones(3, 4)
+start = net.weight.detach().clone()
+"""
+
+STILL = "torch.equal(net.weight, start)"
+
+CASES = {
+    "gradients add up over steps": case(
+        "AG305",
+        NET
+        + """
+for _ in range(2):
+    loss = net(x).mean()
+    loss.backward()
+    optimizer.step()
+""",
+        by(
+            "Call optimizer.zero_grad() before backward()",
+            "    loss.backward",
+            "    optimizer.zero_grad()\n    loss.backward",
+        ),
+        symptom="torch.allclose(net.weight.grad, torch.full((1, 4), 2.0))",
+    ),
+    "gradients add up over steps of several backwards": case(
+        "AG305",
+        NET
+        + """
+for i in range(4):
+    loss = net(x).mean()
+    loss.backward()
+    if i % 2:
+        optimizer.step()
+""",
+        by(
+            "Call optimizer.zero_grad() once for each step(), right after it",
+            "        optimizer.step()",
+            "        optimizer.step()\n        optimizer.zero_grad()",
+        ),
+        symptom="net.weight.grad is not None",
+    ),
+    "a gradient was there before": case(
+        "AG305",
+        """
+net(x).mean().backward()
+optimizer.step()
+""",
+        by(
+            "Call optimizer.zero_grad() before backward()",
+            "net(x).mean().backward()\noptimizer",
+            "optimizer.zero_grad()\nnet(x).mean().backward()\noptimizer",
+        ),
+        symptom="torch.allclose(net.weight.grad, torch.full((1, 4), 2.0))",
+        before=NET + "net(x).sum().backward()\nnet.weight.grad.fill_(1.0)\n",
+    ),
+    "a closure does not clear": case(
+        "AG305",
+        NET
+        + """
+def closure():
+    loss = net(x).pow(2).mean()
+    loss.backward()
+    return loss
+for _ in range(2):
+    wanted = torch.autograd.grad(net(x).pow(2).mean(), net.weight)[0]
+    optimizer.step(closure)
+""",
+        by(
+            "Call `optimizer.zero_grad()` at the beginning of the closure",
+            "    loss = net",
+            "    optimizer.zero_grad()\n    loss = net",
+        ),
+        symptom="not torch.allclose(net.weight.grad, wanted)",
+    ),
+    "a closure is evaluated several times and does not clear": case(
+        "AG305",
+        """
+net = nn.Linear(4, 1)
+optimizer = torch.optim.LBFGS(net.parameters(), lr=0.1, max_iter=4)
+x = torch.ones(3, 4)
+def closure():
+    loss = net(x).pow(2).mean()
+    loss.backward()
+    return loss
+first = torch.autograd.grad(net(x).pow(2).mean(), net.weight)[0]
+for _ in range(2):
+    optimizer.step(closure)
+""",
+        by(
+            "Call `optimizer.zero_grad()` at the beginning of the closure",
+            "    loss = net",
+            "    optimizer.zero_grad()\n    loss = net",
+        ),
+        symptom="net.weight.grad.abs().sum() > 3 * first.abs().sum()",
+    ),
+    "gradients are cleared before the step": case(
+        "AG305",
+        NET
+        + """
+for _ in range(2):
+    loss = net(x).mean()
+    loss.backward()
+    optimizer.zero_grad()
+    optimizer.step()
+""",
+        by(
+            "Call zero_grad() before backward()",
+            "    optimizer.zero_grad()\n",
+            "",
+            "    loss.backward",
+            "    optimizer.zero_grad()\n    loss.backward",
+        ),
+        by(
+            "after step(): zero_grad, backward, step",
+            "    optimizer.zero_grad()\n    optimizer.step()",
+            "    optimizer.step()\n    optimizer.zero_grad()",
+        ),
+        symptom=STILL,
+    ),
+    "gradients of micro-batches are cleared": case(
+        "AG305",
+        NET
+        + """
+for i in range(4):
+    optimizer.zero_grad()
+    loss = net(x * (i + 1)).mean()
+    loss.backward()
+    if i % 2:
+        optimizer.step()
+""",
+        by(
+            "call zero_grad() once for each step(), right after it",
+            "    optimizer.zero_grad()\n",
+            "",
+            "        optimizer.step()",
+            "        optimizer.step()\n        optimizer.zero_grad()",
+        ),
+        symptom="torch.allclose(net.weight, start - 0.1 * 6)",
+    ),
+    "another optimizer clears the gradients": case(
+        "AG305",
+        NET
+        + """
+other = torch.optim.SGD([net.weight], lr=0.01)
+for _ in range(2):
+    optimizer.zero_grad()
+    net(x).mean().backward()
+    other.zero_grad()
+    net(2 * x).mean().backward()
+    optimizer.step()
+moved = start - net.weight
+""",
+        by(
+            "Call other.zero_grad() before that backward()",
+            "    other.zero_grad()\n",
+            "",
+            "    net(x).mean()",
+            "    other.zero_grad()\n    net(x).mean()",
+        ),
+        by(
+            "after optimizer.step()",
+            "    other.zero_grad()\n",
+            "",
+            "    optimizer.step()",
+            "    optimizer.step()\n    other.zero_grad()",
+        ),
+        symptom="torch.allclose(moved, torch.full((1, 4), 0.4))",
+    ),
+    "another loss leaves gradients": case(
+        "AG305",
+        """
+generator, critic = nn.Linear(4, 4), nn.Linear(4, 1)
+of_generator = torch.optim.SGD(generator.parameters(), lr=0.1)
+of_critic = torch.optim.SGD(critic.parameters(), lr=0.1)
+x = torch.randn(3, 4)
+for _ in range(2):
+    of_generator.zero_grad()
+    of_critic.zero_grad()
+    (-critic(generator(x)).mean()).backward()
+    of_generator.step()
+    fake = generator(x).detach()
+    (critic(fake).mean() - critic(x).mean()).backward()
+    of_critic.step()
+wanted = (fake - x).mean(0)
+""",
+        by(
+            "Call `of_critic.zero_grad()` right before the backward() of their own loss",
+            "    fake =",
+            "    of_critic.zero_grad()\n    fake =",
+        ),
+        symptom="not torch.allclose(critic.weight.grad[0], wanted, atol=1e-6)",
+    ),
+    "both gradients may be meant": case(
+        "AG305",
+        NET
+        + """
+for i in range(2):
+    optimizer.zero_grad()
+    net(x).pow(2).mean().backward()
+    with torch.no_grad():
+        moves = [0.05 * p.grad for p in net.parameters()]
+        for p, move in zip(net.parameters(), moves):
+            p.add_(move)
+    (net(2 * x) - 1).abs().mean().backward()
+    with torch.no_grad():
+        for p, move in zip(net.parameters(), moves):
+            p.sub_(move)
+    optimizer.step()
+""",
+        by(
+            "Where the step is to use the gradients at the new place alone: call `optimizer.zero_grad()` between the two backward() calls",
+            "            p.add_(move)\n",
+            "            p.add_(move)\n    optimizer.zero_grad()\n",
+        ),
+        symptom="not torch.allclose(net.weight.grad.abs(), torch.full((1, 4), 2.0))",
+    ),
+    "an attack leaves gradients in the weights": case(
+        "AG305",
+        """
+net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+def attacked(x, y):
+    for _ in range(2):
+        x = x.detach().requires_grad_(True)
+        loss = F.mse_loss(net(x), y)
+        loss.backward()
+        x = x + 0.1 * x.grad.sign()
+    return x.detach()
+for _ in range(2):
+    optimizer.zero_grad()
+    x, y = torch.randn(8, 4), torch.rand(8, 1)
+    x = attacked(x, y)
+    own = torch.autograd.grad(F.mse_loss(net(x), y), net[0].weight)[0]
+    F.mse_loss(net(x), y).backward()
+    optimizer.step()
+""",
+        by(
+            "Call `optimizer.zero_grad()` right before the backward() of the training's own loss",
+            "    own =",
+            "    optimizer.zero_grad()\n    own =",
+        ),
+        by(
+            "take the gradient of x alone, with torch.autograd.grad(loss, x)",
+            "        loss.backward()\n        x = x + 0.1 * x.grad.sign()",
+            "        (slope,) = torch.autograd.grad(loss, x)\n        x = x + 0.1 * slope.sign()",
+        ),
+        symptom="not torch.allclose(net[0].weight.grad, own)",
+    ),
+    "the gradient of an input is summed with the training's": case(
+        "AG305",
+        """
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+x = torch.ones(3, 4)
+for _ in range(2):
+    optimizer.zero_grad()
+    moved = x.clone().requires_grad_()
+    net(moved).mean().backward()
+    moved = (moved + 0.1 * moved.grad.sign()).detach()
+    net(moved).mean().backward()
+    optimizer.step()
+wanted = torch.autograd.grad(net(moved).mean(), net.weight)[0]
+""",
+        by(
+            "all `optimizer.zero_grad()` right before the backward() of the training's own loss",
+            "    moved = (",
+            "    optimizer.zero_grad()\n    moved = (",
+        ),
+        by(
+            "torch.autograd.grad(loss, moved)",
+            "    net(moved).mean().backward()\n    moved = (moved + 0.1 * moved.grad.sign())",
+            "    (slope,) = torch.autograd.grad(net(moved).mean(), moved)\n    moved = (moved + 0.1 * slope.sign())",
+        ),
+        symptom="not torch.allclose(net.weight.grad, wanted)",
+    ),
+    "gradients of two places are summed": case(
+        "AG305",
+        NET
+        + """
+for _ in range(2):
+    optimizer.zero_grad()
+    net(x).pow(2).mean().backward()
+    with torch.no_grad():
+        moves = [0.05 * p.grad for p in net.parameters()]
+        for p, move in zip(net.parameters(), moves):
+            p.add_(move)
+    net(x).pow(2).mean().backward()
+    with torch.no_grad():
+        for p, move in zip(net.parameters(), moves):
+            p.sub_(move)
+    optimizer.step()
+    moved = [p.detach() + m + 0.1 * p.grad for p, m in zip(net.parameters(), moves)]
+wanted = torch.autograd.grad(torch.func.functional_call(net, dict(weight=moved[0].requires_grad_(), bias=moved[1]), (x,)).pow(2).mean(), moved[0])[0]
+""",
+        by(
+            "between the two backward() calls, after the gradients have moved the parameters",
+            "            p.add_(move)\n",
+            "            p.add_(move)\n    optimizer.zero_grad()\n",
+        ),
+        symptom="not torch.allclose(net.weight.grad, wanted, atol=1e-5)",
+    ),
+    "an update by hand is assigned to a variable, and the gradient is cleared": case(
+        "AG305",
+        """
+net = nn.Linear(4, 1)
+x = torch.ones(3, 4)
+start = net.weight.detach().clone()
+for _ in range(2):
+    net.zero_grad()
+    net(x).pow(2).mean().backward()
+    for p in net.parameters():
+        p = p - 0.1 * p.grad
+""",
+        by(
+            "Update in place, under torch.no_grad(): `p -= 0.1 * p.grad`.",
+            "        p = p - 0.1 * p.grad",
+            "        with torch.no_grad():\n            p -= 0.1 * p.grad",
+        ),
+        symptom=STILL,
+    ),
+}

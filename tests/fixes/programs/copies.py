@@ -1,0 +1,164 @@
+"""Snapshots that are none, results that nothing keeps, sums that overwrite (AG204 to AG206)."""
+
+from __future__ import annotations
+
+from tests.fixes.cases import by, case
+
+CASES = {
+    "a tensor's snapshot is an alias": case(
+        "AG204",
+        """
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+old = net.weight.detach()
+net(torch.randn(3, 4)).pow(2).mean().backward()
+optimizer.step()
+moved = (net.weight - old).abs().sum()
+""",
+        by("`.detach().clone()` of a tensor", "net.weight.detach()", "net.weight.detach().clone()"),
+        symptom="moved == 0",
+    ),
+    "a model's snapshot is its live state_dict": case(
+        "AG204",
+        """
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+best = net.state_dict()
+start = net.weight.detach().clone()
+net(torch.randn(3, 4)).pow(2).mean().backward()
+optimizer.step()
+net.load_state_dict(best)
+""",
+        by("`copy.deepcopy(model.state_dict())` of a model", "net.state_dict()", "copy.deepcopy(net.state_dict())"),
+        symptom="not torch.equal(start, net.weight)",
+    ),
+    "a clamped weight is dropped": case(
+        "AG205",
+        """
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(2):
+    optimizer.zero_grad()
+    net(torch.randn(3, 4)).pow(2).mean().backward()
+    optimizer.step()
+    for p in net.parameters():
+        p.data.clamp(-0.01, 0.01)
+""",
+        by(
+            "`p.copy_(new_value)`",
+            "        p.data.clamp(-0.01, 0.01)",
+            "        with torch.no_grad():\n            p.copy_(p.clamp(-0.01, 0.01))",
+        ),
+        by(
+            "`p.clamp_(...)`, `p.mul_(...)`",
+            "        p.data.clamp(-0.01, 0.01)",
+            "        with torch.no_grad():\n            p.clamp_(-0.01, 0.01)",
+        ),
+        symptom="bool((net.weight.abs() > 0.011).any())",
+    ),
+    "a parametrized weight is written and lost": case(
+        "AG205",
+        """
+net = nn.Linear(4, 4)
+net = torch.nn.utils.parametrizations.weight_norm(net)
+nn.init.ones_(net.weight)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+start = net.weight.detach().clone()
+net(torch.randn(3, 4)).pow(2).mean().backward()
+optimizer.step()
+""",
+        by(
+            "`module.weight = new_values`",
+            "nn.init.ones_(net.weight)",
+            "with torch.no_grad():\n    net.weight = torch.ones(4, 4)",
+        ),
+        by(
+            "initialize before the parametrization is registered",
+            "nn.init.ones_(net.weight)\n",
+            "",
+            "net = torch.nn.utils",
+            "nn.init.ones_(net.weight)\nnet = torch.nn.utils",
+        ),
+        symptom="not torch.allclose(start, torch.ones(4, 4))",
+    ),
+    "a backup is never put back": case(
+        "AG205",
+        """
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+x = torch.randn(3, 4)
+for _ in range(3):
+    backup = [p.detach().clone() for p in net.parameters()]
+    with torch.no_grad():
+        for p in net.parameters():
+            p.add_(torch.randn_like(p))
+    optimizer.zero_grad()
+    net(x).pow(2).mean().backward()
+    optimizer.step()
+    left = backup
+""",
+        by(
+            "`p.copy_(backup)` under torch.no_grad()",
+            "    optimizer.step()",
+            "    with torch.no_grad():\n        for p, old in zip(net.parameters(), backup):\n            p.copy_(old)\n    optimizer.step()",
+        ),
+        symptom="(net.weight - left[0]).abs().max() > 0.1 * net.weight.grad.abs().max() + 1e-4",
+    ),
+    "sums by index overwrite each other": case(
+        "AG206",
+        """
+net = nn.Linear(4, 2)
+index = torch.tensor([0, 0, 1])
+values = net(torch.randn(3, 4))
+total = torch.zeros(2, 2)
+total[index] += values
+total.pow(2).sum().backward()
+""",
+        by("`total.index_add_(0, index, values)`", "total[index] += values", "total.index_add_(0, index, values)"),
+        by(
+            "index_put_(..., accumulate=True)",
+            "total[index] += values",
+            "total.index_put_((index,), values, accumulate=True)",
+        ),
+        symptom="not torch.allclose(total[0], values[0] + values[1])",
+    ),
+    "a list gets one tensor in each round": case(
+        "AG204",
+        """
+net = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+place, kept = torch.zeros(3), []
+for i in range(4):
+    place += torch.ones(3)
+    kept.append(place)
+batch = torch.stack(kept)
+net(batch).mean().backward()
+optimizer.step()
+""",
+        by("`place.clone()` where it is stored", "kept.append(place)", "kept.append(place.clone())"),
+        by(
+            "compute a new tensor instead of changing it in place",
+            "place += torch.ones(3)",
+            "place = place + torch.ones(3)",
+        ),
+        symptom="torch.equal(batch[0], batch[3])",
+    ),
+    "a target network is the network itself": case(
+        "AG204",
+        """
+net = nn.Linear(4, 1)
+target = net
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+x = torch.ones(3, 4)
+for i in range(3):
+    with torch.no_grad():
+        goal = 1 + target(x)
+    optimizer.zero_grad()
+    (net(x) - goal).pow(2).mean().backward()
+    optimizer.step()
+    target.load_state_dict(net.state_dict())
+""",
+        by("`copy.deepcopy(model)`", "target = net", "target = copy.deepcopy(net)"),
+        symptom="target is net",
+    ),
+}

@@ -1,0 +1,176 @@
+"""Custom autograd.Functions (AG108)."""
+
+from __future__ import annotations
+
+from tests.fixes.cases import by, case
+
+CASES = {
+    "backward leaves grad_output out": case(
+        "AG108",
+        """
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return 2 * x
+x = torch.randn(3, requires_grad=True)
+(3 * Square.apply(x)).sum().backward()
+""",
+        by("`return grad_output * ...` in Square.backward", "return 2 * x", "return grad_output * 2 * x"),
+        symptom="not torch.allclose(x.grad, 6 * x)",
+    ),
+    "backward modifies grad_output": case(
+        "AG108",
+        """
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output.mul_(2)
+x = torch.randn(3, requires_grad=True)
+y = torch.randn(3, requires_grad=True)
+z = y * 2
+((Double.apply(x) + z) * torch.ones(3)).sum().backward()
+""",
+        by("Compute a new tensor in Double.backward", "mul_(2)", "mul(2)"),
+        by("work on a copy (`grad_output.clone()`)", "grad_output.mul_(2)", "grad_output.clone().mul_(2)"),
+        symptom="not torch.equal(y.grad, torch.full((3,), 2.0))",
+    ),
+    "backward returns None for a weight": case(
+        "AG108",
+        """
+class Times(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, w):
+        ctx.save_for_backward(x, w)
+        return x * w
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, w = ctx.saved_tensors
+        return grad_output * w, None
+net = nn.Linear(4, 4)
+w = nn.Parameter(torch.ones(4))
+optimizer = torch.optim.SGD([*net.parameters(), w], lr=0.1)
+Times.apply(net(torch.randn(3, 4)), w).pow(2).mean().backward()
+optimizer.step()
+""",
+        by(
+            "Return one gradient for each input of Times.forward",
+            "grad_output * w, None",
+            "grad_output * w, (grad_output * x).sum(0)",
+        ),
+        symptom="w.grad is None",
+    ),
+    "backward returns too many gradients": case(
+        "AG108",
+        """
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return 2 * x
+    @staticmethod
+    def backward(ctx, grad_output):
+        return 2 * grad_output, 2 * grad_output
+Twice.apply(torch.randn(3, requires_grad=True)).sum().backward()
+""",
+        by(
+            "Return exactly one gradient for each argument of Twice.forward",
+            "2 * grad_output, 2 * grad_output",
+            "2 * grad_output",
+        ),
+    ),
+    "backward returns a gradient of another shape": case(
+        "AG108",
+        """
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return 2 * x
+    @staticmethod
+    def backward(ctx, grad_output):
+        return (2 * grad_output)[:2]
+Twice.apply(torch.randn(3, requires_grad=True)).sum().backward()
+""",
+        by("each shaped like that argument", "(2 * grad_output)[:2]", "2 * grad_output"),
+    ),
+    "backward is differentiated that is marked once": case(
+        "AG108",
+        """
+class Cube(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x ** 3
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * 3 * x ** 2
+x = torch.randn(3, requires_grad=True)
+w = torch.randn(3, requires_grad=True)
+y = Cube.apply(x)
+energy = (w * w * x).sum() + (w * y).sum()
+(slope,) = torch.autograd.grad(energy, x, create_graph=True)
+slope.sum().backward()
+""",
+        by("remove @once_differentiable", "    @torch.autograd.function.once_differentiable\n", ""),
+        by(
+            "leave Cube out of what create_graph=True differentiates",
+            "(w * w * x).sum() + (w * y).sum()",
+            "(w * w * x).sum()",
+        ),
+    ),
+    "a Function with ctx in forward meets a transform": case(
+        "AG108",
+        """
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return 2 * x
+    @staticmethod
+    def backward(ctx, grad_output):
+        return 2 * grad_output
+out = torch.vmap(Twice.apply)(torch.randn(3, 4))
+""",
+        by(
+            "Define `Twice.forward` without ctx",
+            "def forward(ctx, x):\n        ctx.save_for_backward(x)\n",
+            "def forward(x):\n",
+            "class Twice(torch.autograd.Function):\n",
+            "class Twice(torch.autograd.Function):\n    generate_vmap_rule = True\n    @staticmethod\n    def setup_context(ctx, inputs, output):\n        ctx.save_for_backward(*inputs)\n",
+        ),
+    ),
+    "backward returns zeros": case(
+        "AG108",
+        """
+class Hold(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+    @staticmethod
+    def backward(ctx, grad_output):
+        return torch.zeros_like(grad_output)
+net, head = nn.Linear(4, 4), nn.Linear(4, 1)
+optimizer = torch.optim.SGD([*net.parameters(), *head.parameters()], lr=0.1)
+x = torch.randn(3, 4)
+out = net(x)
+out.retain_grad()
+held = Hold.apply(out)
+(head(held).pow(2).mean() + net(x).pow(2).mean()).backward()
+optimizer.step()
+""",
+        by(
+            "Return the gradient of Hold.forward from Hold.backward", "torch.zeros_like(grad_output)", "2 * grad_output"
+        ),
+        by("Where no gradient is meant to pass, detach() says so", "Hold.apply(out)", "2 * out.detach()"),
+        symptom="out.grad is not None and not out.grad.any()",
+        values=True,
+    ),
+}

@@ -1,0 +1,145 @@
+"""Parameters that are stepped twice, or share what they should not (AG407)."""
+
+from __future__ import annotations
+
+from tests.fixes.cases import by, case
+
+CASES = {
+    "a parameter is listed twice": case(
+        "AG407",
+        """
+embed = nn.Embedding(5, 4)
+head = nn.Linear(4, 5, bias=False)
+head.weight = embed.weight
+optimizer = torch.optim.SGD([*embed.parameters(), *head.parameters()], lr=0.1)
+head(embed(torch.tensor([1, 2]))).pow(2).mean().backward()
+optimizer.step()
+""",
+        by(
+            "Collect parameters from one parent module",
+            "[*embed.parameters(), *head.parameters()]",
+            "nn.ModuleList([embed, head]).parameters()",
+        ),
+        by(
+            "list(dict.fromkeys(params))",
+            "[*embed.parameters(), *head.parameters()]",
+            "list(dict.fromkeys([*embed.parameters(), *head.parameters()]))",
+        ),
+        symptom="len(optimizer.param_groups[0]['params']) == 2",
+    ),
+    "a group is added of what the optimizer has": case(
+        "AG407",
+        """
+net = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 1))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+optimizer.add_param_group({"params": net[1].parameters(), "lr": 0.01})
+""",
+        by(
+            "set that group's lr (`optimizer.param_groups[i]['lr'] = ...`)",
+            'optimizer.add_param_group({"params": net[1].parameters(), "lr": 0.01})',
+            "optimizer.param_groups[0]['lr'] = 0.01",
+        ),
+        by("leave them out when it is made and add them here", "SGD(net.parameters()", "SGD(net[0].parameters()"),
+    ),
+    "two groups have the same parameters": case(
+        "AG407",
+        """
+net = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 1))
+optimizer = torch.optim.SGD([{"params": net.parameters()}, {"params": net[1].parameters(), "lr": 0.01}], lr=0.1)
+""",
+        by(
+            'Leave them out of the general group: `own = set(map(id, net.get_submodule("1").parameters())); rest = [p for p in net.parameters() if id(p) not in own]`',
+            "optimizer =",
+            "own = set(map(id, net[1].parameters())); rest = [p for p in net.parameters() if id(p) not in own]\noptimizer =",
+            '{"params": net.parameters()}',
+            '{"params": rest}',
+        ),
+    ),
+    "two optimizers step with one gradient": case(
+        "AG407",
+        """
+net = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 1))
+one = torch.optim.SGD(net.parameters(), lr=0.1)
+other = torch.optim.SGD(net[1].parameters(), lr=0.1)
+net(torch.randn(3, 4)).mean().backward()
+one.step()
+other.step()
+""",
+        by(
+            "Give each parameter to one optimizer only",
+            "one = torch.optim.SGD(net.parameters()",
+            "one = torch.optim.SGD(net[0].parameters()",
+        ),
+        symptom="len(one.param_groups[0]['params']) == 4",
+    ),
+    "two parameters are on one memory": case(
+        "AG407",
+        """
+embed = nn.Embedding(5, 4)
+head = nn.Linear(4, 5, bias=False)
+head.weight = nn.Parameter(embed.weight.data)
+optimizer = torch.optim.Adam([*embed.parameters(), *head.parameters()], lr=0.1)
+for i in range(2):
+    optimizer.zero_grad()
+    head(embed(torch.tensor([1, 2]))).pow(2).mean().backward()
+    optimizer.step()
+""",
+        by("copy the values: `.clone()`", "nn.Parameter(embed.weight.data)", "nn.Parameter(embed.weight.data.clone())"),
+        by(
+            "`copy_()` into other memory",
+            "head.weight = nn.Parameter(embed.weight.data)",
+            "with torch.no_grad():\n    head.weight.copy_(embed.weight)",
+        ),
+        by(
+            "use one Parameter in both places, with its transpose or view in forward, and list it once in the optimizer",
+            "nn.Parameter(embed.weight.data)",
+            "embed.weight",
+            "[*embed.parameters(), *head.parameters()]",
+            "embed.parameters()",
+        ),
+        symptom="head.weight is not embed.weight and head.weight.data_ptr() == embed.weight.data_ptr()",
+    ),
+    "a list repeats one module": case(
+        "AG407",
+        """
+layers = nn.ModuleList([nn.Linear(4, 4)] * 3)
+optimizer = torch.optim.SGD(layers.parameters(), lr=0.1)
+x = torch.randn(3, 4)
+for layer in layers:
+    x = layer(x)
+x.mean().backward()
+optimizer.step()
+""",
+        by(
+            "`nn.ModuleList([make() for _ in range(n)])`",
+            "[nn.Linear(4, 4)] * 3",
+            "[nn.Linear(4, 4) for _ in range(3)]",
+        ),
+        by("`copy.deepcopy(module)`", "[nn.Linear(4, 4)] * 3", "[copy.deepcopy(nn.Linear(4, 4)) for _ in range(3)]"),
+        symptom="len(list(layers.parameters())) == 2",
+    ),
+    "an ensemble repeats one member": case(
+        "AG407",
+        """
+class Voting(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.voters = nn.ModuleList([nn.Linear(4, 2)] * 3)
+    def forward(self, x):
+        return torch.stack([voter(x) for voter in self.voters]).mean(0)
+net = Voting()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for i in range(2):
+    optimizer.zero_grad()
+    net(torch.randn(3, 4)).pow(2).mean().backward()
+    optimizer.step()
+""",
+        by(
+            "Make a module for each place, in a comprehension: `nn.ModuleList([make() for _ in range(n)])`",
+            "[nn.Linear(4, 2)] * 3",
+            "[nn.Linear(4, 2) for _ in range(3)]",
+        ),
+        by("`copy.deepcopy(module)`", "[nn.Linear(4, 2)] * 3", "[copy.deepcopy(nn.Linear(4, 2)) for _ in range(3)]"),
+        symptom="len(list(net.parameters())) == 2",
+    ),
+}

@@ -1,0 +1,202 @@
+"""Parameters that are frozen, or are to be (AG406)."""
+
+from __future__ import annotations
+
+from tests.fixes.cases import by, case
+
+CASES = {
+    "zeros move what is frozen": case(
+        "AG406",
+        """
+net = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 1))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+x = torch.randn(3, 4)
+net(x).mean().backward()
+optimizer.step()
+for i in range(2):
+    optimizer.zero_grad(set_to_none=False)
+    if i == 0:
+        net[0].requires_grad_(False)
+        start = net[0].weight.detach().clone()
+    net(x).mean().backward()
+    optimizer.step()
+""",
+        by("Clear with zero_grad(), which sets .grad to None by default", "set_to_none=False", ""),
+        by(
+            "take what you freeze out of the optimizer",
+            "        start =",
+            "        optimizer.param_groups[0]['params'] = list(net[1].parameters())\n        start =",
+        ),
+        symptom="not torch.equal(start, net[0].weight)",
+    ),
+    "an old gradient moves what is frozen": case(
+        "AG406",
+        """
+net = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 1))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+x = torch.randn(3, 4)
+net(x).mean().backward()
+optimizer.step()
+net[0].requires_grad_(False)
+start = net[0].weight.detach().clone()
+for p in net[1].parameters():
+    p.grad = None
+net(x).mean().backward()
+optimizer.step()
+""",
+        by("module.zero_grad(set_to_none=True)", "start =", "net[0].zero_grad(set_to_none=True)\nstart ="),
+        by(
+            "take it out of the optimizer",
+            "start =",
+            "optimizer.param_groups[0]['params'] = list(net[1].parameters())\nstart =",
+        ),
+        symptom="not torch.equal(start, net[0].weight)",
+    ),
+    "requires_grad is compared": case(
+        "AG406",
+        """
+net = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 1))
+for p in net[0].parameters():
+    p.requires_grad == False
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+start = net[0].weight.detach().clone()
+net(torch.randn(3, 4)).mean().backward()
+optimizer.step()
+""",
+        by("`.requires_grad = False`", "p.requires_grad == False", "p.requires_grad = False"),
+        symptom="not torch.equal(start, net[0].weight)",
+    ),
+    "requires_grad of a module is set": case(
+        "AG406",
+        """
+net = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 1))
+net[0].requires_grad = False
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+start = net[0].weight.detach().clone()
+net(torch.randn(3, 4)).mean().backward()
+optimizer.step()
+""",
+        by("`.requires_grad_(False)` on the module", "net[0].requires_grad = False", "net[0].requires_grad_(False)"),
+        by(
+            "set `.requires_grad` of each of its parameters",
+            "net[0].requires_grad = False",
+            "for p in net[0].parameters():\n    p.requires_grad = False",
+        ),
+        symptom="not torch.equal(start, net[0].weight)",
+    ),
+    "a frozen table has a group": case(
+        "AG406",
+        """
+table = nn.Embedding.from_pretrained(torch.randn(5, 4))
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD([{"params": table.parameters()}, {"params": net.parameters()}], lr=0.1)
+start = table.weight.detach().clone()
+for i in range(2):
+    optimizer.zero_grad()
+    net(table(torch.tensor([1, 2]))).mean().backward()
+    optimizer.step()
+""",
+        by("call requires_grad_(True)", "net = nn", "table.requires_grad_(True)\nnet = nn"),
+        by("(Embedding.from_pretrained(..., freeze=False))", "torch.randn(5, 4))", "torch.randn(5, 4), freeze=False)"),
+        by("otherwise leave it out of the optimizer", '{"params": table.parameters()}, ', ""),
+        symptom="torch.equal(start, table.weight) and len(optimizer.param_groups) == 2",
+    ),
+    "a part is frozen after the optimizer was made": case(
+        "AG406",
+        """
+net = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 1))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+start = net[0].weight.detach().clone()
+def slope(x):
+    net.requires_grad_(False)
+    x.requires_grad_(True)
+    (g,) = torch.autograd.grad(net(x).sum(), x)
+    net[1].requires_grad_(True)
+    return g
+for i in range(2):
+    optimizer.zero_grad()
+    g = slope(torch.randn(3, 4))
+    net(g).mean().backward()
+    optimizer.step()
+""",
+        by(
+            "To train them, call requires_grad_(True) on them before the steps",
+            "    net[1].requires_grad_(True)",
+            "    net[1].requires_grad_(True)\n    net[0].requires_grad_(True)",
+        ),
+        by("otherwise leave them out of the optimizer", "SGD(net.parameters()", "SGD(net[1].parameters()"),
+        symptom="torch.equal(start, net[0].weight) and len(optimizer.param_groups[0]['params']) == 4",
+    ),
+    "what was frozen is thawed by a loop over everything": case(
+        "AG406",
+        """
+net = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 1))
+net[0].requires_grad_(False)
+for p in net.parameters():
+    p.requires_grad = True
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+start = net[0].weight.detach().clone()
+net(torch.randn(3, 4)).mean().backward()
+optimizer.step()
+""",
+        by(
+            "Freeze last, after whatever sets requires_grad of all parameters",
+            "net[0].requires_grad_(False)\n",
+            "",
+            "optimizer =",
+            "net[0].requires_grad_(False)\noptimizer =",
+        ),
+        by("leave the frozen ones out of that loop", "for p in net.parameters()", "for p in net[1].parameters()"),
+        symptom="not torch.equal(start, net[0].weight)",
+    ),
+    "freezing one of two tied weights freezes both": case(
+        "AG406",
+        """
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(5, 4)
+        self.head = nn.Linear(4, 5)
+        self.head.weight = self.embed.weight
+    def forward(self, x):
+        return self.head(self.embed(x))
+net = Model()
+net.embed.requires_grad_(False)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+start = net.head.weight.detach().clone()
+net(torch.tensor([1, 2])).pow(2).mean().backward()
+optimizer.step()
+""",
+        by("Untie them (", "optimizer =", "net.head.weight = nn.Parameter(net.embed.weight.clone())\noptimizer ="),
+        by("leave the tied weight out of the freezing", "net.embed.requires_grad_(False)\n", ""),
+        symptom="torch.equal(start, net.head.weight)",
+    ),
+    "a library freezes a new head": case(
+        "AG406",
+        """
+import peft
+net = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2))
+config = peft.LoraConfig(r=2, target_modules=["0"])
+net = peft.get_peft_model(net, config)
+optimizer = torch.optim.AdamW(net.parameters(), lr=0.1)
+for i in range(2):
+    optimizer.zero_grad()
+    net(torch.randn(3, 4)).pow(2).mean().backward()
+    optimizer.step()
+head = net.base_model.model[2]
+""",
+        by(
+            "To train some of them, call requires_grad_(True) on these afterwards",
+            "optimizer =",
+            "net.base_model.model[2].requires_grad_(True)\noptimizer =",
+        ),
+        by("list a new head in modules_to_save", '["0"])', '["0"], modules_to_save=["2"])'),
+        by(
+            "otherwise leave them out of the optimizer",
+            "AdamW(net.parameters()",
+            "AdamW([p for p in net.parameters() if p.requires_grad]",
+        ),
+        symptom="not any(p.requires_grad for p in head.parameters()) and any(p is head.weight for p in optimizer.param_groups[0]['params'])",
+        needs="peft",
+    ),
+}

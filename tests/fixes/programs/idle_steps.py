@@ -1,0 +1,165 @@
+"""Steps without effect (AG413)."""
+
+from __future__ import annotations
+
+from tests.fixes.cases import by, case
+
+CASES = {
+    "a scheduler is left behind": case(
+        "AG413",
+        """
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
+for epoch in range(3):
+    if epoch == 1:
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    optimizer.zero_grad()
+    net(torch.ones(3, 4)).mean().backward()
+    optimizer.step()
+    scheduler.step()
+""",
+        by(
+            "Make the scheduler again where the new optimizer is made: `ExponentialLR(optimizer, ...)`",
+            "    if epoch == 1:\n        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)\n",
+            "    if epoch == 1:\n        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)\n        scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)\n",
+        ),
+        symptom="optimizer.param_groups[0]['lr'] == 0.1",
+    ),
+    "a step of one's own drops what it computes": case(
+        "AG413",
+        """
+class Plain(torch.optim.Optimizer):
+    def __init__(self, params):
+        super().__init__(params, {})
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for p in group["params"]:
+                p = p - 0.1 * p.grad
+net = nn.Linear(4, 1)
+optimizer = Plain(net.parameters())
+start = net.weight.detach().clone()
+for i in range(3):
+    optimizer.zero_grad()
+    net(torch.ones(3, 4)).mean().backward()
+    optimizer.step()
+""",
+        by("`p.copy_(new_value)`", "p = p - 0.1 * p.grad", "p.copy_(p - 0.1 * p.grad)"),
+        by("in place `p.sub_(lr * update)`", "p = p - 0.1 * p.grad", "p.sub_(0.1 * p.grad)"),
+        symptom="torch.equal(start, net.weight)",
+    ),
+    "updates are rounded away": case(
+        "AG413",
+        """
+net = nn.Linear(4, 1)
+with torch.no_grad():
+    net.weight.fill_(1.0)
+    net.bias.fill_(1.0)
+net.bfloat16()
+optimizer = torch.optim.SGD(net.parameters(), lr=1e-5)
+x = torch.ones(3, 4, dtype=torch.bfloat16)
+start = net.weight.detach().clone()
+for i in range(3):
+    optimizer.zero_grad()
+    loss = net(x).mean()
+    loss.backward()
+    optimizer.step()
+""",
+        by(
+            "Keep the parameters in float32 and compute in bfloat16 under torch.autocast()",
+            "net.bfloat16()\n",
+            "",
+            "    loss = net",
+            '    with torch.autocast("cpu", dtype=torch.bfloat16):\n        loss = net',
+        ),
+        by(
+            "use an optimizer that keeps float32 copies of them",
+            "optimizer = torch.optim.SGD(net.parameters(), lr=1e-5)",
+            "masters = [p.detach().float() for p in net.parameters()]\noptimizer = torch.optim.SGD(masters, lr=1e-1)",
+            "    optimizer.step()",
+            "    for m, p in zip(masters, net.parameters()):\n        m.grad = p.grad.float()\n    optimizer.step()\n    with torch.no_grad():\n        for m, p in zip(masters, net.parameters()):\n            p.copy_(m)",
+            "    optimizer.zero_grad()",
+            "    net.zero_grad()",
+        ),
+        symptom="torch.equal(start, net.weight)",
+        values=True,
+    ),
+    "a warm-up by integer division stays at 0": case(
+        "AG413",
+        """
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: step // 100)
+start = net.weight.detach().clone()
+for i in range(5):
+    optimizer.zero_grad()
+    net(torch.ones(3, 4)).mean().backward()
+    optimizer.step()
+    scheduler.step()
+""",
+        by("`(step + 1) / warmup_steps`", "step // 100", "(step + 1) / 100"),
+        symptom="torch.equal(start, net.weight)",
+    ),
+    "a warm-up in steps is stepped once an epoch": case(
+        "AG413",
+        """
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: min(1.0, step / 4))
+start = net.weight.detach().clone()
+for i in range(5):
+    optimizer.zero_grad()
+    net(torch.ones(3, 4)).mean().backward()
+    optimizer.step()
+scheduler.step()
+""",
+        by(
+            "Call the scheduler's step() after each optimizer.step()",
+            "    optimizer.step()\nscheduler.step()",
+            "    optimizer.step()\n    scheduler.step()",
+        ),
+        by("`(step + 1) / warmup`", "step / 4", "(step + 1) / 4"),
+        symptom="torch.equal(start, net.weight)",
+    ),
+    "an optimizer is given a learning rate of 0": case(
+        "AG413",
+        """
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.0)
+start = net.weight.detach().clone()
+for i in range(3):
+    optimizer.zero_grad()
+    net(torch.ones(3, 4)).mean().backward()
+    optimizer.step()
+""",
+        by("Give optimizer a learning rate: `SGD(..., lr=1e-3)`", "lr=0.0", "lr=1e-3"),
+        symptom="torch.equal(start, net.weight)",
+    ),
+    "a schedule counts micro-batches": case(
+        "AG413",
+        """
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+scheduler = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, total_iters=4)
+for i in range(8):
+    net(torch.ones(3, 4)).mean().backward()
+    if i % 2 == 1:
+        rate = optimizer.param_groups[0]["lr"]
+        optimizer.step()
+        optimizer.zero_grad()
+    scheduler.step()
+""",
+        by(
+            "Count for the schedule what its step() counts: all updates of the training",
+            "total_iters=4",
+            "total_iters=8",
+        ),
+        by(
+            "call it beside the optimizer's step(), not with every batch",
+            "    scheduler.step()",
+            "    if i % 2 == 1:\n        scheduler.step()",
+        ),
+        symptom="rate == 0",
+    ),
+}

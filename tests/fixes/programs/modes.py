@@ -1,0 +1,239 @@
+"""Steps that come in the wrong mode, or change a gradient that is read afterwards (AG408, AG410, AG411)."""
+
+from __future__ import annotations
+
+from tests.fixes.cases import by, case
+
+CASES = {
+    "a gradient is read after a step that changed it": case(
+        "AG408",
+        """
+net = nn.Linear(4, 1)
+optimizer = schedulefree.AdamWScheduleFree(net.parameters())
+optimizer.train()
+net(torch.full((3, 4), 3.0)).mean().backward()
+optimizer.step()
+size = net.weight.grad.norm()
+""",
+        by(
+            "Read the gradient (norm, histogram, clipping) between backward() and step()",
+            "size = net.weight.grad.norm()\n",
+            "",
+            "optimizer.step()",
+            "size = net.weight.grad.norm()\noptimizer.step()",
+        ),
+        by(
+            "the ...Reference classes leave .grad alone",
+            "schedulefree.AdamWScheduleFree",
+            "schedulefree.AdamWScheduleFreeReference",
+        ),
+        symptom="not torch.allclose(size, torch.tensor(6.0))",
+    ),
+    "a schedule-free optimizer is never put into train mode": case(
+        "AG410",
+        """
+net = nn.Linear(4, 1)
+optimizer = schedulefree.AdamWScheduleFree(net.parameters())
+net(torch.ones(3, 4)).mean().backward()
+optimizer.step()
+""",
+        by(
+            "Call optimizer.train() before training (beside model.train())", "net(torch", "optimizer.train()\nnet(torch"
+        ),
+        by(
+            "optimizer.eval() before evaluation",
+            "net(torch",
+            "optimizer.train()\nnet(torch",
+            "optimizer.step()\n",
+            "optimizer.step()\noptimizer.eval()\n",
+        ),
+    ),
+    "a schedule-free checkpoint was saved in eval mode": case(
+        "AG410",
+        """
+net = nn.Linear(4, 1)
+optimizer = schedulefree.AdamWScheduleFree(net.parameters())
+optimizer.train()
+optimizer.load_state_dict(checkpoint)
+net(torch.ones(3, 4)).mean().backward()
+optimizer.step()
+""",
+        by(
+            "Call optimizer.train() after optimizer.load_state_dict(...)",
+            "optimizer.load_state_dict(checkpoint)",
+            "optimizer.load_state_dict(checkpoint)\noptimizer.train()",
+        ),
+        before="""
+first = nn.Linear(4, 1)
+old = schedulefree.AdamWScheduleFree(first.parameters())
+old.train()
+first(torch.ones(3, 4)).mean().backward()
+old.step()
+old.eval()
+checkpoint = copy.deepcopy(old.state_dict())
+""",
+    ),
+    "a model is evaluated with schedule-free training weights": case(
+        "AG410",
+        """
+net = nn.Linear(4, 1)
+optimizer = schedulefree.AdamWScheduleFree(net.parameters())
+optimizer.train()
+for i in range(2):
+    optimizer.zero_grad()
+    net(torch.ones(3, 4)).mean().backward()
+    optimizer.step()
+net.eval()
+with torch.no_grad():
+    out = net(torch.ones(3, 4))
+mode = optimizer.param_groups[0]["train_mode"]
+net.train()
+""",
+        by(
+            "Call optimizer.eval() before evaluating or saving (beside model.eval()), and optimizer.train() afterwards",
+            "net.eval()",
+            "net.eval()\noptimizer.eval()",
+            "net.train()",
+            "net.train()\noptimizer.train()",
+        ),
+        symptom="mode",
+    ),
+    "a model is trained in eval mode": case(
+        "AG411",
+        """
+model = nn.Sequential(nn.Linear(4, 4), nn.Dropout(), nn.Linear(4, 1))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+x = torch.randn(3, 4)
+for epoch in range(3):
+    optimizer.zero_grad()
+    model(x).pow(2).mean().backward()
+    optimizer.step()
+    trained = model.training
+    model.eval()
+    with torch.no_grad():
+        seen = model(x).pow(2).mean()
+""",
+        by(
+            "Call model.train() after the evaluation, before training goes on",
+            "        seen = model(x).pow(2).mean()\n",
+            "        seen = model(x).pow(2).mean()\n    model.train()\n",
+        ),
+        by(
+            "`was_training = model.training` before `model.eval()`, `model.train(was_training)` after the evaluation",
+            "    model.eval()\n",
+            "    was_training = model.training\n    model.eval()\n",
+            "        seen = model(x).pow(2).mean()\n",
+            "        seen = model(x).pow(2).mean()\n    model.train(was_training)\n",
+        ),
+        symptom="not trained",
+    ),
+    "a teacher is in train mode": case(
+        "AG411",
+        """
+student = nn.Linear(4, 2)
+teacher = nn.Sequential(nn.Linear(4, 4), nn.Dropout(), nn.Linear(4, 2)).requires_grad_(False)
+optimizer = torch.optim.SGD(student.parameters(), lr=0.1)
+x = torch.randn(3, 4)
+for i in range(2):
+    optimizer.zero_grad()
+    with torch.no_grad():
+        goal = teacher(x)
+    F.mse_loss(student(x), goal).backward()
+    optimizer.step()
+""",
+        by("Call teacher.eval() before training", "optimizer = torch", "teacher.eval()\noptimizer = torch"),
+        symptom="teacher.training",
+    ),
+    "a teacher is put into train mode with its student": case(
+        "AG411",
+        """
+class Distilled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.student = nn.Linear(4, 2)
+        self.teacher = nn.Sequential(nn.Linear(4, 4), nn.Dropout(), nn.Linear(4, 2)).requires_grad_(False)
+        self.teacher.eval()
+    def forward(self, x):
+        with torch.no_grad():
+            goal = self.teacher(x)
+        return F.mse_loss(self.student(x), goal)
+net = Distilled()
+optimizer = torch.optim.SGD(net.student.parameters(), lr=0.1)
+net.train()
+for i in range(2):
+    optimizer.zero_grad()
+    net(torch.randn(3, 4)).backward()
+    optimizer.step()
+""",
+        by(
+            "Call net.teacher.eval() after each train() of the model around it",
+            "net.train()",
+            "net.train()\nnet.teacher.eval()",
+        ),
+        by(
+            "in that model's own train()",
+            "    def forward",
+            "    def train(self, mode=True):\n        super().train(mode)\n        self.teacher.eval()\n        return self\n    def forward",
+        ),
+        symptom="net.teacher.training",
+    ),
+    "a dropout is not told the mode": case(
+        "AG411",
+        """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = nn.Linear(4, 8), nn.Linear(8, 1)
+    def forward(self, x):
+        return self.last(F.dropout(self.first(x), 0.5))
+net = Net().eval()
+x = torch.ones(64, 4)
+with torch.no_grad():
+    out = net(x)
+""",
+        by("`training=self.training`", "(x), 0.5)", "(x), 0.5, training=self.training)"),
+        by(
+            "use an nn.Dropout module",
+            "F.dropout(self.first(x), 0.5)",
+            "self.drop(self.first(x))",
+            "nn.Linear(8, 1)",
+            "nn.Linear(8, 1)\n        self.drop = nn.Dropout(0.5)",
+        ),
+        symptom="not torch.equal(out[0], out[1])",
+    ),
+    "attention drops values in eval mode": case(
+        "AG411",
+        """
+class Net(nn.Module):
+    def forward(self, x):
+        p = 0.5
+        return F.scaled_dot_product_attention(x, x, x, dropout_p=p)
+net = Net().eval()
+x = torch.randn(1, 4, 8)
+out, again = net(x), net(x)
+""",
+        by("`dropout_p=p if self.training else 0.0`", "dropout_p=p", "dropout_p=p if self.training else 0.0"),
+        symptom="not torch.equal(out, again)",
+    ),
+    "samples are drawn in eval mode": case(
+        "AG411",
+        """
+net = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.Linear(8, 1))
+net.eval()
+x = torch.ones(3, 4)
+with torch.no_grad():
+    samples = torch.stack([net(x) for _ in range(5)])
+""",
+        by(
+            "`for m in net.modules(): if isinstance(m, nn.Dropout): m.train()`",
+            "net.eval()",
+            "net.eval()\nfor m in net.modules():\n    if isinstance(m, nn.Dropout):\n        m.train()",
+        ),
+        by(
+            "one call is enough",
+            "torch.stack([net(x) for _ in range(5)])",
+            "net(x)[None]",
+        ),
+        symptom="len(samples) > 1 and torch.equal(samples[0], samples[1])",
+    ),
+}

@@ -1,0 +1,264 @@
+"""Gradients that hooks and assignments change (AG306)."""
+
+from __future__ import annotations
+
+from tests.fixes.cases import by, case
+
+NET = """
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+x = torch.ones(3, 4)
+start = net.weight.detach().clone()
+"""
+
+CASES = {
+    "one gradient is the .grad of two": case(
+        "AG306",
+        """
+first, second = nn.Linear(4, 2, bias=False), nn.Linear(4, 2, bias=False)
+optimizer = torch.optim.SGD([*first.parameters(), *second.parameters()], lr=0.1)
+first(torch.ones(3, 4)).mean().backward()
+second.weight.grad = first.weight.grad
+optimizer.step()
+""",
+        by("`.grad.clone()`", "= first.weight.grad", "= first.weight.grad.clone()"),
+        symptom="second.weight.grad is first.weight.grad",
+    ),
+    "a gradient is replaced by noise": case(
+        "AG306",
+        NET
+        + """
+for _ in range(2):
+    optimizer.zero_grad()
+    net(x).mean().backward()
+    for p in net.parameters():
+        p.grad = torch.randn_like(p)
+    optimizer.step()
+""",
+        by("Drop the assignment", "    for p in net.parameters():\n        p.grad = torch.randn_like(p)\n", ""),
+        by(
+            "compute the new gradient from the one that backward left",
+            "torch.randn_like(p)",
+            "p.grad + 0.01 * torch.randn_like(p)",
+        ),
+        symptom="not torch.allclose(net.weight.grad, torch.ones(1, 4), atol=0.1)",
+    ),
+    "gradients are dropped at every step": case(
+        "AG306",
+        """
+net, head = nn.Linear(4, 4), nn.Linear(4, 1)
+optimizer = torch.optim.SGD([*net.parameters(), *head.parameters()], lr=0.1)
+x = torch.ones(3, 4)
+for _ in range(2):
+    optimizer.zero_grad()
+    head(net(x)).mean().backward()
+    for p in net.parameters():
+        p.grad = None
+    optimizer.step()
+""",
+        by("Remove that line if they are to learn", "    for p in net.parameters():\n        p.grad = None\n", ""),
+        by(
+            "set requires_grad to False",
+            "    for p in net.parameters():\n        p.grad = None\n",
+            "",
+            "x = torch.ones",
+            "for p in net.parameters():\n    p.requires_grad = False\nx = torch.ones",
+        ),
+        symptom="net.weight.requires_grad and net.weight.grad is None",
+    ),
+    "a hook is registered again and again": case(
+        "AG306",
+        NET
+        + """
+for _ in range(3):
+    optimizer.zero_grad()
+    net.weight.register_hook(lambda grad: grad * 0.5)
+    net(x).mean().backward()
+    optimizer.step()
+""",
+        by(
+            "Register it once, before the loop",
+            "    net.weight.register_hook(lambda grad: grad * 0.5)\n",
+            "",
+            "for _",
+            "net.weight.register_hook(lambda grad: grad * 0.5)\nfor _",
+        ),
+        by(
+            "keep what register_hook() returns and call its remove() after the backward",
+            "    net.weight.register",
+            "    handle = net.weight.register",
+            "    optimizer.step()",
+            "    handle.remove()\n    optimizer.step()",
+        ),
+        symptom="torch.allclose(net.weight.grad, torch.full((1, 4), 0.125))",
+    ),
+    "kept gradients are references": case(
+        "AG306",
+        NET
+        + """
+net(x).mean().backward()
+kept = [p.grad for p in net.parameters()]
+for p in net.parameters():
+    p.grad.zero_()
+net(2 * x).mean().backward()
+gap = sum((p.grad - g).abs().sum() for p, g in zip(net.parameters(), kept))
+""",
+        by("`p.grad.clone()`", "[p.grad for", "[p.grad.clone() for"),
+        symptom="gap == 0",
+    ),
+    "a hook modifies the gradient in place": case(
+        "AG306",
+        NET
+        + """
+def double(grad):
+    grad.mul_(2)
+    return grad
+net.weight.register_hook(double)
+net(x).mean().backward()
+optimizer.step()
+""",
+        by("Call `mul` instead of `mul_`", "    grad.mul_(2)\n    return grad", "    return grad.mul(2)"),
+        symptom="'mul_' in double.__code__.co_names",
+    ),
+    "a hook fills the gradient in place": case(
+        "AG306",
+        NET
+        + """
+def fill(grad):
+    grad[:, 0] = 0.0
+    return grad
+net.weight.register_hook(fill)
+net(x).mean().backward()
+optimizer.step()
+""",
+        by("Work on a copy (`grad.clone()`)", "    grad[:, 0]", "    grad = grad.clone()\n    grad[:, 0]"),
+        symptom="'clone' not in fill.__code__.co_names",
+    ),
+    "a hook on the way returns zeros": case(
+        "AG306",
+        """
+net, head = nn.Linear(4, 4), nn.Linear(4, 1)
+optimizer = torch.optim.SGD([*net.parameters(), *head.parameters()], lr=0.1)
+hidden = net(torch.randn(3, 4))
+hidden.register_hook(lambda grad: grad * 0.0)
+head(hidden).mean().backward()
+optimizer.step()
+""",
+        by("Return something else than zeros from the hook (look at the factor", "grad * 0.0", "grad * 0.5"),
+        by("None to leave the gradient as it is", "grad * 0.0", "None"),
+        by("remove the hook", "hidden.register_hook(lambda grad: grad * 0.0)\n", ""),
+        symptom="not net.weight.grad.any()",
+        values=True,
+    ),
+    "a parameter's hook returns zeros": case(
+        "AG306",
+        NET
+        + """
+net.weight.register_hook(lambda grad: grad * 0.0)
+net(x).mean().backward()
+optimizer.step()
+""",
+        by("Return the gradient itself", "grad * 0.0", "grad"),
+        by("(or a scaled copy) from the hook", "grad * 0.0", "grad * 0.5"),
+        by("remove the hook", "net.weight.register_hook(lambda grad: grad * 0.0)\n", ""),
+        symptom="not net.weight.grad.any()",
+        values=True,
+    ),
+    "a module's hook returns zeros": case(
+        "AG306",
+        """
+net, head = nn.Linear(4, 4), nn.Linear(4, 1)
+optimizer = torch.optim.SGD([*net.parameters(), *head.parameters()], lr=0.1)
+head.register_full_backward_hook(lambda module, grad_input, grad_output: (torch.zeros_like(grad_input[0]),))
+head(net(torch.randn(3, 4))).mean().backward()
+optimizer.step()
+""",
+        by("Return None from the hook to leave the gradient as it is", "(torch.zeros_like(grad_input[0]),)", "None"),
+        by(
+            "remove the hook",
+            "head.register_full_backward_hook(lambda module, grad_input, grad_output: (torch.zeros_like(grad_input[0]),))\n",
+            "",
+        ),
+        symptom="not net.weight.grad.any()",
+        values=True,
+    ),
+    "a hook drops the accumulated gradient": case(
+        "AG306",
+        NET
+        + """
+def drop(parameter):
+    parameter.grad = None
+net.weight.register_post_accumulate_grad_hook(drop)
+for _ in range(2):
+    optimizer.zero_grad()
+    net(x).mean().backward()
+    optimizer.step()
+""",
+        by(
+            "Scale or clip the gradient in the hook (`parameter.grad.mul_(...)`)",
+            "parameter.grad = None",
+            "parameter.grad.mul_(0.5)",
+        ),
+        by(
+            "step there with a separate optimizer before it is cleared",
+            "    parameter.grad = None",
+            "    own.step()\n    parameter.grad = None",
+            "def drop",
+            "own = torch.optim.SGD([net.weight], lr=0.1)\ndef drop",
+            "SGD(net.parameters()",
+            "SGD([net.bias]",
+        ),
+        by("remove the hook", "net.weight.register_post_accumulate_grad_hook(drop)\n", ""),
+        symptom="torch.equal(net.weight, start)",
+    ),
+    "an optimizer's state is the gradient itself": case(
+        "AG306",
+        """
+class Last(torch.optim.Optimizer):
+    def __init__(self, params):
+        super().__init__(params, {})
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for p in group["params"]:
+                state = self.state[p]
+                if "last" not in state:
+                    state["last"] = p.grad
+                state["last"].mul_(0.9).add_(p.grad)
+                p.sub_(0.1 * state["last"])
+net = nn.Linear(4, 1)
+optimizer = Last(net.parameters())
+for _ in range(2):
+    optimizer.zero_grad(set_to_none=False)
+    net(torch.ones(3, 4)).mean().backward()
+    optimizer.step()
+""",
+        by("`state['last'] = p.grad.clone()`", 'state["last"] = p.grad\n', 'state["last"] = p.grad.clone()\n'),
+        symptom="optimizer.state[net.weight]['last'] is net.weight.grad",
+    ),
+    "hooks see the last value of a loop": case(
+        "AG306",
+        """
+first, second = nn.Linear(4, 4), nn.Linear(4, 1)
+optimizer = torch.optim.SGD([*first.parameters(), *second.parameters()], lr=0.1)
+rates = {}
+for factor, p in zip((1.0, 2.0, 3.0, 4.0), [*first.parameters(), *second.parameters()]):
+    p.register_hook(lambda grad: grad * factor)
+second(first(torch.ones(3, 4))).mean().backward()
+optimizer.step()
+""",
+        by(
+            "`lambda grad, factor=factor: ...`",
+            "lambda grad: grad * factor",
+            "lambda grad, factor=factor: grad * factor",
+        ),
+        by(
+            "make the hook in a function that is given `factor`",
+            "    p.register_hook(lambda grad: grad * factor)",
+            "    p.register_hook(scaled(factor))",
+            "rates = {}\n",
+            "def scaled(factor):\n    return lambda grad: grad * factor\n",
+        ),
+        symptom="torch.allclose(second.bias.grad, torch.tensor(4.0)) and torch.allclose(first.bias.grad, 4 * (second.weight.grad * 0 + 1)) or abs(first.bias.grad[0] / (second.weight[0, 0] + 0.1 * second.weight.grad[0, 0]) - 2) > 1",
+    ),
+}

@@ -1,0 +1,241 @@
+"""Parameters that backward did not reach (AG301)."""
+
+from __future__ import annotations
+
+from tests.fixes.cases import by, case
+
+CASES = {
+    "a module of the optimizer is not used": case(
+        "AG301",
+        """
+encoder, head = nn.Linear(4, 4), nn.Linear(4, 1)
+optimizer = torch.optim.SGD([*encoder.parameters(), *head.parameters()], lr=0.1)
+x, cached = torch.randn(3, 4), torch.randn(3, 4)
+head(cached).pow(2).mean().backward()
+optimizer.step()
+""",
+        by(
+            "Use what should learn in the forward (recompute cached features with grad)",
+            "head(cached)",
+            "head(encoder(x))",
+        ),
+        by("leave it out of the optimizer", "*encoder.parameters(), ", ""),
+        symptom="encoder.weight.grad is None and len(optimizer.param_groups[0]['params']) == 4",
+    ),
+    "a head's loss is left out": case(
+        "AG301",
+        """
+trunk, first, second = nn.Linear(4, 4), nn.Linear(4, 1), nn.Linear(4, 1)
+optimizer = torch.optim.SGD([*trunk.parameters(), *first.parameters(), *second.parameters()], lr=0.1)
+h = trunk(torch.randn(3, 4))
+one, two = first(h).pow(2).mean(), second(h).pow(2).mean()
+loss = one
+loss.backward()
+optimizer.step()
+""",
+        by("Add what is computed from it to the loss that backward() is called on", "loss = one", "loss = one + two"),
+        by("leave it out of the optimizer", ", *second.parameters()", ""),
+        symptom="second.weight.grad is None and len(optimizer.param_groups[0]['params']) == 6",
+    ),
+    "an expert is not chosen": case(
+        "AG301",
+        """
+class Experts(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.experts = nn.ModuleList([nn.Linear(4, 1) for _ in range(3)])
+    def forward(self, x, i):
+        return self.experts[i](x)
+net = Experts()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for i in (0, 1):
+    optimizer.zero_grad()
+    net(torch.randn(3, 4), i).pow(2).mean().backward()
+    optimizer.step()
+""",
+        by("Nothing, where the data choose the modules", "(0, 1)", "(0, 1, 2)"),
+        symptom="net.experts[2].weight.grad is None and i == 1",
+    ),
+    "only the derivative is in the loss": case(
+        "AG301",
+        """
+class Energy(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.hidden, self.out = nn.Linear(4, 4), nn.Linear(4, 1)
+    def forward(self, x):
+        return self.out(self.hidden(x).tanh())
+net = Energy()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+x = torch.randn(3, 4, requires_grad=True)
+energy = net(x).sum()
+(force,) = torch.autograd.grad(energy, x, create_graph=True)
+loss = force.pow(2).mean()
+loss.backward()
+optimizer.step()
+""",
+        by("Leave it out (bias=False)", "nn.Linear(4, 1)", "nn.Linear(4, 1, bias=False)"),
+        by(
+            "out of the optimizer",
+            "SGD(net.parameters()",
+            "SGD([p for n, p in net.named_parameters() if n != 'out.bias']",
+        ),
+        by(
+            "add a loss term that uses the values themselves",
+            "loss = force.pow(2).mean()",
+            "loss = force.pow(2).mean() + energy.pow(2)",
+        ),
+        symptom="net.out.bias is not None and net.out.bias.grad is None and len(optimizer.param_groups[0]['params']) == 4",
+    ),
+    "a module is unfrozen after its forward": case(
+        "AG301",
+        """
+encoder, head = nn.Linear(4, 4).requires_grad_(False), nn.Linear(4, 1)
+optimizer = torch.optim.SGD([*encoder.parameters(), *head.parameters()], lr=0.1)
+h = encoder(torch.randn(3, 4))
+encoder.requires_grad_(True)
+head(h).pow(2).mean().backward()
+optimizer.step()
+""",
+        by("Do not freeze it before its forward", ".requires_grad_(False), nn", ", nn"),
+        by("leave it out of the optimizer", "*encoder.parameters(), ", ""),
+        symptom="encoder.weight.grad is None and len(optimizer.param_groups[0]['params']) == 4",
+    ),
+    "a module is unfrozen after its forward, later in the training": case(
+        "AG301",
+        """
+encoder, head = nn.Linear(4, 4).requires_grad_(False), nn.Linear(4, 1)
+optimizer = torch.optim.SGD([*encoder.parameters(), *head.parameters()], lr=0.1)
+for i in range(2):
+    optimizer.zero_grad()
+    h = encoder(torch.randn(3, 4))
+    if i == 1:
+        encoder.requires_grad_(True)
+    head(h).pow(2).mean().backward()
+    optimizer.step()
+""",
+        by(
+            "Call requires_grad_(True) before the forward",
+            "    h = encoder(torch.randn(3, 4))\n",
+            "",
+            "        encoder.requires_grad_(True)\n",
+            "        encoder.requires_grad_(True)\n    h = encoder(torch.randn(3, 4))\n",
+        ),
+        by("leave it out of the optimizer", "*encoder.parameters(), ", ""),
+        symptom="encoder.weight.grad is None and len(optimizer.param_groups[0]['params']) == 4",
+    ),
+    "a penalty is computed under no_grad": case(
+        "AG301",
+        """
+net, scale = nn.Linear(4, 1), nn.Parameter(torch.ones(4))
+optimizer = torch.optim.SGD([*net.parameters(), scale], lr=0.1)
+class Penalty(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = scale
+    def forward(self):
+        return self.scale.pow(2).sum()
+penalize = Penalty()
+with torch.no_grad():
+    penalty = penalize()
+loss = net(torch.randn(3, 4)).pow(2).mean()
+loss.backward()
+optimizer.step()
+""",
+        by(
+            "Call it where grad mode is on and add the result to the loss",
+            "with torch.no_grad():\n    penalty",
+            "penalty",
+            ".mean()",
+            ".mean() + penalty",
+        ),
+        by("leave it out of the optimizer", ", scale]", "]"),
+        symptom="scale.grad is None and len(optimizer.param_groups[0]['params']) == 3",
+    ),
+    "grad() is asked for a tensor that the loss is not computed from": case(
+        "AG301",
+        """
+net = nn.Linear(4, 1)
+x = torch.randn(3, 4, requires_grad=True)
+y = torch.randn(3, 4, requires_grad=True)
+loss = net(y).sum()
+(slope,) = torch.autograd.grad(loss, x)
+""",
+        by("Compute loss from x itself", "net(y)", "net(x)"),
+        by(
+            "pass allow_unused=True where it may be independent of it",
+            "grad(loss, x)",
+            "grad(loss, x, allow_unused=True)",
+        ),
+    ),
+    "grad() is asked for a slice that was cut afterwards": case(
+        "AG301",
+        """
+net = nn.Linear(4, 1)
+x = torch.randn(3, 4, requires_grad=True)
+loss = net(x).sum()
+first = x[0]
+(slope,) = torch.autograd.grad(loss, first)
+""",
+        by(
+            "Make first first and compute loss from it",
+            "loss = net(x).sum()\nfirst = x[0]\n",
+            "first = x[0]\nloss = net(first).sum()\n",
+        ),
+        by(
+            "ask for the gradient of x and take the part that belongs to first",
+            "grad(loss, first)",
+            "grad(loss, x)\nslope = slope[0]",
+        ),
+    ),
+    "the gradient of a frozen parameter is read": case(
+        "AG301",
+        """
+net = nn.Sequential(nn.Linear(4, 4).requires_grad_(False), nn.Linear(4, 1))
+net(torch.randn(3, 4)).pow(2).mean().backward()
+sizes = []
+for p in net.parameters():
+    sizes.append(p.grad.norm())
+""",
+        by(
+            "Leave what is frozen out (`if p.grad is not None`)",
+            "    sizes",
+            "    if p.grad is not None:\n        sizes",
+        ),
+        by("call requires_grad_() on it before the forward", "net(torch", "net[0].requires_grad_()\nnet(torch"),
+    ),
+    "the gradient of a part without a loss is read": case(
+        "AG301",
+        """
+net, extra = nn.Linear(4, 1), nn.Linear(4, 1)
+x = torch.randn(3, 4)
+loss = net(x).pow(2).mean()
+loss.backward()
+sizes = []
+for p in [*net.parameters(), *extra.parameters()]:
+    sizes.append(p.grad.norm())
+""",
+        by("Use it in the loss that backward() is called on", ".mean()", ".mean() + extra(x).pow(2).mean()"),
+        by(
+            "skip what has no gradient (`if p.grad is not None`)",
+            "    sizes",
+            "    if p.grad is not None:\n        sizes",
+        ),
+    ),
+    "the gradient of a tensor that required grad too late is read": case(
+        "AG301",
+        """
+net = nn.Linear(4, 1)
+x = torch.randn(3, 4)
+out = net(x)
+x.requires_grad_()
+out.sum().backward()
+slope = x.grad.norm()
+""",
+        by(
+            "Call x.requires_grad_() before the forward that uses it",
+            "out = net(x)\nx.requires_grad_()\n",
+            "x.requires_grad_()\nout = net(x)\n",
+        ),
+    ),
+}

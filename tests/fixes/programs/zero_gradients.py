@@ -1,0 +1,223 @@
+"""Gradients that are exactly zero, and losses that are given the wrong thing (AG303, AG307)."""
+
+from __future__ import annotations
+
+from tests.fixes.cases import by, case
+
+CASES = {
+    "the gradient goes through round": case(
+        "AG303",
+        """
+net = nn.Linear(4, 2)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+soft = net(torch.randn(3, 4)).sigmoid()
+hard = soft.round()
+out = hard
+out.sum().backward()
+optimizer.step()
+""",
+        by("`soft + (hard - soft).detach()`", "out = hard", "out = soft + (hard - soft).detach()"),
+        symptom="not net.weight.grad.any()",
+    ),
+    "both factors are zero": case(
+        "AG303",
+        """
+a, b = nn.Parameter(torch.zeros(2, 4)), nn.Parameter(torch.zeros(4, 2))
+optimizer = torch.optim.SGD([a, b], lr=0.1)
+x = torch.randn(3, 4)
+(x @ (b @ a) - x).pow(2).mean().backward()
+optimizer.step()
+""",
+        by(
+            "two factors that are both zero stay so",
+            "a, b = nn.Parameter(torch.zeros(2, 4))",
+            "a, b = nn.Parameter(torch.randn(2, 4))",
+        ),
+        symptom="not a.grad.any() and not b.grad.any()",
+        values=True,
+    ),
+    "cross_entropy has one class": case(
+        "AG303",
+        """
+net = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+out, y = net(torch.randn(3, 4)), torch.zeros(3, dtype=torch.long)
+loss = F.cross_entropy(out, y)
+loss.backward()
+optimizer.step()
+""",
+        by("softmax and cross_entropy need one output for each class", "nn.Linear(4, 1)", "nn.Linear(4, 2)"),
+        by(
+            "F.binary_cross_entropy_with_logits on the output itself",
+            "F.cross_entropy(out, y)",
+            "F.binary_cross_entropy_with_logits(out.squeeze(1), y.float())",
+        ),
+        symptom="not net.weight.grad.any()",
+        values=True,
+    ),
+    "a ReLU is dead": case(
+        "AG303",
+        """
+net = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 1))
+with torch.no_grad():
+    net[0].bias.fill_(-1000.0)
+x = 10 * torch.rand(30, 4) - 5
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+net(x).sum().backward()
+optimizer.step()
+""",
+        by("start from a smaller or positive bias", "-1000.0", "1.0"),
+        by("use a LeakyReLU", "nn.ReLU()", "nn.LeakyReLU()"),
+        symptom="not net[0].weight.grad.any()",
+        values=True,
+    ),
+    "a ReLU is dead by its data": case(
+        "AG303",
+        """
+layer = nn.Linear(1, 4)
+with torch.no_grad():
+    layer.weight.fill_(1.0)
+net = nn.Sequential(layer, nn.ReLU(), nn.Linear(4, 1))
+x = torch.randn(30, 1) - 1000
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+net(x).sum().backward()
+optimizer.step()
+""",
+        by("normalise it", "- 1000\n", "- 1000\nx = (x - x.mean()) / x.std()\n"),
+        by("use a LeakyReLU", "nn.ReLU()", "nn.LeakyReLU()"),
+        symptom="not net[0].weight.grad.any()",
+        values=True,
+    ),
+    "a ReLU dies of its learning rate": case(
+        "AG303",
+        """
+optimizer.zero_grad()
+net(x).sum().backward()
+optimizer.step()
+""",
+        by(
+            "normalise it, start from a smaller or positive bias",
+            "fill_(1.0)",
+            "fill_(1.0)\n    net[0].bias.fill_(1e6)",
+        ),
+        by("lower the learning rate", "lr=1000.0", "lr=0.001"),
+        by("use a LeakyReLU", "nn.ReLU()", "nn.LeakyReLU()"),
+        symptom="not net[0].weight.grad.any()",
+        before="""
+net = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 1))
+with torch.no_grad():
+    net[2].weight.fill_(1.0)
+x = torch.rand(30, 4)
+optimizer = torch.optim.SGD(net.parameters(), lr=1000.0)
+net(x).sum().backward()
+optimizer.step()
+""",
+        values=True,
+    ),
+    "a clamp leaves nothing": case(
+        "AG303",
+        """
+net = nn.Linear(4, 4)
+with torch.no_grad():
+    net.bias.fill_(100.0)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+out = net(torch.randn(3, 4))
+bounded = out.clamp(-1, 1)
+bounded.sum().backward()
+optimizer.step()
+""",
+        by("a scaled tanh", "out.clamp(-1, 1)", "(out / 100).tanh()"),
+        by("clamp only values that need no gradient", "out.clamp(-1, 1)", "out\nshown = out.detach().clamp(-1, 1)"),
+        symptom="not net.weight.grad.any()",
+        values=True,
+    ),
+    "a sigmoid is saturated": case(
+        "AG303",
+        """
+net = nn.Linear(1, 1)
+with torch.no_grad():
+    net.weight.fill_(1.0)
+x, y = 1000 * (1 + torch.rand(8, 1)), torch.zeros(8, 1)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+out = net(x)
+loss = F.mse_loss(out.sigmoid(), y)
+loss.backward()
+optimizer.step()
+""",
+        by("normalise the data", "\noptimizer =", "\nx = (x - x.mean()) / x.std()\noptimizer ="),
+        by("scale down the initial weights", "fill_(1.0)", "fill_(0.001)"),
+        by(
+            "binary_cross_entropy_with_logits, cross_entropy",
+            "F.mse_loss(out.sigmoid(), y)",
+            "F.binary_cross_entropy_with_logits(out, y)",
+        ),
+        symptom="not net.weight.grad.any()",
+        values=True,
+    ),
+    "a mask selects nothing": case(
+        "AG303",
+        """
+net = nn.Linear(4, 4)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+x = torch.rand(3, 4)
+mask = (x < 0).float()
+(net(x) * mask).sum().backward()
+optimizer.step()
+""",
+        by("its condition may be inverted", "x < 0", "x >= 0"),
+        symptom="not net.weight.grad.any()",
+        values=True,
+    ),
+    "cross_entropy is given probabilities": case(
+        "AG307",
+        """
+net = nn.Linear(4, 3)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+out = net(torch.randn(5, 4))
+probabilities = out.softmax(dim=1)
+loss = F.cross_entropy(probabilities, torch.tensor([0, 1, 2, 0, 1]))
+loss.backward()
+optimizer.step()
+""",
+        by(
+            "Give cross_entropy() the values before it in place of `softmax`",
+            "F.cross_entropy(probabilities",
+            "F.cross_entropy(out",
+        ),
+        symptom="torch.allclose(loss, F.cross_entropy(probabilities, torch.tensor([0, 1, 2, 0, 1])))",
+    ),
+    "nll_loss is given probabilities": case(
+        "AG307",
+        """
+net = nn.Linear(4, 3)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+out, y = net(torch.randn(5, 4)), torch.tensor([0, 1, 2, 0, 1])
+given = out.softmax(dim=1)
+loss = F.nll_loss(given, y)
+loss.backward()
+optimizer.step()
+""",
+        by("Use log_softmax in place of softmax", "out.softmax", "out.log_softmax"),
+        by("cross_entropy() on the logits", "F.nll_loss(given, y)", "F.cross_entropy(out, y)"),
+        symptom="loss < 0",
+    ),
+    "one of two ways is rounded": case(
+        "AG303",
+        """
+encoder, head, other = nn.Linear(4, 4), nn.Linear(4, 1), nn.Linear(4, 1)
+optimizer = torch.optim.SGD([*encoder.parameters(), *head.parameters(), *other.parameters()], lr=0.1)
+hidden = encoder(torch.randn(3, 4))
+rounded = torch.round(hidden)
+(through,) = torch.autograd.grad(rounded.sum(), hidden, retain_graph=True)
+loss = head(rounded).pow(2).mean() + other(hidden).sin().mean()
+loss.backward()
+optimizer.step()
+""",
+        by(
+            "`soft + (hard - soft).detach()`",
+            "torch.round(hidden)",
+            "hidden + (torch.round(hidden) - hidden).detach()",
+        ),
+        symptom="not through.any()",
+    ),
+}

@@ -1,0 +1,73 @@
+"""AG204: a tensor that is stored again and again, and changed in place in between."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from .programs import diagnosed
+from .twins import calm
+
+
+def rollout(keep, put_together=torch.stack, steps=12, change=None):
+    """A position that a policy moves, kept at each step, and a network that learns from what was kept."""
+    net = nn.Linear(3, 1)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    position, memory = torch.zeros(3), deque(maxlen=6)
+    for _ in range(steps):
+        position = (change or in_place)(position)
+        memory.append(keep(position))
+        if len(memory) == memory.maxlen:
+            batch = put_together([*memory])  # Together.
+            optimizer.zero_grad()
+            F.softplus(net(batch)).mean().backward()
+            optimizer.step()
+
+
+def in_place(position):
+    position += torch.randn(3)  # Moved.
+    return position
+
+
+def anew(position):
+    return position + torch.randn(3)
+
+
+def rows(kept):
+    return torch.cat(kept).view(len(kept), -1)
+
+
+@pytest.mark.parametrize("put_together", [torch.stack, rows])
+def test_entries_that_are_one_tensor(put_together):
+    """The line that changes it, and the one that puts the entries together."""
+    finding = diagnosed(
+        lambda: rollout(lambda position: position, put_together), "AG204", "# Moved.", "position", "6 times",
+        severity="warning", where=in_place,
+    )  # fmt: skip
+    assert len(finding.locations) > 1
+    assert ".clone()" in finding.fix
+
+
+def test_entries_that_differ():
+    """Copies, new tensors; a tensor that is changed once and repeated then, or changed before by many lines."""
+
+    def repeated():
+        net, scale = nn.Linear(3, 1), torch.ones(3)
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+        for _ in range(3):
+            scale.mul_(0.9)
+            scale.add_(0.1)
+            optimizer.zero_grad()
+            net(torch.stack([scale, scale])).mean().sigmoid().backward()
+            optimizer.step()
+
+    calm(
+        lambda: rollout(torch.clone),
+        lambda: rollout(lambda position: position, change=anew),
+        lambda: rollout(lambda position: position.detach().clone()),
+        repeated,
+    )
