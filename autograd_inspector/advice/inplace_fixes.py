@@ -82,6 +82,6 @@ def _only_afterwards(analysis: Analysis, op: Op, name: str) -> str:
     if any(tensors[w.tensor].kind == "parameter" or w.storage in analysis.capture.stored for w in op.writes):
         return "Modify parameters only after backward() (and after optimizer.step())."
     storages = {write.storage for write in op.writes} - {-1}
-    if any(record.leaf and record.requires_grad and record.storage in storages for record in tensors):
+    if not storages.isdisjoint(analysis.capture.asked_memory):
         return f"Modify {name} only after backward(): its gradient does not come to a copy."
     return ""

@@ -156,6 +156,11 @@ class Capture(Struct, frozen=True, omit_defaults=True, dict=True):
         return frozenset(r.storage for r in self.tensors if r.kind == "parameter" and r.storage >= 0)
 
     @cached_property
+    def asked_memory(self) -> frozenset[int]:
+        """The memory of leaves that require grad."""
+        return frozenset(r.storage for r in self.tensors if r.leaf and r.requires_grad and r.storage >= 0)
+
+    @cached_property
     def readers(self) -> dict[int, list[int]]:
         """Tensor -> the ops that read it, in program order."""
         readers: dict[int, list[int]] = {}

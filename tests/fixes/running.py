@@ -85,4 +85,7 @@ def run(case: Case) -> Run:
                 exec(compile(program, filename, "exec"), names)
         except Exception as error:
             raised = f"{type(error).__name__}: {error}"
+        finally:
+            if torch.distributed.is_initialized():
+                torch.distributed.destroy_process_group()
     return Run(inspection.report, names, raised)
