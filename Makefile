@@ -129,19 +129,16 @@ tutorials: setup
 	@$(OFFLINE) $(BIN)/python scripts/save_tutorials.py
 
 lint: setup
-	@echo "[lint 1/5] ruff check"
+	@echo "[lint 1/3] ruff check"
 	@$(BIN)/python -m ruff check .
-	@echo "[lint 2/5] ruff format --check"
+	@echo "[lint 2/3] ruff format --check"
 	@$(BIN)/python -m ruff format --check .
-	@echo "[lint 3/5] mypy"
-	@$(BIN)/python -m mypy
-	@echo "[lint 4/5] tsc"
-	@cd $(FRONT) && npm run --silent check
-	@echo "[lint 5/5] biome"
-	@cd $(FRONT) && npm run --silent lint
+	@echo "[lint 3/3] tsc and biome, and beside them mypy, whose outcome is shown at the end"
+	@bash scripts/beside.sh $(BIN)/python -m mypy -- sh -c 'cd $(FRONT) && npm run --silent check && npm run --silent lint'
 
 # One process a core, few enough for their memory. A file stays in one process: its tests share what is slow to make, a kernel or a server.
-SPREAD := -n auto --maxprocesses 4 --dist loadfile
+# Files are taken in their order, which tests/conftest.py sets; xdist's own puts those of few, but long, tests last.
+SPREAD := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 # The browser's tests have a run of their own: Playwright keeps an event loop open, which others may not meet. They
 # wait more than they compute, so that the others run beside them; the closing line of those is the last.

@@ -1,5 +1,10 @@
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
-  test: { environment: "jsdom", include: ["src/**/*.test.ts", "tests/**/*.test.ts"] },
+  // One window for all files: to make one takes longer than most of their tests. No test minds what others left in it.
+  test: {
+    environment: "jsdom",
+    isolate: false,
+    include: ["src/**/*.test.ts", "tests/**/*.test.ts"],
+  },
 });
