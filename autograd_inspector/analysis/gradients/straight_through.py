@@ -17,7 +17,6 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.op import Op, Trait
 
 _SUMS = OpKind.ADDS | OpKind.SUBTRACTS
-_PASSED_THROUGH = _SUMS | OpKind.DETACHES | OpKind.NEGATES
 _REVERSED = frozenset({"rsub", "__rsub__"})
 _MOST = 12
 """A longer sum is none of an estimator."""
@@ -46,40 +45,15 @@ def reversed_estimators(analysis: Analysis) -> Iterator[Estimator]:
     told: set[int] = set()
     tensors = analysis.capture.tensors
     leaves = Leaves(analysis.capture, analysis.flow)
-    estimating = _with_detached_terms(analysis)
     for op in analysis.capture.ops:
         if not is_a(op.name, _SUMS) or op.writes or op.has(Trait.BACKWARD | Trait.STEP) or op.site in told:
             continue
         if len(op.outputs) != 1 or not tensors[op.outputs[0]].requires_grad or len(op.inputs) > 2:
             continue
-        if op.outputs[0] not in estimating:
-            continue
         estimator = _estimator(analysis, leaves, op)
         if estimator is not None:
             told.add(op.site)
             yield estimator
-
-
-def _with_detached_terms(analysis: Analysis) -> set[int]:
-    """What is a sum of terms some of which are detached, and not too long: a loop may add to one as long as it runs."""
-    found: set[int] = set()
-    lengths: dict[int, int] = {}
-    detached: set[int] = set()
-    tensors = analysis.capture.tensors
-    for op in analysis.capture.ops:
-        if not is_a(op.name, _PASSED_THROUGH) or op.writes or not op.inputs or len(op.outputs) != 1:
-            continue
-        output = op.outputs[0]
-        terms = [tensor for tensor in op.inputs if tensors[tensor].shape == tensors[output].shape]
-        length = len(op.inputs) - len(terms) + sum(lengths.get(tensor, 1) for tensor in terms)
-        cut = is_a(op.name, OpKind.DETACHES) or not detached.isdisjoint(terms)
-        if cut and length <= _MOST:
-            found.add(output)
-        if len(op.inputs) == 2 or not is_a(op.name, _SUMS):  # As `_terms` goes through them.
-            lengths[output] = length
-            if cut:
-                detached.add(output)
-    return found
 
 
 def _estimator(analysis: Analysis, leaves: Leaves, op: Op) -> Estimator | None:
