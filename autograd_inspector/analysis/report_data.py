@@ -12,6 +12,7 @@ from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.graph import Graph
 from autograd_inspector.model.placement import Placement
+from autograd_inspector.model.rule_page import RulePage
 from autograd_inspector.model.steps_history import History
 
 SCHEMA = 2
@@ -26,6 +27,8 @@ class ReportData(Struct, frozen=True, dict=True):
     ignored: int = 0
     notes: tuple[str, ...] = ()
     schema: int = SCHEMA
+    pages: tuple[RulePage, ...] = ()
+    """Of the rules that found something."""
 
     @cached_property
     def graph(self) -> Graph:

@@ -7,10 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from msgspec.structs import replace
+
 from autograd_inspector.analysis.report_data import SCHEMA, ReportData
+from autograd_inspector.capture.lines.gutter import text_of
 from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.excerpt import excerpts_of
+from autograd_inspector.model.rule_page import page_of
 from autograd_inspector.model.sound import fault_in
-from autograd_inspector.rules import findings_of, unignored
+from autograd_inspector.rules import CATALOGUE, findings_of, unignored
 from autograd_inspector.views.archive import ReportFormatError, decode, encode, storable
 from autograd_inspector.views.older_schemas import OLDER
 from autograd_inspector.views.whole import write_whole
@@ -134,5 +139,8 @@ def report_of(
     """Apply the rules to a capture; ``progress`` is told how many have been applied, and of how many."""
     capture = storable(capture)
     findings, notes = findings_of(capture, progress)
-    kept = unignored(findings, ignore)
-    return Report(capture, kept, len(findings) - len(kept), (*capture.notes, *notes))
+    kept = tuple(
+        replace(finding, excerpts=excerpts_of(finding.locations, text_of)) for finding in unignored(findings, ignore)
+    )
+    pages = tuple(page_of(rule, CATALOGUE[rule].page) for rule in dict.fromkeys(finding.rule for finding in kept))
+    return Report(capture, kept, len(findings) - len(kept), (*capture.notes, *notes), pages=pages)

@@ -7,6 +7,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import astuple
 
+from autograd_inspector.model.excerpt import Excerpt, excerpts_of
 from autograd_inspector.model.location import Location
 
 Severity = Literal["error", "warning", "info"]
@@ -32,7 +33,8 @@ class Problem(Struct, frozen=True):
 class Finding(Struct, frozen=True, omit_defaults=True):
     """A problem under the code and the name of the rule that found it.
 
-    ``consequences`` are the findings that follow from this one.
+    ``consequences`` are the findings that follow from this one, ``excerpts`` the lines of ``locations`` in the text
+    around them.
     """
 
     rule: str
@@ -45,6 +47,12 @@ class Finding(Struct, frozen=True, omit_defaults=True):
     details: tuple[str, ...] = ()
     ops: tuple[int, ...] = ()
     consequences: tuple[str, ...] = ()
+    excerpts: tuple[Excerpt, ...] = ()
+
+    @property
+    def code(self) -> tuple[Excerpt, ...]:
+        """The excerpts; of a report that was kept without the text, the lines alone."""
+        return self.excerpts or excerpts_of(self.locations, lambda _: {})
 
     @classmethod
     def of(cls, rule: str, name: str, problem: Problem) -> Finding:

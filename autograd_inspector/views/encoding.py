@@ -10,6 +10,7 @@ import msgspec
 
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.excerpt import Excerpt
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.graph import GraphNode
 from autograd_inspector.model.location import Location
@@ -92,6 +93,7 @@ class _Encoder:
             "by_device": tuple(_bars(totals.by_device)),
             "by_dtype": tuple(_bars(totals.by_dtype)),
             "steps": _steps(self.report),
+            "pages": tuple(_pages(self.report)),
         }
 
     def _head(self) -> wire.Summary:
@@ -143,6 +145,7 @@ class _Encoder:
             subjects=tuple(map(legible, finding.subjects)),
             consequences=tuple(map(legible, finding.consequences)),
             nodes=tuple(nodes),
+            code=tuple(map(_block, finding.code)),
         )
 
     @cached_property
@@ -178,6 +181,29 @@ def _steps(report: ReportData) -> wire.Steps | None:
 def _bars(totals: dict[str, Total]) -> Iterator[wire.ByteTotal]:
     for key, total in totals.items():
         yield wire.ByteTotal(legible(key), total.parameters, total.gradients, total.state)
+
+
+def _pages(report: ReportData) -> Iterator[wire.RulePage]:
+    for page in report.pages:
+        sections = tuple(
+            wire.PageSection(legible(one.text, 4000), legible(one.title), one.code) for one in page.sections
+        )
+        yield wire.RulePage(legible(page.rule), sections)
+
+
+def _block(excerpt: Excerpt) -> wire.CodeBlock:
+    rows = tuple(
+        wire.CodeRow(row.lineno, _code(row.text), legible(row.role), legible(row.expression), row.culprit)
+        for row in excerpt.lines
+    )
+    return wire.CodeBlock(
+        legible(excerpt.title), rows, legible(excerpt.cell), "" if excerpt.cell else legible(excerpt.filename)
+    )
+
+
+def _code(line: str) -> str:
+    """A line of code: its indentation is kept."""
+    return " " * (len(line) - len(line.lstrip(" "))) + legible(line.lstrip(" "))
 
 
 def _place(location: Location) -> wire.Place:

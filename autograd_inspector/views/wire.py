@@ -247,8 +247,27 @@ class Place(Struct, frozen=True, omit_defaults=True):
     expression: str = ""
 
 
+class CodeRow(Struct, frozen=True, omit_defaults=True):
+    """A line of code; ``role`` says what happened there, ``expression`` is what ran, ``culprit``: look here first."""
+
+    line: int
+    text: str
+    role: str = ""
+    expression: str = ""
+    culprit: bool = False
+
+
+class CodeBlock(Struct, frozen=True, omit_defaults=True):
+    """Lines of one notebook's ``cell`` ("In [3]"), or of a file; numbers that are left out are left out of the text."""
+
+    title: str
+    rows: tuple[CodeRow, ...]
+    cell: str = ""
+    filename: str = ""
+
+
 class FindingView(Struct, frozen=True, omit_defaults=True):
-    """A finding; ``nodes`` are those that it is about."""
+    """A finding; ``nodes`` are those that it is about, the first block of ``code`` has the culprit."""
 
     rule: str
     name: str
@@ -260,6 +279,22 @@ class FindingView(Struct, frozen=True, omit_defaults=True):
     subjects: tuple[str, ...] = ()
     consequences: tuple[str, ...] = ()
     nodes: tuple[int, ...] = ()
+    code: tuple[CodeBlock, ...] = ()
+
+
+class PageSection(Struct, frozen=True, omit_defaults=True):
+    """A part of a rule's page, the first without a title; ``code``: an example, line by line."""
+
+    text: str
+    title: str = ""
+    code: bool = False
+
+
+class RulePage(Struct, frozen=True):
+    """What a rule is about."""
+
+    rule: str
+    sections: tuple[PageSection, ...]
 
 
 class Optimizer(Struct, frozen=True, omit_defaults=True):
@@ -381,3 +416,5 @@ class Wire(Struct, frozen=True):
     """None of a capture with fewer than three training steps."""
     gradients: tuple[GradientOrigin, ...] = ()
     """Which losses the gradients came from that parameters were last stepped with, as far as that is known."""
+    pages: tuple[RulePage, ...] = ()
+    """Of the rules that found something."""

@@ -207,7 +207,24 @@ export interface Place {
   expression?: string;
 }
 
-/** A finding; `nodes` are those that it is about. */
+/** A line of code; `role` says what happened there, `expression` is what ran, `culprit`: look here first. */
+export interface CodeRow {
+  line: number;
+  text: string;
+  role?: string;
+  expression?: string;
+  culprit?: boolean;
+}
+
+/** Lines of one notebook's `cell` ("In [3]"), or of a file; numbers that are left out are left out of the text. */
+export interface CodeBlock {
+  title: string;
+  rows: CodeRow[];
+  cell?: string;
+  filename?: string;
+}
+
+/** A finding; `nodes` are those that it is about, the first block of `code` has the culprit. */
 export interface FindingView {
   rule: string;
   name: string;
@@ -219,6 +236,20 @@ export interface FindingView {
   subjects?: string[];
   consequences?: string[];
   nodes?: number[];
+  code?: CodeBlock[];
+}
+
+/** A part of a rule's page, the first without a title; `code`: an example, line by line. */
+export interface PageSection {
+  text: string;
+  title?: string;
+  code?: boolean;
+}
+
+/** What a rule is about. */
+export interface RulePage {
+  rule: string;
+  sections: PageSection[];
 }
 
 /** An optimizer and the settings of its groups. */
@@ -322,6 +353,7 @@ export interface Wire {
   remarks: NodeNotes;
   steps?: Steps | null;
   gradients?: GradientOrigin[];
+  pages?: RulePage[];
 }
 
 /** Every table and its columns. */

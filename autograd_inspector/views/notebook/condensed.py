@@ -76,7 +76,7 @@ class _Condensing:
             sites=tuple(self._chain(number) for number in self._sites),
         )
         findings = tuple(map(self._finding, self.whole.findings[: self.rows]))
-        small = ReportData(capture, findings, self.whole.ignored, self.whole.notes[: self.rows])
+        small = ReportData(capture, findings, self.whole.ignored, self.whole.notes[: self.rows], pages=self.whole.pages)
         small.__dict__["graph"] = graph
         small.__dict__["gradient_origins"] = origins
         graph.__dict__["by_op"] = {
