@@ -16,6 +16,7 @@ import type { Notice } from "./notice";
 import { rendered } from "./rendered";
 import { Shown } from "./shown";
 import { ReportSplit } from "./split_panel";
+import { badge } from "./tab_badge";
 import type { Tabs } from "./tabs";
 import { nameOf } from "./words";
 
@@ -194,6 +195,7 @@ export class InspectorPanel extends Panel {
     if (this.drawn) this.shown.name(nameOfChosen(this.drawn));
     tabs.update();
     this.list.show(entries, (this.wanted ?? this.drawn)?.captures ?? []);
+    badge(this.title, entries[0]);
     this.clear.disabled = entries.every((entry) => entry.pinned);
     const context = clients.place?.context;
     fill(this.heading, context ? context.name : trans().__("Autograd inspector"));
