@@ -49,6 +49,11 @@ class Watch:
         return self._cell is not None and not self._stale()
 
     @property
+    def label(self) -> str:
+        """The cell that runs as everything names it: ``In [3]``."""
+        return f"In [{self.count}]" if self._cell is not None else ""
+
+    @property
     def inspecting(self) -> bool:
         """Whether the cell that runs is inspected from its first line on."""
         return self._run is not None

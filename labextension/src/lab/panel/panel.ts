@@ -12,6 +12,7 @@ import { type Chosen, inOrder, isSame, nameOfChosen } from "./chosen";
 import { emptyState } from "./empty_state";
 import { EntryList } from "./entry_list";
 import { inspectorIcon } from "./icon";
+import { LiveRow } from "./live_row";
 import type { Notice } from "./notice";
 import { rendered } from "./rendered";
 import { Shown } from "./shown";
@@ -66,10 +67,11 @@ export class InspectorPanel extends Panel {
     this.clear = button(trans().__("Clear"), () => void actions.clear(), {
       title: trans().__("Delete all but pinned"),
     });
+    const live = new LiveRow(clients, () => void actions.stop());
     const head = el("div", { class: "agi-side-head" }, this.heading, this.clear);
     const scroll = el("div", { class: "agi-side-scroll" }, this.list.node, this.empty);
     const top = new Widget({
-      node: el("div", { class: "agi-side-top" }, head, notice.node, scroll),
+      node: el("div", { class: "agi-side-top" }, head, live.node, notice.node, scroll),
     });
     const needed = () => scroll.offsetTop + this.list.node.offsetHeight + this.empty.offsetHeight;
     this.halves = new ReportSplit(top, this.shown, needed);
