@@ -29,6 +29,7 @@ from autograd_inspector.views.text.places import Places
 from autograd_inspector.views.text.sparkline import sparkline
 
 STYLES = {"error": "bold red", "warning": "bold yellow", "info": "bold cyan"}
+_TONES = {"error": "red", "warning": "yellow", "": "dim"}
 _LINES = 60
 _ROWS = 40
 _NAMES = 8
@@ -113,7 +114,7 @@ def _graph(report: ReportData) -> Iterator[RenderableType]:
         return
     yield Text("")
     yield Text(f"graph: {graph_line(report)}", "bold")
-    roots = branches(report.graph, report.capture)
+    roots = branches(report)
     depth = next((d for d in (6, 5, 4, 3, 2) if _count(roots, d) <= _LINES), 1)
     tree = Tree("", hide_root=True, guide_style="dim")
     for branch in roots[:_LINES]:
@@ -143,12 +144,9 @@ def _grow(tree: Tree, branch: Branch, depth: int) -> None:
         details.append("during backward")
     line.append(f"  {' · '.join(details)}", "dim")
     grown = tree.add(line)
-    for what, where, alarming in branch.marks:
-        grown.add(
-            Text(f"✂ {what}" if what.startswith("cut") else f"! {what}", "red" if alarming else "dim").append(
-                f"  {shown(where)}", "dim"
-            )
-        )
+    for what, where, tone in branch.marks:
+        mark = Text(f"✂ {what}" if what.startswith("cut") else f"! {what}", _TONES[tone])
+        grown.add(mark.append(f"  {shown(where)}", "dim"))
     if depth > 1:
         for child in branch.children:
             _grow(grown, child, depth - 1)
