@@ -58,7 +58,7 @@ def test_a_marked_test_with_a_finding(session):
     done.stdout.fnmatch_lines([
         "AG202 unseen-edit (test_a_marked_test_with_a_finding.py:*)",
         "*autograd inspector: 1 error*",
-        "error  AG202 unseen-edit",
+        "error AG202 unseen-edit",
         "*modified here*test_a_marked_test_with_a_finding.py:*y.data.add_(1)",
         "*fix: *",
         "FAILED *::test_it - UnhealthyError: AG202 unseen-edit (*",
@@ -66,7 +66,7 @@ def test_a_marked_test_with_a_finding(session):
     said = done.stdout.str()
     assert "Traceback" not in said
     assert "pytest_checks" not in said.split("short test summary")[0]
-    assert said.count("error  AG202") == 1
+    assert said.count("error AG202") == 1
 
 
 @pytest.mark.parametrize("option", ["-v", "-vv"])
@@ -76,7 +76,7 @@ def test_the_summary_where_pytest_cuts_nothing(session, monkeypatch, ci, option)
     monkeypatch.setenv("CI", ci)
     done = session("@pytest.mark.autograd_healthy\ndef test_it():\n    unhealthy()\n", option)
     failure, summary = done.stdout.str().split("short test summary")
-    assert failure.count("error  AG202") == 1
+    assert failure.count("error AG202") == 1
     assert summary.count("\n") == 2
     assert "UnhealthyError: AG202 unseen-edit (" in summary
 
@@ -119,11 +119,11 @@ def test_a_test_that_fails_by_itself(session):
     )
     done.assert_outcomes(failed=2)
     done.stdout.fnmatch_lines([
-        ">       assert 1 == 2", "E       assert 1 == 2", "*- autograd inspector -*", "error  AG202 unseen-edit",
-        ">       assert 3 == 4", "*- autograd inspector -*", "error  AG202 unseen-edit",
+        ">       assert 1 == 2", "E       assert 1 == 2", "*- autograd inspector -*", "error AG202 unseen-edit",
+        ">       assert 3 == 4", "*- autograd inspector -*", "error AG202 unseen-edit",
         "FAILED *::test_it - assert 1 == 2", "FAILED *::test_block - assert 3 == 4",
     ])  # fmt: skip
-    assert done.stdout.str().count("error  AG202") == 2
+    assert done.stdout.str().count("error AG202") == 2
 
 
 def test_several_blocks(session):
@@ -137,7 +137,7 @@ def test_several_blocks(session):
     done.stdout.fnmatch_lines(
         ["AG202 unseen-edit (*), AG202 unseen-edit (*)", "*reached the end*", "*autograd inspector, block 2*"]
     )
-    assert done.stdout.str().count("error  AG202") == 2
+    assert done.stdout.str().count("error AG202") == 2
 
 
 def test_other_kinds_of_tests(session):

@@ -18,7 +18,7 @@ from autograd_inspector.views.picture.render import DrawingError, GraphvizMissin
 from autograd_inspector.views.summaries.sums import sums_of
 from autograd_inspector.views.summaries.table import table_of
 from autograd_inspector.views.summaries.tree import Branch, branches
-from autograd_inspector.views.summary import graph_line, headline
+from autograd_inspector.views.summary import ending, graph_line, headline
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _ROWS = 400
@@ -56,7 +56,7 @@ def page_of(title: str, *parts: Markup) -> str:
 def _findings(report: ReportData) -> list[Markup]:
     parts = [element("h1", "autograd inspector"), element("p", headline(report), class_="quiet")]
     if report.capture.error:
-        parts.append(element("p", f"the program raised {report.capture.error}", class_="raised"))
+        parts.append(element("p", ending(report), class_="raised"))
     return parts + [finding_section(finding) for finding in report.findings]
 
 
