@@ -57,7 +57,7 @@ def _count(siblings: tuple[Branch, ...], depth: int) -> int:
 
 
 def _grow(tree: Tree, branch: Branch, depth: int) -> None:
-    line = Text(shown(branch.name, 60), "bold")
+    line = Text.assemble((shown(branch.name, 60), "bold"))
     if branch.times > 1:
         line.append(f" ×{branch.times}", "bold")
     line.append(f"  {shown(branch.type, 60)}", "cyan")
@@ -73,7 +73,7 @@ def _grow(tree: Tree, branch: Branch, depth: int) -> None:
     line.append(f"  {' · '.join(details)}", "dim")
     grown = tree.add(Hanging(line, _INDENT))
     for what, where, tone in branch.marks:
-        mark = Text(f"✂ {what}" if what.startswith("cut") else f"! {what}", _TONES[tone])
+        mark = Text.assemble((f"✂ {what}" if what.startswith("cut") else f"! {what}", _TONES[tone]))
         grown.add(Hanging(mark.append(f"  {shown(where)}", "dim")))
     if depth > 1:
         for child in branch.children:
