@@ -238,11 +238,24 @@ def test_a_block_that_was_forgotten(session):
     ],
 )
 def test_mistyped_markers(session, arguments, said):
-    """A usage error in one line that names the test; no test runs."""
-    done = session(f"@pytest.mark.autograd_healthy({arguments})\ndef test_it():\n    pass\n", program="import pytest\n")
-    assert done.ret == pytest.ExitCode.USAGE_ERROR
-    done.stderr.fnmatch_lines([f"ERROR: *::test_it: @pytest.mark.autograd_healthy: {said}"])
-    assert "Traceback" not in done.stderr.str()
+    """The test fails in one line that says what to write, and does not run; the other tests do."""
+    marked = f"@pytest.mark.autograd_healthy({arguments})\ndef test_it():\n    print('it ran')\n"
+    done = session(f"{marked}def test_other():\n    pass\n", program="import pytest\n")
+    done.assert_outcomes(passed=1, failed=1)
+    done.stdout.fnmatch_lines([f"@pytest.mark.autograd_healthy: {said}", "FAILED *::test_it*"])
+    for absent in ("Traceback", "it ran", "pytest_plugin.py"):
+        assert absent not in done.stdout.str().split("FAILURES")[1]
+
+
+def test_a_mistyped_marker_of_a_class_or_an_expected_failure(session):
+    """Each test under it fails, also one that is expected to fail for another reason."""
+    done = session(
+        "@pytest.mark.autograd_healthy(fail_om='error')\nclass TestSteps:\n"
+        "    @pytest.mark.autograd_healthy\n    def test_one(self):\n        pass\n"
+        "    @pytest.mark.xfail\n    def test_two(self):\n        pass\n"
+    )
+    done.assert_outcomes(failed=2)
+    assert done.stdout.str().count("@pytest.mark.autograd_healthy: no argument 'fail_om'") >= 2
 
 
 def test_a_story_ends_in_the_test(session):
