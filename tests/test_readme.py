@@ -35,4 +35,4 @@ def test_the_first_example_is_real(tmp_path):
     command = [sys.executable, "-m", "autograd_inspector", "run", "train.py"]
     done = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True, text=True)
     assert printed.startswith("error AG201")
-    assert printed in done.stdout
+    assert printed in done.stderr
