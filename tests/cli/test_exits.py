@@ -147,3 +147,17 @@ def test_help_says_them(capsys):
     said = capsys.readouterr().out
     for text in ("121  findings", "122  not-judged", "125  unable", "130  interrupted", "--status-file", "code=121"):
         assert text in said
+
+
+def test_a_warning_that_fails_nothing(script, capsys):
+    """The last line names it: it is what a terminal still shows of a long report."""
+    text = (
+        "import torch\nnet, head = torch.nn.Linear(2, 2), torch.nn.Linear(2, 1)\n"
+        "optimizer = torch.optim.SGD([*net.parameters(), *head.parameters()], lr=0.1)\n"
+        "head(net(torch.ones(1, 2)).detach()).sum().backward()\noptimizer.step()\n"
+    )
+    assert main(["run", str(script(text))]) == 0
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == "autograd-inspect: exit=ok (0): 1 finding: AG101 detached (train.py:4)"
+    assert main(["run", "--quiet", str(script(text))]) == 0
+    assert not capsys.readouterr().err

@@ -66,12 +66,20 @@ def concluded(outcome: Outcome, fail_on: Severity) -> Conclusion:
     if status == INTERRUPTED:
         return conclusion("interrupted", status)
     if severe:
-        more = f" and {len(severe) - _NAMED} more" if len(severe) > _NAMED else ""
-        why = f"{counted(len(severe), 'finding')}: {named(tuple(severe[:_NAMED]))}{more}"
+        why = _listed(severe)
         return conclusion("findings", FINDINGS, f"{why}; the program ended with {status}" if status else why)
     if status:
         return conclusion("program", status, f"the program ended with {status}")
-    return conclusion("not-judged", NOT_JUDGED, stopped) if stopped else conclusion("ok", status)
+    if stopped:
+        return conclusion("not-judged", NOT_JUDGED, stopped)
+    return conclusion("ok", status, _listed([finding for finding in findings if finding.severity != "info"]))
+
+
+def _listed(findings: list[Finding]) -> str:
+    if not findings:
+        return ""
+    more = f" and {len(findings) - _NAMED} more" if len(findings) > _NAMED else ""
+    return f"{counted(len(findings), 'finding')}: {named(tuple(findings[:_NAMED]))}{more}"
 
 
 def unable(why: str) -> Conclusion:
