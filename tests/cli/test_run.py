@@ -79,7 +79,10 @@ def test_a_script_that_raises(script):
     assert done.stderr == plain.stderr
 
 
-@pytest.mark.parametrize(("leave", "status"), [("sys.exit()", 0), ("sys.exit(3)", 3), ("sys.exit('bye')", 1)])
+@pytest.mark.parametrize(
+    ("leave", "status"),
+    [("sys.exit()", 0), ("sys.exit(3)", 3), ("sys.exit(-1)", 255), ("sys.exit(256)", 0), ("sys.exit('bye')", 1)],
+)
 def test_exit_codes(script, capsys, leave, status):
     """sys.exit() keeps its status, and a text goes to stderr."""
     assert main(["run", "--quiet", str(script(f"import sys\n{leave}"))]) == status
