@@ -126,10 +126,16 @@ class Report(ReportData, frozen=True, dict=True):
         return f"<Report: {headline(self)}>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        """What every kind of viewer shows of it; in a notebook the widget, where the front end knows widgets."""
-        from autograd_inspector.kernel.display import view_of
+        """What every kind of viewer shows of it; in a notebook the widget, where the front end knows widgets.
+
+        IPython in a terminal prints the text, as wide as the terminal is, in colours.
+        """
+        from autograd_inspector.kernel.display import terminal, view_of
         from autograd_inspector.views.notebook.bundle import bundle_of, chosen
 
+        shown = terminal()
+        if shown is not None:
+            return chosen({"text/plain": self.to_text(width=shown.width, color=shown.color)}, include, exclude)
         return chosen(bundle_of(self, lambda: view_of(self)), include, exclude)
 
 

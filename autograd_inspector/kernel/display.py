@@ -9,6 +9,15 @@ from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.kernel.hub.kernel import add, shell_in_kernel
 from autograd_inspector.kernel.widget import VIEW, widget_of
 from autograd_inspector.views.assets import WidgetNotBuiltError
+from autograd_inspector.views.text.terminal import Terminal, terminal_of
+
+
+def terminal() -> Terminal | None:
+    """The terminal that IPython runs in; None in a notebook, a script, a test, where a text that is kept is alike."""
+    module = sys.modules.get("IPython.terminal.interactiveshell")
+    if module is None or not isinstance(sys.modules["IPython"].get_ipython(), module.TerminalInteractiveShell):
+        return None
+    return terminal_of(sys.stdout)
 
 
 def view_of(report: ReportData) -> dict[str, Any]:

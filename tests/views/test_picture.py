@@ -9,6 +9,8 @@ import torch
 from torch import nn
 
 import autograd_inspector
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.views.picture import palette
 from autograd_inspector.views.picture.boxes import picture
 from autograd_inspector.views.picture.render import GraphvizMissingError
 
@@ -27,14 +29,28 @@ def test_one_step_of_a_loop_is_drawn(deep):
     assert sum("backward starts here" in box.notes for box in picture(deep, limit=60).boxes) == 1
 
 
-def test_a_cut_is_a_red_dashed_edge_with_cause_and_line(detached):
-    """The severed edge says why and where."""
+def test_a_cut_is_a_dashed_edge_with_cause_and_line(detached):
+    """The severed edge says why and where; no error names its line, so it is not red."""
     (link,) = [link for link in picture(detached, limit=60).links if link.kind == "severed"]
     assert link.live
     assert re.fullmatch(r"detached\nconftest\.py:\d+", link.label)
     (line,) = [line for line in detached.to_dot().split("\n") if "detached" in line and "->" in line]
     assert "dashed" in line
-    assert "#c62828" in line
+    assert palette.WARNING in line
+    assert palette.ALARM not in line
+
+
+@pytest.mark.parametrize(("severity", "look"), [("error", "broken"), ("warning", "warned"), ("info", "flowing")])
+def test_a_box_and_a_cut_are_as_bad_as_their_finding(detached, severity, look):
+    """Red where an error names the op and the line, the colour of a warning where that is all there is."""
+    (cut,) = [edge for edge in detached.graph.severed if edge.live]
+    source = detached.graph.nodes[cut.source]
+    place = detached.capture.place(cut.site)
+    found = Finding("AG101", "detached", severity, "It is cut.", locations=(place,), ops=(source.op,))
+    drawn = picture(msgspec.structs.replace(detached, findings=(found,)), limit=60)
+    (link,) = [link for link in drawn.links if link.kind == "severed"]
+    assert link.tone == ("error" if severity == "error" else "warning")
+    assert drawn.boxes[link.source].look == look
 
 
 def test_a_modified_saved_tensor_is_told_in_its_box(broken):

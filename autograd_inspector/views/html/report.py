@@ -12,13 +12,13 @@ from autograd_inspector.model.wording import counted
 from autograd_inspector.views.display_text import shown, size
 from autograd_inspector.views.html.checkpoint import checkpoint_section
 from autograd_inspector.views.html.steps import steps_section
-from autograd_inspector.views.markup import Markup, element, together
+from autograd_inspector.views.markup import Markup, element, prose, together
 from autograd_inspector.views.picture.dot import to_dot
 from autograd_inspector.views.picture.render import DrawingError, GraphvizMissingError, svg_of
 from autograd_inspector.views.summaries.sums import sums_of
 from autograd_inspector.views.summaries.table import table_of
 from autograd_inspector.views.summaries.tree import Branch, branches
-from autograd_inspector.views.summary import graph_line, headline
+from autograd_inspector.views.summary import ending, graph_line, headline
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _ROWS = 400
@@ -56,25 +56,25 @@ def page_of(title: str, *parts: Markup) -> str:
 def _findings(report: ReportData) -> list[Markup]:
     parts = [element("h1", "autograd inspector"), element("p", headline(report), class_="quiet")]
     if report.capture.error:
-        parts.append(element("p", f"the program raised {report.capture.error}", class_="raised"))
+        parts.append(element("p", ending(report), class_="raised"))
     return parts + [finding_section(finding) for finding in report.findings]
 
 
 def finding_section(finding: Finding) -> Markup:
     """Everything about one finding."""
     title = together(element("span", finding.severity, class_="severity"), f"{finding.rule} {finding.name}")
-    parts = [element("h3", title), element("p", finding.message)]
+    parts = [element("h3", title), element("p", prose(finding.message))]
     if finding.locations:
         parts.append(element("table", *[_place(place) for place in finding.locations], class_="places"))
     if finding.details:
-        parts.append(element("ul", *[element("li", text) for text in finding.details], class_="story"))
+        parts.append(element("ul", *[element("li", prose(text)) for text in finding.details], class_="story"))
     if finding.subjects:
         parts.append(element("p", f"concerns: {', '.join(finding.subjects)}", class_="quiet"))
     if finding.fix:
         # Line by line: on a page of its own a line break is the one control character that a fix may keep.
-        lines = [together(line, Markup("\n")) for line in finding.fix.strip().split("\n")]
+        lines = [together(prose(line), Markup("\n")) for line in finding.fix.strip().split("\n")]
         parts.append(element("pre", "fix: ", *lines, class_="fix"))
-    parts += [element("p", f"follows from it: {text}", class_="quiet") for text in finding.consequences]
+    parts += [element("p", "follows from it: ", prose(text), class_="quiet") for text in finding.consequences]
     return element("section", *parts, class_=f"finding {finding.severity}")
 
 
@@ -104,7 +104,7 @@ def _graph(report: ReportData) -> list[Markup]:
     except (GraphvizMissingError, DrawingError) as error:
         parts.append(element("p", str(error), class_="quiet"))
     parts.append(element("h2", "Modules"))
-    return [*parts, *[_branch(branch, depth=0) for branch in branches(report.graph, report.capture)[:_ROWS]]]
+    return [*parts, *[_branch(branch, depth=0) for branch in branches(report)[:_ROWS]]]
 
 
 def _branch(branch: Branch, *, depth: int) -> Markup:
@@ -119,7 +119,7 @@ def _branch(branch: Branch, *, depth: int) -> Markup:
         element("b", branch.name, times), " ", kind, " ", element("span", " · ".join(details), class_="quiet")
     )
     marks = [
-        element("li", f"{what}  {where}", class_="alarm" if alarming else "") for what, where, alarming in branch.marks
+        element("li", f"{what}  {where}", class_=f"alarm {tone}" if tone else "") for what, where, tone in branch.marks
     ]
     below = [element("ul", *marks, class_="marks")] if marks else []
     if not branch.children:
@@ -152,7 +152,7 @@ def _history(report: ReportData) -> list[Markup]:
         cells = (
             element("td", place.place if place else ""),
             element("td", element("code", event.api), times),
-            element("td", event.said, class_="alarm" if event.alarming else ""),
+            element("td", prose(event.said), class_="alarm" if event.alarming else ""),
         )
         rows.append(element("tr", *cells))
     if not rows:
@@ -164,4 +164,4 @@ def _history(report: ReportData) -> list[Markup]:
 def _notes(report: ReportData) -> list[Markup]:
     if not report.notes:
         return []
-    return [element("h2", "Notes"), element("ul", *[element("li", note) for note in report.notes])]
+    return [element("h2", "Notes"), element("ul", *[element("li", prose(note)) for note in report.notes])]

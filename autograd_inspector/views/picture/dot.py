@@ -10,8 +10,9 @@ from autograd_inspector.views.markup import LINE_BREAK, Markup, element, escaped
 from autograd_inspector.views.options import at_least, one_of
 from autograd_inspector.views.picture import palette
 from autograd_inspector.views.picture.boxes import Box, Link, picture
-from autograd_inspector.views.picture.painting import ColorBy, devices_of, painted
+from autograd_inspector.views.picture.painting import TONES, ColorBy, devices_of, painted
 from autograd_inspector.views.picture.palette import Paint
+from autograd_inspector.views.summaries.alarms import worst
 
 _FONT = "Helvetica,Arial,sans-serif"
 
@@ -95,7 +96,7 @@ def _node(graph: Digraph, box: Box, paint: Paint) -> None:
     lines = [element("b", box.title)]
     if box.subtitle:
         lines.append(_small(box.subtitle, palette.QUIET))
-    lines += [_small(text, palette.ALARM) for text in box.alarms]
+    lines += [_small(text, TONES["warning" if box.look == "warned" else "error"]) for text in box.alarms]
     lines += [_small(text, palette.INK) for text in box.notes]
     rows = [element("tr", element("td", line)) for line in lines]
     label = element("table", *rows, border="0", cellborder="0", cellspacing="0", cellpadding="1")
@@ -105,7 +106,7 @@ def _node(graph: Digraph, box: Box, paint: Paint) -> None:
         fillcolor=paint.fill,
         color=paint.line,
         fontcolor=paint.text,
-        penwidth="1.8" if box.look == "broken" else "1",
+        penwidth="1.8" if box.alarms else "1",
         tooltip=escaped(f"{box.title}: {box.subtitle}"),
         style="filled" if box.leaf else "rounded,filled",
     )
@@ -122,7 +123,7 @@ def _edge(graph: Digraph, link: Link) -> None:
     elif link.kind == "data":
         graph.edge(*ends, color=palette.IDLE)
     else:
-        color = palette.ALARM if link.live else palette.IDLE
+        color = TONES[link.tone]
         # The spaces keep the text off the line that it belongs to.
         lines = [piece for line in link.label.split("\n") for piece in (f"\u2002{line}\u2002", LINE_BREAK)][:-1]
         graph.edge(
@@ -145,7 +146,7 @@ def _legend(boxes: tuple[Box, ...], links: tuple[Link, ...], color_by: ColorBy) 
     entries = [
         ("gradient" in kinds, "gradient flows back", palette.FLOW),
         ("data" in kinds or "still" in looks, "no gradient needed", palette.QUIET),
-        ("severed" in kinds, "gradient is cut", palette.ALARM),
+        ("severed" in kinds, "gradient is cut", TONES[worst(*(link.tone for link in links))]),
         ("learnt" in looks, "leaf that learns", palette.HOPE),
     ]
     labels = [_small(f"■ {text}", color) for there, text, color in entries if there]

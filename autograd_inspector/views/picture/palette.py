@@ -20,6 +20,7 @@ FRAME = "#cfd8e3"
 FLOW = "#4c78a8"
 IDLE = "#b4bcc6"
 ALARM = "#c62828"
+WARNING = "#a34d00"
 HOPE = "#3d8b55"
 
 FLOWING = Paint("#eaf2fb", "#7ea6d4")
@@ -28,6 +29,7 @@ LEARNT = Paint("#e6f4ea", "#74b389")
 GIVEN = Paint("#ffffff", "#aab4c0")
 START = Paint("#fff4d6", "#d0a23a")
 BROKEN = Paint("#fdeceb", "#c62828")
+WARNED = Paint("#fdf0e3", "#a34d00")
 
 _DEVICES = (
     FLOWING,
@@ -52,6 +54,7 @@ _TWINS = {
     FLOW: "#7fb0e6",
     IDLE: "#59636f",
     ALARM: "#ff7b72",
+    WARNING: "#f0a35e",
     HOPE: "#7ccb93",
     "#eaf2fb": "#1b2a3c",
     "#7ea6d4": "#47709f",
@@ -63,6 +66,7 @@ _TWINS = {
     "#fff4d6": "#332a12",
     "#d0a23a": "#a37f2c",
     "#fdeceb": "#3a1917",
+    "#fdf0e3": "#36240f",
     "#f3e8fb": "#2a1f36",
     "#8e63b8": "#a98ccc",
     "#e3f4f4": "#14302f",
