@@ -7,9 +7,12 @@ from typing import Any
 
 import anywidget
 import traitlets
+from ipywidgets import widget_serialization
 
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.kernel.cell_ids import cell_ids
+from autograd_inspector.kernel.page_code import PageCode, page_code
+from autograd_inspector.kernel.shell import shell_in_kernel
 from autograd_inspector.model.graph import GraphNode
 from autograd_inspector.views.assets import WidgetNotBuiltError, asset, digest
 from autograd_inspector.views.encoding import encoded
@@ -28,6 +31,8 @@ class ReportWidget(anywidget.AnyWidget):
     _css = traitlets.Unicode().tag(sync=True)
     module = traitlets.Unicode().tag(sync=True)
     module_id = traitlets.Unicode().tag(sync=True)
+    code = traitlets.Instance(PageCode, allow_none=True).tag(sync=True, **widget_serialization)
+    """Has module and style instead, in a kernel: there, every manager of widgets finds the model by its id."""
     payload = traitlets.Unicode().tag(sync=True)
     buffer = traitlets.Bytes().tag(sync=True)
     other_payload = traitlets.Unicode().tag(sync=True)
@@ -44,8 +49,7 @@ class ReportWidget(anywidget.AnyWidget):
         if compare is not None:
             other, other_buffer = encoded(compare)
             traits |= {"other_payload": other, "other_buffer": other_buffer, "other_name": name or "the other"}
-        module = {"module": asset("widget.js"), "module_id": digest("widget.js")}
-        super().__init__(_esm=asset("loader.js"), _css=asset("style.css"), **module, **traits)
+        super().__init__(_esm=asset("loader.js"), **_code(), **traits)
         self.on_msg(self._asked)
 
     @traitlets.validate("selected")
@@ -116,6 +120,13 @@ class ReportWidget(anywidget.AnyWidget):
     def view(self) -> dict[str, Any]:
         """What a notebook needs to find this widget."""
         return {"version_major": 2, "version_minor": 0, "model_id": self.model_id}
+
+
+def _code() -> dict[str, Any]:
+    module, style, name = asset("widget.js"), asset("style.css"), digest("widget.js")
+    if shell_in_kernel() is None:
+        return {"module": module, "_css": style, "module_id": name}
+    return {"code": page_code(module, style), "module_id": name}
 
 
 def widget_of(report: ReportData) -> ReportWidget:
