@@ -44,6 +44,10 @@ class ReportWidget(anywidget.AnyWidget):
 
     def __init__(self, report: ReportData, *, compare: ReportData | None = None, name: str = "") -> None:
         self.report = report
+        self.in_sight = True
+        """False from when the front end took its last view away until it shows another."""
+        self.close_unseen = False
+        """Nobody keeps the report but this widget: it is closed with its last view."""
         payload, buffer = encoded(report)
         traits: dict[str, Any] = {"payload": payload, "buffer": buffer, "cells": cell_ids(report.capture)}
         if compare is not None:
@@ -98,15 +102,24 @@ class ReportWidget(anywidget.AnyWidget):
 
     def close(self) -> None:
         """The layout, too: it is a widget of its own, and ipywidgets would keep it for ever."""
+        if self.report.__dict__.get("_widget") is self:
+            del self.report.__dict__["_widget"]
         layout = self.layout
         super().close()
         if layout is not None:
             layout.close()
 
     def _asked(self, _widget: Any, content: Any, _buffers: Any) -> None:
-        """Answer the front end, which wants the report in another form."""
-        if not isinstance(content, dict) or content.get("command") != "export":
-            return
+        """The front end says whether it shows the widget, or wants the report in another form."""
+        command = content.get("command") if isinstance(content, dict) else None
+        if command == "shown":
+            self.in_sight = bool(content.get("on"))
+            if self.close_unseen and not self.in_sight:
+                self.close()
+        elif command == "export":
+            self._export(content)
+
+    def _export(self, content: dict[str, Any]) -> None:
         try:
             self.send({"id": content.get("id"), "text": writer_of(content.get("format"))(self.report)})
         except Exception as error:  # noqa: BLE001 - the front end shows it; a traceback would go nowhere
@@ -134,4 +147,5 @@ def widget_of(report: ReportData) -> ReportWidget:
     widget: ReportWidget | None = report.__dict__.get("_widget")
     if widget is None or widget.comm is None:
         widget = report.__dict__["_widget"] = ReportWidget(report)
+    widget.close_unseen = False
     return widget
