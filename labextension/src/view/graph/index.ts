@@ -31,9 +31,10 @@ export function createGraphView(
     options.onSelect(box?.node ? box.node.id : null);
   };
   const bring = (boxes: Box[]): void => {
-    picture.reveal(boxes.slice(0, 12));
-    picture.paint();
-    picture.setFocus(boxes[0]!.id, false);
+    picture.reveal(boxes.slice(0, 12), () => {
+      picture.paint();
+      picture.setFocus(boxes[0]!.id, false);
+    });
   };
   const outline = new Outline(tree, layout.labels, picture.facts, new Set(picture.open), (box) => {
     marking.selected = new Set([box.id]);
