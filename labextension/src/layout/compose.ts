@@ -65,6 +65,7 @@ export function* compose(
     targets: [...net.branches.values()],
   }));
   const problem = problemOf(parts, nets, labels);
+  yield;
   const key = JSON.stringify(problem);
   let answer = memo.get(key);
   if (!answer) {

@@ -15,7 +15,9 @@ const PORTS = 14;
 
 export function* solve(problem: Problem): Work<Answer> {
   const arcs = acyclicArcs(problem);
-  const rows = makeRows(problem, arcs, rank(problem, arcs));
+  const ranks = rank(problem, arcs);
+  yield;
+  const rows = makeRows(problem, arcs, ranks);
   yield;
   yield* orderRows(rows);
   const middle = yield* placeCells(rows);

@@ -16,7 +16,9 @@ export function* orderRows(rows: Rows): Work<void> {
     for (let index = 0; index < row.length; index++) place[row[index]!] = index;
   };
   for (const row of rows.rows) settle(row);
+  yield;
   startByParents(rows, up, place, settle);
+  yield;
   let best = rows.rows.map((row) => [...row]);
   let fewest = crossings(rows, down, place);
   for (let sweep = 0; sweep < SWEEPS && fewest > 0; sweep++) {
@@ -28,6 +30,7 @@ export function* orderRows(rows: Rows): Work<void> {
       settle(row);
     }
     if (count < SWAPPED) swapNeighbours(rows, up, down, place);
+    yield;
     const now = crossings(rows, down, place);
     if (now >= fewest) continue;
     fewest = now;

@@ -18,9 +18,12 @@ export function* placeCells(rows: Rows): Work<number[]> {
   for (let round = 0; round < ROUNDS; round++) {
     yield;
     for (const row of rows.rows) settle(row, rows, x, [up]);
+    yield;
     for (let at = rows.rows.length - 1; at >= 0; at--) settle(rows.rows[at]!, rows, x, [down]);
   }
+  yield;
   for (const row of rows.rows) settle(row, rows, x, [up, down]);
+  yield;
   for (let at = rows.rows.length - 1; at >= 0; at--) settle(rows.rows[at]!, rows, x, [up, down]);
   yield;
   straighten(rows, x, up, down);
