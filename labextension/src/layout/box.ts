@@ -5,9 +5,18 @@ import type { CaptureGraph, GraphNode, Severity } from "../model/graph";
 /**
  * `module`: one call of one module. `repeat`: calls or ops of the same structure, one after the other; where the
  * unit that repeats is several items, each is a `unit`. `run`: ops in a row. `crowd`: leaves that the same boxes
- * read. `apart`: what led to nothing (how the model was built, say). `node`: one node of the graph.
+ * read. `setup`: what ran before all that matters, how the model was built. `apart`: what led to nothing. `node`: one node of the graph.
  */
-export type BoxKind = "root" | "module" | "repeat" | "unit" | "run" | "crowd" | "apart" | "node";
+export type BoxKind =
+  | "root"
+  | "module"
+  | "repeat"
+  | "unit"
+  | "run"
+  | "crowd"
+  | "apart"
+  | "setup"
+  | "node";
 
 export interface Box {
   /** Its place in `Tree.boxes`: boxes come before what they contain. */

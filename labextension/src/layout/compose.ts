@@ -14,7 +14,7 @@ const PAD = 14;
 const MARGIN = 24;
 const CUT_HEIGHT = 20;
 /** The way of gradient is the spine of the picture. */
-const STRAIGHT = { gradient: 6, severed: 3, data: 1 };
+const STRAIGHT = { gradient: 6, severed: 3, modified: 3, data: 1 };
 
 export type Memo = Map<string, Answer>;
 
@@ -96,6 +96,7 @@ function framed(
 }
 
 export function cutText(cut: Cut): string {
+  if (cut.kind === "modified") return cut.cause;
   return `✂ ${cut.cause || "cut"}${cut.times > 1 ? ` ×${cut.times}` : ""}`;
 }
 

@@ -2,9 +2,12 @@
 
 import type { CaptureGraph } from "../model/graph";
 import { adopt, type Box, boxAround } from "./box";
+import { isLeaf } from "./leaves";
 
 /** Fewer are drawn one by one. */
 const FEW = 12;
+/** Of what ran before all that matters: how the model and its data were made. */
+const FEW_BEFORE = 2;
 
 /** Ids of the nodes that the picture is about; all, of a program that never called backward. */
 export function relevant(graph: CaptureGraph): Set<number> {
@@ -35,13 +38,30 @@ export function relevant(graph: CaptureGraph): Set<number> {
   return leading;
 }
 
-/** Outside the modules, ops that led to nothing become one box, drawn after all others. */
-export function foldApart(root: Box, shown: Set<number>, cut: Set<number>): void {
+/**
+ * Outside the modules, ops that led to nothing become one box, and what initialised the model one of its own. They are
+ * drawn after all others.
+ */
+export function foldApart(
+  graph: CaptureGraph,
+  root: Box,
+  shown: Set<number>,
+  cut: Set<number>,
+): void {
   const idle = root.children.filter(
     (box) => box.node && !shown.has(box.node.id) && !cut.has(box.node.id),
   );
-  if (idle.length <= FEW) return;
-  const gone = new Set(idle);
+  const begins = graph.nodes.find(
+    (node) => !isLeaf(node) && shown.has(node.id) && (node.tracked || node.call >= 0),
+  );
+  const before = begins ? idle.filter((box) => box.first < begins.id) : [];
+  const others = idle.length - before.length;
+  if (before.length > FEW_BEFORE && others <= FEW) foldInto(root, "setup", before);
+  else if (idle.length > FEW) foldInto(root, "apart", idle);
+}
+
+function foldInto(root: Box, kind: "apart" | "setup", boxes: Box[]): void {
+  const gone = new Set(boxes);
   root.children = root.children.filter((box) => !gone.has(box));
-  adopt(root, boxAround("apart", -1, idle));
+  adopt(root, boxAround(kind, -1, boxes));
 }

@@ -9,8 +9,9 @@ import type { Work } from "./work";
 /** Edges between two places where the work may be interrupted. */
 const STEP = 2_000;
 
-/** A cut: its label stands on the way of the wire, so that it has room by construction. */
+/** A cut, or a modification: its label stands on the way of the wire, so that it has room by construction. */
 export interface Cut {
+  kind: "severed" | "modified";
   id: number;
   scope: Box;
   target: Box;
@@ -77,15 +78,17 @@ export function* lift(
   for (const pair of yield* pairs(tree, open, hot)) {
     if (++done % STEP === 0) yield;
     const common = commonBox(pair.from, pair.to);
-    if (pair.kind !== "severed") {
+    const { kind } = pair;
+    if (!isLabelled(kind)) {
       join(scopeOf, common, pair.from.id, pair.from, pair.to, null, pair);
       continue;
     }
-    const key = `${common.id} ${pair.to.id} ${pair.cause}`;
+    const key = `${kind} ${common.id} ${pair.to.id} ${pair.cause}`;
     let cut = cuts.get(key);
     if (!cut) {
       const id = tree.boxes.length + cuts.size;
       cut = {
+        kind,
         id,
         scope: common,
         target: pair.to,
@@ -100,10 +103,11 @@ export function* lift(
     cut.times += pair.times;
     cut.severity = worse(cut.severity, pair.severity);
     cut.hot ||= pair.hot;
-    join(scopeOf, common, pair.from.id, pair.from, null, cut, { kind: "gradient", hot: pair.hot });
+    const before = kind === "severed" ? "gradient" : kind;
+    join(scopeOf, common, pair.from.id, pair.from, null, cut, { kind: before, hot: pair.hot });
   }
   for (const cut of cuts.values()) {
-    join(scopeOf, cut.scope, cut.id, null, cut.target, cut, { kind: "severed", hot: cut.hot });
+    join(scopeOf, cut.scope, cut.id, null, cut.target, cut, { kind: cut.kind, hot: cut.hot });
   }
   return scopes;
 }
@@ -121,7 +125,9 @@ function* pairs(tree: Tree, open: Open, hot?: (edge: number) => boolean): Work<I
     if (from === to) continue;
     const { kind, cause } = edges[number]!;
     const severity = tree.cuts.get(number) ?? "";
-    const key = kind === "severed" ? `${from.id} ${to.id} ${cause}` : from.id * 2 ** 24 + to.id;
+    const key = isLabelled(kind)
+      ? `${kind} ${from.id} ${to.id} ${cause}`
+      : from.id * 2 ** 24 + to.id;
     const pair = pairOf.get(key);
     const burning = hot?.(number) ?? false;
     if (!pair) pairOf.set(key, { from, to, kind, cause, times: 1, severity, hot: burning });
@@ -133,6 +139,10 @@ function* pairs(tree: Tree, open: Open, hot?: (edge: number) => boolean): Work<I
     }
   }
   return pairOf.values();
+}
+
+function isLabelled(kind: EdgeKind): kind is Cut["kind"] {
+  return kind === "severed" || kind === "modified";
 }
 
 /** From a box up to `common`, across, and down to the other; `from` or `to` null where the cut stands. */

@@ -62,6 +62,8 @@ export class Names {
         const nodes = inside.map((child) => child.node!);
         return [counted(nodes.length, nodes[0]!.kind), listed(leafNames(nodes))];
       }
+      case "setup":
+        return ["initialisation", `${counted(box.size, "op")}: ${listed(names())}`];
       case "apart":
         return [counted(box.size, "other node"), "led to no backward"];
       default:

@@ -26,7 +26,8 @@ export function markTroubles(tree: Tree): void {
     for (let at: Box | null = commonBox(...ends); at; at = at.parent) {
       const troubles = troublesIn(at);
       troubles.worst = worse(troubles.worst, severity);
-      troubles.cuts.set(edge.cause, (troubles.cuts.get(edge.cause) ?? 0) + 1);
+      if (edge.kind === "severed")
+        troubles.cuts.set(edge.cause, (troubles.cuts.get(edge.cause) ?? 0) + 1);
     }
   });
 }

@@ -15,9 +15,9 @@ export function buildTree(graph: CaptureGraph): Tree {
   const shown = relevant(graph);
   const cut = new Set<number>();
   for (const { kind, source, target } of graph.edges) {
-    if (kind === "severed") cut.add(source).add(target);
+    if (kind === "severed" || kind === "modified") cut.add(source).add(target);
   }
-  foldApart(root, shown, cut);
+  foldApart(graph, root, shown, cut);
   const signatures = new Signatures(new Map(graph.calls.map((call) => [call.id, call])));
   foldScopes(root, signatures);
   measure(root, 0, 0);

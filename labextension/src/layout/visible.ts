@@ -1,6 +1,6 @@
 /** Which boxes are open: at the start, to a depth, all, or only where something went wrong. */
 
-import type { Box, Tree } from "./box";
+import type { Box, BoxKind, Tree } from "./box";
 import { isLeaf } from "./leaves";
 import { firstProblem, isProblem } from "./problems";
 
@@ -99,10 +99,12 @@ function groups(tree: Tree, chosen: (box: Box) => boolean): number[] {
   return ids;
 }
 
+const QUIET: ReadonlySet<BoxKind> = new Set(["crowd", "apart", "setup", "run"]);
+
 /** Nobody opens these to understand a model. */
 function quiet(box: Box): boolean {
   if (box.kind === "module") return opsIn(box) < 2;
-  return box.kind === "crowd" || box.kind === "apart" || box.kind === "run";
+  return QUIET.has(box.kind);
 }
 
 /** Children but for the tensors. */

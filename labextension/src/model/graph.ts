@@ -10,7 +10,8 @@ export type NodeKind =
   | "input"
   | "gradient";
 
-export type EdgeKind = "gradient" | "data" | "severed";
+/** `modified`: what the source had saved was modified in place by the target. */
+export type EdgeKind = "gradient" | "data" | "severed" | "modified";
 
 export type Severity = "error" | "warning" | "info";
 
@@ -66,7 +67,7 @@ export interface GraphEdge {
   source: number;
   target: number;
   kind: EdgeKind;
-  /** Why a severed edge is severed: "detached", "no_grad", ... */
+  /** Why a severed edge is severed: "detached", "no_grad", ...; of a modified one the versions. */
   cause: string;
   site: number;
   live: boolean;

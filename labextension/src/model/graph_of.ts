@@ -4,6 +4,7 @@ import { NODE_FLAGS } from "../wire";
 import type { Capture } from "./capture";
 import type { CaptureGraph, EdgeKind, GraphEdge, GraphNode, Modified, NodeKind } from "./graph";
 import { severityOf } from "./severity";
+import { versionEdges } from "./version_edges";
 
 /** Shared by all nodes that have none: in a large graph nearly all. */
 const NONE: never[] = [];
@@ -39,7 +40,7 @@ function made(capture: Capture): CaptureGraph {
   }
   return {
     nodes,
-    edges: edgesOf(capture),
+    edges: [...edgesOf(capture), ...versionEdges(capture, nodes)],
     calls: Array.from(calls.parent, (parent, id) => ({
       id,
       parent,

@@ -34,6 +34,7 @@ export function severityOfCut(
   edge: GraphEdge,
   ends: (GraphNode | null | undefined)[],
 ): Severity | "" {
+  if (edge.kind === "modified") return "error";
   if (edge.kind !== "severed" || !edge.live) return "";
   let worst: Severity = "info";
   for (const node of ends) {

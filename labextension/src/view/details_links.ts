@@ -1,9 +1,18 @@
 /** Nodes as links: what a node comes from, what it goes to, all that are selected. */
 
+import type { EdgeKind } from "../model/graph";
 import { type Context, label } from "./context";
 import { button, dotted, el } from "./dom";
 
 const MANY = 12;
+/** What is said of an edge. */
+const NAMES: Record<EdgeKind, (cause: string) => string> = {
+  gradient: () => "",
+  data: () => "no gradient",
+  severed: (cause) => `✂ ${cause}`,
+  modified: (cause) => `saved, then modified ${cause}`,
+};
+const isAlarming = (kind: EdgeKind) => kind === "severed" || kind === "modified";
 
 export function neighbours(
   context: Context,
@@ -14,11 +23,10 @@ export function neighbours(
   const edges = context.graph.edges.filter((edge) => edge[other] === id);
   if (!edges.length) return null;
   const rows = edges.slice(0, MANY).map((edge) => {
-    const cut =
-      edge.kind === "severed" ? `✂ ${edge.cause}` : edge.kind === "data" ? "no gradient" : "";
+    const cut = NAMES[edge.kind](edge.cause);
     return el(
       "li",
-      { class: edge.kind === "severed" ? "agi-alarm" : undefined },
+      { class: isAlarming(edge.kind) ? "agi-alarm" : undefined },
       link(context, edge[side], label(context, edge[side])),
       cut && el("span", { class: "agi-tag" }, cut),
     );

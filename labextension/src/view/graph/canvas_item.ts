@@ -72,7 +72,7 @@ function drawShape(brush: Brush, item: Item, look: Look): void {
   if (!item.open && (box?.kind === "repeat" || box?.kind === "crowd")) {
     pen.stroke(new Path2D(pile(w, h)));
   }
-  if (item.cut) {
+  if (item.cut?.kind === "severed") {
     pen.save();
     pen.lineWidth = 3;
     pen.stroke(new Path2D(`M${w / 2 - 12} ${h + 3}H${w / 2 + 12}`));

@@ -107,7 +107,13 @@ export class CanvasLayer {
     for (const wire of scene.wires) {
       if (!overlap(wire, seen) || wire.bottom - wire.top < short) continue;
       const severed = wire.kind === "severed";
-      const name = severed ? (wire.severity ? `${wire.severity}-line` : "idle") : wire.kind;
+      const name = severed
+        ? wire.severity
+          ? `${wire.severity}-line`
+          : "idle"
+        : wire.kind === "modified"
+          ? "error-line"
+          : wire.kind;
       pen.strokeStyle = this.colours.of(wire.hot ? "hot" : name);
       pen.lineWidth = wire.hot ? Math.max(2.6, 1.6 / camera.k) : Math.max(1, 0.6 / camera.k);
       pen.globalAlpha = marking.dimWire(wire) ? 0.28 : 1;

@@ -43,7 +43,7 @@ function boxes(closed: Item[], facts: Facts[]): Entry[] {
     const item = first.get(look);
     if (!item) continue;
     const drawn: SVGElement[] = [shape(look, toneOf(item, look))];
-    if (item.cut) drawn.push(sign("✂", "small"));
+    if (item.cut) drawn.push(sign(look === "modified" ? "v" : "✂", "small"));
     entries.push({ drawn, text: MEANING[look] });
   }
   if (closed.some((item) => item.box?.kind === "repeat")) {
@@ -59,6 +59,8 @@ function wires({ wires }: Scene): Entry[] {
   if (kinds.has("gradient"))
     entries.push({ drawn: [wire("gradient")], text: "gradient comes back" });
   if (kinds.has("data")) entries.push({ drawn: [wire("data")], text: "value only" });
+  if (kinds.has("modified"))
+    entries.push({ drawn: [wire("modified")], text: "saved, then modified" });
   if (kinds.has("severed")) entries.push({ drawn: [wire("severed")], text: "after a cut" });
   if (wires.some((one) => one.hot)) {
     entries.push({ drawn: [wire("gradient agi-hot")], text: "gradient path of the selection" });

@@ -18,7 +18,8 @@ export type Look =
   | "input"
   | "gradient"
   | "cut"
-  | "healed";
+  | "healed"
+  | "modified";
 
 export const MEANING: Record<Look, string> = {
   module: "folded, + opens it",
@@ -35,9 +36,11 @@ export const MEANING: Record<Look, string> = {
   gradient: "gradient (.grad)",
   cut: "gradient is cut",
   healed: "cut, and nothing lost",
+  modified: "saved before, modified after",
 };
 
 export function lookOf(item: Item, facts: Facts[]): Look {
+  if (item.cut?.kind === "modified") return "modified";
   if (item.cut) return item.cut.severity ? "cut" : "healed";
   return lookOfBox(item.box!, facts);
 }
@@ -45,7 +48,8 @@ export function lookOf(item: Item, facts: Facts[]): Look {
 export function lookOfBox(box: Box, facts: Facts[]): Look {
   const { tracked } = facts[box.id]!;
   const node = box.node ?? (box.kind === "crowd" ? box.children[0]!.node! : null);
-  if (!node) return tracked && box.kind !== "apart" ? "module" : "still";
+  const idle = box.kind === "apart" || box.kind === "setup";
+  if (!node) return tracked && !idle ? "module" : "still";
   if (node.kind === "parameter") {
     return node.tracked && node.gradient !== "none" ? "parameter" : "frozen";
   }
@@ -79,6 +83,7 @@ export function outline(look: Look, leaf: boolean, w: number, h: number): string
       return rounded(0, w, h, 16);
     case "cut":
     case "healed":
+    case "modified":
       return rounded(0, w, h, 10);
     case "output":
       return rounded(0, w, h, 7) + rounded(3, w, h, 5);

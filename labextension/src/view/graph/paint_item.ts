@@ -86,14 +86,17 @@ function toggle(x: number, y: number, open: boolean): SVGGElement {
 
 function paintCut(item: Item, group: SVGGElement): void {
   const { width: w, height: h } = item;
+  const modified = item.cut!.kind === "modified";
+  // The bar at which gradient stops on its way up.
+  const bar = svg("path", { class: "agi-bar", d: `M${w / 2 - 12} ${h + 3}H${w / 2 + 12}` });
+  if (!modified) group.append(bar);
   group.append(
-    // The bar at which gradient stops on its way up.
-    svg("path", { class: "agi-bar", d: `M${w / 2 - 12} ${h + 3}H${w / 2 + 12}` }),
     svg("path", { class: "agi-shape", d: outline("cut", false, w, h) }),
     svg("text", { class: "agi-text agi-small", x: w / 2, y: h / 2 + 4 }, item.text),
   );
   group.setAttribute("role", "img");
-  group.setAttribute("aria-label", `gradient is cut: ${item.cut!.cause}`);
+  const what = modified ? "modified after it was saved" : "gradient is cut";
+  group.setAttribute("aria-label", `${what}: ${item.cut!.cause}`);
 }
 
 export function paintFrame(item: Item, facts: Facts[]): SVGElement {
