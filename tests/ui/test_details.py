@@ -104,4 +104,5 @@ def test_a_modified_saved_tensor_stands_out(program):
     alarm = spoiled.details.locator("li.agi-alarm").filter(has_text="saved v0, now v1")
     expect(alarm).to_contain_text("modified")
     spoiled.details.get_by_role("button", name="AG201 saved-tensor-modified").click()
-    expect(spoiled.widget.get_by_role("tab", name="Findings")).to_have_attribute("aria-selected", "true")
+    expect(spoiled.details.get_by_role("heading", level=3)).to_have_text("Where it happened")
+    expect(spoiled.details.locator(".agi-culprit")).to_contain_text("hidden.add_(1.0)")

@@ -17,6 +17,7 @@ from autograd_inspector import Report
 from .shared import READY, watched
 
 pytestmark = pytest.mark.ui
+EXPORT = ".agi-menu:has(> summary:text-is('Export'))"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -27,7 +28,7 @@ def export(program, tmp_path):
 
     def exported(form: str) -> Path:
         trained.tab("Graph")
-        menu = trained.widget.locator(".agi-menu")
+        menu = trained.widget.locator(EXPORT)
         if menu.get_attribute("open") is None:
             menu.locator("summary").click()
         with trained.page.expect_download() as download:
@@ -110,10 +111,11 @@ def test_the_page_of_html_exports_what_needs_no_python(browser, export, tmp_path
     page = context.new_page()
     page.goto(path.as_uri())
     page.wait_for_selector(READY)
-    page.locator(".agi-menu summary").click()
-    expect(page.locator(".agi-menu-items button")).to_have_text(["SVG", "PNG"])
+    menu = page.locator(EXPORT)
+    menu.locator("summary").click()
+    expect(menu.locator("button")).to_have_text(["SVG", "PNG"])
     with page.expect_download() as download:
-        page.locator(".agi-menu-items").get_by_role("button", name="PNG").click()
+        menu.get_by_role("button", name="PNG").click()
     download.value.save_as(tmp_path / "page.png")
     assert (tmp_path / "page.png").read_bytes().startswith(b"\x89PNG")
     context.close()
@@ -123,7 +125,7 @@ def test_the_keyboard_opens_the_menu_and_closes_it(program):
     """Enter opens it, Escape closes it and gives the focus back."""
     trained = program("trained")
     trained.tab("Graph")
-    summary = trained.widget.locator(".agi-menu summary")
+    summary = trained.widget.locator(f"{EXPORT} summary")
     summary.focus()
     trained.page.keyboard.press("Enter")
     expect(trained.widget.get_by_role("button", name="HTML")).to_be_visible()

@@ -54,6 +54,14 @@ torch.stack(parts).sum().backward()
 """
 
 
+def filters(widget):
+    """The menu of filters, open."""
+    menu = widget.locator(".agi-filters")
+    if menu.get_attribute("open") is None:
+        menu.locator("summary").click()
+    return menu
+
+
 @pytest.fixture
 def widget(page, lab, request):
     """The widget of the cell that the test names, in a notebook of its own."""
@@ -129,6 +137,7 @@ def test_errors_hooks_and_the_way_of_gradient(page, widget, shots):
     sigmoid = node(widget, re.compile("^sigmoid"))
     expect(sigmoid).to_contain_text("saved v0, now v1")
     expect(sigmoid).to_contain_text("1 hook")
+    widget.locator(".agi-graph-view").click(position={"x": 3, "y": 3})  # Nothing is chosen.
     failed = node(widget, "backward failed here").first
     expect(failed.locator(".agi-badge.agi-error")).to_be_visible()
     assert colour(failed.locator(".agi-shape").first, "stroke") == colour(failed.locator(".agi-badge-shape"))
@@ -139,7 +148,7 @@ def test_errors_hooks_and_the_way_of_gradient(page, widget, shots):
     details = widget.get_by_role("region", name="Details")
     expect(details).to_contain_text("SigmoidBackward0")
     expect(details).not_to_contain_text("raised raised")
-    widget.get_by_role("button", name="Gradient path").click()
+    filters(widget).get_by_role("button", name="Gradient path").click()
     expect(entry(widget, "gradient path of the selection")).to_be_visible()
     for text in ("weight", "pow", "sum"):
         expect(node(widget, re.compile(f"^{text}")).first).not_to_have_class(re.compile("agi-dim"))
@@ -153,7 +162,7 @@ def test_errors_hooks_and_the_way_of_gradient(page, widget, shots):
     widget.screenshot(path=str(shots / "graph-path-light.png"))
     in_dark(page)
     widget.screenshot(path=str(shots / "graph-path-dark.png"))
-    widget.get_by_role("button", name="Gradient path").click()
+    filters(widget).get_by_role("button", name="Gradient path").click()
     expect(widget.locator(".agi-dim, .agi-hot")).to_have_count(0)
 
 
@@ -175,7 +184,7 @@ def test_opened_filtered_and_searched(page, widget):
     widget.get_by_role("button", name="Expand to depth 1").click()
     expect(encoder).to_have_count(0)
 
-    problem = widget.get_by_role("button", name="Only the problem")
+    problem = filters(widget).get_by_role("button", name="Only the problem")
     problem.click()
     expect(node(widget, "AG101 detached")).not_to_have_class(re.compile("agi-dim"))
     expect(node(widget, re.compile("^cross_entropy"))).to_have_class(re.compile("agi-dim"))
@@ -183,14 +192,14 @@ def test_opened_filtered_and_searched(page, widget):
     expect(widget.locator(".agi-dim")).to_have_count(0)
 
     fitted(widget)
-    widget.get_by_role("button", name="Parameters", exact=True).click()
+    filters(widget).get_by_role("button", name="Parameters", exact=True).click()
     expect(node(widget, re.compile("^cross_entropy"))).to_have_class(re.compile("agi-dim"))
     expect(node(widget, re.compile("^weight")).first).not_to_have_class(re.compile("agi-dim"))
-    widget.get_by_role("button", name="Parameters", exact=True).click()
-    widget.get_by_label("Filter by dtype").select_option("int64")
+    filters(widget).get_by_role("button", name="Parameters", exact=True).click()
+    filters(widget).get_by_label("Filter by dtype").select_option("int64")
     expect(node(widget, re.compile("^tensor"))).not_to_have_class(re.compile("agi-dim"))
     expect(node(widget, re.compile("^relu"))).to_have_class(re.compile("agi-dim"))
-    widget.get_by_label("Filter by dtype").select_option("")
+    filters(widget).get_by_label("Filter by dtype").select_option("")
 
     search, found = widget.get_by_label("Search the graph"), widget.locator(".agi-svg .agi-found")
     for text, name in {

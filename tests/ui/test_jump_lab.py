@@ -54,7 +54,8 @@ def go(page, nth, place):
     )
     shown_here = page.of(number)
     shown_here.widget.wait_for(timeout=RUN)
-    shown_here.tab("Findings").locator("button.agi-place", has_text=place).first.click()
+    told = shown_here.tab("Findings").locator(":is(.agi-culprit, .agi-said)")
+    told.get_by_role("button", name=f"Go to {place}").first.click()
 
 
 def selected(page, editor):

@@ -35,8 +35,8 @@ def page(browser, lab, request):
 
 
 def test_the_panel_comes_when_a_capture_has_an_error(page):
-    """With that capture in it; whoever types in a cell goes on typing there."""
-    panel = page({}, TRAINED, SPOILED)
+    """Where the user asks for it, with that capture in it; whoever types in a cell goes on typing there."""
+    panel = page({"openOnError": True}, TRAINED, SPOILED)
     panel.widget.wait_for(timeout=RUN)
     expect(panel.root.get_by_role("heading", level=2)).to_have_text("In [3]")
     command(panel.page, "application:toggle-right-area")
@@ -60,8 +60,8 @@ def test_healthy_captures_leave_the_panel_closed(page):
 
 
 def test_the_panel_stays_closed_where_the_user_wants_it(page):
-    """The status bar still says what was found."""
-    panel = page({"openOnError": False}, SPOILED)
+    """Or has not asked for it: the status bar says what was found, and its tab has a dot."""
+    panel = page({}, SPOILED)
     expect(panel.page.locator(".agi-findings-count")).to_have_text("1 error", timeout=RUN)
     expect(panel.page.locator(PANEL)).to_be_hidden()
 
@@ -87,7 +87,7 @@ def test_colours_of_severities(page):
     for scheme in ("default", "safe", "monochrome"):
         panel = page({"colours": scheme}, SPOILED)
         panel.show()
-        panel.widget.wait_for(timeout=RUN)
+        panel.pick(panel.entries.first)
         for dark in (False, True):
             in_theme(panel.page, dark=dark)
             colour = set(colours(panel).values())
@@ -114,7 +114,7 @@ def test_nothing_moves_where_the_system_wants_no_motion(page):
     panel = page({}, SPOILED, reduced_motion="reduce")
     widget = panel.cell(1).locator(READY)
     widget.locator("[role=tab]").filter(has_text="Findings").click()
-    widget.locator("button.agi-place").first.click()
+    widget.locator("button.agi-goto").first.click()
     lit = panel.page.locator(".jp-Notebook .cm-line.agi-flash").first
     lit.wait_for()
     assert lit.evaluate("e => getComputedStyle(e).animationName") == "none"

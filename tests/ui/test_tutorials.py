@@ -87,7 +87,7 @@ def test_a_tutorial_shows_its_finding(tutorial, page, shots):
     into_view(page, cells[0])
     story = page.of(cells[0])
     story.widget.scroll_into_view_if_needed()
-    card = story.tab("Findings").get_by_role("article").first
+    card = story.tab("Findings").locator(".agi-finding").first
     expect(card).to_have_accessible_name(FINDS[name])
     story.tab("Graph")
     page.page.wait_for_function(IN_SIGHT, arg=[cells[0], ":is(.agi-has-error, .agi-has-warning)"])

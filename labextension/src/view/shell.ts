@@ -108,19 +108,23 @@ export function shell(host: HTMLElement, capture: Capture, options: ShellOptions
   }
 
   const mismatches = () => placementRows(capture).filter((row) => row.problems.length).length;
-  const tabs = new Tabs<TabName>([
-    { name: "Graph", make: graph },
-    { name: "Findings", badge: capture.data.findings.length, make: () => findings(context) },
-    { name: "Timeline", make: () => timeline(context) },
-    { name: "Optimizer", badge: mismatches(), make: () => optimizer(context) },
-    {
-      name: "Compare",
-      make: () =>
-        options.refused
-          ? el("p", { class: "agi-empty" }, `No comparison: ${options.refused}.`)
-          : compare(context, options.other?.capture ?? null, options.other?.name ?? ""),
-    },
-  ]);
+  const tabs = new Tabs<TabName>(
+    [
+      { name: "Graph", make: graph },
+      { name: "Findings", badge: capture.data.findings.length, make: () => findings(context) },
+      { name: "Timeline", make: () => timeline(context) },
+      { name: "Optimizer", badge: mismatches(), make: () => optimizer(context) },
+      {
+        name: "Compare",
+        make: () =>
+          options.refused
+            ? el("p", { class: "agi-empty" }, `No comparison: ${options.refused}.`)
+            : compare(context, options.other?.capture ?? null, options.other?.name ?? ""),
+      },
+    ],
+    // Findings hold their own lines, and tables need the room.
+    (name) => root.setAttribute("data-tab", name),
+  );
   selection.listen((ids, origin, focus) => {
     if (origin !== "graph") view?.select([...ids], { focus });
     if (ids.length === 1) context.announce(label(context, ids[0]!));
