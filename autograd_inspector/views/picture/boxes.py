@@ -13,6 +13,7 @@ from autograd_inspector.model.graph import Cause, GraphEdge, GraphNode
 from autograd_inspector.views.picture.folding import Folding, Key
 from autograd_inspector.views.picture.labels import alarms_of, leaf_title, title_of
 from autograd_inspector.views.picture.relevant import relevant
+from autograd_inspector.views.picture.severities import Gravity, Severities, worst
 
 _FEW = 3
 _CROWDS = 200
@@ -20,11 +21,11 @@ _BOUND = frozenset({"parameter", "buffer"})
 
 Crowd = tuple[str, bool, str]
 """(kind, whether gradient can flow through it, the boxes that read it) of leaves that are one box."""
-Look = Literal["flowing", "still", "learnt", "given", "start", "broken"]
+Look = Literal["flowing", "still", "learnt", "given", "start", "error", "warning", "info"]
 
 
 class Box(Struct, frozen=True):
-    """``chain``: the module calls it is drawn in, outermost first. ``alarms``: what went wrong in it.
+    """``chain``: the module calls it is drawn in, outermost first. ``alarms``: what went wrong in it, as its look says.
 
     ``devices``: where the tensors of its parameters and results live. ``nodes``: the graph's nodes that it stands for.
     """
@@ -42,7 +43,10 @@ class Box(Struct, frozen=True):
 
 
 class Link(Struct, frozen=True):
-    """Values between boxes; ``label``: why gradient does not come back, ``live``: whether it should."""
+    """Values between boxes.
+
+    ``label``: why gradient does not come back, ``live``: whether it should, ``gravity``: how bad it is that it does not.
+    """
 
     source: int
     target: int
@@ -51,6 +55,7 @@ class Link(Struct, frozen=True):
     live: bool = False
     cause: Cause = ""
     site: int = -1
+    gravity: Gravity = ""
 
 
 class Picture(Struct, frozen=True):
@@ -78,6 +83,7 @@ class _Drawing:
         self._fed = {edge.target for edge in self.edges}
         self.folding = Folding(report.graph, self.capture, self.shown)
         self.keys = self.folding.keys(limit)
+        self.severities = Severities(report)
         self.flagged: dict[int, list[str]] = defaultdict(list)
         for finding in report.findings:
             for op in finding.ops:
@@ -135,6 +141,7 @@ class _Drawing:
         alarms = alarms_of(nodes, cuts, self.capture)
         for node in nodes:
             alarms += self.flagged.get(node.id, [])
+        gravity = worst([*map(self.severities.of_node, nodes), *map(self.severities.of_cut, cuts)]) if alarms else ""
         notes = ["backward starts here"] if any(node.root for node in nodes) else []
         if any(node.hooks for node in nodes):
             notes.append("has hooks")
@@ -144,7 +151,7 @@ class _Drawing:
             title, subtitle = title_of(key, nodes, self.capture, self.folding.times(key))
         return Box(
             number,
-            self._look(nodes, broken=bool(alarms)),
+            gravity or self._look(nodes),
             title,
             subtitle,
             tuple(dict.fromkeys(alarms)),
@@ -160,9 +167,7 @@ class _Drawing:
         held += [tensor for node in nodes if node.op >= 0 for tensor in self.capture.ops[node.op].outputs]
         return tuple(sorted({self.capture.tensors[tensor].device for tensor in held if tensor >= 0}))
 
-    def _look(self, nodes: list[GraphNode], *, broken: bool) -> Look:
-        if broken:
-            return "broken"
+    def _look(self, nodes: list[GraphNode]) -> Look:
         if any(node.root for node in nodes):
             return "start"
         if all(self._bare(node) for node in nodes):
@@ -186,8 +191,9 @@ class _Drawing:
             drawn = edge_of_pair.get(pair)
             if drawn is None or (edge.kind, edge.live) > (drawn.kind, drawn.live):
                 edge_of_pair[pair] = edge
+        gravity = self.severities.of_cut
         return tuple(
-            Link(tail, head, edge.kind, self._label(edge), edge.live, edge.cause, edge.site)
+            Link(tail, head, edge.kind, self._label(edge), edge.live, edge.cause, edge.site, gravity(edge))
             for (tail, head, _), edge in edge_of_pair.items()
             if edge.kind != "data" or (tail, head, True) not in edge_of_pair
         )

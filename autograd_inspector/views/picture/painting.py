@@ -17,7 +17,9 @@ _LOOKS: dict[Look, Paint] = {
     "learnt": palette.LEARNT,
     "given": palette.GIVEN,
     "start": palette.START,
-    "broken": palette.BROKEN,
+    "error": palette.SEVERITIES["error"],
+    "warning": palette.SEVERITIES["warning"],
+    "info": palette.SEVERITIES["info"],
 }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from msgspec import Struct
 
 
@@ -19,15 +21,19 @@ QUIET = "#6b7785"
 FRAME = "#cfd8e3"
 FLOW = "#4c78a8"
 IDLE = "#b4bcc6"
-ALARM = "#c62828"
 HOPE = "#3d8b55"
 
 FLOWING = Paint("#eaf2fb", "#7ea6d4")
 STILL = Paint("#f3f4f6", "#c3c9d1", "#6b7785")
 LEARNT = Paint("#e6f4ea", "#74b389")
 GIVEN = Paint("#ffffff", "#aab4c0")
-START = Paint("#fff4d6", "#d0a23a")
-BROKEN = Paint("#fdeceb", "#c62828")
+START = Paint("#d5e3fb", "#1f4fa8")
+SEVERITIES: dict[str, Paint] = {
+    "error": Paint("#fdeceb", "#c02626"),
+    "warning": Paint("#fff3d6", "#8f5a00"),
+    "info": Paint("#e8f1fb", "#0b62b8"),
+}
+"""The line's colour is that of words and edges as well."""
 
 _DEVICES = (
     FLOWING,
@@ -51,7 +57,6 @@ _TWINS = {
     FRAME: "#37414d",
     FLOW: "#7fb0e6",
     IDLE: "#59636f",
-    ALARM: "#ff7b72",
     HOPE: "#7ccb93",
     "#eaf2fb": "#1b2a3c",
     "#7ea6d4": "#47709f",
@@ -62,7 +67,14 @@ _TWINS = {
     "#aab4c0": "#5b6672",
     "#fff4d6": "#332a12",
     "#d0a23a": "#a37f2c",
+    "#d5e3fb": "#1b3a6b",
+    "#1f4fa8": "#9cc1ff",
     "#fdeceb": "#3a1917",
+    "#c02626": "#ff7b72",
+    "#fff3d6": "#3a2c0b",
+    "#8f5a00": "#f0b429",
+    "#e8f1fb": "#17304a",
+    "#0b62b8": "#79b8ff",
     "#f3e8fb": "#2a1f36",
     "#8e63b8": "#a98ccc",
     "#e3f4f4": "#14302f",
@@ -74,9 +86,10 @@ _TWINS = {
 CLUSTER = "#fafbfd"
 
 
-def dark_rules(scope: str) -> str:
-    """CSS that turns every colour inside ``scope`` into its twin; a presentation attribute yields to CSS."""
+def dark_rules(scope: str, colors: Collection[str] = _TWINS) -> str:
+    """CSS that turns each of these colours inside ``scope`` into its twin; a presentation attribute yields to CSS."""
     return "".join(
-        f'{scope} [fill="{light}"]{{fill:{dark}}}{scope} [stroke="{light}"]{{stroke:{dark}}}'
+        f'{scope}[fill="{light}"]{{fill:{dark}}}{scope}[stroke="{light}"]{{stroke:{dark}}}'
         for light, dark in _TWINS.items()
+        if light in colors
     )
