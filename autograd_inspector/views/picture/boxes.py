@@ -45,7 +45,7 @@ class Box(Struct, frozen=True):
 class Link(Struct, frozen=True):
     """Values between boxes.
 
-    ``label``: why gradient does not come back, ``live``: whether it should, ``gravity``: how bad it is that it does not.
+    ``label``: why gradient does not come back, ``live``: whether it should, ``gravity``: how bad that is.
     """
 
     source: int
