@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 import re
 import xml.etree.ElementTree as ET
 
@@ -10,6 +11,7 @@ from torch import nn
 
 import autograd_inspector
 from autograd_inspector.views.picture.boxes import picture
+from autograd_inspector.views.picture.image import image_of
 from autograd_inspector.views.picture.render import GraphvizMissingError
 
 
@@ -27,20 +29,20 @@ def test_one_step_of_a_loop_is_drawn(deep):
     assert sum("backward starts here" in box.notes for box in picture(deep, limit=60).boxes) == 1
 
 
-def test_a_cut_is_a_red_dashed_edge_with_cause_and_line(detached):
-    """The severed edge says why and where."""
+def test_a_cut_is_a_dashed_edge_with_cause_and_line(detached):
+    """The severed edge says why and where; in the colour of information, for no finding names it."""
     (link,) = [link for link in picture(detached, limit=60).links if link.kind == "severed"]
     assert link.live
     assert re.fullmatch(r"detached\nconftest\.py:\d+", link.label)
     (line,) = [line for line in detached.to_dot().split("\n") if "detached" in line and "->" in line]
     assert "dashed" in line
-    assert "#c62828" in line
+    assert "#0b62b8" in line
 
 
 def test_a_modified_saved_tensor_is_told_in_its_box(broken):
     """Box of the module: which tensor, both versions, and that backward failed there."""
     (box,) = [box for box in picture(broken, limit=60).boxes if box.title == "norm"]
-    assert box.look == "broken"
+    assert box.look == "error"
     assert "saved input v0, now v1" in box.alarms
     assert "backward failed here" in box.alarms
 
@@ -126,10 +128,10 @@ def test_without_dot_the_error_says_what_to_install(broken, monkeypatch):
 
 
 def test_the_notebook_display_has_text_and_picture(broken):
-    """text/plain is complete; image/svg+xml shows the graph; what was not asked for is left out."""
+    """text/plain is complete; text/html shows findings and graph; what was not asked for is left out."""
     bundle = broken._repr_mimebundle_()
     assert bundle["text/plain"] == broken.to_text()
-    assert bundle["image/svg+xml"] == broken.to_svg()
+    assert "<img" in bundle["text/html"]
     assert set(broken._repr_mimebundle_(include=["text/plain"])) == {"text/plain"}
     assert set(broken._repr_mimebundle_(exclude=["text/plain"])) == {*bundle} - {"text/plain"}
 
@@ -146,6 +148,31 @@ def test_ops_of_a_finding_are_drawn_with_its_code(detached, finding):
     report = msgspec.structs.replace(detached, findings=(msgspec.structs.replace(finding, ops=(op,)),))
     (box,) = [box for box in picture(report, limit=60).boxes if "AG201" in box.alarms]
     assert box.title == "detach"
+    assert box.look == "error"
+
+
+def test_a_warning_is_not_drawn_as_an_error(detached, finding):
+    """Box, words and cut have the colour of a warning; nothing in the picture has that of an error."""
+    op = next(op.index for op in detached.capture.ops if op.name == "detach")
+    warning = msgspec.structs.replace(finding, severity="warning", ops=(op,))
+    report = msgspec.structs.replace(detached, findings=(warning,))
+    (box,) = [box for box in picture(report, limit=60).boxes if box.title == "detach"]
+    (cut,) = [link for link in picture(report, limit=60).links if link.kind == "severed"]
+    assert (box.look, cut.gravity) == ("warning", "warning")
+    assert "#8f5a00" in report.to_dot()
+    assert "#c02626" not in report.to_dot()
+
+
+def test_the_picture_as_an_image_keeps_its_words(broken):
+    """The image holds the same labels, numbers included, and a twin of each of its colours for dark pages."""
+    svg = broken.to_svg()
+    address = re.search(r'src="data:image/svg\+xml;base64,([^"]+)"', image_of(svg))[1]
+    drawn = base64.b64decode(address).decode()
+    words = [element.text for element in ET.fromstring(svg).iter() if element.tag.endswith("text")]
+    assert words == [element.text for element in ET.fromstring(drawn).iter() if element.tag.endswith("text")]
+    style, _, drawing = drawn.partition("</style>")
+    assert not [color for color in re.findall(r'(?:fill|stroke)="(#\w+)"', drawing) if f'"{color}"' not in style]
+    assert len(drawn) < len(svg)
 
 
 def test_many_tensors_with_the_same_readers_are_one_box():

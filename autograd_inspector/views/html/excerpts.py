@@ -12,6 +12,7 @@ from autograd_inspector.views.markup import Markup, element, together
 POINTER = "▶"
 """Beside the line to look at first."""
 _GAP = "⋮"
+_ROLE = 160
 _END = Markup("\n")
 """Of a line: inside of its element and last there, for a style sheet may make a block of that."""
 
@@ -36,7 +37,7 @@ def _lines(excerpt: Excerpt, width: int) -> Iterator[Markup]:
         before = line.lineno
         pointer = POINTER if line.culprit else " "
         kind = "ags-line ags-culprit" if line.culprit else "ags-line ags-part" if line.role else "ags-line"
-        role = [element("span", "  ← ", prose(line.role), _END, class_="ags-role")] if line.role else [_END]
+        role = [element("span", "  ← ", prose(line.role, _ROLE), _END, class_="ags-role")] if line.role else [_END]
         yield _row(kind, f"{pointer} {line.lineno:>{width}}", "  ", _text(line), *role)
 
 

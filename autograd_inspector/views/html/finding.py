@@ -18,7 +18,9 @@ from autograd_inspector.views.markup import Markup, element, together
 
 _EXCERPTS = 4
 _SENTENCES = 12
+_SENTENCE = 600
 _NAMES = 12
+_NAME = 80
 _LONGEST_LINE = 200
 SIGNS = {"error": "✕", "warning": "▲", "info": "●"}
 """Severity by shape, for who sees no colour."""
@@ -55,28 +57,44 @@ def folded_section(finding: Finding, pages: Mapping[str, RulePage]) -> Markup:
     return element("details", summary, *_body(finding, pages), class_=f"ags-finding ags-{finding.severity}")
 
 
+def brief_section(finding: Finding) -> Markup:
+    """The line, why and the fix alone."""
+    parts = [element("p", title(finding), class_="ags-title"), *_answer(finding), *_fix(finding)]
+    return element("section", *parts, class_=f"ags-finding ags-{finding.severity}")
+
+
 def title(finding: Finding) -> Markup:
     """``✕ error AG201 saved-tensor-modified · In [2], line 8``."""
     severity = element("strong", f"{SIGNS[finding.severity]} {finding.severity}", class_="ags-severity")
     rule = element("strong", finding.rule, class_="ags-rule")
     place = f" · {shown(finding.locations[0].place)}" if finding.locations else ""
-    return together(severity, " ", rule, " ", element("span", f"{finding.name}{place}", class_="ags-quiet"))
+    return together(
+        severity, " ", rule, " ", element("span", f"{shown(finding.name, _NAME)}{place}", class_="ags-quiet")
+    )
 
 
 def _body(finding: Finding, pages: Mapping[str, RulePage]) -> Iterator[Markup]:
-    if finding.locations:
-        yield element("pre", element("strong", _culprit_line(finding.locations[0])), class_="ags-headline")
-    yield element("p", prose(finding.message), class_="ags-message")
+    yield from _answer(finding)
     excerpts = [excerpt for excerpt in finding.code[:_EXCERPTS] if excerpt.lines]
     for excerpt in excerpts:
         if len(excerpts) > 1:
             yield element("p", excerpt.title, class_="ags-where ags-quiet")
         yield code_block(excerpt)
-    if finding.fix:
-        yield element("p", element("strong", "Fix:"), " ", paragraphs(finding.fix), class_="ags-fix")
+    yield from _fix(finding)
     yield from _more(finding)
     if finding.rule in pages:
         yield _about(pages[finding.rule])
+
+
+def _answer(finding: Finding) -> Iterator[Markup]:
+    if finding.locations:
+        yield element("pre", element("strong", _culprit_line(finding.locations[0])), class_="ags-headline")
+    yield element("p", prose(finding.message), class_="ags-message")
+
+
+def _fix(finding: Finding) -> Iterator[Markup]:
+    if finding.fix:
+        yield element("p", element("strong", "Fix:"), " ", paragraphs(finding.fix), class_="ags-fix")
 
 
 def _culprit_line(culprit: Location) -> str:
@@ -85,10 +103,10 @@ def _culprit_line(culprit: Location) -> str:
 
 def _more(finding: Finding) -> Iterator[Markup]:
     """How it came about, whom it concerns, what follows."""
-    sentences = [prose(text) for text in finding.details[:_SENTENCES]]
+    sentences = [prose(text, _SENTENCE) for text in finding.details[:_SENTENCES]]
     if finding.subjects:
-        sentences.append(together(f"Concerns: {join_names((shown(name, 80) for name in finding.subjects), _NAMES)}"))
-    sentences += [together("Follows from it: ", prose(text)) for text in finding.consequences[:_SENTENCES]]
+        sentences.append(together(f"Concerns: {join_names((shown(name, _NAME) for name in finding.subjects), _NAMES)}"))
+    sentences += [together("Follows from it: ", prose(text, _SENTENCE)) for text in finding.consequences[:_SENTENCES]]
     if sentences:
         items = element("ul", *[element("li", sentence) for sentence in sentences])
         yield element("details", element("summary", "How it happened"), items, class_="ags-more")

@@ -11,7 +11,7 @@ from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.wording import counted
 from autograd_inspector.views.display_text import shown
 from autograd_inspector.views.html.excerpts import lines_of
-from autograd_inspector.views.html.finding import finding_section, folded_section, pages_of
+from autograd_inspector.views.html.finding import brief_section, finding_section, folded_section, pages_of
 from autograd_inspector.views.html.prose import prose
 from autograd_inspector.views.html.style import sheet
 from autograd_inspector.views.markup import Markup, element, together
@@ -43,12 +43,13 @@ def output_html(report: ReportData, svg: str = "") -> str:
 
 
 def _fitting(report: ReportData, room: int) -> Iterator[Markup]:
-    """The findings, most severe first, as long as there is room."""
+    """The findings, most severe first, as long as there is room; one that has too much to show in short."""
     pages = pages_of(report.pages)
     for number, finding in enumerate(report.findings):
         part = finding_section(finding, pages) if number < _OPEN else folded_section(finding, pages)
+        part = part if len(part) <= room else brief_section(finding)
         room -= len(part)
-        if room < 0 and number:
+        if room < 0:
             more = counted(len(report.findings) - number, "finding")
             yield element("p", f"… and {more} more: ", element("code", "report.findings"), " has all")
             return

@@ -17,7 +17,7 @@ def prose(text: str, longest: int = LONGEST) -> Markup:
     return together(*[element("code", piece) if number % 2 else piece for number, piece in enumerate(pieces)])
 
 
-def paragraphs(text: str, longest: int = LONGEST) -> Markup:
+def paragraphs(text: str) -> Markup:
     """Sentences line by line: a line break is the one control character that a fix may keep."""
-    first, *others = [prose(line, longest) for line in text.strip().split("\n")]
+    first, *others = [prose(line) for line in text.strip()[: 2 * LONGEST].split("\n")]
     return together(first, *[piece for line in others for piece in (LINE_BREAK, line)])
