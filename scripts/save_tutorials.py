@@ -26,7 +26,7 @@ SECONDS = 300
 """How long one cell may take."""
 
 CAPTURE = "application/vnd.autograd-inspector.capture+json"
-KEPT = ("text/plain", "image/svg+xml", CAPTURE)
+KEPT = ("text/plain", "text/html", CAPTURE)
 """Media types that need neither a kernel nor a widget manager; the front end has the last one drawn interactively."""
 
 _MARK = "of scripts/save_tutorials.py"
@@ -98,7 +98,11 @@ def _outputs(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
             kept.append(_error(output))
         else:
             data = {media: _placed(output["data"][media]) for media in KEPT if media in output["data"]}
-            if any(data.values()):  # A progress line that was taken away is empty, and is there on slow machines only.
+            if kept and data.keys() == {"text/plain", CAPTURE} and not data["text/plain"]:
+                kept[-1]["data"][CAPTURE] = data[CAPTURE]  # Without its widget, what a report shows is one output.
+            elif any(
+                data.values()
+            ):  # A progress line that was taken away is empty, and is there on slow machines only.
                 kept.append({**output, "data": data, "metadata": {}})
     return kept
 

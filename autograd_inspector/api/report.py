@@ -125,8 +125,14 @@ class Report(ReportData, frozen=True, dict=True):
 
         return f"<Report: {headline(self)}>"
 
+    def _ipython_display_(self) -> None:
+        """As the output of a notebook cell."""
+        from autograd_inspector.kernel.display import display_report
+
+        display_report(self)
+
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        """What every kind of viewer shows of it; in a notebook the widget, where the front end knows widgets."""
+        """The same as one bundle: who asks shows one of its media types."""
         from autograd_inspector.kernel.display import view_of
         from autograd_inspector.views.notebook.bundle import bundle_of, chosen
 

@@ -198,7 +198,9 @@ def test_indented_cells_are_dedented(shell):
 def test_report_follows_the_output(shell, monkeypatch):
     """The report is displayed after the cell's value, and after the traceback of a cell that failed."""
     events = []
-    monkeypatch.setattr("autograd_inspector.frontends.notebook.outcome.show", lambda report: events.append("report"))
+    monkeypatch.setattr(
+        "autograd_inspector.frontends.notebook.outcome.display_report", lambda report: events.append("report")
+    )
     monkeypatch.setattr(shell.ip, "showtraceback", lambda *args, **kwargs: events.append("traceback"))
     shell.ip.user_ns["said"] = events.append
     shell.run("%%autograd_inspect\nsaid('cell')\nw * 2")

@@ -32,7 +32,7 @@ _LINES = 12
 
 def output_html(report: ReportData, svg: str = "") -> str:
     """Findings, what torch raised, steps and bytes in a line each, notes, the picture, as far as there is room."""
-    style = element("style", sheet("finding.css"))
+    style = element("style", sheet("finding.css"), sheet("output.css"))
     heading = element("p", element("strong", "autograd inspector"), " ", element("span", headline(report)))
     parts = [heading, *_fitting(report, LARGEST // 2), *_raised(report), *_in_short(report)]
     picture = element("div", image_of(svg), class_="ags-frame") if svg else Markup()
