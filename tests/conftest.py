@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 
 import pytest
 
@@ -25,6 +26,15 @@ def _only_what_a_module_makes_is_looked_through():
     """Collecting garbage looks at what this module's tests make, not at every library that others have imported."""
     gc.collect()
     gc.freeze()
+    _forget_accelerate()
+
+
+def _forget_accelerate():
+    """Accelerate's state is one for the process: a test that accumulates gradients leaves others without a step."""
+    if "accelerate" in sys.modules:
+        state = sys.modules["accelerate.state"]
+        state.AcceleratorState._reset_state(reset_partial_state=True)
+        state.GradientState._reset_state()
 
 
 @pytest.fixture(scope="session")

@@ -36,6 +36,7 @@ from autograd_inspector.capture.observers.modules.entering import ModuleCalls
 from autograd_inspector.capture.observers.modules.plain import note_plain_attributes
 from autograd_inspector.capture.observers.optimizers.known import Optimizers
 from autograd_inspector.capture.observers.optimizers.refusals import note_scaler
+from autograd_inspector.capture.progress import RecordingProgress
 from autograd_inspector.capture.recording.held_tensors import note_held
 from autograd_inspector.capture.recording.recording import new_recording
 from autograd_inspector.capture.retention.folding import Folding
@@ -63,6 +64,7 @@ INTERRUPTED = (
     "away before this one began."
 )
 LEFT_OUT = "autograd_inspector could not look at everything that the program held at the end:"
+STOPPED = "Recording was stopped on request: what ran after that is missing."
 STRUCK = "An interrupt struck while a call of torch was being recorded: what it cut short may be missing."
 
 _HOLDING = (TorchError.DEEPCOPY_OF_NON_LEAF, TorchError.NON_LEAF_SENT, TorchError.NUMPY_OF_TRACKED)
@@ -102,6 +104,8 @@ class Session:
         self.modules.used = self.optimizers.modes.look
         self.folding: Folding | None = None
         self.failure = ""
+        self._stopped = False
+        """On request."""
         self.installation = Installation()
         """What is undone when it ends."""
         self._phase: Literal["new", "starting", "open", "closing", "closed"] = "new"
@@ -209,11 +213,18 @@ class Session:
 
     def _frozen(self, seconds: float, error: BaseException | None, text: str) -> Capture:
         recording = self.recording
+        if self._stopped:
+            recording.note(STOPPED)
+            recording.closed = False  # Nothing observes any more: what the program holds can be looked at.
         if not recording.closed:
             self._last_look(error)
         recording.closed = True
         history = self.folding.finish(raised=error is not None) if self.folding is not None else History()
-        return replace(freeze(recording, self.modules, history, seconds=seconds, error=text), stopped=self.failure)
+        return replace(freeze(recording, self.modules, history, seconds=seconds, error=text), stopped=self._why_stopped)
+
+    @property
+    def _why_stopped(self) -> str:
+        return self.failure or (STOPPED if self._stopped else "")
 
     def give_way(self, to: FrameType | None) -> None:
         """End here: the program opens a capture of its own in that frame."""
@@ -271,6 +282,22 @@ class Session:
                     self.optimizers.id_of(optimizer)
         except Exception as failure:
             self.fail(failure)
+
+    @property
+    def progress(self) -> RecordingProgress:
+        """How far the program is; may be asked for in any thread."""
+        steps = 0 if self.folding is None else self.folding.steps
+        seconds = time.perf_counter() - self._started
+        return RecordingProgress(len(self.recording.ops), steps, seconds, stopped=self._stopped or bool(self.failure))
+
+    def stop(self) -> None:
+        """Record nothing from now on, in whatever thread the program runs: it goes on, and the report comes at its end.
+
+        The observers stay until then, and do nothing.
+        """
+        if self._phase == "open" and not self.recording.closed:
+            self._stopped = True
+            self.recording.closed, self.recording.recording = True, False
 
     def _last_look(self, error: BaseException | None) -> None:
         """What the program still holds. What cannot be looked at is left out, and takes nothing else with it."""
@@ -341,6 +368,11 @@ def current() -> Session | None:
     """The open capture of this process, if any."""
     _bury()
     return None if _CURRENT is None or _CURRENT.recording.closed else _CURRENT
+
+
+def open_session() -> Session | None:
+    """The capture that is in place, recording or not; looks at nothing, so that any thread may ask."""
+    return _CURRENT
 
 
 def _bury() -> bool:

@@ -48,9 +48,10 @@ export function mount(
       return;
     }
     const { selection } = shown;
-    selection.set(model.get("selected"), "kernel", true);
+    // Python has chosen nothing: the first finding is read.
+    if (model.get("selected").length) shown.follow(model.get("selected"));
     selection.listen((ids, origin) => {
-      if (origin === "kernel") return;
+      if (origin === "kernel" || origin === "opening") return;
       model.set("selected", [...ids]);
       model.save_changes();
     });
@@ -59,7 +60,7 @@ export function mount(
     const ids = model.get("selected");
     const selected = shown?.selection.ids ?? [];
     const same = ids.length === selected.length && ids.every((id, n) => id === selected[n]);
-    if (!same) shown?.selection.set(ids, "kernel", true);
+    if (!same) shown?.follow(ids);
   };
   draw();
   model.on("change:payload", draw);

@@ -8,12 +8,12 @@ import { inside } from "../src/view/graph/where";
 
 const item = (y: number): Item => ({ x: 100, y, width: 80, height: 40, open: false }) as Item;
 const camera = new Camera(() => {});
-let chosen: Item | undefined;
+let chosen: Item[];
 let placing: Placing;
-let problem: Item | undefined;
+let problem: Item[];
 
 beforeEach(() => {
-  [chosen, problem] = [undefined, undefined];
+  [chosen, problem] = [[], []];
   placing = new Placing({
     camera,
     scene: { width: 300, height: 2000, items: [], wires: [] },
@@ -24,39 +24,50 @@ beforeEach(() => {
 });
 
 test("at first it looks at what went wrong, or at what is chosen already", () => {
-  problem = item(1900);
+  problem = [item(1900)];
   placing.resize(300, 400);
-  expect(inside(problem, camera.seen)).toBe(true);
-  chosen = item(20);
+  expect(inside(problem[0]!, camera.seen)).toBe(true);
+  chosen = [item(20)];
   placing.start();
-  expect(inside(chosen, camera.seen)).toBe(true);
-  expect(inside(problem, camera.seen)).toBe(false);
+  expect(inside(chosen[0]!, camera.seen)).toBe(true);
+  expect(inside(problem[0]!, camera.seen)).toBe(false);
 });
 
 test("what was chosen before the picture had any room is in sight when it has", () => {
-  [chosen, problem] = [item(20), item(1900)];
+  [chosen, problem] = [[item(20)], [item(1900)]];
   placing.resize(300, 400);
-  expect(inside(chosen, camera.seen)).toBe(true);
+  expect(inside(chosen[0]!, camera.seen)).toBe(true);
 });
 
 test("a chosen box that was in sight stays in sight, whether or not the picture was moved", () => {
-  problem = item(1000);
+  problem = [item(1000)];
   for (const dy of [0, 30]) {
     placing.resize(300, 400);
     camera.pan(0, dy);
-    chosen = item(1000 + 150);
-    expect(inside(chosen, camera.seen)).toBe(true);
+    chosen = [item(1000 + 150)];
+    expect(inside(chosen[0]!, camera.seen)).toBe(true);
     placing.resize(300, 120);
-    expect(inside(chosen, camera.seen)).toBe(true);
-    chosen = undefined;
+    expect(inside(chosen[0]!, camera.seen)).toBe(true);
+    chosen = [];
   }
 });
 
 test("a chosen box that the user moved out of sight is left there", () => {
-  chosen = item(20);
+  chosen = [item(20)];
   placing.resize(300, 400);
   camera.pan(0, -1500);
   const { y } = camera;
   expect(placing.resize(300, 300)).toBe(false);
   expect(camera.y).toBe(y);
+});
+
+test("what is chosen together is in sight together, smaller if need be, unless it is too far apart", () => {
+  chosen = [item(900), item(1400)];
+  placing.resize(300, 400);
+  expect(chosen.every((one) => inside(one, camera.seen))).toBe(true);
+  expect(camera.k).toBeLessThan(0.8);
+  chosen = [item(20), item(1900)];
+  placing.start();
+  expect(chosen.map((one) => inside(one, camera.seen))).toEqual([true, false]);
+  expect(camera.k).toBe(0.8);
 });

@@ -60,8 +60,14 @@ test("lines of details and findings are buttons that go there", () => {
   const { detail } = heard.mock.calls[0]![0] as CustomEvent<Target>;
   expect(detail.filename).toMatch(/programs\.py$/);
   expect(detail.source).toContain("torch.sigmoid");
-  fake.tab("Findings").querySelector<HTMLElement>("button.agi-place")!.click();
-  expect(heard).toHaveBeenCalledTimes(2);
+  fake.tab("Findings").querySelector<HTMLElement>(".agi-culprit button.agi-goto")!.click();
+  fake.el.querySelector<HTMLElement>(".agi-answer button.agi-goto")!.click();
+  expect(heard).toHaveBeenCalledTimes(3);
+  const [inTheList, inTheAnswer] = heard.mock.calls
+    .slice(1)
+    .map(([e]) => (e as CustomEvent<Target>).detail);
+  expect(inTheAnswer).toEqual(inTheList);
+  expect(inTheAnswer!.source).toContain("hidden.add_(1.0)");
   expect(fake.text("[role=status]")[0]).toMatch(/^went to programs\.py:\d+$/);
 });
 

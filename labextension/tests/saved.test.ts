@@ -37,7 +37,10 @@ test("a short capture says so, counts the whole, and keeps its placement", () =>
 test("without a kernel only pictures can be exported", () => {
   const el = host();
   showSaved(el, JSON.parse(payload("broken").text), create);
-  const items = [...el.querySelectorAll(".agi-menu-items button")].map((item) => item.textContent);
+  const menu = named(el, "Export").parentElement!;
+  const items = [...menu.querySelectorAll(".agi-menu-items button")].map(
+    (item) => item.textContent,
+  );
   expect(items).toEqual(["SVG", "PNG"]);
 });
 

@@ -109,21 +109,88 @@ test("tools act on the picture", () => {
   expect(fake.view.path).toHaveBeenLastCalledWith(3);
 });
 
-test("the button that hides the filters in a sidebar tells how many are in force", () => {
+test("the menu of filters tells how many are in force", () => {
   const fake = show("broken");
   const opener = named(fake.el, "Filters");
-  expect(opener.getAttribute("aria-expanded")).toBe("false");
-  opener.click();
-  expect(opener.getAttribute("aria-expanded")).toBe("true");
   named(fake.el, "Only the problem").click();
   named(fake.el, "Parameters").click();
-  expect(opener.textContent).toBe("Filters (2)");
-  opener.click();
-  expect(opener.getAttribute("aria-expanded")).toBe("false");
   expect(opener.textContent).toBe("Filters (2)");
   named(fake.el, "Only the problem").click();
   named(fake.el, "Parameters").click();
   expect(opener.textContent).toBe("Filters");
+});
+
+test("the first thing that is said is the line that did it, then why, then the fix", () => {
+  const fake = show("broken");
+  const header = fake.el.querySelector(".agi-header")!;
+  const answer = header.firstElementChild!;
+  expect(answer.getAttribute("aria-label")).toBe("Answer");
+  const [title, line, why, fix] = [...answer.children].map((part) => part.textContent!);
+  expect(title).toMatch(/error.*AG201 saved-tensor-modified/);
+  expect(line).toMatch(/^hidden\.add_\(1\.0\)programs\.py:\d+$/);
+  expect(why).toMatch(/modified in place by/);
+  expect(fix).toMatch(/^Fix/);
+});
+
+test("the finding is chosen before anybody chooses, and Python is not told", () => {
+  const fake = show("broken");
+  expect(fake.text("section[aria-label=Details] h3")).toEqual(["Where it happened"]);
+  expect(fake.view.select).toHaveBeenCalledWith(expect.arrayContaining([expect.any(Number)]), {
+    focus: true,
+  });
+  expect(fake.model.saved).toBe(0);
+  expect(fake.model.get("selected")).toEqual([]);
+});
+
+test("what the program raised can be read below the lines of its finding", () => {
+  const { text, buffer } = payload("broken");
+  const wire = JSON.parse(text);
+  wire.head.error = "RuntimeError: one of the variables needed";
+  const fake = showText({ payload: JSON.stringify(wire), buffer });
+  expect(fake.text(".agi-details .agi-raised")).toEqual([`the program raised ${wire.head.error}`]);
+  expect(fake.text(".agi-header .agi-raised")).toEqual([]);
+});
+
+test("without a finding or a selection there are no details, and the picture has their room", () => {
+  const fake = show("attached");
+  const details = fake.el.querySelector<HTMLElement>("section[aria-label=Details]")!;
+  expect(details.hidden).toBe(true);
+  fake.pick(0);
+  expect(details.hidden).toBe(false);
+});
+
+test("a node with a finding leads back to it", () => {
+  const fake = show("broken");
+  fake.pick(nodeOf("broken", (name) => name === "add_"));
+  expect(fake.text("section[aria-label=Details] h3")).toEqual(["add_"]);
+  named(
+    fake.el.querySelector("section[aria-label=Details]")!,
+    "AG201 saved-tensor-modified",
+  ).click();
+  expect(fake.text("section[aria-label=Details] h3")).toEqual(["Where it happened"]);
+});
+
+test("a question mark shows the keys, Escape hides them", () => {
+  const fake = show("broken");
+  const keys = fake.el.querySelector<HTMLElement>("section[aria-label=Keys]")!;
+  const press = (key: string) =>
+    named(fake.el, "Keys").dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+  expect(keys.hidden).toBe(true);
+  press("?");
+  expect(keys.hidden).toBe(false);
+  press("Escape");
+  expect(keys.hidden).toBe(true);
+});
+
+test("a stroke goes to the search, a question mark in it is text", () => {
+  const fake = show("broken");
+  const press = (host: HTMLElement, key: string) =>
+    host.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+  press(named(fake.el, "Keys"), "/");
+  const search = named(fake.el, "Search the graph");
+  expect(document.activeElement).toBe(search);
+  press(search, "?");
+  expect(fake.el.querySelector<HTMLElement>("section[aria-label=Keys]")!.hidden).toBe(true);
 });
 
 test("search finds nodes by name, line and rule; Enter goes from one to the next", () => {

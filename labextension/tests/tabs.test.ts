@@ -5,22 +5,29 @@ import { momentsOf } from "../src/model/moments";
 import { named, nodeOf, show } from "./fake";
 import { capture, payload } from "./fixtures";
 
-test("a finding tells its story, its line and its fix; a click selects its nodes", () => {
+test("findings are a list: the one that is read is open, with its lines and its fix", () => {
   const fake = show("broken");
   const panel = fake.tab("Findings");
-  expect(panel.querySelectorAll("article")).toHaveLength(1);
-  const roles = [...panel.querySelectorAll(".agi-story .agi-role")].map((role) => role.textContent);
-  expect(roles).toEqual(["saved here", "modified here", "needed here"]);
-  const sources = [...panel.querySelectorAll(".agi-story .agi-source")].map(
-    (one) => one.textContent,
-  );
-  expect(sources[1]).toContain("hidden.add_(1.0)");
-  expect(panel.querySelectorAll("ol > li").length).toBeGreaterThan(1);
+  const rows = [...panel.querySelectorAll<HTMLDetailsElement>(".agi-finding")];
+  expect(rows.map((row) => row.open)).toEqual([true]);
+  const told = [...panel.querySelectorAll(".agi-excerpt-lines > li:not(.agi-gap)")].map((line) => [
+    line.querySelector(".agi-role")?.textContent ?? "",
+    line.classList.contains("agi-culprit"),
+    line.querySelector(".agi-source")!.textContent!.trim(),
+  ]);
+  const [culprit] = told.filter(([, mark]) => mark);
+  expect(culprit).toEqual(["modified here", true, "hidden.add_(1.0)"]);
+  const roles = told.map(([role]) => role).filter((role) => role !== "");
+  expect(roles).toEqual(expect.arrayContaining(["saved here", "modified here", "needed here"]));
+  expect(panel.querySelectorAll(".agi-steps > li").length).toBeGreaterThan(1);
   expect(panel.querySelector(".agi-fix-text")!.textContent!.length).toBeGreaterThan(10);
-  named(panel, "Copy the fix");
+  for (const what of ["the fix", "the place", "the finding"]) named(panel, `Copy ${what}`);
   panel.querySelector<HTMLElement>(".agi-show")!.click();
-  expect(fake.model.get("selected")).toContain(nodeOf("broken", (name) => name === "add_"));
   expect(fake.el.querySelector("[aria-selected=true]")!.textContent).toBe("Graph");
+  expect(fake.view.select).toHaveBeenLastCalledWith(
+    expect.arrayContaining([nodeOf("broken", (name) => name === "add_")]),
+    { focus: true },
+  );
 });
 
 test("the absence of findings is said", () => {
@@ -34,7 +41,7 @@ test("the timeline has ops, version bumps, grad modes, backward and steps in ord
   expect(kinds).toEqual(["mode", "mode", "backward", "step"]);
   const step = moments.at(-1)!;
   expect([step.title, step.node >= 0]).toEqual(["AdamW.step", true]);
-  expect(step.said).toMatch(/moved \d+ of \d+/);
+  expect(step.said).toMatch(/wrote \d+ of \d+/);
   expect(moments.filter((moment) => moment.op >= 0).map((m) => m.op)).toEqual([
     0, 1, 2, 3, 4, 5, 6,
   ]);
@@ -114,11 +121,12 @@ test("a parameter opens into its tensors, each with device, dtype and bytes", ()
   expect(entries.map(([name]) => name)).toEqual([
     "parameter",
     "gradient",
+    "gradient from",
     "step",
     "exp_avg",
     "exp_avg_sq",
   ]);
-  expect(entries[3]).toEqual(["exp_avg", "1", "float32", "cpu", "4 B"]);
+  expect(entries[4]).toEqual(["exp_avg", "1", "float32", "cpu", "4 B"]);
   expect(document.activeElement!.getAttribute("aria-expanded")).toBe("true");
   named(panel, "Every entry").click();
   expect(panel.querySelectorAll("tr[data-entry=parameter]")).toHaveLength(4);

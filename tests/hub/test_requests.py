@@ -5,8 +5,9 @@ from types import SimpleNamespace
 
 import msgspec
 import pytest
+import torch
 
-from autograd_inspector import Report
+from autograd_inspector import Report, inspect
 from autograd_inspector.kernel.hub.messages import PROTOCOL, Listing
 from autograd_inspector.kernel.hub.requests import answered
 from autograd_inspector.kernel.widget import widget_of
@@ -171,3 +172,23 @@ def test_another_front_ends_fields_are_let_pass(hub):
     """A newer one may send more."""
     (answer,) = ask(hub, "list", unheard_of=True)
     assert answer.type == "answer"
+
+
+def test_an_open_capture_tells_how_far_it_is(hub):
+    """Ops and steps of the capture that is open now, and nothing where there is none."""
+    (idle,) = ask(hub, "live")
+    assert idle.live is None
+    with inspect():
+        torch.ones(2).exp()
+        (running,) = ask(hub, "live")
+    assert (running.live.ops, running.live.steps, running.live.stopped) == (2, 0, False)
+
+
+def test_the_open_capture_is_stopped(hub):
+    """What runs after it is not in the report; with nothing open there is nothing to stop."""
+    with inspect() as inspection:
+        torch.ones(2).exp()
+        ask(hub, "stop")
+        torch.ones(2).sin()
+    assert [op.name for op in inspection.report.capture.ops] == ["ones", "exp"]
+    assert "nothing is recorded" in refused(ask(hub, "stop"))

@@ -196,7 +196,7 @@ def test_indented_cells_are_dedented(shell):
 
 
 def test_report_follows_the_output(shell, monkeypatch):
-    """The report is displayed after the cell's value, and after the traceback of a cell that failed."""
+    """The report comes after the cell's value, and before the traceback of one that failed: the reason comes first."""
     events = []
     monkeypatch.setattr(
         "autograd_inspector.frontends.notebook.outcome.display_report", lambda report: events.append("report")
@@ -205,7 +205,25 @@ def test_report_follows_the_output(shell, monkeypatch):
     shell.ip.user_ns["said"] = events.append
     shell.run("%%autograd_inspect\nsaid('cell')\nw * 2")
     shell.run("%%autograd_inspect\nw * 2\n1 / 0")
-    assert events == ["cell", "report", "traceback", "report"]
+    assert events == ["cell", "report", "report", "traceback"]
+
+
+NESTED = """%%autograd_inspect --quiet --store seen
+w * 2
+get_ipython().run_cell("1 / 0")
+try:
+    1 / 0
+except ZeroDivisionError:
+    get_ipython().showtraceback()
+w.exp()"""
+
+
+def test_errors_that_the_program_shows_end_nothing(shell):
+    """A cell that the program runs may fail, and the program may show an error: its own cell goes on, inspected."""
+    ran = shell.run(NESTED)
+    assert ran.success
+    assert ran.out.count("ZeroDivisionError") >= 2
+    assert [op.name for op in shell["seen"].capture.ops] == ["mul", "exp"]
 
 
 def test_report_is_displayed_with_its_text(shell):

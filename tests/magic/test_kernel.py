@@ -78,9 +78,9 @@ def test_a_fork_of_the_kernel_does_not_speak_for_it(execute):
 
 
 def test_one_error_output(execute):
-    """The failing cell has exactly one error output, followed by the report: what any viewer shows, and the widget."""
+    """The failing cell has exactly one error output, and the report above it: the answer comes first."""
     notebook = new_notebook(cells=[new_code_cell(LOAD), new_code_cell("%%autograd_inspect\ny = w * 2\n\n1 / 0")])
     NotebookClient(notebook, kernel_name="python3", timeout=120, allow_errors=True).execute()
     kinds = [output.output_type for output in notebook.cells[1].outputs]
-    assert kinds == ["error", "display_data", "display_data"]
-    assert "line 4" in "".join(notebook.cells[1].outputs[0].traceback)
+    assert kinds == ["display_data", "display_data", "error"]
+    assert "line 4" in "".join(notebook.cells[1].outputs[2].traceback)

@@ -123,7 +123,13 @@ def summed(net):
     return total / 5
 
 
-@pytest.mark.parametrize("look", [stacked, summed])
+def inferred(net):
+    with torch.inference_mode():
+        shifted = X + 1  # Without a version.
+        return torch.stack([net(shifted).softmax(1) for _ in range(5)]).var(0)  # Samples.
+
+
+@pytest.mark.parametrize("look", [stacked, summed, inferred])
 def test_samples_of_a_dropout_in_eval_mode(look):
     """The same input, put together several times: all are equal, and the dropout that draws none of them is named."""
 
@@ -160,7 +166,20 @@ def batches(net):
     return torch.cat([net(part) for part in X.split(2)])
 
 
-@pytest.mark.parametrize("look", [dropouts_in_train_mode, other_inputs, noisy_weights, several_figures, batches])
+def noisy_inputs_in_inference(net):
+    results = []
+    with torch.inference_mode():
+        noisy = X + 1
+        for _ in range(5):
+            noisy.add_(torch.randn_like(noisy))
+            results.append(net(noisy))
+        return torch.stack(results)
+
+
+CALM = [dropouts_in_train_mode, other_inputs, noisy_weights, noisy_inputs_in_inference, several_figures, batches]
+
+
+@pytest.mark.parametrize("look", CALM)
 def test_results_that_may_differ(look):
     """Other inputs, other weights, dropouts that draw, figures that are not put together."""
     calm(lambda: train_and_look(layers(), look))

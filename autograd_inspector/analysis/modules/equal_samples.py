@@ -10,14 +10,15 @@ from msgspec import Struct
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.draws import draws
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.analysis.read_values import ReadValues, Value
 from autograd_inspector.model.op import ModuleCall, Op, Trait
 
 _FEWEST = 3
 """Two equal results may be two looks at one thing."""
 _MORE = 2 * _FEWEST
 _TOGETHER = OpKind.STACKS | OpKind.CONCATENATES | OpKind.ADDS
-_Given = tuple[tuple[str, tuple[int, ...], tuple[int, ...]], ...]
-"""What the ops of a call read that was there before it, with versions."""
+_Given = tuple[tuple[str, tuple[Value, ...]], ...]
+"""What the ops of a call read that was there before it."""
 
 
 class EqualSamples(Struct, frozen=True):
@@ -52,6 +53,7 @@ class _Samples:
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
         self._capture = analysis.capture
+        self._read_values = ReadValues(analysis.capture)
         self._behind: dict[int, tuple[int, ...]] = {}
 
     @cached_property
@@ -113,14 +115,7 @@ class _Samples:
 
     def _read_by(self, ops: list[Op]) -> _Given:
         made = {tensor for op in ops for tensor in op.outputs}
-        return tuple(
-            (
-                op.name,
-                tuple(tensor for tensor in op.inputs if tensor not in made),
-                tuple(v for tensor, v in zip(op.inputs, op.versions, strict=True) if tensor not in made),
-            )
-            for op in ops
-        )
+        return tuple((op.name, tuple(v for v in self._read_values.of(op) if v[0] not in made)) for op in ops)
 
     def _outermost(self, number: int) -> int:
         call = self._capture.calls[number]

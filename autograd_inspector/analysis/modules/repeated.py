@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.draws import draws
+from autograd_inspector.analysis.read_values import ReadValues
 from autograd_inspector.model.op import ModuleCall
 from autograd_inspector.model.program_events import ModuleRepeated
 
@@ -56,6 +57,7 @@ class _Calls:
 
     def __init__(self, analysis: Analysis) -> None:
         self._capture = analysis.capture
+        self._read_values = ReadValues(analysis.capture)
 
     def alike(self, tensor: int) -> tuple[ModuleCall, ...]:
         """Calls of the module that has a parameter, by one caller, which all computed the same of the same."""
@@ -94,7 +96,7 @@ class _Calls:
                 break
             if draws(op):
                 return None
-            read = tuple(pair for pair in zip(op.inputs, op.versions, strict=False) if pair[0] not in made)
+            read = tuple(value for value in self._read_values.of(op) if value[0] not in made)
             computed.append((op.name, read))
             made.update(op.outputs)
         return tuple(computed) or None

@@ -54,6 +54,11 @@ class Folding:
         self._used: set[int] = set()
         recording.on_step = self.stepped
 
+    @property
+    def steps(self) -> int:
+        """How many training steps are complete."""
+        return self.folded + len(self._ends) + self._iterations.complete
+
     def stepped(self, optimizer: int, op: int) -> None:
         """An optimizer has stepped; that op stands for it."""
         role = self._role(optimizer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
@@ -19,11 +20,19 @@ from autograd_inspector.kernel.options import Options
 class Run:
     """An open capture with the models and optimizers that the options name."""
 
-    def __init__(self, shell: InteractiveShell, options: Options, stop: FrameType | None, held: Held) -> None:
+    def __init__(
+        self,
+        shell: InteractiveShell,
+        options: Options,
+        stop: FrameType | None,
+        held: Held,
+        first: Callable[[BaseException], None] | None = None,
+    ) -> None:
+        """``first`` is called with an error that IPython is about to show."""
         self.options = options
         self._shell = shell
         self._unmet = {*options.models, *options.optimizers}
-        self._shown_errors = ShownErrors(shell)
+        self._shown_errors = ShownErrors(shell, first)
         self._session = Session(values=options.values, stop=stop, yields=True)
         self._session.start(held=held)
         try:

@@ -1,11 +1,13 @@
-"""The traceback that IPython shows of an inspected cell: the program's own frames.
+"""The traceback that IPython shows of an inspected cell: the program's own frames, below the report.
 
-IPython shows it before it tells anybody that the cell has ended, so the frames are taken out when it is about to.
+IPython shows it before it tells anybody that the cell has ended, so the frames are taken out, and the report is made,
+when it is about to.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
@@ -18,7 +20,9 @@ _SHOW = "showtraceback"
 class ShownErrors:
     """Shadows ``shell.showtraceback`` from ``begin()`` to ``end()``."""
 
-    def __init__(self, shell: InteractiveShell) -> None:
+    def __init__(self, shell: InteractiveShell, first: Callable[[BaseException], None] | None = None) -> None:
+        """``first`` is called with what ended a code that IPython ran, before that is shown."""
+        self._first = first
         self._attributes: dict[str, Any] = vars(shell)
         self._shell = shell
         self._before: Any = None
@@ -30,7 +34,10 @@ class ShownErrors:
         self._before = self._attributes.get(_SHOW)
 
         def shadow(*args: Any, **kwargs: Any) -> Any:
-            without_own_frames(sys.exc_info()[1])
+            error = sys.exc_info()[1]
+            without_own_frames(error)
+            if error is not None and self._first is not None and kwargs.get("running_compiled_code"):
+                self._first(error)
             return show(*args, **kwargs)
 
         self._shadow = self._attributes[_SHOW] = shadow

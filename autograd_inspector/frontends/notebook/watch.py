@@ -15,6 +15,7 @@ from typing import Any
 from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, InteractiveShell
 
 from autograd_inspector.api.errors import failure_of
+from autograd_inspector.api.report import Report
 from autograd_inspector.frontends.notebook.header import header_of
 from autograd_inspector.frontends.notebook.outcome import deliver, say
 from autograd_inspector.frontends.notebook.run import Run
@@ -46,6 +47,11 @@ class Watch:
     def busy(self) -> bool:
         """Whether a cell runs: what IPython executes now is part of it."""
         return self._cell is not None and not self._stale()
+
+    @property
+    def label(self) -> str:
+        """The cell that runs as everything names it: ``In [3]``."""
+        return f"In [{self.count}]" if self._cell is not None else ""
 
     @property
     def inspecting(self) -> bool:
@@ -86,26 +92,42 @@ class Watch:
             self._abandon_run()
 
     def _open(self, options: Options) -> None:
-        self._run = Run(self.shell, options, self.frame, held=lambda: self._run is not None)
+        self._run = Run(self.shell, options, self.frame, held=lambda: self._run is not None, first=self._failed)
+
+    def _failed(self, error: BaseException) -> None:
+        """The cell ended with an error, which is about to be shown: the report comes first."""
+        if self._run is None or not self._is_the_cells():
+            return
+        run, self._run = self._run, None
+        _guarded(self._deliver, run, error)
+
+    def _is_the_cells(self) -> bool:
+        """Whether IPython shows an error of the cell itself, not of a cell that the program runs."""
+        return _cell_frame() is self.frame
 
     def _close(self, run: Run, result: ExecutionResult | None) -> None:
         error = None if result is None else result.error_before_exec or result.error_in_exec
-        report = run.report(error)
-        options = run.options
-        explicit = options is not self.every
         if result is not None and result.error_before_exec is not None:
-            return  # Nothing ran.
-        if not explicit and not report.findings and not _did_something(report.capture):
+            run.abandon()  # Nothing ran.
             return
-        deliver(self.shell, report, options, cell=0 if explicit else self.count)
-        if explicit and self.every is not None:
-            # Whoever collects the reports of all cells wants those of cells with a header of their own, too.
-            deliver(self.shell, report, silent(self.every), cell=self.count)
-        failure = failure_of(report, options.fail_on)
+        report = self._deliver(run, error)
+        failure = failure_of(report, run.options.fail_on)
         if failure is not None and error is None and result is not None:
             result.error_in_exec = failure
             self.shell.last_execution_succeeded = False
             self.shell.showtraceback((type(failure), failure, None))
+
+    def _deliver(self, run: Run, error: BaseException | None) -> Report:
+        report = run.report(error)
+        options = run.options
+        explicit = options is not self.every
+        if not explicit and not report.findings and not _did_something(report.capture):
+            return report
+        deliver(self.shell, report, options, cell=0 if explicit else self.count)
+        if explicit and self.every is not None:
+            # Whoever collects the reports of all cells wants those of cells with a header of their own, too.
+            deliver(self.shell, report, silent(self.every), cell=self.count)
+        return report
 
     def _ours(self, result: ExecutionResult) -> bool:
         # When the event loop itself fails, IPython makes a new record for the same cell.
@@ -144,7 +166,7 @@ def _cell_frame() -> FrameType | None:
     return next((frame for frame in _stack() if frame.f_code.co_name == "run_cell_async"), None)
 
 
-def _guarded(step: Callable[..., None], *args: Any) -> None:
+def _guarded(step: Callable[..., object], *args: Any) -> None:
     """Our own failure is one line; the cell's result stands."""
     try:
         step(*args)

@@ -108,17 +108,29 @@ class Settings(Struct, frozen=True):
     values: bool
 
 
+class Live(Struct, frozen=True):
+    """A capture that is open while its cell runs: what was recorded so far. ``stopped``: it records no more."""
+
+    cell: str
+    ops: int
+    steps: int
+    seconds: float
+    stopped: bool
+
+
 class Request(Struct, frozen=True, forbid_unknown_fields=False):
     """What a front end asks. ``captures`` names those concerned; what else an action needs is in its own field.
 
     ``show`` and ``compare`` (two captures) answer with a widget's model id, ``export`` with a file's text,
-    ``source`` with the text of a file that a capture names, ``list`` with a Listing; the others with null.
+    ``source`` with the text of a file that a capture names, ``list`` with a Listing, ``live`` with a Live where a
+    capture is open; the others with null. ``stop`` ends the open capture, not the cell.
     """
 
     id: int
     action: Literal[
-        "list", "show", "compare", "rename", "pin", "delete", "clear", "export", "source", "every", "configure"
-    ]
+        "list", "show", "compare", "rename", "pin", "delete", "clear", "export", "source", "every", "configure",
+        "live", "stop",
+    ]  # fmt: skip
     captures: tuple[str, ...] = ()
     name: str = ""
     format: str = ""
@@ -129,12 +141,13 @@ class Request(Struct, frozen=True, forbid_unknown_fields=False):
 
 
 class Answer(Struct, frozen=True):
-    """To the request of that id: ``text`` (a model id, a file), or ``list``, or neither."""
+    """To the request of that id: ``text`` (a model id, a file), ``list``, ``live``, or none of them."""
 
     type: Literal["answer"]
     id: int
     text: str | None = None
     list: Listing | None = None
+    live: Live | None = None
 
 
 class Refusal(Struct, frozen=True):

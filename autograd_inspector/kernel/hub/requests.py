@@ -10,8 +10,9 @@ from typing import Any
 import comm
 import msgspec
 
+from autograd_inspector.capture.session import open_session
 from autograd_inspector.kernel.hub.hub import Hub
-from autograd_inspector.kernel.hub.messages import REQUESTS, Answer, Progress, Refusal, Request
+from autograd_inspector.kernel.hub.messages import REQUESTS, Answer, Live, Progress, Refusal, Request
 from autograd_inspector.kernel.options import Options
 from autograd_inspector.kernel.widget import ReportWidget, widget_of
 from autograd_inspector.views.exports import writer_of
@@ -153,6 +154,22 @@ def _configure(hub: Hub, request: Request, _send: Send) -> Answer:
     return Answer("answer", request.id)
 
 
+def _live(hub: Hub, request: Request, _send: Send) -> Answer:
+    session = open_session()
+    if session is None:
+        return Answer("answer", request.id)
+    cell = "" if hub.watch is None else hub.watch.label
+    return Answer("answer", request.id, live=Live(cell, *session.progress))
+
+
+def _stop(_hub: Hub, request: Request, _send: Send) -> Answer:
+    session = open_session()
+    if session is None:
+        raise ValueError("nothing is recorded now")
+    session.stop()
+    return Answer("answer", request.id)
+
+
 _ACTIONS: dict[str, Callable[[Hub, Request, Send], Answer]] = {
     "list": _list,
     "show": _show,
@@ -165,4 +182,6 @@ _ACTIONS: dict[str, Callable[[Hub, Request, Send], Answer]] = {
     "source": _source,
     "every": _every,
     "configure": _configure,
+    "live": _live,
+    "stop": _stop,
 }

@@ -2,7 +2,7 @@
 
 import { Token } from "@lumino/coreutils";
 import type { ISignal } from "@lumino/signaling";
-import type { Answer, Entry, Request } from "./kernel/messages";
+import type { Answer, Entry, Live, Request } from "./kernel/messages";
 
 /**
  * What is known of a kernel.
@@ -34,6 +34,8 @@ export interface IClient {
   readonly settings: Inspecting | null;
   /** Anything above is different. */
   readonly changed: ISignal<IClient, void>;
+  /** The capture that is open while its cell runs; null where there is none, or the kernel cannot tell. */
+  readonly live: { readonly now: Live | null; readonly changed: ISignal<unknown, void> };
   /** Rejects with one line to show. `progress` is told what the kernel is at. */
   ask(asked: RequestBody, progress?: (text: string) => void): Promise<Answer>;
 }

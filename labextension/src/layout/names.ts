@@ -76,12 +76,18 @@ export class Names {
 
   private moduleName(box: Box): string {
     const call = this.calls.get(box.call)!;
-    const outer = this.pathOf(box.parent);
-    const inside = outer !== "" && call.path.startsWith(`${outer}.`);
-    const path = inside ? call.path.slice(outer.length + 1) : call.path;
+    const path = this.relative(call, box.parent);
     const again =
       (this.times.get(`${call.root} ${call.path}`) ?? 0) > 1 ? ` (call ${call.nth})` : "";
-    return shown(path || this.tree.graph.models[call.root] || call.type) + again;
+    return shown(path || call.type) + again;
+  }
+
+  /** `norm` in the box of its model, `net.norm` where no module is around it. */
+  private relative(call: Call, around: Box | null): string {
+    const outer = this.pathOf(around);
+    if (outer !== "" && call.path.startsWith(`${outer}.`)) return call.path.slice(outer.length + 1);
+    if (around && around.call >= 0) return call.path;
+    return [this.tree.graph.models[call.root], call.path].filter(Boolean).join(".");
   }
 
   /** What a tensor is called in the box of a module: `weight` for `net.0.weight` in `0` of `net`. */

@@ -4,7 +4,7 @@ import type { Capture } from "../model/capture";
 import type { CaptureGraph } from "../model/graph";
 import { opName } from "../model/shown";
 import type { Reveal } from "../state/reveal";
-import type { Selection } from "../state/selection";
+import type { Origin, Selection } from "../state/selection";
 
 export type TabName = "Graph" | "Findings" | "Timeline" | "Optimizer" | "Compare";
 
@@ -14,6 +14,12 @@ export interface Context {
   selection: Selection;
   /** How to go to a line of the program; null where the page has no program beside it. */
   reveal: Reveal | null;
+  /** The finding that is read now, by number; null where there is none. */
+  readonly finding: number | null;
+  /** Read a finding: its nodes are selected, and brought into sight. */
+  choose(finding: number, origin: Origin): void;
+  /** The widget as a whole. */
+  root(): HTMLElement;
   /** Bring a tab to the front. */
   show(tab: TabName): void;
   /** Tell a screen reader, and the line under the picture. */

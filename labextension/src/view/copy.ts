@@ -2,14 +2,17 @@
 
 import { button } from "./dom";
 
-export function copyButton(text: string, what: string): HTMLButtonElement {
-  const made = button("Copy", copy, { class: "agi-copy", "aria-label": `Copy ${what}` });
+const SHOWN_FOR = 2000;
+
+/** `what` is copied, for a screen reader; `label` is read by the others. */
+export function copyButton(text: string, what: string, label = "Copy"): HTMLButtonElement {
+  const made = button(label, copy, { class: "agi-copy", "aria-label": `Copy ${what}` });
   async function copy(): Promise<void> {
     const done = await copied(text);
     made.textContent = done ? "Copied" : "Press Ctrl+C";
     setTimeout(() => {
-      made.textContent = "Copy";
-    }, 2000);
+      made.textContent = label;
+    }, SHOWN_FOR);
   }
   return made;
 }

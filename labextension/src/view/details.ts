@@ -1,12 +1,14 @@
-/** Everything about the selected node, and its neighbours as links. */
+/** Everything about what is selected: a finding, or a node with its neighbours as links. */
 
 import type { Frame, TensorFacts } from "../model/capture";
 import { originOf } from "../model/gradients";
+import { severityOf } from "../model/severity";
 import { counted, opName, size } from "../model/shown";
 import type { Context } from "./context";
 import { links, neighbours } from "./details_links";
 import { savedRow, tensors, writes } from "./details_tensors";
 import { button, dotted, el, fill, source } from "./dom";
+import { findingDetails } from "./finding_details";
 import { losses } from "./gradient_origin";
 import { placed } from "./place";
 
@@ -21,15 +23,23 @@ const KINDS: Record<string, string> = {
   gradient: "gradient",
 };
 
+/** The finding that is read, until a node is chosen. */
 export function details(context: Context): HTMLElement {
   const host = el("section", { class: "agi-details", "aria-label": "Details", tabindex: "0" });
-  const show = (ids: readonly number[]) => {
-    if (ids.length === 1) fill(host, ...about(context, ids[0]!));
+  const show = () => {
+    const { ids, finding } = context.selection;
+    const read = finding ?? (ids.length === 0 ? context.finding : null);
+    const severity = read === null ? "" : context.capture.data.findings[read]!.severity;
+    host.className = severity ? `agi-details agi-tone agi-${severityOf(severity)}` : "agi-details";
+    if (read !== null) fill(host, ...findingDetails(context, read));
+    else if (ids.length === 1) fill(host, ...about(context, ids[0]!));
     else if (ids.length > 1) fill(host, ...several(context, ids));
-    else fill(host, el("h3", {}, "Details"), el("p", { class: "agi-empty" }, "Select a node."));
+    else fill(host);
+    // Until there is something to tell, the picture has all the room.
+    host.hidden = read === null && ids.length === 0;
   };
   context.selection.listen(show);
-  show(context.selection.ids);
+  show();
   return host;
 }
 
@@ -131,7 +141,7 @@ function section(title: string, rows: HTMLElement[]): HTMLElement | null {
 
 function finding(context: Context, index: number): HTMLElement {
   const { rule, name, severity } = context.capture.data.findings[index]!;
-  return button(`${rule} ${name}`, () => context.show("Findings"), {
+  return button(`${rule} ${name}`, () => context.choose(index, "details"), {
     class: `agi-chip agi-${severity}`,
   });
 }

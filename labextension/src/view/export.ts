@@ -1,6 +1,7 @@
 /** Taking the picture and the capture away: as files that the browser saves. */
 
 import { button, el } from "./dom";
+import { menu } from "./menu";
 
 export type Format = "svg" | "png" | "dot" | "json" | "html";
 const TYPES: Record<Format, string> = {
@@ -21,24 +22,10 @@ export interface Exports {
 
 export function exportMenu(exports: Exports): HTMLElement {
   const formats: Format[] = exports.ask ? ["svg", "png", "dot", "json", "html"] : ["svg", "png"];
-  const menu = el(
-    "details",
-    { class: "agi-menu" },
-    el("summary", { class: "agi-button" }, "Export"),
-    el(
-      "div",
-      { class: "agi-menu-items" },
-      ...formats.map((format) => button(format.toUpperCase(), () => take(format))),
-    ),
-  );
-  menu.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || !menu.open) return;
-    menu.open = false;
-    menu.querySelector("summary")?.focus();
-    event.stopPropagation();
-  });
+  const items = formats.map((format) => button(format.toUpperCase(), () => take(format)));
+  const opened = menu("Export", "", ...items);
   async function take(format: Format): Promise<void> {
-    menu.open = false;
+    opened.open = false;
     try {
       save(await made(format, exports), `autograd.${format}`);
       exports.announce(`exported autograd.${format}`);
@@ -46,7 +33,7 @@ export function exportMenu(exports: Exports): HTMLElement {
       exports.announce(`no ${format.toUpperCase()}: ${(error as Error).message}`);
     }
   }
-  return menu;
+  return opened;
 }
 
 async function made(format: Format, exports: Exports): Promise<Blob> {

@@ -1,13 +1,11 @@
-/** Every finding with its story in steps, the lines, and what to write instead. */
+/** Every finding on one line; the one that is read is open, with its lines and what to write instead. */
 
-import { counted } from "../model/shown";
-import type { Target } from "../state/reveal";
-import type { FindingView, Place } from "../wire";
+import { culpritOf, placeOf } from "../model/finding_text";
+import { severityOf } from "../model/severity";
+import type { FindingView } from "../wire";
 import type { Context } from "./context";
-import { copyButton } from "./copy";
 import { button, el, prose, source } from "./dom";
-import { placed } from "./place";
-import { type Scene, scenes } from "./story";
+import { about, copies, fixBox, story } from "./finding_body";
 
 export function findings(context: Context): HTMLElement {
   const { findings, head } = context.capture.data;
@@ -30,107 +28,88 @@ export function findings(context: Context): HTMLElement {
       notes,
     );
   }
-  const cards = findings.map((finding) => card(context, finding));
-  context.selection.listen((ids) => {
-    findings.forEach((finding, n) => {
-      const about = ids.length > 0 && ids.every((id) => finding.nodes?.includes(id));
-      cards[n]!.classList.toggle("agi-selected", about);
-    });
-  });
-  return el("div", { class: "agi-findings" }, ...cards, ignored, notes);
-}
-
-function card(context: Context, finding: FindingView): HTMLElement {
-  const nodes = finding.nodes ?? [];
-  const show = () => {
-    context.show("Graph");
-    context.selection.set(nodes, "findings", true);
-    context.announce(`${finding.rule} ${finding.name}: ${nodes.length} nodes selected`);
+  const rows = findings.map((finding, n) => new Row(context, finding, n));
+  const follow = () => {
+    for (const row of rows) row.follow();
   };
-  const places = scenes(finding.places ?? []).map((one) => scene(context, one));
-  const fix = finding.fix;
-  return el(
-    "article",
-    {
-      class: `agi-finding agi-${finding.severity}`,
-      "aria-label": `${finding.rule} ${finding.name}`,
-    },
-    el(
-      "div",
-      { class: "agi-finding-head" },
-      el("span", { class: `agi-severity agi-${finding.severity}` }, finding.severity),
-      el("h3", {}, el("span", { class: "agi-rule" }, finding.rule), " ", finding.name),
-      nodes.length > 0 &&
-        button("Show in graph", show, {
-          class: "agi-show",
-          "aria-label": `Show in graph: ${finding.rule} ${finding.name}`,
-        }),
-    ),
-    el("p", { class: "agi-message" }, prose(finding.message)),
-    finding.steps?.length
-      ? el("ol", { class: "agi-steps" }, ...finding.steps.map((step) => el("li", {}, prose(step))))
-      : null,
-    places.length > 0 && el("ol", { class: "agi-story" }, ...places),
-    fix
-      ? el(
-          "div",
-          { class: "agi-fix" },
-          el("span", { class: "agi-fix-title" }, "Fix"),
-          copyButton(fix, "the fix"),
-          fixText(fix),
-        )
-      : null,
-    finding.subjects?.length
-      ? el("p", { class: "agi-quiet" }, `concerns ${few(finding.subjects)}`)
-      : null,
-    ...(finding.consequences ?? []).map((text) =>
-      el("p", { class: "agi-quiet" }, "follows from it: ", prose(text)),
-    ),
-  );
+  context.selection.listen(follow);
+  follow();
+  return el("div", { class: "agi-findings" }, ...rows.map((row) => row.host), ignored, notes);
 }
 
-/** A line of the story; who called it is folded away beneath it. */
-function scene(context: Context, { place, callers }: Scene): HTMLElement {
-  return el(
-    "li",
-    {},
-    ...line(context, place, place.role || "here"),
-    callers.length > 0 &&
+/** One finding; what it holds is made when it is first opened. */
+class Row {
+  readonly host: HTMLDetailsElement;
+  private filled = false;
+
+  constructor(
+    private readonly context: Context,
+    private readonly finding: FindingView,
+    private readonly n: number,
+  ) {
+    const { rule, name } = finding;
+    const severity = severityOf(finding.severity);
+    const culprit = culpritOf(finding);
+    this.host = el(
+      "details",
+      { class: `agi-finding agi-tone agi-${severity}`, "aria-label": `${rule} ${name}` },
       el(
-        "details",
-        { class: "agi-callers" },
-        el("summary", {}, counted(callers.length, "caller")),
-        el("ul", {}, ...callers.map((caller) => el("li", {}, ...line(context, caller, "")))),
+        "summary",
+        {},
+        el("span", { class: `agi-severity agi-${severity}` }, finding.severity),
+        el(
+          "span",
+          { class: "agi-finding-name" },
+          el("span", { class: "agi-rule" }, rule),
+          ` ${name}`,
+        ),
+        culprit && source(culprit.row.text.trim(), culprit.row.expression ?? ""),
+        culprit && el("span", { class: "agi-place" }, placeOf(culprit)),
       ),
-  );
-}
+    );
+    this.host.addEventListener("toggle", () => {
+      if (this.host.open) this.opened();
+    });
+  }
 
-function line(context: Context, place: Place, role: string): HTMLElement[] {
-  const code = place.source
-    ? source(place.source, place.expression)
-    : el("code", { class: "agi-source" }, place.function ? `(in ${place.function})` : "");
-  const head = el(
-    "p",
-    { class: "agi-scene" },
-    role ? el("span", { class: "agi-role" }, role) : null,
-    placed(context, place.place, targetOf(place)),
-  );
-  return [head, code];
-}
+  /** Open while it is the one that is read. */
+  follow(): void {
+    const read = this.context.finding === this.n;
+    if (read) this.fill();
+    if (read && !this.host.open) this.host.open = true;
+    this.host.classList.toggle("agi-selected", this.context.selection.finding === this.n);
+  }
 
-function targetOf(place: Place): Target {
-  const { cell = "", filename = "", line = 0, source = "" } = place;
-  return { cell, filename, line, source, cellId: "" };
-}
+  private opened(): void {
+    this.fill();
+    if (this.context.finding !== this.n) this.context.choose(this.n, "findings");
+  }
 
-function few(names: string[]): string {
-  const more = names.length > 8 ? ` and ${names.length - 8} more` : "";
-  return names.slice(0, 8).join(", ") + more;
-}
-
-/** Several lines without a word of prose are statements: their indentation counts. */
-function fixText(fix: string): HTMLElement {
-  const code = fix.includes("\n") && !fix.includes("`");
-  if (!code) return el("p", { class: "agi-fix-text" }, prose(fix));
-  return el("pre", { class: "agi-fix-text" }, el("code", {}, fix));
+  private fill(): void {
+    if (this.filled) return;
+    this.filled = true;
+    const { context, finding, n } = this;
+    const { rule, name, message, fix, nodes = [] } = finding;
+    const show = () => {
+      context.show("Graph");
+      context.choose(n, "findings");
+    };
+    const parts = [
+      el("p", { class: "agi-message" }, prose(message)),
+      fix ? fixBox(fix) : null,
+      ...story(context, finding),
+      about(context, rule),
+      el(
+        "div",
+        { class: "agi-finding-tools" },
+        nodes.length > 0 &&
+          button("Show in graph", show, {
+            class: "agi-show",
+            "aria-label": `Show in graph: ${rule} ${name}`,
+          }),
+        copies(finding),
+      ),
+    ];
+    this.host.append(...parts.filter((part) => part !== null));
+  }
 }

@@ -1,7 +1,9 @@
-/** One line about the capture: which cell, how large, how long, what was found. */
+/** What the first screen says: the answer, if there is one to give; then, quietly, which cell, how large, how long. */
 
 import type { Data } from "../model/decode";
 import { counted, seconds, size } from "../model/shown";
+import { answer } from "./answer";
+import type { Context } from "./context";
 import { button, el } from "./dom";
 
 /** Letters from which on an error scrolls. */
@@ -10,8 +12,19 @@ const SEVERITIES = ["error", "warning", "info"] as const;
 const SHORT =
   "The notebook keeps this capture in short: a box stands for many ops. Run the cell again for all of them.";
 
-export function header(data: Data, showFindings: () => void): HTMLElement {
+export function header(context: Context): HTMLElement {
+  const { data } = context.capture;
   const { head, findings } = data;
+  return el(
+    "div",
+    { class: "agi-header" },
+    findings.length > 0 && answer(context),
+    !findings.length && raised(head.error),
+    factLine(data, () => context.show("Findings")),
+  );
+}
+
+function factLine({ head, findings }: Data, showFindings: () => void): HTMLElement {
   const facts = [
     counted(head.ops, "op"),
     counted(head.autograd_nodes, "autograd node"),
@@ -26,9 +39,10 @@ export function header(data: Data, showFindings: () => void): HTMLElement {
   });
   return el(
     "div",
-    { class: "agi-header" },
+    { class: "agi-factline" },
     el("strong", { class: "agi-cell" }, head.cell || "autograd"),
     ...facts.map((fact) => el("span", { class: "agi-fact" }, fact)),
+    head.short && el("span", { class: "agi-fact", title: SHORT }, "saved in short"),
     findings.length
       ? el("span", { class: "agi-chips" }, ...chips)
       : el(
@@ -36,12 +50,12 @@ export function header(data: Data, showFindings: () => void): HTMLElement {
           { class: `agi-chip ${head.unjudged ? "agi-warning" : "agi-good"}` },
           head.unjudged || "no findings",
         ),
-    head.short && el("span", { class: "agi-fact", title: SHORT }, "saved in short"),
-    head.error &&
-      el(
-        "p",
-        { class: "agi-raised", tabindex: head.error.length > LONG ? 0 : undefined },
-        `the program raised ${head.error}`,
-      ),
   );
+}
+
+/** The program's own error. */
+export function raised(error: string): HTMLElement | null {
+  if (!error) return null;
+  const scrolls = error.length > LONG ? 0 : undefined;
+  return el("p", { class: "agi-raised", tabindex: scrolls }, `the program raised ${error}`);
 }

@@ -14,7 +14,9 @@ import { type Exports, exportMenu } from "./export";
 import { findings } from "./findings";
 import { header } from "./header";
 import { trapFocusKeys } from "./keyboard";
+import { keysHelp } from "./keys_help";
 import { optimizer } from "./optimizer";
+import { listenToKeys } from "./shortcuts";
 import { Tabs } from "./tabs";
 import { followTheme } from "./theme";
 import { timeline } from "./timeline";
@@ -37,6 +39,10 @@ export interface ShellOptions {
 export interface Shell {
   root: HTMLElement;
   selection: Selection;
+  /** Select what was selected elsewhere: all nodes of a finding are that finding. */
+  follow(ids: readonly number[]): void;
+  /** Read a finding, by number. */
+  choose(finding: number): void;
   show(tab: TabName): void;
   destroy(): void;
 }
@@ -46,11 +52,23 @@ export function shell(host: HTMLElement, capture: Capture, options: ShellOptions
   const live = el("p", { class: "agi-status", role: "status" });
   let view: GraphView | null = null;
   let grey: number | null = null;
+  const stories = capture.data.findings;
+  let read: number | null = stories.length ? 0 : null;
   const context: Context = {
     capture,
     graph: graphOf(capture),
     selection,
     reveal: options.reveal ?? null,
+    root: () => root,
+    get finding() {
+      return read;
+    },
+    choose: (finding, origin) => {
+      const { rule, name, nodes = [] } = stories[finding]!;
+      read = finding;
+      selection.set(nodes, origin, true, finding);
+      if (origin !== "opening") context.announce(`${rule} ${name}`);
+    },
     show: (tab) => tabs.show(tab),
     announce: (text) => {
       live.textContent = text;
@@ -60,6 +78,7 @@ export function shell(host: HTMLElement, capture: Capture, options: ShellOptions
       view?.greyAfter(op);
     },
   };
+  const keys = keysHelp();
   const root = el("div", { class: "autograd-inspector", "data-state": "loading" });
 
   function graph(panel: HTMLElement): HTMLElement {
@@ -107,19 +126,28 @@ export function shell(host: HTMLElement, capture: Capture, options: ShellOptions
     if (ids.length === 1) context.announce(label(context, ids[0]!));
   });
   root.append(
-    header(capture.data, () => tabs.show("Findings")),
-    tabs.list,
+    header(context),
+    el("div", { class: "agi-bar" }, tabs.list, keys.opener),
+    keys.panel,
     el("div", { class: "agi-body" }, tabs.panels, details(context)),
     live,
   );
   host.append(root);
+  listenToKeys(context, keys);
   const release = trapFocusKeys(root);
   const unfollow = followTheme(root);
+  if (read !== null) context.choose(read, "opening");
   tabs.show(context.graph.nodes.length ? "Graph" : "Findings");
   requestAnimationFrame(() => root.setAttribute("data-state", "ready"));
   return {
     root,
     selection,
+    follow: (ids) => {
+      const chosen = stories.findIndex(({ nodes = [] }) => nodes.length > 1 && isSame(nodes, ids));
+      if (chosen >= 0) context.choose(chosen, "kernel");
+      else selection.set(ids, "kernel", true);
+    },
+    choose: (finding) => context.choose(finding, "kernel"),
     show: (tab) => tabs.show(tab),
     destroy: () => {
       unfollow();
@@ -128,4 +156,8 @@ export function shell(host: HTMLElement, capture: Capture, options: ShellOptions
       root.remove();
     },
   };
+}
+
+function isSame(some: readonly number[], others: readonly number[]): boolean {
+  return some.length === others.length && some.every((id, n) => id === others[n]);
 }

@@ -5,6 +5,8 @@ import { matches } from "../model/search";
 import { counted } from "../model/shown";
 import { type Context, label } from "./context";
 import { button, el, toggle } from "./dom";
+import { menu } from "./menu";
+import { roving } from "./roving";
 
 export function toolbar(context: Context, view: GraphView, more: HTMLElement): HTMLElement {
   const depths = [1, 2, 3].map((depth) =>
@@ -13,23 +15,22 @@ export function toolbar(context: Context, view: GraphView, more: HTMLElement): H
       title: `Expand to depth ${depth}`,
     }),
   );
-  const group = filters(context, view);
-  return el(
+  const bar = el(
     "div",
     { class: "agi-toolbar", role: "toolbar", "aria-label": "Graph" },
     search(context, view),
-    toggle("Outline", (on) => view.outline(on)),
     el(
       "span",
       { class: "agi-depths" },
-      el("span", { class: "agi-quiet" }, "Depth"),
       ...depths,
-      button("All", () => view.expandAll(), { "aria-label": "Expand all" }),
+      button("All", () => view.expandAll(), { "aria-label": "Expand all", title: "Expand all" }),
     ),
-    unfolding(group),
-    group,
+    toggle("Outline", (on) => view.outline(on)),
+    filters(context, view),
     more,
   );
+  roving(bar);
+  return bar;
 }
 
 function filters(context: Context, view: GraphView): HTMLElement {
@@ -41,31 +42,23 @@ function filters(context: Context, view: GraphView): HTMLElement {
   context.selection.listen((ids) => {
     if (way.getAttribute("aria-pressed") === "true") view.path(ids[0] ?? null);
   });
-  return el(
-    "span",
-    { class: "agi-filters" },
+  const choices = [
     toggle("Only the problem", (on) => change({ problems: on })),
     toggle("Parameters", (on) => change({ parameters: on })),
+    way,
     choice(context, "device", (device) => change({ device })),
     choice(context, "dtype", (dtype) => change({ dtype })),
-    way,
-  );
-}
-
-/** Where there is no room for the filters (a sidebar), they lie behind a button that tells how many are in force. */
-function unfolding(group: HTMLElement): HTMLButtonElement {
-  const opener = button(
-    "Filters",
-    () => opener.setAttribute("aria-expanded", String(group.classList.toggle("agi-open"))),
-    { class: "agi-filters-opener", "aria-expanded": "false" },
-  );
+  ];
+  const made = menu("Filters", "agi-filters", ...choices);
+  // How many are in force can be seen while it is closed.
   const tell = () => {
-    const pressed = group.querySelectorAll('[aria-pressed="true"]').length;
-    const chosen = [...group.querySelectorAll("select")].filter((select) => select.value).length;
-    opener.textContent = pressed + chosen ? `Filters (${pressed + chosen})` : "Filters";
+    const pressed = made.querySelectorAll('[aria-pressed="true"]').length;
+    const chosen = [...made.querySelectorAll("select")].filter((select) => select.value).length;
+    const count = pressed + chosen;
+    made.querySelector("summary")!.textContent = count ? `Filters (${count})` : "Filters";
   };
-  for (const event of ["click", "change"]) group.addEventListener(event, tell);
-  return opener;
+  for (const event of ["click", "change"]) made.addEventListener(event, tell);
+  return made;
 }
 
 /** How many were found stands within the field: beside it, the tools and the picture would move with every key. */

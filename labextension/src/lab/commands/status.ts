@@ -8,11 +8,12 @@ import { Signal } from "@lumino/signaling";
 import { Widget } from "@lumino/widgets";
 import { SEVERITIES } from "../../model/severity";
 import { el, fill } from "../../view/dom";
-import { IInspector, SHOW_PANEL } from "../api";
+import { type IClient, IInspector, SHOW_PANEL } from "../api";
 import { shape } from "../editor/marks_dom";
 import { type Counts, countsOf } from "../editor/marks_of";
 import { speak, trans } from "../i18n";
 import { currentClient } from "../kernel/kernels";
+import { inWords } from "../panel/live_row";
 
 /** "2 errors, 1 warning"; what is worth seeing counts only where nothing is wrong. */
 export function countsInWords({ errors, warnings, infos }: Counts): string {
@@ -28,6 +29,8 @@ export function countsInWords({ errors, warnings, infos }: Counts): string {
 class Findings extends Widget {
   private readonly button: HTMLButtonElement;
   private counts: Counts | null = null;
+  private client: IClient | null = null;
+  private recording = false;
   readonly activeChanged = new Signal<this, void>(this);
 
   constructor(
@@ -47,24 +50,43 @@ class Findings extends Widget {
 
   /** A notebook without captures has no item. */
   get active(): boolean {
-    return this.counts !== null;
+    return this.counts !== null || this.recording;
   }
 
   private follow(): void {
     const client = this.tracker.currentWidget ? currentClient(this.inspector, this.tracker) : null;
+    if (client !== this.client) {
+      this.client?.live.changed.disconnect(this.tell, this);
+      client?.live.changed.connect(this.tell, this);
+      this.client = client;
+    }
     const counts = client?.entries.length ? countsOf(client.entries) : null;
     const same = JSON.stringify(counts) === JSON.stringify(this.counts);
     if (same) return;
     this.counts = counts;
-    if (counts) this.draw(counts);
+    this.tell();
+  }
+
+  /** While an inspected cell runs: how far it is. */
+  private tell(): void {
+    const live = this.client?.live.now;
+    this.recording = !!live;
+    if (live) this.say(null, inWords(live));
+    else if (this.counts) this.draw(this.counts);
     this.activeChanged.emit();
   }
 
   private draw(counts: Counts): void {
     const worst = SEVERITIES.find((severity) => counts[`${severity}s`] > 0);
     const text = countsInWords(counts);
-    fill(this.button, worst ? shape(worst) : null, text);
+    this.say(worst ? shape(worst) : null, text);
     this.button.title = trans().__("Autograd inspector: %1 in this notebook. Show the panel", text);
+    this.button.setAttribute("aria-label", this.button.title);
+  }
+
+  private say(sign: SVGSVGElement | null, text: string): void {
+    fill(this.button, sign, text);
+    this.button.title = trans().__("Autograd inspector: %1. Show the panel", text);
     this.button.setAttribute("aria-label", this.button.title);
   }
 }

@@ -6,6 +6,7 @@ import type { IClient, Inspecting, RequestBody, State } from "../api";
 import { trans } from "../i18n";
 import { findHub } from "./find_hub";
 import { type HubMessage, Ledger } from "./ledger";
+import { LiveWatch } from "./live";
 import { type Answer, type Entry, HUB, type Listing } from "./messages";
 import { RequestChannel } from "./request_channel";
 import { Requests } from "./requests";
@@ -24,6 +25,7 @@ export class Client implements IClient {
   why = "";
   /** Of the kernel, "" until it said. */
   language = "";
+  readonly live: LiveWatch;
   private readonly ledger = new Ledger();
   private readonly channel: RequestChannel;
   private readonly requests: Requests;
@@ -43,6 +45,11 @@ export class Client implements IClient {
           ? trans().__("waiting until the running cell ends")
           : trans().__("working"),
     });
+    this.live = new LiveWatch(
+      kernel,
+      (asked) => this.ask(asked),
+      () => this.state === "ready" && this.channel.subshell,
+    );
     kernel.registerCommTarget(HUB, this.opened);
     kernel.statusChanged.connect(this.statusChanged, this);
     kernel.connectionStatusChanged.connect(this.connectionChanged, this);
@@ -147,6 +154,7 @@ export class Client implements IClient {
   }
 
   private statusChanged(_: Kernel.IKernelConnection, status: Kernel.Status): void {
+    if (status === "busy") this.live.begin();
     if (status === "restarting" || status === "autorestarting") {
       this.lost("connecting", this.entries.length ? restarted() : this.why);
     } else if (status === "dead") {
@@ -164,6 +172,7 @@ export class Client implements IClient {
   private lost(state: State, why: string): void {
     this.round += 1;
     this.channel.forget();
+    this.live.end();
     this.ledger.clear();
     this.become(state, why);
     this.requests.fail(why || gone());

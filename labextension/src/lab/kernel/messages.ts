@@ -81,7 +81,16 @@ export interface Settings {
   values: boolean;
 }
 
-/** What a front end asks. `captures` names those concerned; what else an action needs is in its own field. `show` and `compare` (two captures) answer with a widget's model id, `export` with a file's text, `source` with the text of a file that a capture names, `list` with a Listing; the others with null. */
+/** A capture that is open while its cell runs: what was recorded so far. `stopped`: it records no more. */
+export interface Live {
+  cell: string;
+  ops: number;
+  steps: number;
+  seconds: number;
+  stopped: boolean;
+}
+
+/** What a front end asks. `captures` names those concerned; what else an action needs is in its own field. `show` and `compare` (two captures) answer with a widget's model id, `export` with a file's text, `source` with the text of a file that a capture names, `list` with a Listing, `live` with a Live where a capture is open; the others with null. `stop` ends the open capture, not the cell. */
 export interface Request {
   id: number;
   action:
@@ -95,7 +104,9 @@ export interface Request {
     | "export"
     | "source"
     | "every"
-    | "configure";
+    | "configure"
+    | "live"
+    | "stop";
   captures?: string[];
   name?: string;
   format?: string;
@@ -105,12 +116,13 @@ export interface Request {
   values?: boolean | null;
 }
 
-/** To the request of that id: `text` (a model id, a file), or `list`, or neither. */
+/** To the request of that id: `text` (a model id, a file), `list`, `live`, or none of them. */
 export interface Answer {
   type: "answer";
   id: number;
   text?: string | null;
   list?: Listing | null;
+  live?: Live | null;
 }
 
 /** Why there is no answer to the request of that id (-1: it was none), in one line. */

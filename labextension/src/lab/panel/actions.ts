@@ -51,6 +51,11 @@ export class Actions {
     return this.ask(trans().__("clearing"), { action: "clear" }, client);
   }
 
+  /** End the recording of the cell that runs; the cell goes on. */
+  stop(): Promise<unknown> {
+    return this.ask(trans().__("stopping"), { action: "stop" });
+  }
+
   /** null when it failed. */
   ask(doing: string, asked: RequestBody, client: IClient | null = this.clients.current) {
     return this.notice.during(doing, (at) => {

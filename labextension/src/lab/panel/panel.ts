@@ -12,10 +12,12 @@ import { type Chosen, inOrder, isSame, nameOfChosen } from "./chosen";
 import { emptyState } from "./empty_state";
 import { EntryList } from "./entry_list";
 import { inspectorIcon } from "./icon";
+import { LiveRow } from "./live_row";
 import type { Notice } from "./notice";
 import { rendered } from "./rendered";
 import { Shown } from "./shown";
 import { ReportSplit } from "./split_panel";
+import { badge } from "./tab_badge";
 import type { Tabs } from "./tabs";
 import { nameOf } from "./words";
 
@@ -65,10 +67,11 @@ export class InspectorPanel extends Panel {
     this.clear = button(trans().__("Clear"), () => void actions.clear(), {
       title: trans().__("Delete all but pinned"),
     });
+    const live = new LiveRow(clients, () => void actions.stop());
     const head = el("div", { class: "agi-side-head" }, this.heading, this.clear);
     const scroll = el("div", { class: "agi-side-scroll" }, this.list.node, this.empty);
     const top = new Widget({
-      node: el("div", { class: "agi-side-top" }, head, notice.node, scroll),
+      node: el("div", { class: "agi-side-top" }, head, live.node, notice.node, scroll),
     });
     const needed = () => scroll.offsetTop + this.list.node.offsetHeight + this.empty.offsetHeight;
     this.halves = new ReportSplit(top, this.shown, needed);
@@ -194,6 +197,7 @@ export class InspectorPanel extends Panel {
     if (this.drawn) this.shown.name(nameOfChosen(this.drawn));
     tabs.update();
     this.list.show(entries, (this.wanted ?? this.drawn)?.captures ?? []);
+    badge(this.title, entries[0]);
     this.clear.disabled = entries.every((entry) => entry.pinned);
     const context = clients.place?.context;
     fill(this.heading, context ? context.name : trans().__("Autograd inspector"));

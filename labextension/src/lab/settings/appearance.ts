@@ -14,7 +14,7 @@ export interface Preferences {
 }
 
 export const DEFAULTS: Preferences = {
-  openOnError: true,
+  openOnError: false,
   depth: 0,
   colours: "default",
   keep: 50,

@@ -1,6 +1,5 @@
 /** The graph in the page: `createGraphView` is all that the rest of the front end knows of it. */
 
-import type { Box } from "../../layout/box";
 import { everything, problems, toDepth } from "../../layout/visible";
 import type { CaptureGraph } from "../../model/graph";
 import type { GraphView } from "../../model/graph_view";
@@ -30,15 +29,10 @@ export function createGraphView(
     picture.mark();
     options.onSelect(box?.node ? box.node.id : null);
   };
-  const bring = (boxes: Box[]): void => {
-    picture.reveal(boxes.slice(0, 12));
-    picture.paint();
-    picture.setFocus(boxes[0]!.id, false);
-  };
   const outline = new Outline(tree, layout.labels, picture.facts, new Set(picture.open), (box) => {
     marking.selected = new Set([box.id]);
     outline.select(marking.selected);
-    bring([box]);
+    picture.bring([box]);
     picture.mark();
     options.onSelect(box.node ? box.node.id : null);
   });
@@ -68,7 +62,7 @@ export function createGraphView(
       const boxes = ids.flatMap((id) => tree.boxesOf.get(id) ?? []);
       marking.selected = new Set(boxes.map((box) => box.id));
       outline.select(marking.selected);
-      if (focus && boxes.length > 0) bring(boxes);
+      if (focus && boxes.length > 0) picture.bring(boxes);
       picture.mark();
     },
     expandTo: (depth) => picture.show(toDepth(tree, depth)),

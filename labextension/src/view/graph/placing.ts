@@ -2,18 +2,20 @@
 
 import type { Item, Scene } from "../../layout/scene";
 import type { Camera } from "./camera";
-import { bringIntoSight, inside } from "./where";
+import { bringIntoSight, bringTogether, inside } from "./where";
 
 /** Text is read down to this size. */
 const SMALLEST = 0.8;
+/** Boxes that belong together are still told apart. */
+export const TOGETHER = 0.5;
 
 export interface Placed {
   readonly camera: Camera;
   readonly scene: Scene;
-  /** What the user chose, here or elsewhere. */
-  chosen(): Item | undefined;
+  /** What is chosen, here or elsewhere. */
+  chosen(): Item[];
   /** What to look at first, if anything went wrong. */
-  problem(): Item | undefined;
+  problem(): Item[];
   paint(): void;
 }
 
@@ -30,8 +32,8 @@ export class Placing {
     const { camera, scene } = this.picture;
     const all = { left: 0, top: 0, right: scene.width, bottom: scene.height };
     camera.show(all, SMALLEST);
-    const first = this.picture.chosen() ?? this.picture.problem();
-    if (first) bringIntoSight(first, camera);
+    const chosen = this.picture.chosen();
+    bringTogether(chosen.length ? chosen : this.picture.problem(), camera, TOGETHER);
     this.settle(() => this.start());
   }
 
@@ -45,7 +47,7 @@ export class Placing {
   resize(width: number, height: number): boolean {
     const { camera } = this.picture;
     const untouched = this.standing === this.stand();
-    const chosen = this.picture.chosen();
+    const [chosen] = this.picture.chosen();
     const seen = chosen && inside(chosen, camera.seen);
     [camera.width, camera.height] = [width, height];
     if (!this.ready) {

@@ -16,9 +16,12 @@ import { measureIn } from "./measure";
 import { Minimap } from "./minimap";
 import { lookOf, toneOf } from "./node_style";
 import { Painter } from "./painter";
-import { Placing } from "./placing";
+import { Placing, TOGETHER } from "./placing";
 import { SvgLayer } from "./svg_layer";
-import { bringIntoSight } from "./where";
+import { bringIntoSight, bringTogether } from "./where";
+
+/** Of what is chosen together, so many are opened and brought into sight. */
+const FEW = 12;
 
 export class Picture {
   readonly root = document.createElement("div");
@@ -149,16 +152,27 @@ export class Picture {
     if (first) this.minimap.draw(this.scene);
   }
 
-  chosen(): Item | undefined {
+  chosen(): Item[] {
     const { boxes } = this.layout.tree;
-    const [first] = this.marking.selected;
-    return first === undefined ? undefined : this.shown(boxes[first]!);
+    return this.together([...this.marking.selected].map((id) => boxes[id]!));
   }
 
-  problem(): Item | undefined {
-    return firstProblem(this.layout.tree)
-      .map((box) => this.shown(box))
-      .find((item) => item !== undefined);
+  problem(): Item[] {
+    return this.together(firstProblem(this.layout.tree));
+  }
+
+  /** What shows the first few of those boxes. */
+  private together(boxes: Box[]): Item[] {
+    const items = boxes.slice(0, FEW).map((box) => this.shown(box));
+    return [...new Set(items.filter((item) => item !== undefined))];
+  }
+
+  /** Moves the picture so that those boxes are seen, if that is needed. */
+  bring(boxes: Box[]): void {
+    this.reveal(boxes.slice(0, FEW));
+    bringTogether(this.together(boxes), this.camera, TOGETHER);
+    this.paint();
+    this.setFocus(boxes[0]!.id, false);
   }
 
   paint(): void {

@@ -26,6 +26,27 @@ export function inside(item: Item, seen: Rect): boolean {
   );
 }
 
+/** Room that is left around what is brought into sight. */
+const AROUND = 16;
+
+/** Several at once, as large as they fit, down to that scale; else the first of them. */
+export function bringTogether(items: Item[], camera: Camera, smallest: number): void {
+  const [first] = items;
+  if (!first || items.every((item) => inside(item, camera.seen))) return;
+  const all = {
+    left: Math.min(...items.map((item) => item.x)) - AROUND,
+    top: Math.min(...items.map((item) => item.y)) - AROUND,
+    right: Math.max(...items.map((item) => item.x + item.width)) + AROUND,
+    bottom: Math.max(...items.map((item) => item.y + heightOf(item))) + AROUND,
+  };
+  const fits = (k: number) =>
+    (all.right - all.left) * k <= camera.width && (all.bottom - all.top) * k <= camera.height;
+  const middle: [number, number] = [(all.left + all.right) / 2, (all.top + all.bottom) / 2];
+  if (fits(camera.k)) camera.centre(...middle);
+  else if (fits(smallest)) camera.show(all);
+  else bringIntoSight(first, camera);
+}
+
 /** Moves the picture only if the item is not in sight already. */
 export function bringIntoSight(item: Item, camera: Camera): void {
   if (inside(item, camera.seen)) return;

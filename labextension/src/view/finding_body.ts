@@ -1,0 +1,73 @@
+/** What a finding tells below its sentence: the lines, the steps, whom it concerns, what follows, what its rule is about. */
+
+import { culpritOf, fullPlaceOf, textOf } from "../model/finding_text";
+import type { FindingView, RulePage } from "../wire";
+import { codeBlock } from "./code_block";
+import type { Context } from "./context";
+import { copyButton } from "./copy";
+import { el, prose } from "./dom";
+
+export function story(context: Context, finding: FindingView): (HTMLElement | null)[] {
+  const blocks = (finding.code ?? []).map((block) => codeBlock(context, block));
+  return [
+    ...blocks,
+    finding.steps?.length
+      ? el("ol", { class: "agi-steps" }, ...finding.steps.map((step) => el("li", {}, prose(step))))
+      : null,
+    finding.subjects?.length
+      ? el("p", { class: "agi-quiet" }, `concerns ${few(finding.subjects)}`)
+      : null,
+    ...(finding.consequences ?? []).map((text) =>
+      el("p", { class: "agi-quiet" }, "follows from it: ", prose(text)),
+    ),
+  ];
+}
+
+/** What to write instead; several lines without a word of prose are statements: their indentation counts. */
+export function fixBox(fix: string): HTMLElement {
+  const code = fix.includes("\n") && !fix.includes("`");
+  const text = code
+    ? el("pre", { class: "agi-fix-text" }, el("code", {}, fix))
+    : el("p", { class: "agi-fix-text" }, prose(fix));
+  return el(
+    "div",
+    { class: "agi-fix" },
+    el("span", { class: "agi-fix-title" }, "Fix"),
+    text,
+    copyButton(fix, "the fix"),
+  );
+}
+
+export function copies(finding: FindingView): HTMLElement {
+  const culprit = culpritOf(finding);
+  return el(
+    "p",
+    { class: "agi-copies" },
+    culprit && copyButton(fullPlaceOf(culprit), "the place", "Copy place"),
+    copyButton(textOf(finding), "the finding", "Copy finding"),
+  );
+}
+
+/** The rule's page, folded. */
+export function about(context: Context, rule: string): HTMLElement | null {
+  const page = context.capture.data.pages?.find((one) => one.rule === rule);
+  if (!page) return null;
+  return el(
+    "details",
+    { class: "agi-about" },
+    el("summary", {}, `About ${rule}`),
+    ...sections(page),
+  );
+}
+
+function sections(page: RulePage): HTMLElement[] {
+  return page.sections.flatMap(({ title, text, code }) => [
+    ...(title ? [el("h4", {}, title)] : []),
+    code ? el("pre", {}, el("code", {}, text)) : el("p", {}, prose(text)),
+  ]);
+}
+
+function few(names: string[]): string {
+  const more = names.length > 8 ? ` and ${names.length - 8} more` : "";
+  return names.slice(0, 8).join(", ") + more;
+}
