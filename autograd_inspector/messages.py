@@ -22,8 +22,8 @@ def message_of(error: BaseException) -> str:
 
 
 def text_of(error: BaseException | None) -> str:
-    """Type and message; of a long one (a worker's traceback) the beginning and the end."""
+    """Type and message (an interrupt has none); of a long one (a worker's traceback) the beginning and the end."""
     if error is None:
         return UNKNOWN
-    text = f"{type(error).__name__}: {message_of(error)}"
+    text = ": ".join(filter(None, (type(error).__name__, message_of(error))))
     return text if len(text) <= _LONGEST else f"{text[:_BEGINNING]} ... {text[_BEGINNING + 5 - _LONGEST :]}"

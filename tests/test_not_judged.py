@@ -9,6 +9,7 @@ import autograd_inspector
 from autograd_inspector.api.errors import NotJudgedError, failure_of
 from autograd_inspector.capture.observers.calls.functions import Unseen
 from autograd_inspector.frontends.cli.main import main
+from autograd_inspector.frontends.cli.outcome import NOT_JUDGED
 
 STEP = "import torch\nw = torch.ones(3, requires_grad=True)\nw.exp().sum().backward()\nprint('done')\n"
 
@@ -41,14 +42,15 @@ def test_a_capture_that_stopped():
 
 @pytest.mark.usefixtures("broken")
 @pytest.mark.filterwarnings("ignore::autograd_inspector.capture.undisturbed.warnings.own.InspectorWarning")
-def test_the_command_line_says_3(tmp_path, capsys):
+def test_the_command_line_says_122(tmp_path, capsys):
     """Not 0: a CI job must not turn green because nobody looked. The program's own failure is told first."""
     script = tmp_path / "train.py"
     script.write_text(STEP)
-    assert main(["run", str(script)]) == 3
+    assert main(["run", str(script)]) == NOT_JUDGED
     printed = capsys.readouterr()
-    assert printed.out.startswith("done\nautograd inspector: recording stopped")
-    assert "not judged: " in printed.err
+    assert printed.out == "done\n"
+    assert "autograd inspector: recording stopped" in printed.err
+    assert "exit=not-judged (122): not judged: " in printed.err.splitlines()[-1]
     assert "AttributeError: torch has changed" in printed.err
     script.write_text("import sys\nsys.exit(7)\n")
     assert main(["run", "--quiet", str(script)]) == 7
@@ -59,7 +61,7 @@ def test_nothing_to_see(tmp_path, capsys):
     script = tmp_path / "empty.py"
     script.write_text("x = 1\n")
     assert main(["run", str(script)]) == 0
-    assert capsys.readouterr().out.startswith("autograd inspector: nothing observed\n")
+    assert capsys.readouterr().err.startswith("autograd inspector: nothing observed\n")
 
 
 def test_a_program_with_its_own_capture(tmp_path, capsys):
@@ -71,6 +73,6 @@ def test_a_program_with_its_own_capture(tmp_path, capsys):
         "print(inspection.report)\ntorch.ones(2)\n"
     )
     assert main(["run", str(script)]) == 0
-    said = capsys.readouterr().out
-    assert said.startswith("<Report: no findings · ")
-    assert " inspect() block (own.py:4)" in " ".join(said.split())
+    printed = capsys.readouterr()
+    assert printed.out.startswith("<Report: no findings · ")
+    assert " inspect() block (own.py:4)" in " ".join(printed.err.split())

@@ -34,5 +34,5 @@ def test_the_first_example_is_real(tmp_path):
     (tmp_path / "train.py").write_text(program, "utf-8")
     command = [sys.executable, "-m", "autograd_inspector", "run", "train.py"]
     done = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True, text=True)
-    assert printed.startswith("error  AG201")
-    assert printed in done.stdout
+    assert printed.startswith("error AG201")
+    assert printed in done.stderr

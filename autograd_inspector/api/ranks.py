@@ -75,7 +75,10 @@ class RanksReport(Struct, frozen=True):
         return f"<RanksReport: {headline(self.placement, self.findings)}>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        bundle = {"text/plain": self.to_text()}
+        from autograd_inspector.kernel.display import terminal
+
+        shown = terminal()
+        bundle = {"text/plain": self.to_text() if shown is None else self.to_text(width=shown.width, color=shown.color)}
         wanted = set(bundle) if include is None else set(include)
         return {kind: data for kind, data in bundle.items() if kind in wanted - set(exclude or ())}
 

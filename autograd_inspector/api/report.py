@@ -126,16 +126,28 @@ class Report(ReportData, frozen=True, dict=True):
         return f"<Report: {headline(self)}>"
 
     def _ipython_display_(self) -> None:
-        """As the output of a notebook cell."""
-        from autograd_inspector.kernel.display import display_report
+        """As the outputs of a notebook cell: what any viewer shows, and below it the widget, where there is one.
 
-        display_report(self)
+        Raises NotImplementedError outside of a notebook: there IPython prints its prompt, and then the bundle.
+        """
+        from autograd_inspector.kernel.display import display_apart
+        from autograd_inspector.kernel.hub.kernel import shell_in_kernel
+
+        if shell_in_kernel() is None:
+            raise NotImplementedError
+        display_apart(self._repr_mimebundle_())
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        """The same as one bundle: who asks shows one of its media types."""
-        from autograd_inspector.kernel.display import view_of
+        """The same as one bundle: who asks shows one of its media types.
+
+        IPython in a terminal prints the text, as wide as the terminal is, in colours.
+        """
+        from autograd_inspector.kernel.display import terminal, view_of
         from autograd_inspector.views.notebook.bundle import bundle_of, chosen
 
+        shown = terminal()
+        if shown is not None:
+            return chosen({"text/plain": self.to_text(width=shown.width, color=shown.color)}, include, exclude)
         return chosen(bundle_of(self, lambda: view_of(self)), include, exclude)
 
 

@@ -28,16 +28,21 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", _HELP)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A mistyped marker would check nothing: it ends the session before any test runs, in one line."""
-    for item in items:
-        for marker in item.iter_markers(MARKER):
-            from autograd_inspector.integrations.pytest_checks import options_of
+class MistypedMarkerError(pytest.fail.Exception):  # type: ignore[name-defined]
+    """A marker that would check nothing, or something else: it fails its test, and no other."""
 
-            try:
-                options_of(marker.args, marker.kwargs)
-            except (TypeError, ValueError) as error:
-                raise pytest.UsageError(f"{item.nodeid}: @pytest.mark.{MARKER}: {error}") from None
+    __module__ = "builtins"
+
+
+def _options_of(item: pytest.Item) -> dict[str, Any]:
+    """What the marker nearest to the test asks for; raises MistypedMarkerError where one of its markers is mistyped."""
+    from autograd_inspector.integrations.pytest_checks import options_of
+
+    try:
+        nearest, *_ = [options_of(marker.args, marker.kwargs) for marker in item.iter_markers(MARKER)]
+    except (TypeError, ValueError) as error:
+        raise MistypedMarkerError(f"@pytest.mark.{MARKER}: {error}", pytrace=False) from None
+    return {"fail_on": "warning"} | nearest
 
 
 @pytest.fixture
@@ -73,14 +78,13 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     In the call, not in a teardown: pytest then counts a failed test, not an error. Innermost of all wrappers, so that
     the work of other plugins is not part of the report.
     """
-    marker = item.get_closest_marker(MARKER)
-    if marker is not None:
+    if item.get_closest_marker(MARKER) is not None:
         from autograd_inspector.capture.session import NestedInspectionError, current
-        from autograd_inspector.integrations.pytest_checks import Checks, options_of
+        from autograd_inspector.integrations.pytest_checks import Checks
 
+        options = _options_of(item)
         checks = item.stash[_CHECKS] = Checks()
         # Above this frame, which rests while the test runs, is pluggy's, which calls the test.
-        options = {"fail_on": "warning"} | options_of(marker.args, marker.kwargs)
         block: Any = checks.inspect(**options, _above=3, _around=True)
         if current() is not None:  # the whole session is inspected: autograd-inspect run -m pytest
             pytest.fail(f"@pytest.mark.{MARKER}: {NestedInspectionError()}", pytrace=False)
@@ -98,12 +102,17 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     return result
 
 
-@pytest.hookimpl(wrapper=True)
+@pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """A test that failed shows what was seen of it; in pytest's summary, one line of it."""
     report = yield
+    if call.excinfo is not None and isinstance(call.excinfo.value, MistypedMarkerError):
+        # Also where the test is expected to fail: not like this.
+        report.outcome = "failed"
+        report.longrepr = str(call.excinfo.value)
+        vars(report).pop("wasxfail", None)
     if _CHECKS in item.stash and call.excinfo is not None:
         from autograd_inspector.integrations.pytest_checks import shorten
 

@@ -11,8 +11,16 @@ from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.kernel.hub.kernel import add, shell_in_kernel
 from autograd_inspector.kernel.widget import VIEW, widget_of
 from autograd_inspector.views.assets import WidgetNotBuiltError
-from autograd_inspector.views.notebook.bundle import bundle_of
 from autograd_inspector.views.notebook.saved import CAPTURE
+from autograd_inspector.views.text.terminal import Terminal, terminal_of
+
+
+def terminal() -> Terminal | None:
+    """The terminal that IPython runs in; None in a notebook, a script, a test, where a text that is kept is alike."""
+    module = sys.modules.get("IPython.terminal.interactiveshell")
+    if module is None or not isinstance(sys.modules["IPython"].get_ipython(), module.TerminalInteractiveShell):
+        return None
+    return terminal_of(sys.stdout)
 
 
 def view_of(report: ReportData) -> dict[str, Any]:
@@ -31,9 +39,9 @@ def view_of(report: ReportData) -> dict[str, Any]:
     return view
 
 
-def display_report(report: ReportData) -> None:
-    """Show a report as the output of the running cell, and list it."""
-    for output in apart(bundle_of(report, lambda: view_of(report))):
+def display_apart(bundle: dict[str, Any]) -> None:
+    """Show a report's bundle as the outputs of the running cell."""
+    for output in apart(bundle):
         display(output, raw=True)
 
 

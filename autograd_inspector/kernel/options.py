@@ -31,6 +31,7 @@ class Options(Struct, frozen=True):
     store: str | None = None
     quiet: bool = False
     torchviz: bool = False
+    help: bool = False
 
 
 def _dotted(text: str) -> str:
@@ -86,10 +87,12 @@ def _parser() -> MagicArgumentParser:
     add("--store", type=_variable, metavar="NAME", help="put the report into this variable")
     add("--quiet", action="store_true", help="display nothing")
     add("--torchviz", action="store_true", help="show torchviz's picture of EXPR")
+    add("-h", "--help", action="store_true", help="show this, and run nothing")
     return parser
 
 
 PARSER = _parser()
+_AS_THEY_ARE = ("values", "fail_on", "html", "json", "store", "quiet", "torchviz", "help")
 
 
 def parse(line: str) -> Options:
@@ -103,16 +106,16 @@ def parse(line: str) -> Options:
         models=tuple(arguments["model"]),
         optimizers=tuple(arguments["optimizer"]),
         ignore=tuple(arguments["ignore"]),
-        **{name: arguments[name] for name in ("values", "fail_on", "html", "json", "store", "quiet", "torchviz")},
+        **{name: arguments[name] for name in _AS_THEY_ARE},
     )
 
 
 def parse_header(line: str) -> Options:
     """The options on top of a cell, where nothing but options makes sense."""
     options = parse(line)
-    if options.words:
+    if options.words and not options.help:
         raise mistaken(f"on top of a cell only options are understood, not {' '.join(options.words)!r}")
-    if options.torchviz:
+    if options.torchviz and not options.help:
         raise mistaken("--torchviz needs an expression: %autograd_inspect --torchviz loss")
     return options
 

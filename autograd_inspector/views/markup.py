@@ -36,4 +36,14 @@ def together(*children: str) -> Markup:
     return Markup("".join(map(escaped, children)))
 
 
+def prose(text: str) -> Markup:
+    """A sentence in which `code` stands between backticks; one without its twin stays as it is."""
+    if isinstance(text, Markup):
+        return text
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        parts[-2:] = ["`".join(parts[-2:])]
+    return together(*(element("code", part) if number % 2 else part for number, part in enumerate(parts)))
+
+
 LINE_BREAK = Markup("<br/>")

@@ -55,6 +55,14 @@ def graph_line(report: ReportData) -> str:
     return ", ".join(parts)
 
 
+def ending(report: ReportData) -> str:
+    """How the program ended where it did not run through, on one line; "" where it did."""
+    error = " ".join(report.capture.error.split()).rstrip(":")
+    if error == KeyboardInterrupt.__name__:
+        return "the program was interrupted"
+    return f"the program raised {error}" if error else ""
+
+
 def brief(finding: Finding) -> str:
     """What and why, the line, the fix."""
     lines = [f"{shown(finding.rule)} {shown(finding.name)} ({finding.severity})", f"  {shown(finding.message, 2000)}"]

@@ -178,7 +178,7 @@ def test_files_that_are_no_report(name, tmp_path, capsys):
     for command in (["show", "--text"], ["merge"]):
         with pytest.raises(SystemExit) as left:
             main([*command, str(path)])
-        assert left.value.code == 2
+        assert left.value.code == 125
         lines = capsys.readouterr().err.split("autograd-inspect")
         assert sum(str(path) in line for line in lines) == 1
 
@@ -188,7 +188,7 @@ def test_merge_tells_which_file_is_damaged(tmp_path, capsys):
     sound, damaged = tmp_path / "rank0.json", tmp_path / "rank1.json"
     sound.write_text(report("healthy").to_json())
     damaged.write_text(put("healthy", ("capture", "ops", 0, "site"), 10**6))
-    assert main(["merge", str(sound), str(damaged)]) == 1
+    assert main(["merge", str(sound), str(damaged)]) == 125
     said = capsys.readouterr()
     assert "rank1.json: damaged " in said.err
     assert "capture.ops[0].site: 1000000 " in said.err
@@ -201,7 +201,7 @@ def test_a_device_is_not_read_without_end(capsys):
         pytest.skip("this system has no such device")
     with pytest.raises(SystemExit) as left:
         main(["show", "/dev/zero"])
-    assert left.value.code == 2
+    assert left.value.code == 125
     assert "/dev/zero: " in capsys.readouterr().err.splitlines()[-1]
 
 

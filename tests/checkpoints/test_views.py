@@ -105,11 +105,11 @@ def test_the_terminal(file, capsys, tmp_path):
 
 
 def test_the_terminal_refuses_in_one_line(tmp_path):
-    """Bad usage is exit 2 and one line, no traceback."""
+    """Bad usage is exit 125 and one line, no traceback."""
     done = subprocess.run(
         [sys.executable, "-m", "autograd_inspector.frontends.cli.main", "checkpoint", str(tmp_path / "none.pt")],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert done.returncode == 2
+    assert done.returncode == 125
     assert "no such file" in done.stderr
     assert "Traceback" not in done.stderr

@@ -9,6 +9,7 @@ import pytest
 import torch  # noqa: F401 - loaded once, not in each test
 
 from autograd_inspector.frontends.cli.main import main
+from autograd_inspector.frontends.cli.outcome import FINDINGS, UNABLE
 from tests.shells import UNSEEN
 
 TELLS = (
@@ -48,10 +49,10 @@ def test_a_module_is_main(package, capsys, name):
 
 
 def test_findings_in_a_module(package, capsys):
-    """Exit 1 for an error finding, with the module's line."""
+    """Exit 121 for an error finding, with the module's line."""
     (package / "step.py").write_text(f"import torch\nw = torch.ones(3, requires_grad=True)\n{UNSEEN}\n")
-    assert main(["run", "-m", "a_package.step"]) == 1
-    said = capsys.readouterr().out
+    assert main(["run", "-m", "a_package.step"]) == FINDINGS
+    said = capsys.readouterr().err
     assert "AG202" in said
     assert "step.py:4" in said
 
@@ -78,10 +79,10 @@ def test_a_package_that_fails_to_import(package, capsys):
 
 @pytest.mark.parametrize("name", ["not_there_at_all", "a_package.not_there", "a_package", ".step", "sys", "__main__"])
 def test_modules_that_cannot_be_run(package, capsys, name):
-    """Exit 2 with one line: no such module, a package without __main__, a relative name, a module without code."""
+    """Exit 125 with one line: no such module, a package without __main__, a relative name, a module without code."""
     with pytest.raises(SystemExit) as left:
         main(["run", "-m", name])
-    assert left.value.code == 2
+    assert left.value.code == UNABLE
     said = capsys.readouterr().err
     assert "Traceback" not in said
     assert name in said.splitlines()[-1]

@@ -13,6 +13,7 @@ import pytest
 from autograd_inspector import Report
 from autograd_inspector.api.ranks import RanksReport
 from autograd_inspector.frontends.cli.main import main
+from autograd_inspector.frontends.cli.outcome import FINDINGS
 from tests.forked import INSPECTOR, executable, python
 from tests.shells import UNSEEN
 
@@ -66,10 +67,9 @@ def test_torchrun(tmp_path, script, capsys):
     )
     assert done.returncode == 1, done.stderr
     assert sorted(path.name for path in tmp_path.glob("out*")) == ["out-rank0.json", "out-rank1.json"], done.stderr
-    for rank in (0, 1):
-        assert f"wrote {tmp_path}/out-rank{rank}.json" in done.stderr
+    assert "exit=findings (121): 1 finding: AG202" in done.stderr
     files = sorted(map(str, tmp_path.glob("out-rank*.json")))
-    assert main(["merge", "--json", str(tmp_path / "all.json"), *files]) == 1
+    assert main(["merge", "--json", str(tmp_path / "all.json"), *files]) == FINDINGS
     merged = RanksReport.from_json((tmp_path / "all.json").read_text("utf-8"))
     assert (merged.placement.ranks, merged.placement.world_size) == ((0, 1), 2)
     assert [(found.finding.rule, found.ranks) for found in merged.findings if found.finding.severity == "error"] == [
@@ -83,9 +83,12 @@ def test_every_kind_of_file_has_the_rank_in_its_name(tmp_path, script, as_rank, 
     as_rank(1)
     program = script(MAKE + UNSEEN)
     files = [text for kind in ("html", "json", "sarif") for text in (f"--{kind}", str(tmp_path / f"r.{kind}"))]
-    assert main(["run", *files, str(program)]) == 1
-    assert sorted(p.name for p in tmp_path.glob("r*.*")) == ["r-rank1.html", "r-rank1.json", "r-rank1.sarif"]
-    assert capsys.readouterr().out.startswith("--- rank 1\n")
+    files += ["--status-file", str(tmp_path / "r.status")]
+    assert main(["run", *files, str(program)]) == FINDINGS
+    assert sorted(p.name for p in tmp_path.glob("r*.*")) == [
+        f"r-rank1.{kind}" for kind in ("html", "json", "sarif", "status")
+    ]
+    assert capsys.readouterr().err.startswith("--- rank 1\n")
 
 
 @pytest.mark.parametrize(("rank", "world_size"), [("0", "1"), ("3", "2"), ("-1", "2"), ("x", "2"), ("0", "")])

@@ -13,6 +13,7 @@ from torch import nn
 
 from autograd_inspector import Report, inspect_optimizer
 from autograd_inspector.frontends.cli.main import main
+from autograd_inspector.frontends.cli.outcome import FINDINGS, UNABLE
 from tests.forked import INSPECTOR, python
 from tests.shells import UNSEEN
 
@@ -30,21 +31,29 @@ def command(*arguments, cwd=None):
 
 
 def test_a_healthy_script(script):
-    """Exit 0; the script's own output, then the report."""
+    """Exit 0; stdout has the script's own output alone, stderr the report and a last line that says how it ended."""
     done = command("run", script(HEALTHY + "print('done')"))
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("done\n")
-    assert len(done.stdout) > len("done\n")
-    assert done.stderr == ""
+    assert done.stdout == "done\n"
+    assert done.stderr.startswith("autograd inspector: no findings")
+    assert done.stderr.endswith("\n\nautograd-inspect: exit=ok (0)\n")
+
+
+def test_quiet(script):
+    """Nothing of ours, files that were written included, where nothing failed."""
+    path = script(HEALTHY)
+    done = command("run", "--quiet", "--json", path.with_suffix(".json"), path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_an_error_finding(script):
-    """Exit 1 when a script runs well but has an error finding; --ignore lifts that."""
+    """Exit 121 when a script runs well but has an error finding; --ignore lifts that."""
     path = script(MAKE + UNSEEN)
     done = command("run", path)
-    assert done.returncode == 1
-    assert "AG202" in done.stdout
-    assert "train.py" in done.stdout
+    assert done.returncode == FINDINGS
+    assert "error AG202" in done.stderr
+    assert "train.py" in done.stderr
+    assert not done.stdout
     assert command("run", "--ignore", "AG202", path).returncode == 0
 
 
@@ -70,7 +79,10 @@ def test_a_script_that_raises(script):
     assert done.stderr == plain.stderr
 
 
-@pytest.mark.parametrize(("leave", "status"), [("sys.exit()", 0), ("sys.exit(3)", 3), ("sys.exit('bye')", 1)])
+@pytest.mark.parametrize(
+    ("leave", "status"),
+    [("sys.exit()", 0), ("sys.exit(3)", 3), ("sys.exit(-1)", 255), ("sys.exit(256)", 0), ("sys.exit('bye')", 1)],
+)
 def test_exit_codes(script, capsys, leave, status):
     """sys.exit() keeps its status, and a text goes to stderr."""
     assert main(["run", "--quiet", str(script(f"import sys\n{leave}"))]) == status
@@ -101,7 +113,11 @@ def test_files(script, tmp_path):
     assert report.findings
     shown = command("show", "--text", json)
     assert shown.returncode == 0
-    assert shown.stdout == done.stdout
+    report, last = done.stderr.split("autograd-inspect: wrote ", 1)
+    assert shown.stdout == report
+    assert last.splitlines()[-1].startswith(
+        "autograd-inspect: exit=findings (121): 1 finding: AG202 unseen-edit (train.py:"
+    )
 
 
 def test_show_orders_the_placement_table(tmp_path, capsys):
@@ -121,12 +137,12 @@ def test_show_orders_the_placement_table(tmp_path, capsys):
      ("show", "nowhere.json"), ("run", "--fail-on", "sometimes", "x.py"), ("bogus",), ("run", "--ignore", "X", "x.py")],
 )  # fmt: skip
 def test_bad_usage(arguments, tmp_path, monkeypatch, capsys):
-    """Exit 2 with usage and one line on stderr."""
+    """Exit 125, which no program's sys.exit(2) can be taken for, with usage and one line on stderr."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as left:
         main(list(arguments))
     said = capsys.readouterr().err
-    assert left.value.code == 2
+    assert left.value.code == UNABLE
     assert said.startswith("usage: autograd-inspect")
     assert said.splitlines()[-1].startswith("autograd-inspect")
 
@@ -138,7 +154,7 @@ def test_files_that_are_something_else(tmp_path, capsys):
     for arguments in (["show", str(tmp_path / "r.json")], ["run", str(tmp_path / "r.ipynb")]):
         with pytest.raises(SystemExit) as left:
             main(arguments)
-        assert left.value.code == 2
+        assert left.value.code == UNABLE
         assert arguments[1] in capsys.readouterr().err.splitlines()[-1]
 
 
@@ -148,9 +164,8 @@ def test_run_as_a_module(script):
     ran = subprocess.run(
         [sys.executable, "-m", "autograd_inspector", "run", str(path)], capture_output=True, text=True, check=False
     )
-    assert ran.returncode == 1
-    assert "AG202" in ran.stdout
-    assert not ran.stderr
+    assert ran.returncode == FINDINGS
+    assert "AG202" in ran.stderr
 
 
 def test_rules(capsys):
@@ -175,20 +190,20 @@ def notebook(tmp_path):
 
 
 def test_a_healthy_notebook(notebook):
-    """Exit 0; the cells' outputs, then a report on each cell that used torch, under the cell's number."""
+    """Exit 0; the cells' outputs, and on stderr a report on each cell that used torch, under the cell's number."""
     done = command("run", notebook(MAKE + "print('made')", "text = 1", "(w * 2).sum()"))
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("made\ntensor(6., grad_fn=<SumBackward0>)\n")
-    assert "--- In [3]\n" in done.stdout
-    assert "--- In [2]\n" not in done.stdout
+    assert done.stdout == "made\ntensor(6., grad_fn=<SumBackward0>)\n"
+    assert "--- In [3]\n" in done.stderr
+    assert "--- In [2]\n" not in done.stderr
 
 
 def test_findings_in_a_notebook(notebook, tmp_path):
-    """Exit 1 for an error finding, also in a cell with a header of its own; files are numbered by cell."""
+    """Exit 121 for an error finding, also in a cell with a header of its own; files are numbered by cell."""
     path = notebook(MAKE, "%%autograd_inspect --quiet\n" + UNSEEN)
     done = command("run", "--json", tmp_path / "r.json", path)
-    assert done.returncode == 1
-    assert "AG202" in done.stdout
+    assert done.returncode == FINDINGS
+    assert "AG202" in done.stderr
     assert Report.from_json((tmp_path / "r-2.json").read_text()).findings
 
 
@@ -205,7 +220,7 @@ def test_without_nbclient(notebook, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "nbclient", None)
     with pytest.raises(SystemExit) as left:
         main(["run", str(notebook("1"))])
-    assert left.value.code == 2
+    assert left.value.code == UNABLE
     assert "pip install nbclient ipykernel" in capsys.readouterr().err.splitlines()[-1]
 
 
@@ -224,14 +239,14 @@ def test_without_nbclient(notebook, monkeypatch, capsys):
     ],
 )
 def test_what_cannot_work_is_told_before_anything_runs(tmp_path, monkeypatch, capsys, arguments, said):
-    """Exit 2, and a last line that says what is wrong and what to write instead."""
+    """Exit 125, and a last line that says what is wrong and what to write instead."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train.py").write_text("raise AssertionError('it ran')\n")
     for name in ("report.json", "model.pt"):
         (tmp_path / name).write_text("{}")
     with pytest.raises(SystemExit) as left:
         main(arguments)
-    assert left.value.code == 2
+    assert left.value.code == UNABLE
     assert said in capsys.readouterr().err.splitlines()[-1]
 
 
@@ -240,7 +255,7 @@ def test_rules_by_name(tmp_path, capsys):
     script = tmp_path / "train.py"
     script.write_text(f"import torch\nw = torch.ones(3, requires_grad=True)\n{UNSEEN}\n")
     assert main(["run", "--quiet", "--ignore", "unseen-edit", str(script)]) == 0
-    assert main(["run", "--quiet", str(script)]) == 1
+    assert main(["run", "--quiet", str(script)]) == FINDINGS
     assert "1 finding: AG202 unseen-edit (train.py:" in capsys.readouterr().err
     assert main(["rule", "unseen-edit"]) == 0
     assert capsys.readouterr().out.startswith("AG202 unseen-edit\n")

@@ -11,6 +11,7 @@ from jsonschema import Draft4Validator
 
 from autograd_inspector.api.report import Report
 from autograd_inspector.frontends.cli.main import main
+from autograd_inspector.frontends.cli.outcome import FINDINGS
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
@@ -37,8 +38,8 @@ def sarif(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments):
-        status = main(["run", "--quiet", "--sarif", "r.sarif", *map(str, arguments)])
-        assert "wrote r.sarif" in capsys.readouterr().err
+        status = main(["run", "--sarif", "r.sarif", *map(str, arguments)])
+        assert "autograd-inspect: wrote r.sarif\n" in capsys.readouterr().err
         return status, valid((tmp_path / "r.sarif").read_text("utf-8"))
 
     return run
@@ -62,7 +63,7 @@ def test_a_finding_is_on_its_line(sarif, script):
     """Rule, level, relative path, line and columns of the expression; message and Markdown carry the fix."""
     status, run = sarif(script(MAKE + UNSEEN))
     (result,) = run["results"]
-    assert (status, result["ruleId"], result["level"]) == (1, "AG202", "error")
+    assert (status, result["ruleId"], result["level"]) == (FINDINGS, "AG202", "error")
     place = result["locations"][0]["physicalLocation"]
     assert place["artifactLocation"] == {"uri": "train.py", "uriBaseId": "%SRCROOT%"}
     region = place["region"]

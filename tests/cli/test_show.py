@@ -14,6 +14,7 @@ from autograd_inspector import inspect_optimizer
 from autograd_inspector.api.ranks import part_of, ranks_report
 from autograd_inspector.frontends.cli import show
 from autograd_inspector.frontends.cli.main import main
+from autograd_inspector.frontends.cli.outcome import UNABLE
 from autograd_inspector.views import assets
 
 
@@ -111,7 +112,7 @@ def test_files_that_hold_no_report(content, tmp_path, capsys):
         path.write_bytes(content)
     with pytest.raises(SystemExit) as left:
         main(["show", str(path)])
-    assert left.value.code == 2
+    assert left.value.code == UNABLE
     usage, line = capsys.readouterr().err.split("autograd-inspect: error: ")
     assert usage.startswith("usage: ")
     assert line.startswith(f"{path}: ")
@@ -122,7 +123,7 @@ def test_a_page_that_cannot_be_written(stored, capsys):
     """Exit 2 with one line."""
     with pytest.raises(SystemExit) as left:
         main(["show", str(stored), "--html", "/nowhere/r.html"])
-    assert left.value.code == 2
+    assert left.value.code == UNABLE
     assert "cannot write /nowhere/r.html" in capsys.readouterr().err.splitlines()[-1]
 
 

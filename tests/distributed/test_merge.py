@@ -8,6 +8,7 @@ from torch import nn
 from autograd_inspector import Report, inspect_optimizer
 from autograd_inspector.api.ranks import RanksReport
 from autograd_inspector.frontends.cli.main import main
+from autograd_inspector.frontends.cli.outcome import FINDINGS, UNABLE
 
 from .ranks import run_ranks
 
@@ -67,11 +68,11 @@ def test_ranks_come_from_the_content_then_the_name_then_the_order(merged):
 
 
 def test_bad_files_are_named_and_the_others_merged(merged):
-    """One line for each; exit status 1."""
+    """One line for each; exit status 125."""
     status, found, errors = merged(
         ("rank0.json", report(0, 2)), ("rank1.json", "{}"), ("again.json", report(0, 2)), ("cut.json", '{"schema":')
     )
-    assert status == 1
+    assert status == UNABLE
     assert (found.placement.ranks, found.placement.missing) == ((0,), (1,))
     lines = [line for line in errors.splitlines() if "wrote" not in line]
     assert [name in line for name, line in zip(("rank1", "cut", "again"), lines, strict=True)] == [True] * 3
@@ -79,10 +80,10 @@ def test_bad_files_are_named_and_the_others_merged(merged):
 
 
 def test_no_file_is_a_report(tmp_path, capsys):
-    """Exit status 2, as for any bad usage."""
+    """Exit status 125, as for any bad usage."""
     with pytest.raises(SystemExit) as left:
         main(["merge", str(tmp_path / "none.json")])
-    assert left.value.code == 2
+    assert left.value.code == UNABLE
     assert "none of the files" in capsys.readouterr().err
 
 
@@ -102,7 +103,7 @@ def test_a_merged_report_can_be_shown(merged, tmp_path, capsys):
 
 
 def test_an_error_finding_on_some_rank_fails(merged):
-    """Exit status 1, and the finding is told with the ranks that have it."""
+    """Exit status 121, and the finding is told with the ranks that have it."""
     net = nn.Linear(2, 1)
     optimizer = torch.optim.Adam(net.parameters())
     net(torch.ones(1, 2)).sum().backward()
@@ -110,7 +111,7 @@ def test_an_error_finding_on_some_rank_fails(merged):
     optimizer.state[net.weight]["exp_avg"] = optimizer.state[net.weight]["exp_avg"].to("meta")
     wrong = inspect_optimizer(optimizer, net)
     status, found, _ = merged(("rank0.json", report()), ("rank1.json", wrong), ("rank2.json", wrong))
-    assert status == 1
+    assert status == FINDINGS
     assert [(each.finding.rule, each.ranks) for each in found.findings] == [("AG401", (1, 2))]
 
 

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from autograd_inspector import Report, inspect
+from autograd_inspector.frontends.notebook.watch import Watch
 from autograd_inspector.kernel.hub.messages import PROTOCOL, Listing
 from autograd_inspector.kernel.hub.requests import answered
 from autograd_inspector.kernel.widget import widget_of
@@ -174,21 +175,36 @@ def test_another_front_ends_fields_are_let_pass(hub):
     assert answer.type == "answer"
 
 
-def test_an_open_capture_tells_how_far_it_is(hub):
+@pytest.fixture
+def watched(hub, plain_shell):
+    """The hub of a shell whose extension is loaded."""
+    hub.watch = Watch(plain_shell.ip)
+    return hub
+
+
+def test_an_open_capture_tells_how_far_it_is(watched):
     """Ops and steps of the capture that is open now, and nothing where there is none."""
-    (idle,) = ask(hub, "live")
+    (idle,) = ask(watched, "live")
     assert idle.live is None
     with inspect():
         torch.ones(2).exp()
-        (running,) = ask(hub, "live")
+        (running,) = ask(watched, "live")
     assert (running.live.ops, running.live.steps, running.live.stopped) == (2, 0, False)
 
 
-def test_the_open_capture_is_stopped(hub):
+def test_the_open_capture_is_stopped(watched):
     """What runs after it is not in the report; with nothing open there is nothing to stop."""
     with inspect() as inspection:
         torch.ones(2).exp()
-        ask(hub, "stop")
+        ask(watched, "stop")
         torch.ones(2).sin()
     assert [op.name for op in inspection.report.capture.ops] == ["ones", "exp"]
-    assert "nothing is recorded" in refused(ask(hub, "stop"))
+    assert "nothing is recorded" in refused(ask(watched, "stop"))
+
+
+def test_without_the_extension_nothing_is_known_of_a_cell(hub):
+    """A kernel in which only `inspect()` was used lists captures, and follows no cell."""
+    with inspect():
+        (answer,) = ask(hub, "live")
+        assert answer.live is None
+        assert "nothing is recorded" in refused(ask(hub, "stop"))

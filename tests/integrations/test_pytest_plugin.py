@@ -58,7 +58,7 @@ def test_a_marked_test_with_a_finding(session):
     done.stdout.fnmatch_lines([
         "AG202 unseen-edit (test_a_marked_test_with_a_finding.py:*)",
         "*autograd inspector: 1 error*",
-        "error  AG202 unseen-edit",
+        "error AG202 unseen-edit",
         "*modified here*test_a_marked_test_with_a_finding.py:*y.data.add_(1)",
         "*fix: *",
         "FAILED *::test_it - UnhealthyError: AG202 unseen-edit (*",
@@ -66,7 +66,7 @@ def test_a_marked_test_with_a_finding(session):
     said = done.stdout.str()
     assert "Traceback" not in said
     assert "pytest_checks" not in said.split("short test summary")[0]
-    assert said.count("error  AG202") == 1
+    assert said.count("error AG202") == 1
 
 
 @pytest.mark.parametrize("option", ["-v", "-vv"])
@@ -76,7 +76,7 @@ def test_the_summary_where_pytest_cuts_nothing(session, monkeypatch, ci, option)
     monkeypatch.setenv("CI", ci)
     done = session("@pytest.mark.autograd_healthy\ndef test_it():\n    unhealthy()\n", option)
     failure, summary = done.stdout.str().split("short test summary")
-    assert failure.count("error  AG202") == 1
+    assert failure.count("error AG202") == 1
     assert summary.count("\n") == 2
     assert "UnhealthyError: AG202 unseen-edit (" in summary
 
@@ -119,11 +119,11 @@ def test_a_test_that_fails_by_itself(session):
     )
     done.assert_outcomes(failed=2)
     done.stdout.fnmatch_lines([
-        ">       assert 1 == 2", "E       assert 1 == 2", "*- autograd inspector -*", "error  AG202 unseen-edit",
-        ">       assert 3 == 4", "*- autograd inspector -*", "error  AG202 unseen-edit",
+        ">       assert 1 == 2", "E       assert 1 == 2", "*- autograd inspector -*", "error AG202 unseen-edit",
+        ">       assert 3 == 4", "*- autograd inspector -*", "error AG202 unseen-edit",
         "FAILED *::test_it - assert 1 == 2", "FAILED *::test_block - assert 3 == 4",
     ])  # fmt: skip
-    assert done.stdout.str().count("error  AG202") == 2
+    assert done.stdout.str().count("error AG202") == 2
 
 
 def test_several_blocks(session):
@@ -137,7 +137,7 @@ def test_several_blocks(session):
     done.stdout.fnmatch_lines(
         ["AG202 unseen-edit (*), AG202 unseen-edit (*)", "*reached the end*", "*autograd inspector, block 2*"]
     )
-    assert done.stdout.str().count("error  AG202") == 2
+    assert done.stdout.str().count("error AG202") == 2
 
 
 def test_other_kinds_of_tests(session):
@@ -238,11 +238,24 @@ def test_a_block_that_was_forgotten(session):
     ],
 )
 def test_mistyped_markers(session, arguments, said):
-    """A usage error in one line that names the test; no test runs."""
-    done = session(f"@pytest.mark.autograd_healthy({arguments})\ndef test_it():\n    pass\n", program="import pytest\n")
-    assert done.ret == pytest.ExitCode.USAGE_ERROR
-    done.stderr.fnmatch_lines([f"ERROR: *::test_it: @pytest.mark.autograd_healthy: {said}"])
-    assert "Traceback" not in done.stderr.str()
+    """The test fails in one line that says what to write, and does not run; the other tests do."""
+    marked = f"@pytest.mark.autograd_healthy({arguments})\ndef test_it():\n    print('it ran')\n"
+    done = session(f"{marked}def test_other():\n    pass\n", program="import pytest\n")
+    done.assert_outcomes(passed=1, failed=1)
+    done.stdout.fnmatch_lines([f"@pytest.mark.autograd_healthy: {said}", "FAILED *::test_it*"])
+    for absent in ("Traceback", "it ran", "pytest_plugin.py"):
+        assert absent not in done.stdout.str().split("FAILURES")[1]
+
+
+def test_a_mistyped_marker_of_a_class_or_an_expected_failure(session):
+    """Each test under it fails, also one that is expected to fail for another reason."""
+    done = session(
+        "@pytest.mark.autograd_healthy(fail_om='error')\nclass TestSteps:\n"
+        "    @pytest.mark.autograd_healthy\n    def test_one(self):\n        pass\n"
+        "    @pytest.mark.xfail\n    def test_two(self):\n        pass\n"
+    )
+    done.assert_outcomes(failed=2)
+    assert done.stdout.str().count("@pytest.mark.autograd_healthy: no argument 'fail_om'") >= 2
 
 
 def test_a_story_ends_in_the_test(session):

@@ -198,9 +198,7 @@ def test_indented_cells_are_dedented(shell):
 def test_report_follows_the_output(shell, monkeypatch):
     """The report comes after the cell's value, and before the traceback of one that failed: the reason comes first."""
     events = []
-    monkeypatch.setattr(
-        "autograd_inspector.frontends.notebook.outcome.display_report", lambda report: events.append("report")
-    )
+    monkeypatch.setattr("autograd_inspector.frontends.notebook.outcome.show", lambda report: events.append("report"))
     monkeypatch.setattr(shell.ip, "showtraceback", lambda *args, **kwargs: events.append("traceback"))
     shell.ip.user_ns["said"] = events.append
     shell.run("%%autograd_inspect\nsaid('cell')\nw * 2")

@@ -126,3 +126,42 @@ def test_a_name_that_is_not_there(shell):
     (line,) = ran.err.splitlines()
     assert line.startswith("autograd_inspector: ")
     assert "named 'nothing'" in line
+
+
+@pytest.mark.parametrize("line", ["--help", "-h", "--values -h", "on --help"])
+def test_help_on_top_of_a_cell(shell, line):
+    """Every option is explained, one line says that the cell did not run, and nothing failed."""
+    ran = shell.run(f"%%autograd_inspect {line}\nran = True")
+    assert ran.success
+    assert "ran" not in shell
+    assert ran.out.startswith("usage: %autograd_inspect ")
+    assert "--fail-on" in ran.out
+    assert ran.out.splitlines()[-1] == "This cell did not run; remove --help to run it."
+    assert not ran.err
+
+
+@pytest.mark.parametrize(
+    "cell", ["%autograd_inspect --help", "%autograd_inspect", "%%autograd_inspect -h", "\n%%autograd_inspect --help\n"]
+)
+def test_help_on_a_line(shell, cell):
+    """The same without a cell: there is none that did not run."""
+    ran = shell.run(cell)
+    assert ran.success
+    assert ran.out.startswith("usage: %autograd_inspect ")
+    assert "did not run" not in ran.out
+
+
+def test_help_switches_nothing_on(shell):
+    """`on --help` only helps."""
+    shell.run("%autograd_inspect on --help")
+    assert not shell.run("w * 2").displayed
+
+
+@pytest.mark.parametrize("asked", ["%autograd_inspect?", "%%autograd_inspect?", "?%autograd_inspect"])
+def test_a_question_mark(shell, asked):
+    """IPython's own help shows the forms and every option."""
+    ran = shell.run(asked)
+    said = ran.out + "".join(str(display) for display in ran.displayed)
+    assert ran.success
+    assert "on top of a cell: run it, then report" in said
+    assert "--fail-on" in said

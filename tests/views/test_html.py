@@ -11,7 +11,7 @@ from torch import nn
 import autograd_inspector
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
-from autograd_inspector.views.html.prose import prose
+from autograd_inspector.views.markup import prose
 
 HOSTILE = [
     "</script><script>alert(1)</script>",
@@ -73,6 +73,24 @@ def test_the_page_has_every_part(broken, finding):
         assert text in page.text
     assert {"svg", "details", "summary", "table"} <= set(page.tags)
     assert "encoder.weight" in page.text
+
+
+def test_code_in_sentences_is_code(broken, finding):
+    """No backtick is shown: what stands between two of them is an element; a lone one stays as it is."""
+    told = msgspec.structs.replace(finding, fix="Use `a < b`, or `c", details=("`add_` moved it.",))
+    text = msgspec.structs.replace(broken, findings=(told,)).to_html()
+    assert "<code>hidden</code> was modified" in text
+    assert "<code>add_</code> moved it." in text
+    assert "Use <code>a &lt; b</code>, or `c" in text
+
+
+@pytest.mark.parametrize("severity", ["error", "warning"])
+def test_the_mark_of_a_cut_is_as_bad_as_its_finding(detached, severity):
+    """The tree shows the cut of a warning in the colour of warnings, and only that of an error in red."""
+    (cut,) = [edge for edge in detached.graph.severed if edge.live]
+    found = Finding("AG101", "detached", severity, "It is cut.", locations=(detached.capture.place(cut.site),))
+    text = msgspec.structs.replace(detached, findings=(found,)).to_html()
+    assert f'<li class="ags-{severity}">cut: detached' in text
 
 
 def test_the_page_needs_neither_script_nor_network(broken):

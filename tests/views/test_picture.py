@@ -10,6 +10,8 @@ import torch
 from torch import nn
 
 import autograd_inspector
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.views.picture import palette
 from autograd_inspector.views.picture.boxes import picture
 from autograd_inspector.views.picture.image import image_of
 from autograd_inspector.views.picture.render import GraphvizMissingError
@@ -30,19 +32,33 @@ def test_one_step_of_a_loop_is_drawn(deep):
 
 
 def test_a_cut_is_a_dashed_edge_with_cause_and_line(detached):
-    """The severed edge says why and where; in the colour of information, for no finding names it."""
+    """The severed edge says why and where; no error names its line, so it is not red."""
     (link,) = [link for link in picture(detached, limit=60).links if link.kind == "severed"]
     assert link.live
     assert re.fullmatch(r"detached\nconftest\.py:\d+", link.label)
     (line,) = [line for line in detached.to_dot().split("\n") if "detached" in line and "->" in line]
     assert "dashed" in line
-    assert "#0b62b8" in line
+    assert palette.WARNING in line
+    assert palette.ALARM not in line
+
+
+@pytest.mark.parametrize(("severity", "look"), [("error", "broken"), ("warning", "warned"), ("info", "flowing")])
+def test_a_box_and_a_cut_are_as_bad_as_their_finding(detached, severity, look):
+    """Red where an error names the op and the line, the colour of a warning where that is all there is."""
+    (cut,) = [edge for edge in detached.graph.severed if edge.live]
+    source = detached.graph.nodes[cut.source]
+    place = detached.capture.place(cut.site)
+    found = Finding("AG101", "detached", severity, "It is cut.", locations=(place,), ops=(source.op,))
+    drawn = picture(msgspec.structs.replace(detached, findings=(found,)), limit=60)
+    (link,) = [link for link in drawn.links if link.kind == "severed"]
+    assert link.tone == ("error" if severity == "error" else "warning")
+    assert drawn.boxes[link.source].look == look
 
 
 def test_a_modified_saved_tensor_is_told_in_its_box(broken):
     """Box of the module: which tensor, both versions, and that backward failed there."""
     (box,) = [box for box in picture(broken, limit=60).boxes if box.title == "norm"]
-    assert box.look == "error"
+    assert box.look == "broken"
     assert "saved input v0, now v1" in box.alarms
     assert "backward failed here" in box.alarms
 
@@ -148,19 +164,6 @@ def test_ops_of_a_finding_are_drawn_with_its_code(detached, finding):
     report = msgspec.structs.replace(detached, findings=(msgspec.structs.replace(finding, ops=(op,)),))
     (box,) = [box for box in picture(report, limit=60).boxes if "AG201" in box.alarms]
     assert box.title == "detach"
-    assert box.look == "error"
-
-
-def test_a_warning_is_not_drawn_as_an_error(detached, finding):
-    """Box, words and cut have the colour of a warning; nothing in the picture has that of an error."""
-    op = next(op.index for op in detached.capture.ops if op.name == "detach")
-    warning = msgspec.structs.replace(finding, severity="warning", ops=(op,))
-    report = msgspec.structs.replace(detached, findings=(warning,))
-    (box,) = [box for box in picture(report, limit=60).boxes if box.title == "detach"]
-    (cut,) = [link for link in picture(report, limit=60).links if link.kind == "severed"]
-    assert (box.look, cut.gravity) == ("warning", "warning")
-    assert "#8f5a00" in report.to_dot()
-    assert "#c02626" not in report.to_dot()
 
 
 def test_the_picture_as_an_image_keeps_its_words(broken):

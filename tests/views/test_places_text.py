@@ -17,17 +17,19 @@ def lines(width, *names):
 
 
 def test_role_place_and_source_stand_beside_each_other():
-    """One line each, in columns, where the source has room."""
+    """One line each, in columns, where the source has room; the culprit's, which is the first, is marked."""
     first, second = lines(100, "train.py", "evaluate.py")
-    assert first == f"computed here  train.py:7     {SOURCE}"
+    assert first == f"> computed here  train.py:7     {SOURCE}"
+    assert second.startswith("  computed here")
     assert second.index(SOURCE) == first.index(SOURCE)
 
 
 def test_long_names_push_the_source_below():
     """The source stays in one piece under a long file name, for all lines of the finding alike."""
     found = lines(100, "train_the_variational_autoencoder_on_all_of_the_data.py", "train.py")
-    assert found[1::2] == [f"    {SOURCE}"] * 2
-    assert found[2] == "computed here  train.py:7"
+    assert found[1::2] == [f"      {SOURCE}"] * 2
+    assert found[0].startswith("> ")
+    assert found[2] == "  computed here  train.py:7"
 
 
 @pytest.mark.parametrize("width", [20, 40, 60])

@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 
 import msgspec
+import pytest
 import torch
 from torch import nn
 
@@ -17,8 +18,9 @@ def told(report, finding, **options) -> str:
 def test_a_finding_is_complete_in_text(broken, finding):
     """Text alone has the rule, message, every place with its role and line, the story, the fix, what follows."""
     text = told(broken, finding)
+    assert re.search(r"^  why: `hidden` was modified", text, re.MULTILINE)
     for part in (
-        "error  AG201 saved-tensor-modified",
+        "error AG201 saved-tensor-modified",
         finding.message,
         *finding.details,
         "encoder.weight",
@@ -29,6 +31,76 @@ def test_a_finding_is_complete_in_text(broken, finding):
         assert part in text
     assert re.search(r"modified here +train\.py:8 +hidden\.add_\(1\.0\)", text)
     assert re.search(r"saved here +In \[4\], line 3 +hidden = torch\.sigmoid\(x\)", text)
+
+
+@pytest.fixture
+def raised():
+    """A program that torch refuses, and its report."""
+    inspection = autograd_inspector.inspect()
+    with pytest.raises(RuntimeError, match="inplace"), inspection:  # noqa: PT012 - the block is what is inspected
+        hidden = torch.ones(3, requires_grad=True).exp()
+        hidden.add_(1)
+        hidden.sum().backward()
+    return inspection.report
+
+
+def test_the_answer_comes_first(raised, finding):
+    """The finding's name, the culprit marked, the other lines, why, the fix; torch's own text is one line below."""
+    first, _, *lines = told(raised, finding).split("\n")
+    assert first.startswith("autograd inspector: 1 error")
+    begins = [
+        "error AG201",
+        "> modified here",
+        "  saved here",
+        "  why: ",
+        *["       "] * 3,
+        "  fix: ",
+        *["       "] * 2,
+    ]
+    for line, begin in zip(lines, begins, strict=False):
+        assert line.startswith(begin)
+    assert sum(line.startswith(">") for line in lines) == 1
+    at = len(begins)
+    assert lines[at] == lines[at + 2] == ""
+    assert lines[at + 1].startswith("the program raised RuntimeError: one of the variables")
+    assert lines[at + 1].endswith("…")
+
+
+def test_an_exception_that_no_finding_explains_is_whole(raised):
+    """It is then all there is to read: as many lines as it takes."""
+    text = msgspec.structs.replace(raised, findings=()).to_text()
+    assert "the program raised RuntimeError: one of the variables" in text
+    assert "expected version 0 instead" in text.replace("\n", " ")
+
+
+def test_names_that_the_message_has_are_not_repeated(broken, finding):
+    """`concerns:` stands only where the message leaves out a name; a part of a longer name is not that name."""
+    for name, named in (("hidden", True), ("sigmoid", True), ("hid", False), ("net.hidden", False)):
+        text = told(broken, msgspec.structs.replace(finding, subjects=(name,)))
+        assert ("concerns:" not in text) is named
+
+
+def test_an_interrupt_is_an_interrupt():
+    """It has no message, so that no colon follows it."""
+    inspection = autograd_inspector.inspect()
+    with pytest.raises(KeyboardInterrupt), inspection:  # noqa: PT012 - the block is what is inspected
+        torch.ones(2)
+        raise KeyboardInterrupt
+    assert inspection.report.capture.error == "KeyboardInterrupt"
+    assert "\nthe program was interrupted\n" in inspection.report.to_text()
+    assert "the program was interrupted</p>" in inspection.report.to_html()
+
+
+def test_lines_outside_of_the_graph_are_counted():
+    """What makes a model and its inputs is one line of the text: autograd recorded nothing of it."""
+    with autograd_inspector.inspect() as inspection:
+        net = nn.Linear(2, 2)
+        x = torch.randn(1, 2)
+        net(x).exp().sum().backward()
+    text = inspection.report.to_text()
+    assert "kaiming_uniform_" not in text
+    assert "… and 2 lines of 5 ops outside of the graph" in text
+    assert "exp, sum" in text
 
 
 def test_findings_come_before_the_graph_and_the_graph_before_the_placement(broken, finding):
@@ -85,7 +157,7 @@ def test_text_is_plain_unless_colour_is_asked_for(broken, finding):
 
 def test_text_keeps_to_the_width(broken, finding):
     """No line is longer than asked for, but for nothing: long ones wrap."""
-    for width in (60, 100, 140):
+    for width in (40, 60, 80, 100, 160):
         assert max(map(len, told(broken, finding, width=width).split("\n"))) <= width
 
 

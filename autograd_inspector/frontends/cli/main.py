@@ -10,14 +10,14 @@ from pathlib import Path
 
 from autograd_inspector import __version__
 from autograd_inspector.api.destinations import own_file, rank_of, saved, unwritable, written
-from autograd_inspector.api.errors import NotJudgedError, failure_of
-from autograd_inspector.api.ranks import RanksReport
+from autograd_inspector.frontends.cli.conclusion import Conclusion, concluded, empty_status, unable, write_status
 from autograd_inspector.frontends.cli.ending import Ending
 from autograd_inspector.frontends.cli.merge import merge_files
 from autograd_inspector.frontends.cli.module import run_module
 from autograd_inspector.frontends.cli.notebook import run_notebook
-from autograd_inspector.frontends.cli.outcome import NOT_JUDGED, Outcome, ProgramError
+from autograd_inspector.frontends.cli.outcome import FINDINGS, UNABLE, Outcome, ProgramError
 from autograd_inspector.frontends.cli.parser import parser_of
+from autograd_inspector.frontends.cli.screen import Screen
 from autograd_inspector.frontends.cli.script import run_script
 from autograd_inspector.frontends.cli.show import StoredReportError, show, stored
 from autograd_inspector.model.checkpoint import CheckpointError
@@ -42,59 +42,76 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
-    root = Path.cwd()
-    for path in filter(None, (options.html, options.json, options.sarif)):
-        if unwritable(path):  # Told before a training of hours, not after it.
-            parser.error(unwritable(path))
-    ending = Ending()
+    root, screen, ending = Path.cwd(), Screen(options, sys.stderr), Ending()
+    status_file = options.status_file and str(root / Path(options.status_file).expanduser())
+    problem = ""
     try:
-        return _conclude(_outcome(parser, options, ending), options, root)
+        _prepare(options, status_file)
+        outcome = _outcome(options, ending)
+        conclusion = _conclude(outcome, options, root, screen)
+        if status_file:
+            problem = write_status(own_file(status_file, rank=_rank_after(outcome)), conclusion)
     except ProgramError as error:
+        if status_file and not unwritable(status_file):
+            write_status(own_file(status_file, rank=rank_of()), unable(str(error)))
         parser.error(str(error))
     finally:
         ending.release()
+    for line in filter(None, (problem, conclusion.line if conclusion.failed or not options.quiet else "")):
+        screen.say(line)
+    return conclusion.status
 
 
-def _outcome(parser: argparse.ArgumentParser, options: argparse.Namespace, ending: Ending) -> Outcome:
+def _prepare(options: argparse.Namespace, status_file: str | None) -> None:
+    """Raise ProgramError for a file that cannot be written: before a training of hours, not after it."""
+    for path in filter(None, (options.html, options.json, options.sarif, status_file)):
+        if unwritable(path):
+            raise ProgramError(unwritable(path))
+    if status_file:
+        empty_status(own_file(status_file, rank=rank_of()))
+
+
+def _rank_after(outcome: Outcome) -> int:
+    return rank_of(outcome.reports[-1][1] if outcome.reports else None)
+
+
+def _outcome(options: argparse.Namespace, ending: Ending) -> Outcome:
     asked = {"values": options.values, "ignore": options.ignore}
     if options.module:
         return run_module(options.program, options.arguments, **asked, ended=ending.hold)
     path = Path(options.program)
     if not path.is_file():
-        parser.error(
+        raise ProgramError(
             f"{path} is a folder: name a script or a notebook in it" if path.is_dir() else f"no such file: {path}"
         )
     other = _NOT_RUN.get(path.suffix.lower())
     if other is not None:
-        parser.error(f"{path} is not a script or notebook; to open it: autograd-inspect {other} {path}")
+        raise ProgramError(f"{path} is not a script or notebook; to open it: autograd-inspect {other} {path}")
     if path.suffix != ".ipynb":
         return run_script(path, options.arguments, **asked, ended=ending.hold)
     if options.arguments:
-        parser.error("a notebook takes no arguments")
+        raise ProgramError("a notebook takes no arguments")
     return run_notebook(path, **asked)
 
 
-def _conclude(outcome: Outcome, options: argparse.Namespace, root: Path) -> int:
-    """Print and write the reports; the program's own failure comes first in the exit status."""
-    failed = stopped = False
+def _conclude(outcome: Outcome, options: argparse.Namespace, root: Path, screen: Screen) -> Conclusion:
+    """Print and write the reports."""
+    lines: list[str] = []
     for cell, report in outcome.reports:
         rank = rank_of(report)
-        whose = ", ".join([*([f"In [{cell}]"] if cell else []), *([f"rank {rank}"] if rank >= 0 else [])])
         if not options.quiet:
-            print(f"--- {whose}\n{report.to_text()}" if whose else report.to_text())
+            whose = (f"In [{cell}]" if cell else "", f"rank {rank}" if rank >= 0 else "")
+            screen.show(report, ", ".join(filter(None, whose)))
         html, json = (path and own_file(path, cell=cell, rank=rank) for path in (options.html, options.json))
-        for line in written(report, html=html, json=json):
-            _say(line)
-        failure = failure_of(report, options.fail_on)
-        failed = failed or failure is not None
-        stopped = stopped or isinstance(failure, NotJudgedError)
-        if failure is not None and (options.quiet or isinstance(failure, NotJudgedError)):
-            _say(str(failure).removeprefix("autograd_inspector: "))
-    status = outcome.status or (NOT_JUDGED if stopped else int(failed))
+        lines += written(report, html=html, json=json)
+    conclusion = concluded(outcome, options.fail_on)
     if options.sarif:
-        rank = rank_of(outcome.reports[-1][1] if outcome.reports else None)
-        _say(saved(own_file(options.sarif, rank=rank), lambda: _sarif(outcome, root, status)))
-    return status
+        log = own_file(options.sarif, rank=_rank_after(outcome))
+        lines.append(saved(log, lambda: _sarif(outcome, root, conclusion.status)))
+    for line in lines:
+        if not (options.quiet and line.startswith("wrote")):
+            screen.say(line)
+    return conclusion
 
 
 def _sarif(outcome: Outcome, root: Path, exit_code: int) -> str:
@@ -127,8 +144,7 @@ def _show(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     except StoredReportError as error:
         parser.error(str(error))
     if options.text or options.order:
-        text = report.to_text() if isinstance(report, RanksReport) else report.to_text(order=options.order or "model")
-        print(text)
+        Screen(options, sys.stdout).show(report)
         return 0
     try:
         for line in show(report, Path(options.html).expanduser() if options.html else None):
@@ -145,25 +161,23 @@ def _checkpoint(parser: argparse.ArgumentParser, options: argparse.Namespace) ->
         report = inspect_checkpoint(options.file)
     except CheckpointError as error:
         parser.error(f"checkpoint: {error}")
-    return _conclude(Outcome(0, ((0, report),), Path(options.file)), options, Path.cwd())
+    outcome = Outcome(0, ((0, report),), Path(options.file))
+    return _conclude(outcome, options, Path.cwd(), Screen(options, sys.stdout)).status
 
 
 def _merge(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+    screen = Screen(options, sys.stdout)
     merged = merge_files(map(Path, options.reports))
     for problem in merged.problems:
-        _say(problem)
+        screen.say(problem)
     if merged.report is None:
         parser.error("merge: none of the files is a report")
-    print(merged.report.to_text())
+    screen.show(merged.report)
     for line in written(merged.report, html=options.html, json=options.json):
-        _say(line)
-    failed = any(ranked.finding.severity == "error" for ranked in merged.report.findings)
-    return int(failed or bool(merged.problems))
-
-
-def _say(text: str) -> None:
-    """Beside the program's own output."""
-    print(f"autograd-inspect: {text}", file=sys.stderr)
+        screen.say(line)
+    if any(ranked.finding.severity == "error" for ranked in merged.report.findings):
+        return FINDINGS
+    return UNABLE if merged.problems else 0
 
 
 _COMMANDS: dict[str, Callable[[argparse.ArgumentParser, argparse.Namespace], int]] = {

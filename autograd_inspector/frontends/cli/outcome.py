@@ -8,8 +8,13 @@ from msgspec import Struct
 
 from autograd_inspector.api.report import Report
 
-NOT_JUDGED = 3
+FINDINGS = 121
+NOT_JUDGED = 122
+UNABLE = 125
+"""As `timeout`, `env` and `docker run` say that they themselves failed, and nothing was run."""
 INTERRUPTED = 130
+OWN = frozenset({FINDINGS, NOT_JUDGED, UNABLE})
+"""Exit statuses of ours. Few programs use them: the shell and wrappers have those from 124 on, Python has 120."""
 
 
 class ProgramError(Exception):

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import textwrap
+from typing import NoReturn
 
 from autograd_inspector import __version__
+from autograd_inspector.frontends.cli.outcome import UNABLE
 from autograd_inspector.kernel.rule_codes import codes
+from autograd_inspector.views.text.terminal import NARROWEST
 
 STATUSES = """\
 exit status
-  0    healthy: the program ran well, with no finding as severe as --fail-on (an error, unless told otherwise)
-  1    a finding as severe as --fail-on, or the program failed
-  2    bad usage: a wrong option, no such file, a file that is not a report; nothing was run
-  3    not judged: the inspector itself failed and stopped recording, while the program ran well
+  0    ok: the program ended with 0, without a finding as severe as --fail-on (an error, unless told otherwise)
+  121  findings: one or more as severe as --fail-on, however the program ended
+  122  not-judged: the program ended with 0, but the inspector failed and stopped recording
+  125  unable: a wrong option, no such file, a file that is not a report; nothing was run
   130  interrupted
-  n    the program's own: a script or module that calls sys.exit(n), n not 0, keeps its n
-merge: 1 an error finding on some rank, or a file that could not be read (the others are merged)
+  n    program: its own status is passed through, as 1 after an exception, or the n of sys.exit(n)
+A program can end with any of these numbers itself. Which of the words it was, the last line on stderr says
+("autograd-inspect: exit=findings (121): ..."), and for scripts --status-file FILE: lines such as exit=findings,
+code=121, program=0, errors=1, rules=AG202. The file is emptied before the program begins and written when it has
+ended: a program that a signal or os._exit() ends leaves it empty.
+merge: 121 an error finding on some rank, 125 a file that could not be read (the others are merged)
 """
 RANKS = """\
 several ranks
@@ -26,11 +34,18 @@ several ranks
 """
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """Not argparse's 2, which programs use as well."""
+        self.print_usage(sys.stderr)
+        self.exit(UNABLE, f"{self.prog}: error: {message}\n")
+
+
 def parser_of() -> argparse.ArgumentParser:
     """The parser; ``command`` of what it parses is the command's name."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="autograd-inspect",
-        description="Run a program once and show what autograd recorded.",
+        description="Run a program once and show, on stderr, what autograd recorded.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=STATUSES,
     )
@@ -43,15 +58,17 @@ def parser_of() -> argparse.ArgumentParser:
     _show(commands)
     merge = commands.add_parser("merge", help="one report of those that ranks wrote with --json: a column a rank")
     _files(merge)
+    _look(merge)
     merge.add_argument("reports", nargs="+", metavar="report", help="rank0.json rank1.json ...")
     checkpoint = commands.add_parser("checkpoint", help="tell what a checkpoint holds; nothing of it is run or loaded")
     _files(checkpoint)
+    _look(checkpoint)
     checkpoint.add_argument("file", help="checkpoint.pt, model.safetensors, or a folder of shards")
     checkpoint.set_defaults(quiet=False, fail_on="error", sarif=None)
     return parser
 
 
-def _run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _run(commands: argparse._SubParsersAction[_Parser]) -> None:
     run = commands.add_parser(
         "run",
         help="inspect a script, a module or a notebook",
@@ -68,14 +85,16 @@ def _run(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     )
     _files(run)
     run.add_argument("--sarif", metavar="FILE", help="also write the findings as SARIF 2.1.0, for code hosts")
-    run.add_argument("--quiet", action="store_true", help="print no report")
+    run.add_argument("--status-file", metavar="FILE", help="also write what became of the run, for scripts")
+    run.add_argument("--quiet", action="store_true", help="print nothing but the program's output and what failed")
+    _look(run)
     run.add_argument("-m", action="store_true", dest="module", help="a module follows, run as python -m runs it")
     run.add_argument("program", help="script.py, notebook.ipynb, or with -m a module")
     rest = run.add_argument("arguments", nargs=argparse.REMAINDER, help="the program's own arguments")
     rest.required = False  # Python 3.11 calls them missing, too, when the program is
 
 
-def _show(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _show(commands: argparse._SubParsersAction[_Parser]) -> None:
     show = commands.add_parser(
         "show",
         help="open a report that was written with --json",
@@ -85,11 +104,30 @@ def _show(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None
     show.add_argument("report", help="report.json")
     show.add_argument("--html", metavar="FILE", help="keep the page there (else in a temporary file)")
     show.add_argument("--text", action="store_true", help="print the report instead")
+    _look(show)
     show.add_argument(
         "--order",
         choices=("model", "bytes"),
         help="print the report, its placement table in that order: as in the model, or the largest first",
     )
+
+
+def _look(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--color",
+        choices=("auto", "always", "never"),
+        default="auto",
+        help="auto: in a terminal; NO_COLOR, FORCE_COLOR and TERM=dumb are heeded",
+    )
+    command.add_argument(
+        "--width", type=_columns, metavar="N", help="columns of the text (the terminal's; 100 in a file or a pipe)"
+    )
+
+
+def _columns(text: str) -> int:
+    if not text.isdigit() or int(text) < NARROWEST:
+        raise argparse.ArgumentTypeError(f"{text!r}: write a whole number, {NARROWEST} or more")
+    return int(text)
 
 
 def _files(command: argparse.ArgumentParser) -> None:

@@ -80,7 +80,8 @@ def _execute(code: CodeType, module: ModuleType) -> int:
         exec(code, module.__dict__)  # noqa: S102 - running the user's program is the task
     except SystemExit as leaving:
         if leaving.code is None or isinstance(leaving.code, int):
-            return leaving.code or 0
+            # What the system keeps of it: `sys.exit(-1)` is 255 to the caller.
+            return (leaving.code or 0) & (0xFF if os.name == "posix" else -1)
         sys.stderr.write(f"{leaving.code}\n")
         return 1
     return 0

@@ -20,17 +20,18 @@ _OTHERS = ("%%", ">>>", "In [")
 
 
 def header_of(raw_cell: str) -> Options | None:
-    """The options of a cell that begins with our header; None when it does not, or when they are mistaken."""
+    """The options of a cell that begins with our header; None when it does not, or when they do not run the cell."""
     lines = raw_cell.splitlines(keepends=True)
     first = _first(lines)
     named = _HEADER.fullmatch(lines[first]) if first < len(lines) - 1 else None
     if named is None:
         return None
     try:
-        return parse_header((named["line"] or "").strip())
+        options = parse_header((named["line"] or "").strip())
     except UsageError:
-        # The magic of the same name gets the cell as it is, and says what is wrong instead of running it.
+        # The magic of the same name gets the cell as it is, and says what is wrong, or helps, instead of running it.
         return None
+    return None if options.help else options
 
 
 class KeepLines:
@@ -51,6 +52,8 @@ class KeepLines:
         if self._busy():  # Text that a running cell hands to IPython: `%%time`'s body, `%%capture`'s.
             return lines
         first = _first(lines)
+        if _asks_alone(lines):
+            return [lines[first].replace("%%", "%", 1)]
         if header_of("".join(lines)) is None:
             return _commented(lines) if 0 < first < len(lines) else lines
         body = first + 1 + _first(lines[first + 1 :])
@@ -59,6 +62,13 @@ class KeepLines:
         note = f"{_indent(lines, body)}# {lines[first].strip()}\n"
         kept = [*lines[:first], note, *lines[first + 1 :]]
         return _commented(kept) if first > 0 else kept
+
+
+def _asks_alone(lines: list[str]) -> bool:
+    """Whether a header that asks for help is all there is: IPython refuses a cell magic without a body."""
+    (header, *more) = [line for line in lines if line.strip()] or [""]
+    named = None if more else _HEADER.fullmatch(header)
+    return named is not None and bool({"-h", "--help"} & {*(named["line"] or "").split()})
 
 
 def _first(lines: list[str]) -> int:

@@ -21,7 +21,6 @@ from autograd_inspector.frontends.notebook.run import Run
 from autograd_inspector.frontends.notebook.watch import Watch
 from autograd_inspector.kernel.hub.kernel import connect, disconnect, tell_settings
 from autograd_inspector.kernel.options import (
-    DESCRIPTION,
     MAGIC,
     Options,
     mistaken,
@@ -48,25 +47,31 @@ class AutogradInspectMagics(Magics):
     def autograd_inspect(self, line: str, cell: str | None = None, local_ns: dict[str, Any] | None = None) -> Any:
         """The line and the cell magic."""
         __tracebackhide__ = True
+        options = parse(line) if cell is None else parse_header(line)
+        if options.help:
+            return tell(usage() if cell is None else f"{usage()}\nThis cell did not run; remove --help to run it.")
         if cell is not None:
-            return self._cell(parse_header(line), cell)
-        options = parse("" if line.strip() in {"-h", "--help"} else line)
+            return self._cell(options, cell)
         expression = " ".join(options.words)
         if options.torchviz:
             if not expression:
                 raise mistaken("--torchviz needs an expression: %autograd_inspect --torchviz loss")
             return picture_of(self._evaluate(expression, local_ns), self._named(options), self.shell.user_ns)
-        if expression == "on":
-            self.watch.begin(options)
-            tell_settings()
-            return tell("autograd_inspector: every cell from now on is inspected; `%autograd_inspect off` ends it")
-        if expression == "off":
-            self.watch.stop()
-            tell_settings()
-            return tell("autograd_inspector: cells are no longer inspected")
+        if expression in {"on", "off"}:
+            return self._switch(options, on=expression == "on")
         if not expression:
             return tell(usage())
         return self._line(options, expression, local_ns)
+
+    def _switch(self, options: Options, *, on: bool) -> None:
+        if on:
+            self.watch.begin(options)
+            said = "every cell from now on is inspected; `%autograd_inspect off` ends it"
+        else:
+            self.watch.stop()
+            said = "cells are no longer inspected"
+        tell_settings()
+        tell(f"autograd_inspector: {said}")
 
     def _cell(self, options: Options, body: str) -> None:
         """A body that another magic or a program hands us."""
@@ -123,7 +128,8 @@ class AutogradInspectMagics(Magics):
         return [self._evaluate(name, None) for name in (*options.models, *options.optimizers)]
 
 
-AutogradInspectMagics.autograd_inspect.__doc__ = DESCRIPTION
+# What `%autograd_inspect?` shows.
+AutogradInspectMagics.autograd_inspect.__doc__ = usage()
 
 _LOADED: dict[int, tuple[Watch, KeepLines]] = {}
 """What was installed into which shell, to be taken away again."""

@@ -8,7 +8,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from autograd_inspector.api.destinations import own_file, rank_of, written
 from autograd_inspector.api.report import Report
-from autograd_inspector.kernel.display import display_report
+from autograd_inspector.kernel.display import display_apart
 from autograd_inspector.kernel.hub.kernel import add
 from autograd_inspector.kernel.options import Options
 
@@ -27,7 +27,12 @@ def deliver(shell: InteractiveShell, report: Report, options: Options, *, cell: 
         if not (options.quiet and line.startswith("wrote")):
             say(line)
     if not options.quiet:
-        display_report(report)
+        show(report)
+
+
+def show(report: Report) -> None:
+    """Display a report, which lists it. Its views are made here: IPython would print our traceback if one failed."""
+    display_apart(report._repr_mimebundle_())
 
 
 def say(text: str) -> None:

@@ -16,6 +16,8 @@ from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult, Intera
 
 from autograd_inspector.api.errors import failure_of
 from autograd_inspector.api.report import Report
+from autograd_inspector.capture.progress import RecordingProgress
+from autograd_inspector.capture.session import open_session
 from autograd_inspector.frontends.notebook.header import header_of
 from autograd_inspector.frontends.notebook.outcome import deliver, say
 from autograd_inspector.frontends.notebook.run import Run
@@ -52,6 +54,18 @@ class Watch:
     def label(self) -> str:
         """The cell that runs as everything names it: ``In [3]``."""
         return f"In [{self.count}]" if self._cell is not None else ""
+
+    def progress(self) -> RecordingProgress | None:
+        """How far the open capture is, whoever opened it; may be asked for in any thread."""
+        session = open_session()
+        return None if session is None else session.progress
+
+    def stop_recording(self) -> bool:
+        """End the recording of the open capture, not the cell. Returns whether there was one."""
+        session = open_session()
+        if session is not None:
+            session.stop()
+        return session is not None
 
     @property
     def inspecting(self) -> bool:

@@ -10,7 +10,6 @@ from typing import Any
 import comm
 import msgspec
 
-from autograd_inspector.capture.session import open_session
 from autograd_inspector.kernel.hub.hub import Hub
 from autograd_inspector.kernel.hub.messages import REQUESTS, Answer, Live, Progress, Refusal, Request
 from autograd_inspector.kernel.options import Options
@@ -155,18 +154,13 @@ def _configure(hub: Hub, request: Request, _send: Send) -> Answer:
 
 
 def _live(hub: Hub, request: Request, _send: Send) -> Answer:
-    session = open_session()
-    if session is None:
-        return Answer("answer", request.id)
-    cell = "" if hub.watch is None else hub.watch.label
-    return Answer("answer", request.id, live=Live(cell, *session.progress))
+    progress = None if hub.watch is None else hub.watch.progress()
+    return Answer("answer", request.id, live=None if progress is None else Live(hub.watch.label, *progress))
 
 
-def _stop(_hub: Hub, request: Request, _send: Send) -> Answer:
-    session = open_session()
-    if session is None:
+def _stop(hub: Hub, request: Request, _send: Send) -> Answer:
+    if hub.watch is None or not hub.watch.stop_recording():
         raise ValueError("nothing is recorded now")
-    session.stop()
     return Answer("answer", request.id)
 
 

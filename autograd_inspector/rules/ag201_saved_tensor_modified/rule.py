@@ -118,12 +118,12 @@ def _modified(analysis: Analysis, run: Backward, members: list[tuple[Saved, list
     if before:
         entry = culprits[0][1].before if culprits else now
         details.append(f"When this capture began, {name} was at version {entry} already: an earlier cell modified it.")
-    details += [
-        f"{edit_name(analysis, op)} moved it from version {write.before} to {write.after}"
-        f"{_through(analysis, write, saved)}{place_of(analysis, op)}."
-        for op, write in culprits[:12]
-    ]
-    details.append(f"Backward found version {now} and expected {then}.")
+    if len(culprits) > 1:  # else the message says it
+        details += [
+            f"{edit_name(analysis, op)} moved it from version {write.before} to {write.after}"
+            f"{_through(analysis, write, saved)}{place_of(analysis, op)}."
+            for op, write in culprits[:12]
+        ]
     others = [saved_name(analysis, n, s) for (n, s), _ in members[1:]]
     aliases = dict.fromkeys(_through(analysis, write, saved) for _, write in culprits)
     return Problem(

@@ -118,7 +118,6 @@ def _finding(
     by = "checkpoint(use_reentrant=False), for recomputation," if checkpointed else f"`{saver.name}`"
     spelled = join_names(f"`{op.name}`" for op in ops)
     copy = f"`{name} = {name}.clone()`" if assignable(name, analysis, tensor) else f"`.clone()` {name}"
-    place = analysis.capture.place(ops[0].site)
     return Problem(
         "error",
         f"{name} was saved by {by} at version {then} and then modified in place by {spelled}: it is at version {now}, "
@@ -136,8 +135,7 @@ def _finding(
         (name, *dict.fromkeys(op.name for op in ops)),
         (
             f"{by} kept {name} at version {then}.",
-            *(f"`{op.name}` moved it from version {w.before} to {w.after}." for op, w in edits[:12]),
-            f"Backward found version {now} and expected {then}" + (f" ({place.place})." if place else "."),
+            *(f"`{op.name}` moved it from version {w.before} to {w.after}." for op, w in edits[:12] if len(edits) > 1),
         ),
         tuple(op.index for op in ops[:64]),
     )

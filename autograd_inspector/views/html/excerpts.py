@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.model.excerpt import CodeLine, Excerpt
 from autograd_inspector.views.display_text import shown
-from autograd_inspector.views.html.prose import prose
-from autograd_inspector.views.markup import Markup, element, together
+from autograd_inspector.views.markup import Markup, element, prose, together
 
 POINTER = "▶"
 """Beside the line to look at first."""
@@ -37,7 +36,9 @@ def _lines(excerpt: Excerpt, width: int) -> Iterator[Markup]:
         before = line.lineno
         pointer = POINTER if line.culprit else " "
         kind = "ags-line ags-culprit" if line.culprit else "ags-line ags-part" if line.role else "ags-line"
-        role = [element("span", "  ← ", prose(line.role, _ROLE), _END, class_="ags-role")] if line.role else [_END]
+        role = (
+            [element("span", "  ← ", prose(shown(line.role, _ROLE)), _END, class_="ags-role")] if line.role else [_END]
+        )
         yield _row(kind, f"{pointer} {line.lineno:>{width}}", "  ", _text(line), *role)
 
 

@@ -13,12 +13,12 @@ from autograd_inspector.model.rule_page import RulePage, Section
 from autograd_inspector.model.wording import join_names
 from autograd_inspector.views.display_text import shown
 from autograd_inspector.views.html.excerpts import code_block, lines_of
-from autograd_inspector.views.html.prose import paragraphs, prose
-from autograd_inspector.views.markup import Markup, element, together
+from autograd_inspector.views.markup import LINE_BREAK, Markup, element, prose, together
 
 _EXCERPTS = 4
 _SENTENCES = 12
 _SENTENCE = 600
+_LONGEST = 2000
 _NAMES = 12
 _NAME = 80
 _LONGEST_LINE = 200
@@ -89,12 +89,18 @@ def _body(finding: Finding, pages: Mapping[str, RulePage]) -> Iterator[Markup]:
 def _answer(finding: Finding) -> Iterator[Markup]:
     if finding.locations:
         yield element("pre", element("strong", _culprit_line(finding.locations[0])), class_="ags-headline")
-    yield element("p", prose(finding.message), class_="ags-message")
+    yield element("p", prose(shown(finding.message, _LONGEST)), class_="ags-message")
 
 
 def _fix(finding: Finding) -> Iterator[Markup]:
     if finding.fix:
-        yield element("p", element("strong", "Fix:"), " ", paragraphs(finding.fix), class_="ags-fix")
+        yield element("p", element("strong", "Fix:"), " ", _paragraphs(finding.fix), class_="ags-fix")
+
+
+def _paragraphs(text: str) -> Markup:
+    """Sentences line by line: a line break is the one control character that a fix may keep."""
+    first, *others = [prose(shown(line, _LONGEST)) for line in text.strip()[: 2 * _LONGEST].split("\n")]
+    return together(first, *[piece for line in others for piece in (LINE_BREAK, line)])
 
 
 def _culprit_line(culprit: Location) -> str:
@@ -103,10 +109,12 @@ def _culprit_line(culprit: Location) -> str:
 
 def _more(finding: Finding) -> Iterator[Markup]:
     """How it came about, whom it concerns, what follows."""
-    sentences = [prose(text, _SENTENCE) for text in finding.details[:_SENTENCES]]
+    sentences = [prose(shown(text, _SENTENCE)) for text in finding.details[:_SENTENCES]]
     if finding.subjects:
         sentences.append(together(f"Concerns: {join_names((shown(name, _NAME) for name in finding.subjects), _NAMES)}"))
-    sentences += [together("Follows from it: ", prose(text, _SENTENCE)) for text in finding.consequences[:_SENTENCES]]
+    sentences += [
+        together("Follows from it: ", prose(shown(text, _SENTENCE))) for text in finding.consequences[:_SENTENCES]
+    ]
     if sentences:
         items = element("ul", *[element("li", sentence) for sentence in sentences])
         yield element("details", element("summary", "How it happened"), items, class_="ags-more")
@@ -120,5 +128,5 @@ def _about(page: RulePage) -> Markup:
 def _section(section: Section) -> Markup:
     heading = [element("p", element("strong", section.title))] if section.title else []
     if not section.code:
-        return together(*heading, element("p", prose(section.text)))
+        return together(*heading, element("p", prose(shown(section.text, _LONGEST))))
     return together(*heading, lines_of(section.text, "ags-example"))

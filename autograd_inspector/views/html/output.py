@@ -12,9 +12,9 @@ from autograd_inspector.model.wording import counted
 from autograd_inspector.views.display_text import shown
 from autograd_inspector.views.html.excerpts import lines_of
 from autograd_inspector.views.html.finding import brief_section, finding_section, folded_section, pages_of
-from autograd_inspector.views.html.prose import prose
+from autograd_inspector.views.html.raised import raised_section
 from autograd_inspector.views.html.style import sheet
-from autograd_inspector.views.markup import Markup, element, together
+from autograd_inspector.views.markup import Markup, element, prose, together
 from autograd_inspector.views.picture.image import image_of
 from autograd_inspector.views.summaries.checkpoint import contents_of
 from autograd_inspector.views.summaries.steps import steps_of
@@ -25,7 +25,6 @@ LARGEST = 150_000
 """Characters of the whole; a notebook has many outputs."""
 _OPEN = 6
 """Findings that are open; of the others the line stands there."""
-_ERROR = 2000
 _NOTES = 6
 _LINES = 12
 
@@ -34,7 +33,7 @@ def output_html(report: ReportData, svg: str = "") -> str:
     """Findings, what torch raised, steps and bytes in a line each, notes, the picture, as far as there is room."""
     style = element("style", sheet("finding.css"), sheet("output.css"))
     heading = element("p", element("strong", "autograd inspector"), " ", element("span", headline(report)))
-    parts = [heading, *_fitting(report, LARGEST // 2), *_raised(report), *_in_short(report)]
+    parts = [heading, *_fitting(report, LARGEST // 2), *raised_section(report), *_in_short(report)]
     picture = element("div", image_of(svg), class_="ags-frame") if svg else Markup()
     if sum(map(len, parts)) + len(picture) + len(style) > LARGEST:
         picture = Markup()
@@ -57,15 +56,6 @@ def _fitting(report: ReportData, room: int) -> Iterator[Markup]:
         pages.pop(finding.rule, None)  # One copy of a rule's page is enough.
 
 
-def _raised(report: ReportData) -> Iterator[Markup]:
-    error = report.capture.error
-    if not error:
-        return
-    opened = {} if report.findings else {"open": "open"}
-    summary = element("summary", "What the program raised")
-    yield element("details", summary, lines_of(error[:_ERROR]), class_="ags-more", **opened)
-
-
 def _in_short(report: ReportData) -> Iterator[Markup]:
     """Steps, checkpoint, bytes, notes."""
     steps, contents = steps_of(report), contents_of(report)
@@ -78,5 +68,5 @@ def _in_short(report: ReportData) -> Iterator[Markup]:
     for line in sums_of(report.placement)[:1]:
         yield element("p", f"memory: {shown(line, 400)}", class_="ags-quiet")
     if report.notes:
-        notes = [element("li", prose(note, 600)) for note in report.notes[:_NOTES]]
+        notes = [element("li", prose(shown(note, 600))) for note in report.notes[:_NOTES]]
         yield element("ul", *notes, class_="ags-quiet")

@@ -8,7 +8,7 @@ from autograd_inspector.model.ranks import RankedFinding, RankedPlacement, ranks
 from autograd_inspector.views.display_text import shown
 from autograd_inspector.views.html.finding import finding_section
 from autograd_inspector.views.html.report import page_of
-from autograd_inspector.views.markup import Markup, element
+from autograd_inspector.views.markup import Markup, element, prose
 from autograd_inspector.views.summaries.ranks import differences, headline, ranked_table, sums
 
 _ROWS = 400
@@ -42,4 +42,4 @@ def _table(placement: RankedPlacement) -> list[Markup]:
 
 
 def _notes(notes: Sequence[str]) -> list[Markup]:
-    return [element("h2", "Notes"), element("ul", *[element("li", note) for note in notes])] if notes else []
+    return [element("h2", "Notes"), element("ul", *[element("li", prose(note)) for note in notes])] if notes else []

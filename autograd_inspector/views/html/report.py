@@ -7,12 +7,11 @@ from autograd_inspector.analysis.step_history.history import history_of
 from autograd_inspector.model.wording import counted
 from autograd_inspector.views.display_text import shown, size
 from autograd_inspector.views.html.checkpoint import checkpoint_section
-from autograd_inspector.views.html.excerpts import lines_of
 from autograd_inspector.views.html.finding import anchors_of, finding_section, pages_of
-from autograd_inspector.views.html.prose import prose
+from autograd_inspector.views.html.raised import raised_section
 from autograd_inspector.views.html.steps import steps_section
 from autograd_inspector.views.html.style import sheet
-from autograd_inspector.views.markup import Markup, element, together
+from autograd_inspector.views.markup import Markup, element, prose, together
 from autograd_inspector.views.picture.dot import to_dot
 from autograd_inspector.views.picture.render import DrawingError, GraphvizMissingError, svg_of
 from autograd_inspector.views.summaries.sums import sums_of
@@ -60,10 +59,7 @@ def _findings(report: ReportData) -> list[Markup]:
     pages = pages_of(report.pages)
     for finding, anchor in zip(report.findings, anchors_of(report.findings), strict=True):
         parts.append(finding_section(finding, pages, anchor=anchor, heading="h3"))
-    if report.capture.error:
-        opened = {} if report.findings else {"open": "open"}
-        summary = element("summary", "What the program raised")
-        parts.append(element("details", summary, lines_of(report.capture.error), class_="ags-more", **opened))
+    parts += raised_section(report)
     return parts
 
 
@@ -76,7 +72,7 @@ def _graph(report: ReportData) -> list[Markup]:
     except (GraphvizMissingError, DrawingError) as error:
         parts.append(element("p", str(error), class_="ags-quiet"))
     parts.append(element("h2", "Modules"))
-    return [*parts, *[_branch(branch, depth=0) for branch in branches(report.graph, report.capture)[:_ROWS]]]
+    return [*parts, *[_branch(branch, depth=0) for branch in branches(report)[:_ROWS]]]
 
 
 def _branch(branch: Branch, *, depth: int) -> Markup:
@@ -91,8 +87,7 @@ def _branch(branch: Branch, *, depth: int) -> Markup:
         element("b", branch.name, times), " ", kind, " ", element("span", " · ".join(details), class_="ags-quiet")
     )
     marks = [
-        element("li", f"{what}  {where}", class_=_tone(what, alarming=alarming))
-        for what, where, alarming in branch.marks
+        element("li", f"{what}  {where}", class_=f"ags-{tone}" if tone else "") for what, where, tone in branch.marks
     ]
     below = [element("ul", *marks, class_="marks")] if marks else []
     if not branch.children:
@@ -100,11 +95,6 @@ def _branch(branch: Branch, *, depth: int) -> Markup:
     children = [_branch(child, depth=depth + 1) for child in branch.children]
     opened = {"open": "open"} if depth < _OPEN or branch.alarming else {}
     return element("details", element("summary", line), *below, *children, **opened)
-
-
-def _tone(what: str, *, alarming: bool) -> str:
-    """A cut starves parameters at worst; the rest of what alarms is an error."""
-    return ("ags-warning" if what.startswith("cut") else "ags-error") if alarming else ""
 
 
 def _placement(report: ReportData) -> list[Markup]:
@@ -130,7 +120,7 @@ def _history(report: ReportData) -> list[Markup]:
         cells = (
             element("td", place.place if place else ""),
             element("td", element("code", event.api), times),
-            element("td", event.said, class_="ags-warning" if event.alarming else ""),
+            element("td", prose(event.said), class_="ags-warning" if event.alarming else ""),
         )
         rows.append(element("tr", *cells))
     if not rows:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.wording import counted
-from autograd_inspector.views.markup import Markup, element
+from autograd_inspector.views.markup import Markup, element, prose
 from autograd_inspector.views.summaries.steps import Row, extremes, steps_of
 
 _WIDTH, _HEIGHT, _MARGIN = 480, 36, 2
@@ -26,7 +26,7 @@ def steps_section(report: ReportData) -> list[Markup]:
     for change in steps.changes[:_CHANGES]:
         place = report.capture.place(change.site)
         where = place.place if place else ""
-        cells = (element("td", f"step {change.step:,}"), element("td", where), element("td", change.said))
+        cells = (element("td", f"step {change.step:,}"), element("td", where), element("td", prose(change.said)))
         changes.append(element("tr", *cells))
     if changes:
         parts.append(element("table", *changes, class_="places"))

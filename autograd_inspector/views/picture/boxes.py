@@ -11,9 +11,9 @@ from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.graph import Cause, GraphEdge, GraphNode
 from autograd_inspector.views.picture.folding import Folding, Key
-from autograd_inspector.views.picture.labels import alarms_of, leaf_title, title_of
+from autograd_inspector.views.picture.labels import alarms_of, ended, leaf_title, title_of
 from autograd_inspector.views.picture.relevant import relevant
-from autograd_inspector.views.picture.severities import Gravity, Severities, worst
+from autograd_inspector.views.summaries.alarms import Alarms, Tone, worst
 
 _FEW = 3
 _CROWDS = 200
@@ -21,11 +21,11 @@ _BOUND = frozenset({"parameter", "buffer"})
 
 Crowd = tuple[str, bool, str]
 """(kind, whether gradient can flow through it, the boxes that read it) of leaves that are one box."""
-Look = Literal["flowing", "still", "learnt", "given", "start", "error", "warning", "info"]
+Look = Literal["flowing", "still", "learnt", "given", "start", "warned", "broken"]
 
 
 class Box(Struct, frozen=True):
-    """``chain``: the module calls it is drawn in, outermost first. ``alarms``: what went wrong in it, as its look says.
+    """``chain``: the module calls it is drawn in, outermost first. ``alarms``: what went wrong in it.
 
     ``devices``: where the tensors of its parameters and results live. ``nodes``: the graph's nodes that it stands for.
     """
@@ -45,7 +45,7 @@ class Box(Struct, frozen=True):
 class Link(Struct, frozen=True):
     """Values between boxes.
 
-    ``label``: why gradient does not come back, ``live``: whether it should, ``gravity``: how bad that is.
+    ``label``: why gradient does not come back; ``live``: whether it should; ``tone``: how bad it is that it does not.
     """
 
     source: int
@@ -53,9 +53,9 @@ class Link(Struct, frozen=True):
     kind: Literal["gradient", "data", "severed"]
     label: str = ""
     live: bool = False
+    tone: Tone = ""
     cause: Cause = ""
     site: int = -1
-    gravity: Gravity = ""
 
 
 class Picture(Struct, frozen=True):
@@ -83,12 +83,12 @@ class _Drawing:
         self._fed = {edge.target for edge in self.edges}
         self.folding = Folding(report.graph, self.capture, self.shown)
         self.keys = self.folding.keys(limit)
-        self.severities = Severities(report)
-        self.flagged: dict[int, list[str]] = defaultdict(list)
+        self.alarms = Alarms(report)
+        self.flagged: dict[int, dict[str, Tone]] = defaultdict(dict)
         for finding in report.findings:
             for op in finding.ops:
                 if finding.severity != "info" and op in report.graph.by_op:
-                    self.flagged[report.graph.by_op[op]].append(finding.rule)
+                    self.flagged[report.graph.by_op[op]].setdefault(finding.rule, finding.severity)
 
     def picture(self) -> Picture:
         self._place_leaves()
@@ -139,9 +139,11 @@ class _Drawing:
 
     def _box(self, number: int, key: Key, nodes: list[GraphNode], cuts: list[GraphEdge]) -> Box:
         alarms = alarms_of(nodes, cuts, self.capture)
-        for node in nodes:
-            alarms += self.flagged.get(node.id, [])
-        gravity = worst([*map(self.severities.of_node, nodes), *map(self.severities.of_cut, cuts)]) if alarms else ""
+        flags = [flag for node in nodes for flag in self.flagged.get(node.id, {}).items()]
+        alarms += [rule for rule, _ in flags]
+        tone = worst(
+            self._tone(nodes), *(self.alarms.at(edge.site) for edge in cuts if edge.live), *(t for _, t in flags)
+        )
         notes = ["backward starts here"] if any(node.root for node in nodes) else []
         if any(node.hooks for node in nodes):
             notes.append("has hooks")
@@ -151,7 +153,7 @@ class _Drawing:
             title, subtitle = title_of(key, nodes, self.capture, self.folding.times(key))
         return Box(
             number,
-            gravity or self._look(nodes),
+            self._look(nodes, tone),
             title,
             subtitle,
             tuple(dict.fromkeys(alarms)),
@@ -167,7 +169,13 @@ class _Drawing:
         held += [tensor for node in nodes if node.op >= 0 for tensor in self.capture.ops[node.op].outputs]
         return tuple(sorted({self.capture.tensors[tensor].device for tensor in held if tensor >= 0}))
 
-    def _look(self, nodes: list[GraphNode]) -> Look:
+    def _tone(self, nodes: list[GraphNode]) -> Tone:
+        failed = any(node.failed or ended(node, self.capture) for node in nodes)
+        return "error" if failed else worst(*(self.alarms.at(node.site, "error") for node in nodes if node.modified))
+
+    def _look(self, nodes: list[GraphNode], tone: Tone) -> Look:
+        if tone:
+            return "broken" if tone == "error" else "warned"
         if any(node.root for node in nodes):
             return "start"
         if all(self._bare(node) for node in nodes):
@@ -191,12 +199,14 @@ class _Drawing:
             drawn = edge_of_pair.get(pair)
             if drawn is None or (edge.kind, edge.live) > (drawn.kind, drawn.live):
                 edge_of_pair[pair] = edge
-        gravity = self.severities.of_cut
         return tuple(
-            Link(tail, head, edge.kind, self._label(edge), edge.live, edge.cause, edge.site, gravity(edge))
+            Link(tail, head, edge.kind, self._label(edge), edge.live, self._severed(edge), edge.cause, edge.site)
             for (tail, head, _), edge in edge_of_pair.items()
             if edge.kind != "data" or (tail, head, True) not in edge_of_pair
         )
+
+    def _severed(self, edge: GraphEdge) -> Tone:
+        return self.alarms.at(edge.site) if edge.kind == "severed" and edge.live else ""
 
     def _label(self, edge: GraphEdge) -> str:
         location = self.capture.place(edge.site)

@@ -10,9 +10,9 @@ from autograd_inspector.views.markup import LINE_BREAK, Markup, element, escaped
 from autograd_inspector.views.options import at_least, one_of
 from autograd_inspector.views.picture import palette
 from autograd_inspector.views.picture.boxes import Box, Link, picture
-from autograd_inspector.views.picture.painting import ColorBy, devices_of, painted
+from autograd_inspector.views.picture.painting import TONES, ColorBy, devices_of, painted
 from autograd_inspector.views.picture.palette import Paint
-from autograd_inspector.views.picture.severities import worst
+from autograd_inspector.views.summaries.alarms import worst
 
 _FONT = "Helvetica,Arial,sans-serif"
 
@@ -96,8 +96,7 @@ def _node(graph: Digraph, box: Box, paint: Paint) -> None:
     lines = [element("b", box.title)]
     if box.subtitle:
         lines.append(_small(box.subtitle, palette.QUIET))
-    alarming = palette.SEVERITIES.get(box.look) if box.alarms else None
-    lines += [_small(text, alarming.line if alarming else palette.INK) for text in box.alarms]
+    lines += [_small(text, TONES["warning" if box.look == "warned" else "error"]) for text in box.alarms]
     lines += [_small(text, palette.INK) for text in box.notes]
     rows = [element("tr", element("td", line)) for line in lines]
     label = element("table", *rows, border="0", cellborder="0", cellspacing="0", cellpadding="1")
@@ -107,7 +106,7 @@ def _node(graph: Digraph, box: Box, paint: Paint) -> None:
         fillcolor=paint.fill,
         color=paint.line,
         fontcolor=paint.text,
-        penwidth="1.8" if alarming else "1",
+        penwidth="1.8" if box.alarms else "1",
         tooltip=escaped(f"{box.title}: {box.subtitle}"),
         style="filled" if box.leaf else "rounded,filled",
     )
@@ -124,7 +123,7 @@ def _edge(graph: Digraph, link: Link) -> None:
     elif link.kind == "data":
         graph.edge(*ends, color=palette.IDLE)
     else:
-        color = palette.SEVERITIES[link.gravity].line if link.gravity else palette.IDLE
+        color = TONES[link.tone]
         # The spaces keep the text off the line that it belongs to.
         lines = [piece for line in link.label.split("\n") for piece in (f"\u2002{line}\u2002", LINE_BREAK)][:-1]
         graph.edge(
@@ -144,12 +143,10 @@ def _legend(boxes: tuple[Box, ...], links: tuple[Link, ...], color_by: ColorBy) 
         return together(*[piece for entry in labels for piece in (entry, "    ")][:-1])
     kinds = {link.kind for link in links}
     looks = {box.look for box in boxes}
-    gravest = worst(link.gravity for link in links)
-    cut = palette.SEVERITIES[gravest].line if gravest else palette.QUIET
     entries = [
         ("gradient" in kinds, "gradient flows back", palette.FLOW),
         ("data" in kinds or "still" in looks, "no gradient needed", palette.QUIET),
-        ("severed" in kinds, "gradient is cut", cut),
+        ("severed" in kinds, "gradient is cut", TONES[worst(*(link.tone for link in links))]),
         ("learnt" in looks, "leaf that learns", palette.HOPE),
     ]
     labels = [_small(f"■ {text}", color) for there, text, color in entries if there]

@@ -8,6 +8,7 @@ from typing import Literal
 from autograd_inspector.views.picture import palette
 from autograd_inspector.views.picture.boxes import Box, Look
 from autograd_inspector.views.picture.palette import Paint
+from autograd_inspector.views.summaries.alarms import Tone
 
 ColorBy = Literal["gradient", "device"]
 
@@ -17,9 +18,8 @@ _LOOKS: dict[Look, Paint] = {
     "learnt": palette.LEARNT,
     "given": palette.GIVEN,
     "start": palette.START,
-    "error": palette.SEVERITIES["error"],
-    "warning": palette.SEVERITIES["warning"],
-    "info": palette.SEVERITIES["info"],
+    "warned": palette.WARNED,
+    "broken": palette.BROKEN,
 }
 
 
@@ -35,3 +35,7 @@ def painted(boxes: Iterable[Box], color_by: ColorBy) -> dict[int, Paint]:
 def devices_of(boxes: Iterable[Box]) -> list[str]:
     """The devices, and combinations of them, that occur in boxes."""
     return sorted({" and ".join(box.devices) for box in boxes if box.devices})
+
+
+TONES: dict[Tone, str] = {"error": palette.ALARM, "warning": palette.WARNING, "": palette.IDLE}
+"""The colour of a mark, or of a line that gradient does not come back along."""

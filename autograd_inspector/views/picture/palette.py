@@ -21,6 +21,8 @@ QUIET = "#6b7785"
 FRAME = "#cfd8e3"
 FLOW = "#4c78a8"
 IDLE = "#b4bcc6"
+ALARM = "#c62828"
+WARNING = "#8f5a00"
 HOPE = "#3d8b55"
 
 FLOWING = Paint("#eaf2fb", "#7ea6d4")
@@ -28,12 +30,8 @@ STILL = Paint("#f3f4f6", "#c3c9d1", "#6b7785")
 LEARNT = Paint("#e6f4ea", "#74b389")
 GIVEN = Paint("#ffffff", "#aab4c0")
 START = Paint("#d5e3fb", "#1f4fa8")
-SEVERITIES: dict[str, Paint] = {
-    "error": Paint("#fdeceb", "#c02626"),
-    "warning": Paint("#fff3d6", "#8f5a00"),
-    "info": Paint("#e8f1fb", "#0b62b8"),
-}
-"""The line's colour is that of words and edges as well."""
+BROKEN = Paint("#fdeceb", "#c62828")
+WARNED = Paint("#fff3d6", "#8f5a00")
 
 _DEVICES = (
     FLOWING,
@@ -57,6 +55,8 @@ _TWINS = {
     FRAME: "#37414d",
     FLOW: "#7fb0e6",
     IDLE: "#59636f",
+    ALARM: "#ff7b72",
+    WARNING: "#f0b429",
     HOPE: "#7ccb93",
     "#eaf2fb": "#1b2a3c",
     "#7ea6d4": "#47709f",
@@ -70,11 +70,7 @@ _TWINS = {
     "#d5e3fb": "#1b3a6b",
     "#1f4fa8": "#9cc1ff",
     "#fdeceb": "#3a1917",
-    "#c02626": "#ff7b72",
     "#fff3d6": "#3a2c0b",
-    "#8f5a00": "#f0b429",
-    "#e8f1fb": "#17304a",
-    "#0b62b8": "#79b8ff",
     "#f3e8fb": "#2a1f36",
     "#8e63b8": "#a98ccc",
     "#e3f4f4": "#14302f",

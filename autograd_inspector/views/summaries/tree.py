@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from itertools import pairwise
 
 from msgspec import Struct
 
+from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.autograd import SavedTensor
-from autograd_inspector.model.capture import Capture
-from autograd_inspector.model.graph import Graph, GraphNode
+from autograd_inspector.model.graph import GraphNode
 from autograd_inspector.model.memory import distinct_bytes
 from autograd_inspector.model.wording import join_names
 from autograd_inspector.views.display_text import listed, shown
+from autograd_inspector.views.summaries.alarms import Alarms, Tone, worst
 
 _NUMBER = re.compile(r"\d+")
 _PLACES = 3
+_NAMES = 6
+_RUN = 2
+"""Names that are no shorter with an ellipsis between them."""
 DEEPEST = 40
 """Levels of module calls that are shown one in the other; what runs deeper, in a module that calls itself, is there."""
 
-Mark = tuple[str, str, bool]
-"""(what, at which lines, whether it is alarming)"""
+Mark = tuple[str, str, Tone]
+"""(what, at which lines, how bad it is)"""
 
 
 class Branch(Struct, frozen=True):
@@ -47,18 +52,19 @@ class Branch(Struct, frozen=True):
     @property
     def alarming(self) -> bool:
         """Whether something went wrong in it or below."""
-        return any(mark[2] for mark in self.marks) or any(child.alarming for child in self.children)
+        return any(tone for _, _, tone in self.marks) or any(child.alarming for child in self.children)
 
 
-def branches(graph: Graph, capture: Capture) -> tuple[Branch, ...]:
-    """The root module calls, then what ran outside of any module."""
-    return _Tree(graph, capture).roots()
+def branches(report: ReportData) -> tuple[Branch, ...]:
+    """The root module calls, then what ran outside of any module; each in program order."""
+    return _Tree(report).roots()
 
 
 class _Tree:
-    def __init__(self, graph: Graph, capture: Capture) -> None:
-        self.graph = graph
+    def __init__(self, report: ReportData) -> None:
+        graph, capture = report.graph, report.capture
         self.capture = capture
+        self.alarms = Alarms(report)
         self.nodes_of_call: defaultdict[int, list[GraphNode]] = defaultdict(list)
         self.cuts: defaultdict[int, list[tuple[str, int, bool]]] = defaultdict(list)
         self.children: defaultdict[int, list[int]] = defaultdict(list)
@@ -162,17 +168,19 @@ class _Tree:
                 continue
             for cause, site, live in self.cuts.get(node.id, ()):
                 cuts.setdefault((cause, live), Counter())[site] += 1
-            marks += [(f"saved {s.name} {story(s)}", self.place(node.site), True) for s in node.modified]
+            tone = self.alarms.at(node.site, "error")
+            marks += [(f"saved {s.name} {story(s)}", self.place(node.site), tone) for s in node.modified]
             if node.failed:
-                marks.append(("backward failed here", self.place(node.site), True))
+                marks.append(("backward failed here", self.place(node.site), "error"))
             if node.error:
                 fatal = self.capture.error.startswith(node.error)
-                marks.append((f"raised {shown(node.error)}", self.place(node.site), fatal))
+                marks.append((f"raised {shown(node.error)}", self.place(node.site), "error" if fatal else ""))
             if node.hooks:
-                marks.append((f"hooks on {node.name}", "", False))
+                marks.append((f"hooks on {node.name}", "", ""))
         for (cause, live), sites in cuts.items():
-            places = sorted({self.place(site) for site in sites})
-            marks.append((f"cut: {cause}", join_names(places, _PLACES), live))
+            places = list(dict.fromkeys(map(self.place, sites)))
+            cut = worst(*map(self.alarms.at, sites)) if live else ""
+            marks.append((f"cut: {cause}", join_names(places, _PLACES), cut))
         return tuple(dict.fromkeys(marks))
 
     def place(self, site: int) -> str:
@@ -216,6 +224,14 @@ def _same(one: Branch, other: Branch) -> bool:
 def _several(branch: Branch, names: list[str]) -> Branch:
     if len(names) == 1:
         return branch
-    name = names[0] if names[0] == names[-1] else f"{names[0]} … {names[-1]}"
+    name = names[0] if len({*names}) == 1 else _run_of(names)
     total = {field: getattr(branch, field) for field in branch.__struct_fields__}
     return Branch(**(total | {"name": name, "times": len(names)}))
+
+
+def _run_of(names: list[str]) -> str:
+    """``h.0 … h.11`` where the numbers rise one by one, else each name in the order of the calls."""
+    numbers = [[int(number) for number in _NUMBER.findall(name)] for name in names]
+    steps = {tuple(b - a for a, b in zip(one, other, strict=False)) for one, other in pairwise(numbers)}
+    rising = len(steps) == 1 and sum(next(iter(steps))) == max(next(iter(steps))) == 1
+    return f"{names[0]} … {names[-1]}" if rising and len(names) > _RUN else join_names(names, _NAMES)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.box import SIMPLE_HEAD
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.wording import counted
 from autograd_inspector.views.display_text import shown
 from autograd_inspector.views.summaries.checkpoint import Part, contents_of
+from autograd_inspector.views.text.grid import Grid
 
 _ROWS = 40
 _PARTS = 40
@@ -39,11 +38,6 @@ def _part(part: Part) -> Iterator[RenderableType]:
     yield Text("")
     yield Text(shown(part.title), "bold")
     yield from (Text(shown(line, 400), "dim") for line in part.lines)
-    grid = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
-    for number, header in enumerate(part.headers):
-        grid.add_column(header, overflow="fold", style="bold" if number == 0 else "")
-    for row in part.rows[:_ROWS]:
-        grid.add_row(*[Text(shown(text)) for text in row])
-    yield grid
+    yield Grid(part.headers, part.rows[:_ROWS])
     if len(part.rows) > _ROWS:
         yield Text(f"… and {counted(len(part.rows) - _ROWS, 'row')} more", "dim")

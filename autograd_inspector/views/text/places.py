@@ -16,8 +16,15 @@ _SOURCE = 36
 _GAP = 2
 
 
+_MARK = "> "
+"""Of the line that did it; as wide as what stands before the others."""
+
+
 class Places:
-    """Role, place and source beside each other; the source below them where their names leave it no room."""
+    """Role, place and source beside each other, the culprit first and marked.
+
+    The source stands below them where their names leave it no room.
+    """
 
     def __init__(self, locations: tuple[Location, ...]) -> None:
         self._rows = [
@@ -29,7 +36,7 @@ class Places:
         """As rich asks for it."""
         names = max(cell_len(role) for role, _, _ in self._rows) + max(cell_len(place) for _, place, _ in self._rows)
         longest = max(source.cell_len for _, _, source in self._rows)
-        beside = options.max_width - names - 2 * _GAP >= min(_SOURCE, longest)
+        beside = options.max_width - len(_MARK) - names - 2 * _GAP >= min(_SOURCE, longest)
         yield self._beside() if beside else self._below()
 
     def _beside(self) -> Table:
@@ -37,17 +44,22 @@ class Places:
         grid.add_column(style="magenta", no_wrap=True)
         grid.add_column(style="cyan", no_wrap=True)
         grid.add_column(overflow="fold")
-        for row in self._rows:
-            grid.add_row(*row)
+        for number, (role, place, source) in enumerate(self._rows):
+            grid.add_row(_mark(number) + Text(role), place, source, style="" if number else "bold")
         return grid
 
     def _below(self) -> Table:
         grid = Table.grid()
         grid.add_column(overflow="fold")
-        for role, place, source in self._rows:
-            grid.add_row(Text.assemble((role, "magenta"), " " * _GAP, (place, "cyan")))
-            grid.add_row(Padding(source, (0, 0, 0, 2 * _GAP)))
+        for number, (role, place, source) in enumerate(self._rows):
+            style = "" if number else "bold"
+            grid.add_row(_mark(number) + Text.assemble((role, "magenta"), " " * _GAP, (place, "cyan")), style=style)
+            grid.add_row(Padding(source, (0, 0, 0, 3 * _GAP)), style=style)
         return grid
+
+
+def _mark(number: int) -> Text:
+    return Text(" " * len(_MARK)) if number else Text(_MARK, "bold red")
 
 
 def source_text(location: Location) -> Text:

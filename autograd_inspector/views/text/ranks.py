@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rich.box import SIMPLE_HEAD
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from autograd_inspector.model.ranks import RankedFinding, RankedPlacement
@@ -14,7 +12,10 @@ from autograd_inspector.model.ranks import ranks_text as of_ranks
 from autograd_inspector.model.wording import counted
 from autograd_inspector.views.display_text import shown
 from autograd_inspector.views.summaries.ranks import differences, headline, ranked_table, sums
-from autograd_inspector.views.text.report import FINDINGS, finding_block, more_findings, rendered
+from autograd_inspector.views.text.findings import FINDINGS, finding_block, more_findings
+from autograd_inspector.views.text.grid import Grid
+from autograd_inspector.views.text.hanging import Hanging
+from autograd_inspector.views.text.report import rendered
 
 _ROWS = 40
 _COLUMNS = 8
@@ -51,20 +52,15 @@ def _table(placement: RankedPlacement) -> Iterator[RenderableType]:
     yield Text(sums(placement), "dim")
     if table.common:
         yield Text(f"all of them: {shown(table.common, 400)}", "dim")
-    grid = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
-    for number, header in enumerate(table.headers):
-        grid.add_column(shown(header), overflow="fold", style="bold" if number == 0 else "")
     *rows, total = table.rows
-    for row in [*rows[:_ROWS], total]:
-        grid.add_row(*[Text(shown(text)) for text in row])
-    yield grid
+    yield Grid(table.headers, [*rows[:_ROWS], total])
     if len(rows) > _ROWS:
         yield Text(f"… and {counted(len(rows) - _ROWS, 'row')} more", "dim")
-    yield from (Text(f"! {shown(line, 600)}", "yellow") for line in differences(placement))
+    yield from (Hanging(Text(f"! {shown(line, 600)}", "yellow")) for line in differences(placement))
 
 
 def _notes(notes: Sequence[str]) -> Iterator[RenderableType]:
     if notes:
         yield Text("")
         yield Text("notes", "bold")
-        yield from (Text(f"· {shown(note, 600)}") for note in notes)
+        yield from (Hanging(Text(f"· {shown(note, 600)}")) for note in notes)

@@ -6,13 +6,14 @@ from autograd_inspector.model.steps_history import Runs
 from autograd_inspector.views.summaries.steps import extremes
 
 _LEVELS = "▁▂▃▄▅▆▇█"
-_WIDTH = 40
+LONGEST = 40
+"""Columns."""
 
 
-def sparkline(values: Runs) -> str:
-    """The values over the steps, lowest to highest; "" where they are all alike."""
+def sparkline(values: Runs, width: int = LONGEST) -> str:
+    """The values over the steps, lowest to highest, in so many columns; "" where they are all alike."""
     low, high = min(values.values, default=0), max(values.values, default=0)
     if low == high:
         return ""
     scale = (len(_LEVELS) - 1) / (high - low)
-    return "".join(_LEVELS[round((value - low) * scale)] for _, value in extremes(values, _WIDTH))
+    return "".join(_LEVELS[round((value - low) * scale)] for _, value in extremes(values, width))

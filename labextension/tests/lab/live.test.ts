@@ -37,9 +37,10 @@ test("an open capture is looked at once a second, until it is closed", async () 
   live = null;
   await vi.advanceTimersByTimeAsync(1_000);
   expect(watch.now).toBeNull();
+  watch.begin();
   expect(told).toHaveBeenCalledTimes(4);
-  await vi.advanceTimersByTimeAsync(20_000);
-  expect(asked).toHaveBeenCalledTimes(4);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(asked).toHaveBeenCalledTimes(6);
 });
 
 test("a cell that is not inspected is asked about ever more rarely", async () => {

@@ -9,11 +9,14 @@ import type { Answer, Live } from "./messages";
 const NEXT = 1_000;
 /** Between looks at a cell that has opened none so far. */
 const LONGEST = 10_000;
+/** Idle may be the subshell that answered: so many looks in a row must find nothing. */
+const SURE = 3;
 
 export class LiveWatch {
   readonly changed = new Signal<this, void>(this);
   now: Live | null = null;
   private timer: ReturnType<typeof setTimeout> | null = null;
+  private nothing = 0;
 
   constructor(
     private readonly kernel: Pick<Kernel.IKernelConnection, "status">,
@@ -24,7 +27,9 @@ export class LiveWatch {
 
   /** The kernel began something. Answers make it busy for a moment, too: what is watched already stays so. */
   begin(): void {
-    this.timer ??= setTimeout(() => void this.look(NEXT), NEXT);
+    if (this.timer !== null) return;
+    this.nothing = 0;
+    this.timer = setTimeout(() => void this.look(NEXT), NEXT);
   }
 
   end(): void {
@@ -39,8 +44,8 @@ export class LiveWatch {
     if (this.timer !== timer) return;
     this.timer = null;
     this.tell(live);
-    // Idle may be the subshell that answered; whether the cell runs, an open capture tells.
-    if (!live && this.kernel.status !== "busy") return;
+    this.nothing = live || this.kernel.status === "busy" ? 0 : this.nothing + 1;
+    if (this.nothing >= SURE) return;
     const next = live ? NEXT : Math.min(2 * wait, LONGEST);
     this.timer = setTimeout(() => void this.look(next), next);
   }

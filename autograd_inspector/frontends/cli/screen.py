@@ -1,0 +1,42 @@
+"""What the command prints: a report in the width and colours of its stream, and lines of its own on stderr."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from contextlib import suppress
+from typing import IO
+
+from autograd_inspector.api.ranks import RanksReport
+from autograd_inspector.api.report import Report
+from autograd_inspector.views.text.terminal import terminal_of
+
+
+class Screen:
+    """Made before the program runs, which may put other streams in place of these, or close them."""
+
+    def __init__(self, options: Namespace, stream: IO[str]) -> None:
+        self._options = options
+        self._stream = stream
+        self._beside = sys.stderr
+
+    def show(self, report: Report | RanksReport, heading: str = "") -> None:
+        """Print a report. Raises BrokenPipeError where stdout has no reader any more."""
+        options = self._options
+        terminal = terminal_of(self._stream, width=options.width, color=options.color)
+        order = getattr(options, "order", None)
+        arranged = {"order": order} if order and isinstance(report, Report) else {}
+        text = report.to_text(width=terminal.width, color=terminal.color, **arranged)
+        self._put(f"--- {heading}\n{text}\n" if heading else f"{text}\n", self._stream)
+
+    def say(self, text: str) -> None:
+        """One line beside the program's own output."""
+        self._put(f"autograd-inspect: {text}\n", self._beside)
+
+    def _put(self, text: str, stream: IO[str]) -> None:
+        if stream is self._beside:
+            # A program may have closed it, and nobody may read it: files and exit status are still to come.
+            with suppress(OSError, ValueError):
+                print(text, end="", file=stream, flush=True)
+        else:
+            print(text, end="", file=stream)

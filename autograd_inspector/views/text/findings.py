@@ -1,0 +1,67 @@
+"""Findings as text: of each the line that did it, why, and what to write instead."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.constrain import Constrain
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.wording import counted, join_names
+from autograd_inspector.views.display_text import shown
+from autograd_inspector.views.text.hanging import Hanging
+from autograd_inspector.views.text.places import Places
+
+STYLES = {"error": "bold red", "warning": "bold yellow", "info": "bold cyan"}
+FINDINGS = 400
+"""More in one text nobody reads."""
+_NAMES = 8
+_SENTENCE = 120
+"""Columns: in longer lines the eye loses its place."""
+
+
+def more_findings(count: int) -> Iterator[RenderableType]:
+    """How many of so many findings are not in the text."""
+    if count > FINDINGS:
+        yield Text("")
+        yield Text(f"… and {counted(count - FINDINGS, 'finding')} more: `report.findings` and the page have all", "dim")
+
+
+def finding_block(finding: Finding) -> RenderableType:
+    """Everything about one finding: its name, its lines with the culprit marked, why, the fix."""
+    title = Text.assemble(
+        (finding.severity, STYLES[finding.severity]), f" {shown(finding.rule)} ", (shown(finding.name), "bold")
+    )
+    places = [Places(finding.locations)] if finding.locations else []
+    return Group(title, *places, Padding(Constrain(_sentences(finding), _SENTENCE), (0, 0, 0, 2)))
+
+
+def _sentences(finding: Finding) -> Table:
+    grid = Table.grid()
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    grid.add_row(Text("why: ", "dim"), Text(shown(finding.message, 4000)))
+    for detail in finding.details:
+        grid.add_row("", Hanging(Text(f"· {shown(detail, 1000)}")))
+    if not _named(finding):
+        names = join_names((shown(name, 80) for name in finding.subjects), _NAMES)
+        grid.add_row("", Text(f"concerns: {names}", "dim"))
+    if finding.fix:
+        lines = [shown(line, 400) for line in finding.fix.strip().split("\n")]
+        grid.add_row(Text("fix: ", "green"), Text("\n".join(lines), "green"))
+    for text in finding.consequences:
+        grid.add_row("", Text(f"follows from it: {shown(text, 400)}", "dim"))
+    return grid
+
+
+def _named(finding: Finding) -> bool:
+    """Whether the message names all that the finding concerns."""
+    return all(
+        re.search(rf"(?<![\w.]){re.escape(name)}(?!\w|\.[\w*])", finding.message) is not None
+        for name in finding.subjects
+    )

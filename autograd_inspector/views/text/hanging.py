@@ -1,0 +1,27 @@
+"""A line of text whose continuation stands further right than its beginning."""
+
+from __future__ import annotations
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.measure import Measurement
+from rich.padding import Padding
+from rich.text import Text
+
+
+class Hanging:
+    """Wraps the text; every line but the first begins ``indent`` columns further right."""
+
+    def __init__(self, text: Text, indent: int = 2) -> None:
+        self._text = text
+        self._indent = indent
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """As rich asks for it."""
+        first, *rest = self._text.wrap(console, max(options.max_width - self._indent, 1), overflow="fold") or [Text()]
+        yield first
+        for line in rest:
+            yield Padding(line, (0, 0, 0, self._indent))
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        """As rich asks for it: what it takes on one line."""
+        return Measurement.get(console, options, self._text)

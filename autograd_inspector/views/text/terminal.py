@@ -1,0 +1,40 @@
+"""What a stream can show: how wide a line of text may be there, and whether in colour."""
+
+from __future__ import annotations
+
+from typing import IO, Literal
+
+from msgspec import Struct
+from rich.console import Console
+
+WIDTH = 100
+"""Columns of a text that goes into a file, a log or a pipe: the same wherever it is made."""
+
+NARROWEST = 20
+Color = Literal["auto", "always", "never"]
+
+
+class Terminal(Struct, frozen=True):
+    """``width`` in columns; ``color``: whether the text has ANSI colours."""
+
+    width: int = WIDTH
+    color: bool = False
+
+
+def terminal_of(stream: IO[str], *, width: int | None = None, color: Color = "auto") -> Terminal:
+    """Of a terminal its own width, and colours unless NO_COLOR is set or TERM is "dumb"; FORCE_COLOR asks for them.
+
+    ``width`` and ``color`` other than "auto" come before what the stream and the environment say.
+    """
+    console = Console(file=stream, force_jupyter=False)
+    if width is None:
+        width = max(console.width, NARROWEST) if _shows(stream) else WIDTH
+    colored = console.color_system is not None and not console.no_color
+    return Terminal(width, colored if color == "auto" else color == "always")
+
+
+def _shows(stream: IO[str]) -> bool:
+    try:
+        return stream.isatty()
+    except ValueError:  # closed
+        return False
