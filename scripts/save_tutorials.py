@@ -98,11 +98,7 @@ def _outputs(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
             kept.append(_error(output))
         else:
             data = {media: _placed(output["data"][media]) for media in KEPT if media in output["data"]}
-            if kept and data.keys() == {"text/plain", CAPTURE} and not data["text/plain"]:
-                kept[-1]["data"][CAPTURE] = data[CAPTURE]  # Without its widget, what a report shows is one output.
-            elif any(
-                data.values()
-            ):  # A progress line that was taken away is empty, and is there on slow machines only.
+            if any(data.values()):  # A progress line that was taken away is empty, and is there on slow machines only.
                 kept.append({**output, "data": data, "metadata": {}})
     return kept
 

@@ -1,11 +1,36 @@
-/** Nodes by name, op, grad_fn, module, class, shape, grad mode, line or rule; those so named come first. */
+/** What a search finds, best first: modules, ops, parameters, what else is known of a node; lines only where nothing else is. */
 
 import type { Capture } from "./capture";
 import type { CaptureGraph, GraphNode } from "./graph";
 
+/** From the best on. A node of no rank was not found. */
+const RANKS = ["module", "op", "tensor", "fact", "line"] as const;
+type Rank = (typeof RANKS)[number];
+
 export function matches(capture: Capture, graph: CaptureGraph, text: string): number[] {
   const wanted = text.trim().toLowerCase();
   if (!wanted) return [];
+  const found = new Map<Rank, GraphNode[]>(RANKS.map((rank) => [rank, []]));
+  const ranked = ranking(capture, graph, wanted);
+  for (const node of graph.nodes) {
+    const rank = ranked(node);
+    if (rank) found.get(rank)!.push(node);
+  }
+  const named = RANKS.slice(0, -1).flatMap((rank) => found.get(rank)!.sort(gradientFirst));
+  // A word such as `loss` stands on hundreds of lines: they matter where it is the name of nothing.
+  return (named.length ? named : found.get("line")!).map((node) => node.id);
+}
+
+/** How a model was built is seldom what somebody looks for. */
+function gradientFirst(a: GraphNode, b: GraphNode): number {
+  return Number(b.tracked) - Number(a.tracked) || a.id - b.id;
+}
+
+function ranking(
+  capture: Capture,
+  graph: CaptureGraph,
+  wanted: string,
+): (node: GraphNode) => Rank | null {
   const rules = new Set<number>();
   capture.data.findings.forEach((finding, n) => {
     if (`${finding.rule} ${finding.name}`.toLowerCase().includes(wanted)) rules.add(n);
@@ -20,22 +45,29 @@ export function matches(capture: Capture, graph: CaptureGraph, text: string): nu
     }
     return matching;
   };
-  const nodes = graph.nodes.filter(
-    (node) =>
-      textOf(node, graph.calls[node.call]?.type ?? "").includes(wanted) ||
-      node.findings.some((finding) => rules.has(finding)) ||
-      onLine(node.site),
-  );
-  // A line that calls sigmoid(linear(x)) makes both nodes; who asks for sigmoid means the first.
-  const named = (node: GraphNode) => node.name.toLowerCase().includes(wanted);
-  const others = nodes.filter((node) => !named(node));
-  return [...nodes.filter(named), ...others].map((node) => node.id);
+  const met = new Set<number>();
+  return (node) => {
+    if (inModule(node, wanted)) {
+      // A module is found by the first node of each of its calls.
+      if (met.has(node.call)) return null;
+      met.add(node.call);
+      return "module";
+    }
+    if (node.name.toLowerCase().includes(wanted)) return node.op >= 0 ? "op" : "tensor";
+    if (node.findings.some((finding) => rules.has(finding))) return "fact";
+    if (factsOf(node, graph.calls[node.call]?.type ?? "").includes(wanted)) return "fact";
+    return onLine(node.site) ? "line" : null;
+  };
 }
 
-function textOf(node: GraphNode, type: string): string {
-  const { path, name, kind, shape, region, gradFns, op, error } = node;
+/** `h.3` is the module `transformer.h.3`, not what lies in it. */
+function inModule(node: GraphNode, wanted: string): boolean {
+  const path = node.path.toLowerCase();
+  return node.call >= 0 && (path === wanted || path.endsWith(`.${wanted}`));
+}
+
+function factsOf(node: GraphNode, type: string): string {
+  const { path, kind, shape, region, gradFns, op, error } = node;
   const number = op >= 0 ? `op ${op + 1}` : "";
-  return [path, name, type, kind, shape, region, ...gradFns, number, error]
-    .join("\n")
-    .toLowerCase();
+  return [path, type, kind, shape, region, ...gradFns, number, error].join("\n").toLowerCase();
 }

@@ -1,4 +1,4 @@
-/** Mouse, pen and finger: drag to pan, wheel to zoom, click to choose or to open. */
+/** Mouse, pen and finger: drag to pan, wheel or two fingers to zoom, click to choose or to open. */
 
 import type { Camera } from "./camera";
 
@@ -14,25 +14,33 @@ export interface Hits {
 }
 
 export function listen(view: HTMLElement, camera: Camera, hits: Hits): void {
-  let last: { x: number; y: number; moved: number } | null = null;
+  const down = new Map<number, Point>();
+  let moved = 0;
+  let dragged = false;
   view.addEventListener("pointerdown", (event) => {
-    if (event.button === 0) last = { x: event.clientX, y: event.clientY, moved: 0 };
+    if (event.button !== 0) return;
+    if (down.size === 0) moved = 0;
+    down.set(event.pointerId, { x: event.clientX, y: event.clientY });
   });
   view.addEventListener("pointermove", (event) => {
-    if (!last || event.buttons !== 1) return;
-    const [dx, dy] = [event.clientX - last.x, event.clientY - last.y];
-    const moved = last.moved + Math.abs(dx) + Math.abs(dy);
-    if (moved > SLIP) {
-      view.setPointerCapture?.(event.pointerId);
-      camera.pan(dx, dy);
-      last = { x: event.clientX, y: event.clientY, moved };
-    }
+    const from = down.get(event.pointerId);
+    if (!from || event.buttons !== 1) return;
+    const to = { x: event.clientX, y: event.clientY };
+    moved += Math.abs(to.x - from.x) + Math.abs(to.y - from.y);
+    if (moved <= SLIP) return;
+    view.setPointerCapture?.(event.pointerId);
+    const [other] = [...down].filter(([id]) => id !== event.pointerId).map(([, point]) => point);
+    if (other) pinch(view, camera, other, from, to);
+    else camera.pan(to.x - from.x, to.y - from.y);
+    down.set(event.pointerId, to);
   });
-  view.addEventListener("pointerup", () => {
-    dragged = (last?.moved ?? 0) > SLIP;
-    last = null;
-  });
-  let dragged = false;
+  const up = (event: PointerEvent) => {
+    dragged = moved > SLIP;
+    down.delete(event.pointerId);
+  };
+  view.addEventListener("pointerup", up);
+  // The browser took the finger to scroll the page.
+  view.addEventListener("pointercancel", up);
   view.addEventListener("click", (event) => {
     if (dragged) return;
     const hit = hitOf(event, view, hits);
@@ -58,6 +66,23 @@ export function listen(view: HTMLElement, camera: Camera, hits: Hits): void {
       );
     },
     { passive: false },
+  );
+}
+
+interface Point {
+  x: number;
+  y: number;
+}
+
+/** One of two fingers went from one point to another: what lay between them stays there. */
+function pinch(view: HTMLElement, camera: Camera, other: Point, from: Point, to: Point): void {
+  const apart = (point: Point) => Math.max(Math.hypot(point.x - other.x, point.y - other.y), 1);
+  const box = view.getBoundingClientRect();
+  camera.pan((to.x - from.x) / 2, (to.y - from.y) / 2);
+  camera.zoom(
+    apart(to) / apart(from),
+    (to.x + other.x) / 2 - box.left,
+    (to.y + other.y) / 2 - box.top,
   );
 }
 
