@@ -80,7 +80,7 @@ def test_no_line_is_blank(shown, broken, finding):
 def test_every_rule_of_the_style_stays_inside(shown):
     """A notebook has one document: a selector that begins elsewhere would restyle the notebook."""
     style = re.search(r"<style>(.*)</style>", shown)[1]
-    bare = re.sub(r"@keyframes ags-\w+ \{(?:[^{}]*\{[^{}]*\})*\s*\}", "", style)
+    bare = re.sub(r"@keyframes ags-\w+\{(?:[^{}]*\{[^{}]*\})*\s*\}", "", style)
     bare = re.sub(r"@media[^{]*\{((?:[^{}]*\{[^{}]*\})*)\}", r"\1", bare)
     heads = re.findall(r"([^{}]+)\{[^{}]*\}", bare)
     assert len(heads) > 20

@@ -9,7 +9,7 @@ from importlib.resources import files
 from autograd_inspector.views.markup import Markup
 
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
-_SPACE = re.compile(r"\s*\n\s*")
+_SPACE = re.compile(r"\s*\n\s*|(?<=[{};:]) +| +(?=[{}])")
 
 
 @cache

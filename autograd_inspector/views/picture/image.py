@@ -10,7 +10,7 @@ from autograd_inspector.views.picture.palette import PAPER, dark_rules
 
 _LEFT_OUT = re.compile(
     r'<!--.*?-->\s*|<style>.*?</style>|<title>.*?</title>\s*|<g id="a_[^"]*"><a [^>]*>\s*|</a>\s*</g>\s*'
-    r'| (?:font-family|id|class|role|aria-label)="[^"]*"',
+    r'| (?:font-family|id|class|role|aria-label)="[^"]*"| text-anchor="start"',
     re.DOTALL,
 )
 """What an image does not show: comments, tooltips, names of groups."""
@@ -23,10 +23,9 @@ _PIXELS = 4 / 3
 
 def image_of(svg: str) -> Markup:
     """An ``<img>`` with the SVG itself as its address; its colours follow the ``color-scheme`` around it."""
-    small = _TAG.sub(lambda tag: _DIGITS.sub(r"\1", tag[0]), _LEFT_OUT.sub("", svg))
-    small = small.replace(
-        f'<polygon fill="{PAPER}" stroke="transparent"', '<polygon fill="none"', 1
-    )  # The page is the paper.
+    small = _TAG.sub(_rounded, _LEFT_OUT.sub("", svg))
+    # The page is the paper.
+    small = small.replace(f'<polygon fill="{PAPER}" stroke="transparent"', '<polygon fill="none"', 1)
     used = set(re.findall(r'(?:fill|stroke)="(#\w+)"', small))
     rules = f"@media (prefers-color-scheme: dark){{{dark_rules('', used)}}}"
     style = f"<style>text{{font-family:Helvetica,Arial,sans-serif}}{rules}</style>"
@@ -35,6 +34,11 @@ def image_of(svg: str) -> Markup:
     size = {"width": _pixels(found[1]), "height": _pixels(found[2])} if found else {}
     address = f"data:image/svg+xml;base64,{base64.b64encode(small.encode()).decode()}"
     return image(src=Markup(address), alt="autograd graph", class_="ags-picture", **size)
+
+
+def _rounded(tag: re.Match[str]) -> str:
+    """Coordinates to a tenth of a point."""
+    return _DIGITS.sub(r"\1", tag[0]).replace(".0 ", " ").replace(".0,", ",").replace('.0"', '"')
 
 
 def _pixels(points: str) -> str:
