@@ -20,12 +20,13 @@ from typing import Any
 import nbformat
 from nbclient import NotebookClient
 
+from autograd_inspector.views.notebook.saved import CAPTURE, opened
+
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "notebooks"
 SECONDS = 300
 """How long one cell may take."""
 
-CAPTURE = "application/vnd.autograd-inspector.capture+json"
 KEPT = ("text/plain", "text/html", CAPTURE)
 """Media types that need neither a kernel nor a widget manager; the front end has the last one drawn interactively."""
 
@@ -97,10 +98,15 @@ def _outputs(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
         elif kind == "error":
             kept.append(_error(output))
         else:
-            data = {media: _placed(output["data"][media]) for media in KEPT if media in output["data"]}
+            data = {media: _placed(_legible(media, output["data"][media])) for media in KEPT if media in output["data"]}
             if any(data.values()):  # A progress line that was taken away is empty, and is there on slow machines only.
                 kept.append({**output, "data": data, "metadata": {}})
     return kept
+
+
+def _legible(media: str, value: Any) -> Any:
+    """A capture as JSON that can be compared line by line, and in which paths of this machine can be found."""
+    return opened(value)[0] if media == CAPTURE else value
 
 
 def _error(output: dict[str, Any]) -> dict[str, Any]:

@@ -131,7 +131,7 @@ class Report(ReportData, frozen=True, dict=True):
         Raises NotImplementedError outside of a notebook: there IPython prints its prompt, and then the bundle.
         """
         from autograd_inspector.kernel.display import display_apart
-        from autograd_inspector.kernel.hub.kernel import shell_in_kernel
+        from autograd_inspector.kernel.shell import shell_in_kernel
 
         if shell_in_kernel() is None:
             raise NotImplementedError

@@ -8,7 +8,8 @@ from typing import Any
 from IPython.display import display
 
 from autograd_inspector.analysis.report_data import ReportData
-from autograd_inspector.kernel.hub.kernel import add, shell_in_kernel
+from autograd_inspector.kernel.hub.kernel import add
+from autograd_inspector.kernel.shell import shell_in_kernel
 from autograd_inspector.kernel.widget import VIEW, widget_of
 from autograd_inspector.views.assets import WidgetNotBuiltError
 from autograd_inspector.views.notebook.saved import CAPTURE

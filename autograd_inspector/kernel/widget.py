@@ -7,9 +7,12 @@ from typing import Any
 
 import anywidget
 import traitlets
+from ipywidgets import widget_serialization
 
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.kernel.cell_ids import cell_ids
+from autograd_inspector.kernel.page_code import PageCode, page_code
+from autograd_inspector.kernel.shell import shell_in_kernel
 from autograd_inspector.model.graph import GraphNode
 from autograd_inspector.views.assets import WidgetNotBuiltError, asset, digest
 from autograd_inspector.views.encoding import encoded
@@ -28,6 +31,8 @@ class ReportWidget(anywidget.AnyWidget):
     _css = traitlets.Unicode().tag(sync=True)
     module = traitlets.Unicode().tag(sync=True)
     module_id = traitlets.Unicode().tag(sync=True)
+    code = traitlets.Instance(PageCode, allow_none=True).tag(sync=True, **widget_serialization)
+    """Has module and style instead, in a kernel: there, every manager of widgets finds the model by its id."""
     payload = traitlets.Unicode().tag(sync=True)
     buffer = traitlets.Bytes().tag(sync=True)
     other_payload = traitlets.Unicode().tag(sync=True)
@@ -39,13 +44,16 @@ class ReportWidget(anywidget.AnyWidget):
 
     def __init__(self, report: ReportData, *, compare: ReportData | None = None, name: str = "") -> None:
         self.report = report
+        self.in_sight = True
+        """False from when the front end took its last view away until it shows another."""
+        self.close_unseen = False
+        """Nobody keeps the report but this widget: it is closed with its last view."""
         payload, buffer = encoded(report)
         traits: dict[str, Any] = {"payload": payload, "buffer": buffer, "cells": cell_ids(report.capture)}
         if compare is not None:
             other, other_buffer = encoded(compare)
             traits |= {"other_payload": other, "other_buffer": other_buffer, "other_name": name or "the other"}
-        module = {"module": asset("widget.js"), "module_id": digest("widget.js")}
-        super().__init__(_esm=asset("loader.js"), _css=asset("style.css"), **module, **traits)
+        super().__init__(_esm=asset("loader.js"), **_code(), **traits)
         self.on_msg(self._asked)
 
     @traitlets.validate("selected")
@@ -94,15 +102,24 @@ class ReportWidget(anywidget.AnyWidget):
 
     def close(self) -> None:
         """The layout, too: it is a widget of its own, and ipywidgets would keep it for ever."""
+        if self.report.__dict__.get("_widget") is self:
+            del self.report.__dict__["_widget"]
         layout = self.layout
         super().close()
         if layout is not None:
             layout.close()
 
     def _asked(self, _widget: Any, content: Any, _buffers: Any) -> None:
-        """Answer the front end, which wants the report in another form."""
-        if not isinstance(content, dict) or content.get("command") != "export":
-            return
+        """The front end says whether it shows the widget, or wants the report in another form."""
+        command = content.get("command") if isinstance(content, dict) else None
+        if command == "shown":
+            self.in_sight = bool(content.get("on"))
+            if self.close_unseen and not self.in_sight:
+                self.close()
+        elif command == "export":
+            self._export(content)
+
+    def _export(self, content: dict[str, Any]) -> None:
         try:
             self.send({"id": content.get("id"), "text": writer_of(content.get("format"))(self.report)})
         except Exception as error:  # noqa: BLE001 - the front end shows it; a traceback would go nowhere
@@ -118,9 +135,17 @@ class ReportWidget(anywidget.AnyWidget):
         return {"version_major": 2, "version_minor": 0, "model_id": self.model_id}
 
 
+def _code() -> dict[str, Any]:
+    module, style, name = asset("widget.js"), asset("style.css"), digest("widget.js")
+    if shell_in_kernel() is None:
+        return {"module": module, "_css": style, "module_id": name}
+    return {"code": page_code(module, style), "module_id": name}
+
+
 def widget_of(report: ReportData) -> ReportWidget:
     """The widget of a report, the same wherever it is shown; raises WidgetNotBuiltError."""
     widget: ReportWidget | None = report.__dict__.get("_widget")
     if widget is None or widget.comm is None:
         widget = report.__dict__["_widget"] = ReportWidget(report)
+    widget.close_unseen = False
     return widget

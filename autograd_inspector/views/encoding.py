@@ -34,10 +34,19 @@ POINTS, NEWS = 120, 32
 
 def encoded(report: ReportData) -> tuple[str, bytes]:
     """The wire as JSON text, and the buffer that its columns point into (empty for a small graph)."""
-    encoder = _Encoder(report, packed=len(report.graph.nodes) >= LARGE)
-    with collector_paused():
-        text = msgspec.json.encode(encoder.record()).decode()
-    return text, bytes(encoder.columns.buffer)
+    record, buffer = wired(report)
+    return msgspec.json.encode(record).decode(), buffer
+
+
+def wired(report: ReportData) -> tuple[wire.Wire, bytes]:
+    """The wire and its buffer, made once a report: what is sent is what the notebook file keeps."""
+    made: tuple[wire.Wire, bytes] | None = report.__dict__.get("_wired")
+    if made is None:
+        with collector_paused():
+            encoder = _Encoder(report, packed=len(report.graph.nodes) >= LARGE)
+            record = encoder.record()
+        made = report.__dict__["_wired"] = (record, bytes(encoder.columns.buffer))
+    return made
 
 
 def record_of(report: ReportData) -> wire.Wire:

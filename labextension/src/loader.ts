@@ -1,6 +1,7 @@
 /**
- * What anywidget imports with every widget: little, because a browser never forgets a module. The widget's own module,
- * which comes as a trait, is imported once a page, however many widgets there are.
+ * What anywidget imports with every widget: little, because a browser never forgets a module. The widget's own module
+ * is imported once a page, however many widgets there are. In a kernel its text is a trait of one model to which all
+ * widgets refer; that model also brings the style into the page. Elsewhere it is a trait of the widget itself.
  */
 
 import type { AnyModel } from "@anywidget/types";
@@ -9,6 +10,8 @@ interface Traits {
   /** The text of the widget's module, and a name that only the same text has. */
   module: string;
   module_id: string;
+  /** "IPY_MODEL_" and the id of the model that has the text. */
+  code?: string | null;
 }
 type Model = AnyModel<Traits>;
 type Context = { model: Model; el: HTMLElement };
@@ -31,12 +34,21 @@ function modules(): Map<string, Promise<Module>> {
   return page[KEPT];
 }
 
-function moduleOf(model: Model): Promise<Module> {
+/** The model that has the text: asked for in any case, for where each output is a page of its own it is made then. */
+async function codeOf(model: Model): Promise<{ get(name: "module"): string }> {
+  const reference = model.get("code");
+  if (!reference) return model;
+  const id = reference.replace(/^IPY_MODEL_/, "");
+  return (await model.widget_manager.get_model(id)) as Model;
+}
+
+async function moduleOf(model: Model): Promise<Module> {
+  const code = await codeOf(model);
   const loaded = modules();
   const id = model.get("module_id");
   const there = loaded.get(id);
   if (there) return there;
-  const url = URL.createObjectURL(new Blob([model.get("module")], { type: "text/javascript" }));
+  const url = URL.createObjectURL(new Blob([code.get("module")], { type: "text/javascript" }));
   const made = (import(url) as Promise<Module>).finally(() => URL.revokeObjectURL(url));
   loaded.set(id, made);
   // Whoever tries again may have more luck.

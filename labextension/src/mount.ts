@@ -5,6 +5,7 @@ import type { CreateGraphView } from "./model/graph_view";
 import { Kernel } from "./state/kernel";
 import { Prepared } from "./state/prepared";
 import { revealFrom } from "./state/reveal";
+import { seen } from "./state/sight";
 import { reason, refusal } from "./view/refusal";
 import { type Other, type Shell, shell } from "./view/shell";
 
@@ -63,6 +64,7 @@ export function mount(
     if (!same) shown?.follow(ids);
   };
   draw();
+  const unseen = seen(model);
   model.on("change:payload", draw);
   model.on("change:other_payload", draw);
   model.on("change:selected", follow);
@@ -71,6 +73,7 @@ export function mount(
     model.off("change:other_payload", draw);
     model.off("change:selected", follow);
     kernel.close();
+    unseen();
     shown?.destroy();
   };
 }

@@ -255,6 +255,51 @@ test("hostile names are text", () => {
   expect(host.textContent).toContain("<img src=x");
 });
 
+/** Ops in a row, each of a name of its own: nothing folds into repetitions. */
+function many(count: number): CaptureGraph {
+  const ops = Array.from({ length: count }, (_, n) => node(n, { name: `op${n}`, op: n }));
+  return {
+    nodes: ops,
+    edges: ops.slice(1).map(({ id }) => edge(id - 1, id)),
+    calls: [],
+    findings: [],
+    models: [],
+  };
+}
+const graphRoot = (): Element => all(".agi-graph")[0]!;
+const done = (): Promise<void> =>
+  vi.waitFor(() => expect(graphRoot().getAttribute("aria-busy")).toBe("false"), 10_000);
+
+test("a large graph is expanded in slices: the page answers meanwhile, and says what it does", async () => {
+  open(many(3_000));
+  const before = labels();
+  view.expandAll();
+  expect(graphRoot().getAttribute("aria-busy")).toBe("true");
+  expect(all("[role=status]")[0]!.textContent).toBe("Laying out 3,000 boxes …");
+  expect(labels()).toEqual(before);
+  await done();
+  expect(all("[role=status]")[0]!.textContent).toBe("");
+  expect(labels()).not.toEqual(before);
+});
+
+test("of what was asked for only the last is drawn", async () => {
+  open(many(3_000));
+  view.expandAll();
+  view.expandTo(1);
+  const before = labels();
+  expect(graphRoot().getAttribute("aria-busy")).toBe("false");
+  await new Promise((next) => setTimeout(next, 200));
+  expect(labels()).toEqual(before);
+});
+
+test("a graph that is taken away while it is laid out is gone", async () => {
+  open(many(3_000));
+  view.expandAll();
+  view.destroy();
+  await new Promise((next) => setTimeout(next, 200));
+  expect(all(".agi-graph")).toEqual([]);
+});
+
 test("an empty graph is shown, and all its doors work", () => {
   open({ nodes: [], edges: [], calls: [], findings: [], models: [] });
   view.expandAll();

@@ -51,6 +51,19 @@ test("the same module is imported once, for however many widgets", async () => {
   expect(page.evaluated).toEqual(["a", "b"]);
 });
 
+test("widgets of a kernel take the module from the one model that they refer to", async () => {
+  const code = { get: () => text("e") };
+  const get_model = vi.fn(async (_id: string) => code);
+  const widget_manager = { get_model };
+  const traits = { module: "", module_id: "5", code: "IPY_MODEL_abc" };
+  const get = (name: keyof typeof traits) => traits[name];
+  expect(await shown({ get, widget_manager } as unknown as Model)).toBe("e");
+  expect(await shown({ get, widget_manager } as unknown as Model)).toBe("e");
+  expect(page.evaluated).toEqual(["e"]);
+  // Each time: it brings the style along.
+  expect(get_model.mock.calls).toEqual([["abc"], ["abc"]]);
+});
+
 test("a model that is gone keeps nothing large", async () => {
   const of = model(text("d"), "4");
   const set = vi.fn();

@@ -19,7 +19,7 @@ test("findings are a list: the one that is read is open, with its lines and its 
   expect(culprit).toEqual(["modified here", true, "hidden.add_(1.0)"]);
   const roles = told.map(([role]) => role).filter((role) => role !== "");
   expect(roles).toEqual(expect.arrayContaining(["saved here", "modified here", "needed here"]));
-  expect(panel.querySelectorAll(".agi-steps > li").length).toBeGreaterThan(1);
+  expect(panel.querySelectorAll(".agi-steps > li").length).toBeGreaterThan(0);
   expect(panel.querySelector(".agi-fix-text")!.textContent!.length).toBeGreaterThan(10);
   for (const what of ["the fix", "the place", "the finding"]) named(panel, `Copy ${what}`);
   panel.querySelector<HTMLElement>(".agi-show")!.click();

@@ -2,14 +2,17 @@ from __future__ import annotations
 
 import gc
 import threading
+import tracemalloc
 
 import pytest
 from msgspec.structs import replace
 
 from autograd_inspector import Report
 from autograd_inspector.kernel.hub import captures, entries
-from autograd_inspector.kernel.hub.captures import UnknownCaptureError
+from autograd_inspector.kernel.hub.captures import ReleasedCaptureError, UnknownCaptureError
+from autograd_inspector.kernel.hub.sizes import held_bytes
 from autograd_inspector.kernel.widget import widget_of
+from tests.widget import programs
 
 from .conftest import capture
 
@@ -106,6 +109,114 @@ def test_memory_is_flat(hub):
     hub.sent.clear()
     gc.collect()
     assert sum(type(thing) is Report for thing in gc.get_objects()) <= before
+
+
+@pytest.fixture
+def built(monkeypatch):
+    """Stands in for a built front end."""
+    monkeypatch.setattr("autograd_inspector.kernel.widget.asset", lambda _name: "export default {}")
+
+
+def kept(hub):
+    """Which of the listed captures the kernel still has, newest first."""
+    return [not entry.released for entry in hub.captures.entries()]
+
+
+def test_large_captures_are_released_but_listed(hub):
+    """Beyond so many bytes the oldest goes first, the newest never; its row says so, and who asks is told in a line."""
+    reports = [capture() for _ in range(4)]
+    hub.captures.keep_bytes = 2 * held_bytes(reports[0])
+    identities = [hub.captures.add(report) for report in reports]
+    assert kept(hub) == [True, True, False, False]
+    with pytest.raises(ReleasedCaptureError, match=r"^[^\n]*Run its cell again, and pin what is to stay$"):
+        hub.captures.report(identities[0])
+    changed = [message.entry for message in hub.sent if message.type == "changed" and message.entry.released]
+    assert [entry.id for entry in changed] == identities[:2]
+    hub.captures.keep_bytes = 0
+    last = hub.captures.add(capture())
+    assert kept(hub) == [True, False, False, False, False]
+    assert hub.captures.report(last)
+    hub.captures.delete(tuple(identities))
+    assert [entry.id for entry in hub.captures.entries()] == [last]
+
+
+def test_what_is_pinned_is_not_released(hub):
+    """However many bytes it takes."""
+    identity = hub.captures.add(capture())
+    hub.captures.pin(identity, on=True)
+    hub.captures.keep_bytes = 0
+    hub.captures.add(capture())
+    assert kept(hub) == [True, True]
+
+
+@pytest.mark.usefixtures("built")
+def test_what_nobody_sees_is_released_first(hub):
+    """Its widget is closed; one that still stands under its cell is closed when its output is cleared."""
+    reports = [capture() for _ in range(3)]
+    widgets = [widget_of(report) for report in reports]
+    for report in reports:
+        hub.captures.add(report)
+    widgets[1]._handle_custom_msg({"command": "shown", "on": False}, [])
+    hub.captures.keep_bytes = 2 * held_bytes(reports[0])
+    hub.captures.limit(50)
+    assert kept(hub) == [True, False, True]
+    assert widgets[1].comm is None
+    hub.captures.keep_bytes = 0
+    hub.captures.limit(50)
+    assert kept(hub) == [True, False, False]
+    assert widgets[0].comm is not None
+    widgets[0]._handle_custom_msg({"command": "shown", "on": False}, [])
+    assert widgets[0].comm is None
+
+
+@pytest.mark.usefixtures("built")
+def test_clearing_outputs_frees_the_captures(hub):
+    """No report is left of those that were released and are shown no more."""
+    gc.collect()
+    before = sum(type(thing) is Report for thing in gc.get_objects())
+    hub.captures.keep_bytes = 0
+    widgets = []
+    for _ in range(20):
+        report = capture()
+        widgets.append(widget_of(report))
+        hub.captures.add(report)
+    for widget in widgets:
+        widget._handle_custom_msg({"command": "shown", "on": False}, [])
+    widgets.clear()
+    del widget, report
+    hub.sent.clear()
+    gc.collect()
+    # The newest is kept.
+    assert sum(type(thing) is Report for thing in gc.get_objects()) <= before + 1
+
+
+@pytest.mark.usefixtures("built")
+def test_a_released_capture_that_is_shown_again_is_a_new_one(hub):
+    """Its widget is no longer closed with its view."""
+    report = capture()
+    first = widget_of(report)
+    hub.captures.add(report)
+    hub.captures.keep_bytes = 0
+    hub.captures.add(capture())
+    assert kept(hub) == [True, False]
+    assert widget_of(report) is first
+    hub.captures.add(report)
+    first._handle_custom_msg({"command": "shown", "on": False}, [])
+    assert first.comm is not None
+    assert kept(hub) == [True, False, False]
+
+
+def test_a_capture_weighs_what_it_takes():
+    """Within a factor of two of what Python allocates for it."""
+    text = programs.deep(blocks=60).to_json()
+    gc.collect()
+    tracemalloc.start()
+    report = Report.from_json(text)
+    assert report.graph.nodes
+    gc.collect()
+    taken, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert taken / 2 < held_bytes(report) < 2 * taken
 
 
 def test_many_threads_at_once(hub):

@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 import autograd_inspector
 from autograd_inspector.kernel.widget import VIEW
 from autograd_inspector.views.notebook.bundle import bundle_of
-from autograd_inspector.views.notebook.saved import CAPTURE
+from autograd_inspector.views.notebook.saved import CAPTURE, opened
 
 from .lab import RUN, command, in_dark, in_light
 from .shared import SIZE, shown, shut_down, watched
@@ -87,18 +87,27 @@ def test_a_notebook_from_elsewhere_shows_its_capture_without_a_kernel(page, lab,
     assert page.errors == []
 
 
+def test_what_an_earlier_release_saved_is_drawn(page, lab, kept):
+    """There the document was the wire itself, not a string."""
+    written(lab, "earlier.ipynb", {CAPTURE: opened(kept[CAPTURE])[0], "text/plain": "text"})
+    read(page, "earlier.ipynb")
+    expect(page.page.locator(f"{SAVED} .agi-graph-view")).to_be_visible()
+    assert page.errors == []
+
+
 @pytest.mark.parametrize(
     ("name", "wrong", "said"),
     [
-        ("text", HOSTILE, "this is not an autograd_inspector capture"),
+        ("no-object", HOSTILE, "this is not an autograd_inspector capture"),
         ("version", {"wire": HOSTILE}, "this widget reads version"),
+        ("text", {"text": HOSTILE}, "this capture is damaged"),
         ("damaged", {"nodes": {"kind": HOSTILE}}, "this capture is damaged"),
         ("edges", {"edges": None}, "this capture is damaged"),
     ],
 )
 def test_what_is_no_capture_is_refused_in_one_line(page, lab, kept, name, wrong, said):
     """Whatever stands in the file is data: nothing of it runs."""
-    broken = kept[CAPTURE] | wrong if isinstance(wrong, dict) else wrong
+    broken = opened(kept[CAPTURE])[0] | wrong if isinstance(wrong, dict) else wrong
     written(lab, f"{name}.ipynb", {CAPTURE: broken, "text/plain": "text", VIEW: {"model_id": HOSTILE}})
     read(page, f"{name}.ipynb")
     refusal = page.page.locator(".agi-saved [role=alert]")

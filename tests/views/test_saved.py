@@ -1,17 +1,18 @@
 from __future__ import annotations
 
-import json
-
 import msgspec
+import nbformat
 import pytest
 import torch
+from nbformat.v4 import new_code_cell, new_notebook, new_output
 from torch import nn
 
 import autograd_inspector
-from autograd_inspector.views import wire
+from autograd_inspector.views import encoding, wire
+from autograd_inspector.views.notebook import saved as notebook_file
 from autograd_inspector.views.notebook.bundle import HTML, bundle_of, chosen
 from autograd_inspector.views.notebook.condensed import condensed
-from autograd_inspector.views.notebook.saved import CAPTURE, LARGEST, saved
+from autograd_inspector.views.notebook.saved import CAPTURE, LARGEST, opened, saved
 
 
 def train(blocks: int, *, name: str = "block", forget: bool = False):
@@ -32,7 +33,27 @@ def train(blocks: int, *, name: str = "block", forget: bool = False):
 
 
 def read(document) -> wire.Wire:
-    return msgspec.convert(json.loads(json.dumps(document)), wire.Wire)
+    return msgspec.convert(opened(document)[0], wire.Wire)
+
+
+def in_file(document, path) -> int:
+    """Bytes that it adds to a notebook, as nbformat writes it."""
+
+    def size(data):
+        output = new_output("display_data", data=data)
+        notebook = new_notebook(cells=[new_code_cell("", outputs=[output], id="one")])
+        nbformat.validate(notebook)
+        nbformat.write(notebook, path)
+        assert nbformat.read(path, as_version=4).cells[0].outputs[0].data == data
+        return path.stat().st_size
+
+    return size({CAPTURE: document}) - size({})
+
+
+@pytest.fixture
+def in_short(monkeypatch):
+    """No report is kept whole."""
+    monkeypatch.setattr(notebook_file, "WHOLE", 0)
 
 
 def test_a_small_report_is_kept_whole():
@@ -48,18 +69,48 @@ def test_a_small_report_is_kept_whole():
 NAMES = {"plain": "block", "long": "x" * 3000 + "_", "hostile": "</script>\u202e\0\U0001f600" * 40}
 
 
+@pytest.mark.usefixtures("in_short")
 @pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
-def test_a_large_report_is_kept_in_short(name):
-    """At most 200 kB whatever the names; the header and the sums are those of the whole."""
+def test_a_large_report_is_kept_in_short(name, tmp_path):
+    """At most 200 kB of the file whatever the names; the header and the sums are those of the whole."""
     report = train(300, name=name)
     document = saved(report)
     kept = read(document)
-    assert len(json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()) <= LARGEST
+    assert in_file(document, tmp_path / "kept.ipynb") <= LARGEST
     assert kept.head.short
     assert kept.head.ops == len(report.capture.ops)
     assert kept.by_device[0].parameters == 300 * (16 + 4) * 4
 
 
+def test_a_capture_takes_less_of_the_file_than_its_json(tmp_path):
+    """One string, not a line a number: it is kept whole in a fifth of the bytes that are sent."""
+    report = train(150)
+    document = saved(report)
+    text, _ = encoding.encoded(report)
+    assert not read(document).head.short
+    assert in_file(document, tmp_path / "kept.ipynb") < len(text) / 5
+
+
+def test_the_columns_of_a_large_capture_are_kept_as_they_are_sent(monkeypatch):
+    """The buffer stands behind the JSON; both are those of the wire, but for the duration."""
+    monkeypatch.setattr(encoding, "LARGE", 0)
+    report = train(4)
+    text, buffer = encoding.encoded(report)
+    kept, kept_buffer = opened(saved(report))
+    sent = msgspec.json.decode(text)
+    assert buffer
+    assert kept_buffer == buffer
+    assert kept.pop("head") == sent.pop("head") | {"seconds": 0.0}
+    assert kept == sent
+
+
+def test_what_an_earlier_release_saved_is_opened():
+    """There the document was the wire itself."""
+    document = msgspec.to_builtins(encoding.record_of(train(2)))
+    assert opened(document) == (document, b"")
+
+
+@pytest.mark.usefixtures("in_short")
 def test_the_short_form_has_only_what_it_names():
     """Every index points into the short tables: tensors, sites, calls, nodes."""
     kept = read(saved(train(300, forget=True)))
@@ -78,6 +129,7 @@ def test_the_short_form_has_only_what_it_names():
     assert all(0 <= number < nodes for story in kept.findings for number in story.nodes)
 
 
+@pytest.mark.usefixtures("in_short")
 def test_the_short_form_says_where_an_optimizer_was_made():
     """The header of the short form names the line, as that of the whole does, for an optimizer made in the capture."""
     net = nn.Sequential(*(nn.Linear(4, 4) for _ in range(300)))
@@ -95,6 +147,7 @@ def test_the_short_form_says_where_an_optimizer_was_made():
     assert kept.optimizers[0].place == place.place
 
 
+@pytest.mark.usefixtures("in_short")
 def test_findings_keep_their_place_in_the_short_graph():
     """A finding about an op is about the box that stands for the op, and its modified tensor is marked there."""
     report = train(300, forget=True)
@@ -118,6 +171,7 @@ def test_fewer_rows_of_each_table():
 def test_the_same_program_leaves_the_same_bundle():
     """nbval compares outputs: no duration, address or random id stands in them."""
     one, two = (bundle_of(train(6)) for _ in range(2))
+    assert opened(one[CAPTURE]) == opened(two[CAPTURE])
     assert one == two
 
 

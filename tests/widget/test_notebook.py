@@ -41,4 +41,8 @@ def test_the_magic_and_a_last_expression_show_the_widget():
     assert shown[3][0]["data"]["text/plain"] != "[]"
     states = notebook.metadata.widgets["application/vnd.jupyter.widget-state+json"]["state"]
     assert shown[4][0]["data"][VIEW]["model_id"] in states
-    assert any('"wire":1' in state["state"].get("payload", "") for state in states.values())
+    widgets = [state["state"] for state in states.values() if '"wire":1' in state["state"].get("payload", "")]
+    assert len(widgets) > 1
+    assert not any(state["module"] for state in widgets)
+    (code,) = {state["code"].removeprefix("IPY_MODEL_") for state in widgets}
+    assert states[code]["state"]["module"] == "export default {}"

@@ -7,6 +7,8 @@ from types import SimpleNamespace
 
 import anywidget
 import pytest
+from ipywidgets import Widget
+from ipywidgets.embed import dependency_state
 
 from autograd_inspector import Report
 from autograd_inspector.kernel import display, widget
@@ -53,6 +55,33 @@ def test_a_report_has_a_widget(broken, shown):
         "module": "export default () => {}",
         "module_id": "d1",
     }
+
+
+@pytest.fixture
+def in_kernel(monkeypatch):
+    """A kernel: a manager of widgets is listening."""
+    monkeypatch.setattr(widget, "shell_in_kernel", object)
+
+
+@pytest.mark.usefixtures("in_kernel")
+def test_widgets_of_a_kernel_share_script_and_style(broken, detached):
+    """A saved notebook has them once, as a model to which each widget refers, not 147 kB a widget."""
+    one, two = broken.widget(), detached.widget()
+    saved = Widget.get_manager_state(widgets=[one, two, one.code])["state"]
+    assert one.code is two.code
+    assert saved[one.model_id]["state"]["code"] == f"IPY_MODEL_{one.code.model_id}"
+    texts = [json.dumps(state) for state in saved.values()]
+    for text in ("export default () => {}", "a > b {}"):
+        assert sum(text in state for state in texts) == 1
+    assert one.code.model_id in dependency_state([one])
+
+
+@pytest.mark.usefixtures("in_kernel")
+def test_closing_all_widgets_closes_the_shared_code(broken):
+    """The next widget has one that is open."""
+    first = broken.widget()
+    first.code.close()
+    assert broken.widget().code.comm is not None
 
 
 def test_the_widget_can_compare_with_another_report(broken, detached):

@@ -18,7 +18,7 @@ class Hub:
     """One a kernel. ``watch`` is what inspects cells, None while the IPython extension is not loaded."""
 
     def __init__(self) -> None:
-        self.captures = Captures(self._changed, self._removed)
+        self.captures = Captures(self)
         self.channel = Channel(self.listing)
         self.watch: Any = None
         self.values = False
@@ -51,17 +51,28 @@ class Hub:
         facts = {"every": self.every, "keep": self.captures.keep, "values": self.values}
         self._tell(messages.Settings, type="settings", **facts)
 
-    def _changed(self, entry: messages.Entry) -> None:
+    def changed(self, entry: messages.Entry) -> None:
+        """Tell every front end of a capture that is new, or is now said otherwise."""
         self._tell(messages.Changed, type="changed", entry=entry)
 
-    def _removed(self, ids: tuple[str, ...], unseen: tuple[ReportData, ...]) -> None:
-        for report in unseen:
-            widget = report.__dict__.pop("_widget", None)
-            if widget is not None:
-                widget.close()
-        for pair in [pair for pair in self.comparisons if not set(pair).isdisjoint(ids)]:
-            self.comparisons.pop(pair).close()
+    def removed(self, ids: tuple[str, ...]) -> None:
+        """Tell every front end that captures are listed no more."""
         self._tell(messages.Removed, type="removed", ids=ids)
+
+    def let_go(self, identity: str, report: ReportData, *, at_once: bool) -> None:
+        """Close what holds a report: its widget, at once or when its last view is gone, and the comparisons with it."""
+        widget = report.__dict__.get("_widget")
+        if widget is not None and (at_once or not widget.in_sight):
+            widget.close()
+        elif widget is not None:
+            widget.close_unseen = True
+        for pair in [pair for pair in self.comparisons if identity in pair]:
+            self.comparisons.pop(pair).close()
+
+    def in_sight(self, report: ReportData) -> bool:
+        """Whether its widget is shown somewhere, as far as front ends have said."""
+        widget = report.__dict__.get("_widget")
+        return widget is not None and widget.in_sight
 
     def _tell(self, kind: type[Struct], **facts: Any) -> None:
         with self.captures.lock:

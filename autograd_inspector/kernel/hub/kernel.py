@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
 from collections.abc import Callable
 from functools import cache, wraps
 from typing import Any, ParamSpec
@@ -13,26 +12,10 @@ from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.interrupts import is_interrupt
 from autograd_inspector.kernel.cell_ids import runs
 from autograd_inspector.kernel.hub.hub import Hub
+from autograd_inspector.kernel.shell import shell_in_kernel
 
 P = ParamSpec("P")
 _log = logging.getLogger(__name__)
-
-
-def shell_in_kernel() -> Any:
-    """IPython's shell where a front end may be listening; None in a terminal, a script, a test."""
-    ipython = sys.modules.get("IPython")
-    shell = None if ipython is None else ipython.get_ipython()
-    kernel = getattr(shell, "kernel", None)
-    return None if kernel is None or _forked(kernel) else shell
-
-
-def _forked(kernel: Any) -> bool:
-    """Whether this process is a fork of the kernel, as a notebook's launcher of ranks makes them.
-
-    It has inherited the kernel's sockets and may not use them: each message would be a warning in the server's log.
-    """
-    pid = getattr(getattr(kernel, "session", None), "pid", None)
-    return isinstance(pid, int) and pid != os.getpid()
 
 
 @cache

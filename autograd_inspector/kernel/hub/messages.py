@@ -44,6 +44,7 @@ class Entry(Struct, frozen=True, omit_defaults=True):
 
     ``cell`` is its label ("In [3]") or file, ``cell_id`` the notebook's own id of it, ``first_line`` what that begins
     with. ``created`` is in seconds since 1970, ``seconds`` how long the program ran. ``error`` is what it raised.
+    ``released``: it is listed, but the kernel no longer has it, for the captures took too much memory.
     """
 
     id: str
@@ -60,6 +61,7 @@ class Entry(Struct, frozen=True, omit_defaults=True):
     created: float
     seconds: float
     pinned: bool = False
+    released: bool = False
     error: str = ""
     unjudged: str = ""
     marks: tuple[Mark, ...] = ()

@@ -122,8 +122,7 @@ def _export(hub: Hub, request: Request, send: Send) -> Answer:
 
 def _source(hub: Hub, request: Request, _send: Send) -> Answer:
     """Only files that a capture names: a front end may not read others through us."""
-    with hub.captures.lock:
-        reports = [hub.captures.report(entry.id) for entry in hub.captures.entries()]
+    reports = hub.captures.reports()
     named = {f.filename for report in reports for site in report.capture.sites for f in site.frames if f.cell is None}
     if request.path not in named:
         raise ValueError("no capture speaks of this file")

@@ -5,13 +5,17 @@ from __future__ import annotations
 import sys
 from array import array
 from collections.abc import Hashable, Iterable
+from contextlib import suppress
 from operator import sub
+from typing import Any
 
 from autograd_inspector.views.display_text import shown
 from autograd_inspector.views.wire import Column, Packed, Width
 
-_WIDTHS: tuple[tuple[Width, str, int], ...] = (("int8", "b", 1), ("int16", "h", 2), ("int32", "i", 4))
-_FLOAT: tuple[Width, str, int] = ("float64", "d", 8)
+_Widths = tuple[tuple[Width, str], ...]
+_WIDTHS: _Widths = (("int8", "b"), ("int16", "h"), ("int32", "i"))
+_NAMES: tuple[Width, ...] = ("int8", "int16", "int32", "float64")
+_SAMPLE = 200
 _LONGEST = 1000
 
 
@@ -78,17 +82,16 @@ class Columns:
         """A column of the numbers themselves."""
         if not self.packed or not values:
             return tuple(values)
-        low, high = min(values), max(values)
-        if low == high:
-            return Packed(low, len(values), "constant")
-        width, code, each = _narrowest(low, high)
+        if values[0] == values[-1] and values.count(values[0]) == len(values):
+            return Packed(values[0], len(values), "constant")
+        width, data = _narrowest(values, _WIDTHS)
+        narrower = _WIDTHS[: _NAMES.index(width)]
         delta = False
-        if each > 1:
+        # Where one of a few steps is too large, all of them need not be made.
+        if narrower and _fit(values[:1], narrower) and _fit(_some_steps(values), narrower):
             steps = [values[0], *map(sub, values[1:], values)]
-            narrow = _narrowest(min(steps), max(steps))
-            if narrow[2] < each:
-                (width, code, each), values, delta = narrow, steps, True
-        data = array(code, values)
+            if _fit(steps, narrower):
+                (width, data), delta = _narrowest(steps, narrower), True
         if sys.byteorder == "big":
             data.byteswap()
         start = len(self.buffer)
@@ -96,9 +99,18 @@ class Columns:
         return Packed(start, len(values), width, delta)
 
 
-def _narrowest(low: int, high: int) -> tuple[Width, str, int]:
-    for width in _WIDTHS:
-        limit = 1 << (8 * width[2] - 1)
-        if -limit <= low and high < limit:
-            return width
-    return _FLOAT
+def _narrowest(values: list[int], widths: _Widths) -> tuple[Width, array[Any]]:
+    """In the first of the widths that has room, else as floats; to try is faster than to look for least and most."""
+    for width, code in widths:
+        with suppress(OverflowError):
+            return width, array(code, values)
+    return "float64", array("d", values)
+
+
+def _fit(values: list[int], widths: _Widths) -> bool:
+    return _narrowest(values, widths[-1:])[0] != "float64"
+
+
+def _some_steps(values: list[int]) -> list[int]:
+    apart = max(1, len(values) // _SAMPLE)
+    return [values[at] - values[at - 1] for at in range(1, len(values), apart)]

@@ -22,7 +22,7 @@ def program_tables(report: ReportData, columns: Columns) -> dict[str, Any]:
 def _ops(report: ReportData, columns: Columns) -> dict[str, Any]:
     number, text, shape = columns.numbers, columns.texts, columns.shapes
     ops, tensors, by_op = report.capture.ops, report.capture.tensors, report.graph.by_op
-    inputs, outputs = list(inputs_of(ops)), list(outputs_of(report.capture))
+    (read, read_versions), (made, made_versions) = inputs_of(ops), outputs_of(report.capture)
     writes = [write for op in ops for write in op.writes]
     return {
         "ops": wire.Ops(
@@ -38,12 +38,12 @@ def _ops(report: ReportData, columns: Columns) -> dict[str, Any]:
             writes=number([len(op.writes) for op in ops]),
         ),
         "inputs": wire.Inputs(
-            tensor=number([tensor for tensor, _ in inputs]),
-            version=number([version for _, version in inputs]),
+            tensor=number(read),
+            version=number(read_versions),
         ),
         "outputs": wire.Outputs(
-            tensor=number([tensor for tensor, _ in outputs]),
-            version=number([version for _, version in outputs]),
+            tensor=number(made),
+            version=number(made_versions),
         ),
         "writes": wire.Writes(
             tensor=number([w.tensor for w in writes]),

@@ -27,6 +27,8 @@ export interface Box {
   depth: number;
   /** Module calls around it, itself included. */
   modules: number;
+  /** Equal for boxes of equal structure, -1 while nobody has asked; see signature.ts. */
+  signature: number;
   /** What happened inside; see problems.ts. */
   troubles: Troubles;
 }
@@ -46,12 +48,34 @@ export interface Tree {
   boxes: Box[];
   root: Box;
   /** Boxes of each node, by node id: a leaf that several calls read is drawn in each. */
-  boxesOf: Map<number, Box[]>;
+  boxesOf: Places;
   /** For each edge of the graph the boxes that it joins, null where an end is not drawn. */
   ends: ([Box, Box] | null)[];
   /** How grave each cut is that a backward felt, by the number of its edge. */
   cuts: Map<number, Severity>;
 }
+
+/** Boxes by node: nearly all nodes have one, and a list of one a node would be 50,000 lists. */
+export class Places {
+  private readonly only: (Box | undefined)[] = [];
+  private readonly several = new Map<number, Box[]>();
+
+  add(node: number, box: Box): void {
+    const first = this.only[node];
+    const list = this.several.get(node);
+    if (!first) this.only[node] = box;
+    else if (list) list.push(box);
+    else this.several.set(node, [first, box]);
+  }
+
+  get(node: number): readonly Box[] {
+    const only = this.only[node];
+    return this.several.get(node) ?? (only ? [only] : []);
+  }
+}
+
+/** Of every box that is a node. */
+const NO_CHILDREN: Box[] = [];
 
 /** Shared by all boxes in which nothing went wrong. */
 export const NONE: Troubles = {
@@ -67,13 +91,14 @@ export function newBox(kind: BoxKind, call: number, node: GraphNode | null = nul
     id: -1,
     kind,
     parent: null,
-    children: [],
+    children: node ? NO_CHILDREN : [],
     node,
     call,
     first: node ? node.id : Number.MAX_SAFE_INTEGER,
     size: node ? 1 : 0,
     depth: 0,
     modules: 0,
+    signature: -1,
     troubles: NONE,
   };
 }

@@ -6,6 +6,7 @@ import { solve } from "./layered";
 import type { Answer, Problem, Role } from "./layered/problem";
 import type { Branch, Cut, End, Net, Scope } from "./lift";
 import type { Open } from "./visible";
+import type { Work } from "./work";
 
 /** The bar with an open box's name. Wires meet it like a closed box, and go on below it. */
 export const HEAD = 24;
@@ -30,8 +31,12 @@ export interface Placed {
   sizes: { width: number[]; height: number[] };
   /** The open ones among its children. */
   opened: Set<Box>;
+  gates: Gates;
   nets: { net: Net; targets: Branch[] }[];
 }
+
+/** Number of the part that is the gate of an origin. */
+type Gates = Record<"entry" | "exit", Map<number, number>>;
 
 export type Part =
   | { closed: Box }
@@ -39,37 +44,38 @@ export type Part =
   | { cut: Cut }
   | { gate: number; role: "entry" | "exit" };
 
-export function compose(
+export function* compose(
   box: Box,
   open: Open,
   scopes: Map<Box, Scope>,
   labels: Labels,
   memo: Memo,
-): Placed {
+): Work<Placed> {
   const scope = scopes.get(box) ?? { box, cuts: [], ins: [], outs: [], nets: new Map() };
-  const inside = (child: Box): Part =>
-    open.has(child.id) && child.children.length > 0
-      ? { open: compose(child, open, scopes, labels, memo) }
-      : { closed: child };
-  const parts: Part[] = [
-    ...scope.ins.map((gate): Part => ({ gate, role: "entry" })),
-    ...box.children.map(inside),
-    ...scope.cuts.map((cut): Part => ({ cut })),
-    ...scope.outs.map((gate): Part => ({ gate, role: "exit" })),
-  ];
+  const parts: Part[] = scope.ins.map((gate) => ({ gate, role: "entry" }));
+  for (const child of box.children) {
+    if (!open.has(child.id) || child.children.length === 0) parts.push({ closed: child });
+    else parts.push({ open: yield* compose(child, open, scopes, labels, memo) });
+  }
+  for (const cut of scope.cuts) parts.push({ cut });
+  for (const gate of scope.outs) parts.push({ gate, role: "exit" });
+  yield;
   const nets = [...scope.nets.values()].map((net) => ({
     net,
     targets: [...net.branches.values()],
   }));
   const problem = problemOf(parts, nets, labels);
+  yield;
   const key = JSON.stringify(problem);
   let answer = memo.get(key);
   if (!answer) {
-    answer = solve(problem);
+    answer = yield* solve(problem);
     memo.set(key, answer);
   }
   const opened = new Set(parts.flatMap((part) => ("open" in part ? [part.open.box] : [])));
-  return { parts, nets, answer, opened, sizes: problem, ...framed(box, scope, answer, labels) };
+  const gates = gatesOf(parts);
+  const frame = framed(box, scope, answer, labels);
+  return { parts, nets, answer, opened, gates, sizes: problem, ...frame };
 }
 
 function framed(
@@ -143,7 +149,15 @@ export function numbering(parts: Part[]): (end: End, gates: "entry" | "exit") =>
 /** Where a wire passes the border of an open box, from its left. */
 function gateOf(part: Part, origin: number, role: "entry" | "exit"): number | null {
   if (!("open" in part)) return null;
-  const { parts, answer, dx } = part.open;
-  const at = parts.findIndex((p) => "gate" in p && p.gate === origin && p.role === role);
-  return at < 0 ? null : dx + answer.x[at]!;
+  const { gates, answer, dx } = part.open;
+  const at = gates[role].get(origin);
+  return at === undefined ? null : dx + answer.x[at]!;
+}
+
+function gatesOf(parts: Part[]): Gates {
+  const gates: Gates = { entry: new Map(), exit: new Map() };
+  parts.forEach((part, at) => {
+    if ("gate" in part) gates[part.role].set(part.gate, at);
+  });
+  return gates;
 }

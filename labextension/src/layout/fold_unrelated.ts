@@ -14,15 +14,19 @@ export function relevant(graph: CaptureGraph): Set<number> {
   if (!graph.nodes.some((node) => node.root || node.failed || node.findings.length > 0)) {
     return new Set(graph.nodes.map((node) => node.id));
   }
-  const sources = new Map<number, number[]>();
-  for (const edge of graph.edges) {
-    const list = sources.get(edge.target);
-    if (list) list.push(edge.source);
-    else sources.set(edge.target, [edge.source]);
+  // Edges by target, each leading on to the next of its target: a list a node would be 50,000 lists.
+  const { edges } = graph;
+  const next = new Int32Array(edges.length);
+  const newest: number[] = [];
+  for (let at = 0; at < edges.length; at++) {
+    const { target } = edges[at]!;
+    next[at] = newest[target] ?? -1;
+    newest[target] = at;
   }
   const leading = new Set(stack);
   while (stack.length > 0) {
-    for (const source of sources.get(stack.pop()!) ?? []) {
+    for (let at = newest[stack.pop()!] ?? -1; at >= 0; at = next[at]!) {
+      const { source } = edges[at]!;
       if (leading.has(source)) continue;
       leading.add(source);
       stack.push(source);

@@ -9,6 +9,7 @@ import { makeScene, type Scene } from "./scene";
 import { type Measure, roughly } from "./text";
 import { buildTree } from "./tree";
 import type { Open } from "./visible";
+import { atOnce, type Work } from "./work";
 
 const trees = new WeakMap<CaptureGraph, Tree>();
 
@@ -35,7 +36,13 @@ export class Layout {
 
   /** `hot`: which edges are on the highlighted path. */
   scene(open: Open, hot?: (edge: number) => boolean): Scene {
-    const scopes = lift(this.tree, open, hot);
-    return makeScene(compose(this.tree.root, open, scopes, this.labels, this.memo));
+    return atOnce(this.making(open, hot));
+  }
+
+  /** The same, in steps of at most some ten milliseconds. */
+  *making(open: Open, hot?: (edge: number) => boolean): Work<Scene> {
+    const scopes = yield* lift(this.tree, open, hot);
+    const placed = yield* compose(this.tree.root, open, scopes, this.labels, this.memo);
+    return yield* makeScene(placed);
   }
 }

@@ -13,21 +13,23 @@ export const isLeaf = (node: GraphNode): boolean => LEAVES.has(node.kind);
 export function placeLeaves(
   graph: CaptureGraph,
   root: Box,
-  boxOf: Map<number, Box>,
+  boxOf: readonly (Box | undefined)[],
 ): (leaf: number, neighbour: Box) => Box | undefined {
   const neighbours = new Map<number, Box[]>();
   for (const node of graph.nodes) if (isLeaf(node)) neighbours.set(node.id, []);
   for (const edge of graph.edges) {
-    const source = boxOf.get(edge.source);
-    const target = boxOf.get(edge.target);
+    const source = boxOf[edge.source];
+    const target = boxOf[edge.target];
+    if (source && target) continue;
     // Only leaves have no box yet.
     if (target && !source) neighbours.get(edge.source)?.push(target);
     if (source && !target) neighbours.get(edge.target)?.push(source);
   }
   const placed = new Map<number, Box | Map<Box, Box>>();
-  const byId = new Map(graph.nodes.map((node) => [node.id, node]));
-  for (const [id, around] of neighbours) {
-    const node = byId.get(id)!;
+  for (const node of graph.nodes) {
+    const { id } = node;
+    const around = neighbours.get(id);
+    if (!around) continue;
     if (around.length === 0 || node.kind === "input") {
       placed.set(id, newLeaf(node, root));
       continue;

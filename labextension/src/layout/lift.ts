@@ -4,6 +4,10 @@ import type { EdgeKind, Severity } from "../model/graph";
 import { worse } from "../model/severity";
 import { type Box, childToward, commonBox, type Tree } from "./box";
 import { type Open, standIns } from "./visible";
+import type { Work } from "./work";
+
+/** Edges between two places where the work may be interrupted. */
+const STEP = 2_000;
 
 /** A cut: its label stands on the way of the wire, so that it has room by construction. */
 export interface Cut {
@@ -54,7 +58,11 @@ interface Pair {
   hot: boolean;
 }
 
-export function lift(tree: Tree, open: Open, hot?: (edge: number) => boolean): Map<Box, Scope> {
+export function* lift(
+  tree: Tree,
+  open: Open,
+  hot?: (edge: number) => boolean,
+): Work<Map<Box, Scope>> {
   const scopes = new Map<Box, Scope>();
   const scopeOf = (box: Box): Scope => {
     let scope = scopes.get(box);
@@ -65,7 +73,9 @@ export function lift(tree: Tree, open: Open, hot?: (edge: number) => boolean): M
     return scope;
   };
   const cuts = new Map<string, Cut>();
-  for (const pair of pairs(tree, open, hot)) {
+  let done = 0;
+  for (const pair of yield* pairs(tree, open, hot)) {
+    if (++done % STEP === 0) yield;
     const common = commonBox(pair.from, pair.to);
     if (pair.kind !== "severed") {
       join(scopeOf, common, pair.from.id, pair.from, pair.to, null, pair);
@@ -99,11 +109,12 @@ export function lift(tree: Tree, open: Open, hot?: (edge: number) => boolean): M
 }
 
 /** Edges between the boxes that stand for their ends, each pair once; gradient outdoes data. */
-function pairs(tree: Tree, open: Open, hot?: (edge: number) => boolean): Iterable<Pair> {
+function* pairs(tree: Tree, open: Open, hot?: (edge: number) => boolean): Work<Iterable<Pair>> {
   const standIn = standIns(tree, open);
   const pairOf = new Map<number | string, Pair>();
   const { edges } = tree.graph;
   for (let number = 0; number < edges.length; number++) {
+    if (number % STEP === 0) yield;
     const ends = tree.ends[number];
     if (!ends) continue;
     const [from, to] = [standIn[ends[0].id]!, standIn[ends[1].id]!];

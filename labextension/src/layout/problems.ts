@@ -70,5 +70,5 @@ export function firstProblem(tree: Tree): Box[] {
     const edge = cut === undefined ? undefined : tree.graph.edges[cut];
     if (edge) ids = [edge.source, edge.target];
   }
-  return ids.flatMap((id) => tree.boxesOf.get(id) ?? []).slice(0, 8);
+  return ids.flatMap((id) => tree.boxesOf.get(id)).slice(0, 8);
 }

@@ -6,6 +6,10 @@ import type { Placed } from "./compose";
 import { cutText } from "./compose";
 import type { Route, Stub } from "./layered/problem";
 import type { Cut } from "./lift";
+import type { Work } from "./work";
+
+/** Wires between two places where the work may be interrupted. */
+const STEP = 1_000;
 
 export interface Item {
   /** Unique in the scene: the id of its box, or of its cut. */
@@ -57,16 +61,16 @@ export interface Scene {
   wires: Wire[];
 }
 
-export function makeScene(root: Placed): Scene {
+export function* makeScene(root: Placed): Work<Scene> {
   const scene: Scene = { width: root.width, height: root.height, items: [], wires: [] };
-  add(root, 0, 0, scene);
+  yield* add(root, 0, 0, scene);
   return scene;
 }
 
-function add(placed: Placed, left: number, top: number, scene: Scene): void {
+function* add(placed: Placed, left: number, top: number, scene: Scene): Work<void> {
   const { answer, parts, box } = placed;
   const [x0, y0] = [left + placed.dx, top + placed.dy];
-  parts.forEach((part, at) => {
+  for (const [at, part] of parts.entries()) {
     const [x, y] = [x0 + answer.x[at]!, y0 + answer.y[at]!];
     const plain = { box: null, cut: null, text: "", open: false, x, y };
     if ("closed" in part) {
@@ -92,17 +96,17 @@ function add(placed: Placed, left: number, top: number, scene: Scene): void {
         width,
         height,
       });
-      add(part.open, x, y, scene);
+      yield* add(part.open, x, y, scene);
     }
-  });
-  addWires(placed, x0, y0, box, scene);
+  }
+  yield* addWires(placed, x0, y0, box, scene);
 }
 
 function answerSize(placed: Placed, at: number): [number, number] {
   return [placed.sizes.width[at]!, placed.sizes.height[at]!];
 }
 
-function addWires(placed: Placed, x0: number, y0: number, scope: Box, scene: Scene): void {
+function* addWires(placed: Placed, x0: number, y0: number, scope: Box, scene: Scene): Work<void> {
   for (const { wire: number, route } of placed.answer.routes) {
     const { net, targets } = placed.nets[number]!;
     const groups = new Map<string, Stub[]>();
@@ -117,6 +121,7 @@ function addWires(placed: Placed, x0: number, y0: number, scope: Box, scene: Sce
       const { kind, hot } = targets[stubs[0]!.target]!;
       const ends = stubs.map((stub) => targets[stub.target]!.end);
       const xs = [...route.trunk, ...stubs.map((stub) => stub.x)];
+      if (scene.wires.length % STEP === 0) yield;
       scene.wires.push({
         origin: net.origin,
         scope,

@@ -5,20 +5,18 @@ import type { Box } from "./box";
 
 export class Signatures {
   private readonly known = new Map<string, number>();
-  private readonly cache = new Map<Box, number>();
 
   constructor(private readonly calls: Map<number, Call>) {}
 
   of(box: Box): number {
-    const cached = this.cache.get(box);
-    if (cached !== undefined) return cached;
+    if (box.signature >= 0) return box.signature;
     const key = box.node ? box.node.name : this.inside(box);
     let number = this.known.get(key);
     if (number === undefined) {
       number = this.known.size;
       this.known.set(key, number);
     }
-    this.cache.set(box, number);
+    box.signature = number;
     return number;
   }
 

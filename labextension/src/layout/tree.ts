@@ -1,7 +1,7 @@
 /** Capture -> boxes in boxes: one for each module call, folded so that none holds too many. */
 
 import type { CaptureGraph } from "../model/graph";
-import { adopt, type Box, newBox, type Tree } from "./box";
+import { adopt, type Box, newBox, Places, type Tree } from "./box";
 import { fold } from "./fold";
 import { foldApart, relevant } from "./fold_unrelated";
 import { foldCrowds, isLeaf, placeLeaves } from "./leaves";
@@ -10,7 +10,7 @@ import { Signatures } from "./signature";
 
 export function buildTree(graph: CaptureGraph): Tree {
   const root = newBox("root", -1);
-  const boxOf = new Map<number, Box>();
+  const boxOf: (Box | undefined)[] = [];
   placeOps(graph, root, boxOf);
   const shown = relevant(graph);
   const cut = new Set<number>();
@@ -23,8 +23,8 @@ export function buildTree(graph: CaptureGraph): Tree {
   measure(root, 0, 0);
   const leafOf = placeLeaves(graph, root, boxOf);
   const ends = graph.edges.map((edge): [Box, Box] | null => {
-    const source = boxOf.get(edge.source);
-    const target = boxOf.get(edge.target);
+    const source = boxOf[edge.source];
+    const target = boxOf[edge.target];
     const from = source ?? (target && leafOf(edge.source, target));
     const to = target ?? (source && leafOf(edge.target, source));
     return from && to ? [from, to] : null;
@@ -37,7 +37,7 @@ export function buildTree(graph: CaptureGraph): Tree {
   }
   foldCrowds(root, (leaf) => neighbours.get(leaf) ?? []);
   measure(root, 0, 0);
-  const tree: Tree = { graph, boxes: [], root, boxesOf: new Map(), ends, cuts: new Map() };
+  const tree: Tree = { graph, boxes: [], root, boxesOf: new Places(), ends, cuts: new Map() };
   number(tree, root);
   markTroubles(tree);
   return tree;
@@ -50,7 +50,7 @@ function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {
 }
 
 /** Every op into the call that it ran in; calls in which nothing ran are not drawn. */
-function placeOps(graph: CaptureGraph, root: Box, boxOf: Map<number, Box>): void {
+function placeOps(graph: CaptureGraph, root: Box, boxOf: (Box | undefined)[]): void {
   const calls = new Map(graph.calls.map((call) => [call.id, call]));
   const scopes = new Map<number, Box>([[-1, root]]);
   const scopeOf = (id: number): Box => {
@@ -68,7 +68,7 @@ function placeOps(graph: CaptureGraph, root: Box, boxOf: Map<number, Box>): void
     if (isLeaf(node)) continue;
     const scope = scopeOf(callOf.get(node.id) ?? node.call);
     const box = newBox("node", scope.call, node);
-    boxOf.set(node.id, box);
+    boxOf[node.id] = box;
     adopt(scope, box);
   }
 }
@@ -117,6 +117,6 @@ function measure(box: Box, depth: number, modules: number): void {
 function number(tree: Tree, box: Box): void {
   box.id = tree.boxes.length;
   tree.boxes.push(box);
-  if (box.node) push(tree.boxesOf, box.node.id, box);
+  if (box.node) tree.boxesOf.add(box.node.id, box);
   for (const child of box.children) number(tree, child);
 }

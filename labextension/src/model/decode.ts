@@ -27,11 +27,7 @@ export function decoded(value: unknown, bytes = new ArrayBuffer(0)): Data {
     throw new WireError("this is not an autograd_inspector capture");
   }
   const wire = value as Record<string, unknown>;
-  if (wire.wire !== WIRE) {
-    throw new WireError(
-      `this capture has version ${String(wire.wire).slice(0, 20)}; this widget reads version ${WIRE}: update both`,
-    );
-  }
+  checkVersion(wire.wire);
   const tables: Record<string, unknown> = { ...wire };
   for (const [name, columns] of Object.entries(TABLES)) {
     tables[name] = table(name, columns, wire[name], bytes);
@@ -46,6 +42,13 @@ export function decoded(value: unknown, bytes = new ArrayBuffer(0)): Data {
   const data = tables as unknown as Data;
   check(data);
   return data;
+}
+
+export function checkVersion(version: unknown): void {
+  if (version === WIRE) return;
+  throw new WireError(
+    `this capture has version ${String(version).slice(0, 20)}; this widget reads version ${WIRE}: update both`,
+  );
 }
 
 function isStory(finding: unknown): boolean {

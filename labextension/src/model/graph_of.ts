@@ -29,9 +29,14 @@ function made(capture: Capture): CaptureGraph {
       findings.set(node, [...(findings.get(node) ?? []), index]);
     }
   });
-  const nodes: GraphNode[] = [];
-  for (let id = 0; id < capture.size; id++) nodes.push(node(capture, id, findings.get(id) ?? NONE));
   const { calls } = data;
+  const paths = Array.from(calls.parent, (_, call) => capture.path(call));
+  const gradFns = namesOf(capture);
+  const nodes: GraphNode[] = [];
+  for (let id = 0; id < capture.size; id++) {
+    const path = paths[data.nodes.call[id]!] ?? "";
+    nodes.push(node(capture, id, path, gradFns(id), findings.get(id) ?? NONE));
+  }
   return {
     nodes,
     edges: edgesOf(capture),
@@ -68,7 +73,31 @@ function edgesOf(capture: Capture): GraphEdge[] {
   return edges;
 }
 
-function node(capture: Capture, id: number, findings: number[]): GraphNode {
+/** The autograd nodes of a node; most are of one, and then share the list of its name. */
+function namesOf(capture: Capture): (id: number) => string[] {
+  const { grad_fns: counts } = capture.data.nodes;
+  const { name } = capture.data.grad_fns;
+  const alone: string[][] = [];
+  let row = 0;
+  return (id) => {
+    const from = row;
+    row += counts[id]!;
+    if (row === from) return NONE;
+    const first = name[from]!;
+    if (row > from + 1 || first < 0) return capture.gradFns(id);
+    const shared = alone[first] ?? [capture.text(first)];
+    alone[first] = shared;
+    return shared;
+  };
+}
+
+function node(
+  capture: Capture,
+  id: number,
+  path: string,
+  gradFns: string[],
+  findings: number[],
+): GraphNode {
   const { nodes: n, ops, regions, tensors } = capture.data;
   const flags = n.flags[id]!;
   const op = n.op[id]!;
@@ -78,12 +107,12 @@ function node(capture: Capture, id: number, findings: number[]): GraphNode {
     id,
     kind: capture.text(n.kind[id]) as NodeKind,
     name: capture.text(n.name[id]),
-    path: capture.path(n.call[id]!),
+    path,
     call: n.call[id]!,
     op,
     tensor,
     site: n.site[id]!,
-    gradFns: capture.gradFns(id),
+    gradFns,
     modified: capture.spoiled(id) ? modified(capture, id) : NONE,
     hooks: n.hooks[id]!,
     tracked: (flags & NODE_FLAGS.tracked) > 0,

@@ -86,3 +86,9 @@ test("names of the program are text", () => {
   expect(list.node.querySelector("img")).toBeNull();
   expect(main("a").textContent).toContain(hostile);
 });
+
+test("a capture that was released says so, and what to do", () => {
+  list.show([entry("b"), entry("a", { released: true })], []);
+  expect(main("a").textContent).toContain("released to free memory; run the cell again");
+  expect(main("b").textContent).not.toContain("released");
+});

@@ -21,7 +21,7 @@ export interface Mark {
   culprit?: boolean;
 }
 
-/** A capture as a list shows it. `cell` is its label ("In [3]") or file, `cell_id` the notebook's own id of it, `first_line` what that begins with. `created` is in seconds since 1970, `seconds` how long the program ran. `error` is what it raised. */
+/** A capture as a list shows it. `cell` is its label ("In [3]") or file, `cell_id` the notebook's own id of it, `first_line` what that begins with. `created` is in seconds since 1970, `seconds` how long the program ran. `error` is what it raised. `released`: it is listed, but the kernel no longer has it, for the captures took too much memory. */
 export interface Entry {
   id: string;
   name: string;
@@ -37,6 +37,7 @@ export interface Entry {
   created: number;
   seconds: number;
   pinned?: boolean;
+  released?: boolean;
   error?: string;
   unjudged?: string;
   marks?: Mark[];

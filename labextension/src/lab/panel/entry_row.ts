@@ -144,6 +144,10 @@ export class EntryRow {
       el("code", { class: "agi-capture-code", title: code }, code),
       el("span", { class: "agi-capture-facts", title: facts(entry) }, facts(entry)),
     );
+    if (entry.released) {
+      const released = trans().__("released to free memory; run the cell again");
+      made.append(el("span", { class: "agi-capture-facts", title: released }, released));
+    }
     if (entry.error)
       made.append(el("span", { class: "agi-capture-facts agi-alarm", title: text }, text));
     return made;

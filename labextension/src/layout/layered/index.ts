@@ -1,5 +1,6 @@
 /** A drawing in layers, values flowing down: rows, order in the rows, places, and the ways of the wires. */
 
+import type { Work } from "../work";
 import { orderRows } from "./order";
 import { placeCells } from "./place";
 import type { Answer, Problem, Route } from "./problem";
@@ -12,11 +13,14 @@ const WIDEST_GAP = 60;
 const SLOPE = 0.1;
 const PORTS = 14;
 
-export function solve(problem: Problem): Answer {
+export function* solve(problem: Problem): Work<Answer> {
   const arcs = acyclicArcs(problem);
-  const rows = makeRows(problem, arcs, rank(problem, arcs));
-  orderRows(rows);
-  const middle = placeCells(rows);
+  const ranks = rank(problem, arcs);
+  yield;
+  const rows = makeRows(problem, arcs, ranks);
+  yield;
+  yield* orderRows(rows);
+  const middle = yield* placeCells(rows);
   // Points of trunks have no width; there can be too many of them for a spread.
   const leftOf = (at: number): number => middle[at]! - (problem.width[at] ?? 0) / 2;
   const left = middle.reduce(
@@ -26,6 +30,7 @@ export function solve(problem: Problem): Answer {
   const x = problem.width.map((width, at) => Math.round(middle[at]! - width / 2 - left));
   const cellX = middle.map((value) => Math.round(value - left));
   const ends = fixEnds(problem, rows, cellX);
+  yield;
   const { tops, bottoms } = bands(problem, rows, ends, cellX);
   const fed = new Set(arcs.map((arc) => arc.to));
   const read = new Set(arcs.map((arc) => arc.from));

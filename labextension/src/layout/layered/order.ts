@@ -1,12 +1,13 @@
 /** The order within each row: barycenters up and down until fewer wires cross no more. */
 
+import type { Work } from "../work";
 import type { Hop, Rows } from "./rows";
 
 const SWEEPS = 12;
 /** Swapping neighbours pays off in small pictures, and costs too much in large ones. */
 const SWAPPED = 400;
 
-export function orderRows(rows: Rows): void {
+export function* orderRows(rows: Rows): Work<void> {
   const count = rows.ranks.length;
   const up = byCell(count, rows.hops, (hop) => hop.lower);
   const down = byCell(count, rows.hops, (hop) => hop.upper);
@@ -15,10 +16,13 @@ export function orderRows(rows: Rows): void {
     for (let index = 0; index < row.length; index++) place[row[index]!] = index;
   };
   for (const row of rows.rows) settle(row);
+  yield;
   startByParents(rows, up, place, settle);
+  yield;
   let best = rows.rows.map((row) => [...row]);
   let fewest = crossings(rows, down, place);
   for (let sweep = 0; sweep < SWEEPS && fewest > 0; sweep++) {
+    yield;
     const falling = sweep % 2 === 0;
     const order = falling ? rows.rows : [...rows.rows].reverse();
     for (const row of order) {
@@ -26,6 +30,7 @@ export function orderRows(rows: Rows): void {
       settle(row);
     }
     if (count < SWAPPED) swapNeighbours(rows, up, down, place);
+    yield;
     const now = crossings(rows, down, place);
     if (now >= fewest) continue;
     fewest = now;

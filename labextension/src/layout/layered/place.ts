@@ -1,5 +1,6 @@
 /** Where in its row every cell stands: as near to its neighbours above and below as the row's order allows. */
 
+import type { Work } from "../work";
 import { byCell } from "./order";
 import type { Hop, Rows } from "./rows";
 import { straighten } from "./straighten";
@@ -9,17 +10,22 @@ const POINTS = 12;
 const ROUNDS = 10;
 
 /** Middle of each cell. */
-export function placeCells(rows: Rows): number[] {
+export function* placeCells(rows: Rows): Work<number[]> {
   const x: number[] = new Array(rows.ranks.length).fill(0);
   const up = byCell(x.length, rows.hops, (hop) => hop.lower);
   const down = byCell(x.length, rows.hops, (hop) => hop.upper);
   for (const row of rows.rows) pack(row, rows, x);
   for (let round = 0; round < ROUNDS; round++) {
+    yield;
     for (const row of rows.rows) settle(row, rows, x, [up]);
+    yield;
     for (let at = rows.rows.length - 1; at >= 0; at--) settle(rows.rows[at]!, rows, x, [down]);
   }
+  yield;
   for (const row of rows.rows) settle(row, rows, x, [up, down]);
+  yield;
   for (let at = rows.rows.length - 1; at >= 0; at--) settle(rows.rows[at]!, rows, x, [up, down]);
+  yield;
   straighten(rows, x, up, down);
   return x.map(Math.round);
 }

@@ -59,7 +59,7 @@ export function createGraphView(
 
   return {
     select(ids, { focus = false } = {}) {
-      const boxes = ids.flatMap((id) => tree.boxesOf.get(id) ?? []);
+      const boxes = ids.flatMap((id) => tree.boxesOf.get(id));
       marking.selected = new Set(boxes.map((box) => box.id));
       outline.select(marking.selected);
       if (focus && boxes.length > 0) picture.bring(boxes);

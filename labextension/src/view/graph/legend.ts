@@ -28,8 +28,8 @@ export function entriesOf(scene: Scene, facts: Facts[]): Entry[] {
   ];
 }
 
-export function drawLegend(host: HTMLElement, scene: Scene, facts: Facts[]): void {
-  host.replaceChildren(...entriesOf(scene, facts).map(inPage));
+export function drawLegend(host: HTMLElement, entries: Entry[]): void {
+  host.replaceChildren(...entries.map(inPage));
 }
 
 function boxes(closed: Item[], facts: Facts[]): Entry[] {

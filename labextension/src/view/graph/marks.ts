@@ -9,7 +9,7 @@ import type { Filter } from "../../model/graph_view";
 export function holding(tree: Tree, nodes: Set<number>): Uint8Array {
   const marks = new Uint8Array(tree.boxes.length);
   for (const id of nodes) {
-    for (const box of tree.boxesOf.get(id) ?? []) {
+    for (const box of tree.boxesOf.get(id)) {
       for (let at: Box | null = box; at && marks[at.id] === 0; at = at.parent) marks[at.id] = 1;
     }
   }

@@ -4,24 +4,29 @@ import { Layout } from "../../layout";
 import type { Box } from "../../layout/box";
 import { firstProblem } from "../../layout/problems";
 import type { Item, Scene } from "../../layout/scene";
-import { type Open, openAround, opening, toDepth } from "../../layout/visible";
+import { count, type Open, openAround, opening, toDepth } from "../../layout/visible";
+import type { Work } from "../../layout/work";
 import type { CaptureGraph } from "../../model/graph";
 import { COLOURS, preferredDepth } from "../../state/preferences";
 import { Camera } from "./camera";
 import { CanvasLayer } from "./canvas_layer";
 import { gatherFacts } from "./facts";
-import { drawLegend } from "./legend";
+import { drawLegend, entriesOf } from "./legend";
 import { Marking } from "./marking";
 import { measureIn } from "./measure";
 import { Minimap } from "./minimap";
 import { lookOf, toneOf } from "./node_style";
 import { Painter } from "./painter";
 import { Placing, TOGETHER } from "./placing";
+import { Latest } from "./slices";
 import { SvgLayer } from "./svg_layer";
 import { bringIntoSight, bringTogether } from "./where";
 
 /** Of what is chosen together, so many are opened and brought into sight. */
 const FEW = 12;
+
+/** More boxes than this are laid out in slices. */
+const AT_ONCE = 1_500;
 
 export class Picture {
   readonly root = document.createElement("div");
@@ -41,8 +46,11 @@ export class Picture {
   /** The box that Tab reaches. */
   focus = -1;
   private byId = new Map<number, Item>();
+  private painted = false;
   private hot: ((edge: number) => boolean) | undefined;
   private readonly painter = new Painter(this);
+  private readonly progress = document.createElement("div");
+  private readonly latest = new Latest((on) => this.busy(on));
   private readonly theme = new MutationObserver(() => this.recolour());
 
   constructor(
@@ -66,7 +74,9 @@ export class Picture {
       (item) => (item.open ? "frame-line" : `${toneOf(item, lookOf(item, this.facts))}-line`),
       this.canvas.colours.of,
     );
-    this.stage.append(this.canvas.root, this.svg.root, this.minimap.root);
+    this.progress.className = "agi-progress";
+    this.progress.setAttribute("role", "status");
+    this.stage.append(this.canvas.root, this.svg.root, this.minimap.root, this.progress);
     const depth = preferredDepth();
     this.open = depth > 0 ? toDepth(this.layout.tree, depth) : opening(this.layout.tree);
     this.rebuild();
@@ -88,20 +98,39 @@ export class Picture {
     return undefined;
   }
 
-  /** `move`: the camera, before anything is painted. */
+  /** `move`: the camera, before anything is painted. Of a large picture this comes later, and only the last of them. */
   rebuild(move: () => void = () => {}): void {
-    this.scene = this.layout.scene(this.open, this.hot);
-    this.byId = new Map(this.scene.items.map((item) => [item.id, item]));
-    this.marking.items = this.byId;
+    const large = count(this.layout.tree, this.open) > AT_ONCE;
+    this.latest.run(this.rebuilding(move), large);
+  }
+
+  private *rebuilding(move: () => void): Work<void> {
+    const scene = yield* this.layout.making(this.open, this.hot);
+    const byId = new Map(scene.items.map((item) => [item.id, item]));
+    yield;
+    const legend = entriesOf(scene, this.facts);
+    yield;
+    this.scene = scene;
+    this.byId = byId;
+    this.marking.items = byId;
     const engaged = this.svg.root.contains(document.activeElement);
     this.svg.clear();
     if (!this.byId.has(this.focus))
       this.focus = this.scene.items.find((item) => item.box)?.id ?? -1;
-    drawLegend(this.legend, this.scene, this.facts);
+    drawLegend(this.legend, legend);
+    this.painted = false;
     move();
-    if (this.placing.ready) this.paint();
+    // Placing the camera may have painted it already.
+    if (this.placing.ready && !this.painted) this.paint();
     if (engaged) this.svg.items.get(this.focus)?.focus({ preventScroll: true });
-    this.minimap.draw(this.scene);
+    yield;
+    this.minimap.draw(scene);
+  }
+
+  private busy(on: boolean): void {
+    this.root.setAttribute("aria-busy", String(on));
+    const boxes = on ? count(this.layout.tree, this.open) : 0;
+    this.progress.textContent = on ? `Laying out ${boxes.toLocaleString("en")} boxes …` : "";
   }
 
   /** The page is dark now, or light: the canvases have their colours from before. */
@@ -129,15 +158,18 @@ export class Picture {
 
   show(open: Open): void {
     this.open = open;
-    this.rebuild();
-    this.placing.start();
+    this.rebuild(() => this.placing.start());
   }
 
-  reveal(boxes: Box[]): void {
+  /** `then`: when they are drawn. */
+  reveal(boxes: Box[], then: () => void): void {
     const hidden = boxes.some((box) => this.shown(box)?.box !== box);
-    if (!hidden) return;
+    if (!hidden) {
+      then();
+      return;
+    }
     for (const box of boxes) openAround(this.open, box);
-    this.rebuild();
+    this.rebuild(then);
   }
 
   highlight(hot: ((edge: number) => boolean) | undefined): void {
@@ -169,13 +201,15 @@ export class Picture {
 
   /** Moves the picture so that those boxes are seen, if that is needed. */
   bring(boxes: Box[]): void {
-    this.reveal(boxes.slice(0, FEW));
-    bringTogether(this.together(boxes), this.camera, TOGETHER);
-    this.paint();
-    this.setFocus(boxes[0]!.id, false);
+    this.reveal(boxes.slice(0, FEW), () => {
+      bringTogether(this.together(boxes), this.camera, TOGETHER);
+      this.paint();
+      this.setFocus(boxes[0]!.id, false);
+    });
   }
 
   paint(): void {
+    this.painted = true;
     this.painter.paint();
   }
 
@@ -212,6 +246,7 @@ export class Picture {
   }
 
   destroy(): void {
+    this.latest.stop();
     this.painter.stop();
     this.theme.disconnect();
     this.root.remove();
