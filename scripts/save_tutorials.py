@@ -27,7 +27,7 @@ FOLDER = ROOT / "notebooks"
 SECONDS = 300
 """How long one cell may take."""
 
-KEPT = ("text/plain", "image/svg+xml", CAPTURE)
+KEPT = ("text/plain", "text/html", CAPTURE)
 """Media types that need neither a kernel nor a widget manager; the front end has the last one drawn interactively."""
 
 _MARK = "of scripts/save_tutorials.py"

@@ -125,8 +125,20 @@ class Report(ReportData, frozen=True, dict=True):
 
         return f"<Report: {headline(self)}>"
 
+    def _ipython_display_(self) -> None:
+        """As the outputs of a notebook cell: what any viewer shows, and below it the widget, where there is one.
+
+        Raises NotImplementedError outside of a notebook: there IPython prints its prompt, and then the bundle.
+        """
+        from autograd_inspector.kernel.display import display_apart
+        from autograd_inspector.kernel.shell import shell_in_kernel
+
+        if shell_in_kernel() is None:
+            raise NotImplementedError
+        display_apart(self._repr_mimebundle_())
+
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        """What every kind of viewer shows of it; in a notebook the widget, where the front end knows widgets.
+        """The same as one bundle: who asks shows one of its media types.
 
         IPython in a terminal prints the text, as wide as the terminal is, in colours.
         """

@@ -5,11 +5,14 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from IPython.display import display
+
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.kernel.hub.kernel import add
 from autograd_inspector.kernel.shell import shell_in_kernel
 from autograd_inspector.kernel.widget import VIEW, widget_of
 from autograd_inspector.views.assets import WidgetNotBuiltError
+from autograd_inspector.views.notebook.saved import CAPTURE
 from autograd_inspector.views.text.terminal import Terminal, terminal_of
 
 
@@ -35,6 +38,24 @@ def view_of(report: ReportData) -> dict[str, Any]:
         view = {}
     add(report)
     return view
+
+
+def display_apart(bundle: dict[str, Any]) -> None:
+    """Show a report's bundle as the outputs of the running cell."""
+    for output in apart(bundle):
+        display(output, raw=True)
+
+
+def apart(bundle: dict[str, Any]) -> tuple[dict[str, Any], ...]:
+    """The outputs of a report: what any viewer can show, then the widget, which hides the one before it.
+
+    Of one output JupyterLab shows the widget alone, and where its kernel is gone that is "Error displaying widget:
+    model not found", or "Loading widget..." for ever; nbconvert shows nothing without the network.
+    """
+    if VIEW not in bundle:
+        return (bundle,)
+    live = {VIEW: bundle[VIEW], CAPTURE: bundle[CAPTURE], "text/plain": ""}
+    return {kind: data for kind, data in bundle.items() if kind not in {VIEW, CAPTURE}}, live
 
 
 _told: set[str] = set()

@@ -26,6 +26,11 @@ def element(tag: str, *children: str, **attributes: str) -> Markup:
     return Markup(f"<{tag}{inside}>{''.join(map(escaped, children))}</{tag}>")
 
 
+def image(**attributes: str) -> Markup:
+    """``<img attribute="..."/>``."""
+    return Markup(element("img", **attributes).replace("></img>", "/>"))
+
+
 def together(*children: str) -> Markup:
     """Several pieces after one another."""
     return Markup("".join(map(escaped, children)))

@@ -42,7 +42,7 @@ def test_healthy_cells_pass(execute):
         "[(p.cell, p.lineno) for p in seen.capture.site(seen.capture.ops[0].site)]",
     )
     assert first == []
-    assert [output.output_type for output in second] == ["stream", "execute_result", "display_data"]
+    assert [output.output_type for output in second] == ["stream", "execute_result", "display_data", "display_data"]
     assert second[0].text == "working\n"
     assert second[1].data["text/plain"] == "6.0"
     assert third[0].data["text/plain"] == "[('In [2]', 4), ('In [3]', 4)]"
@@ -82,5 +82,5 @@ def test_one_error_output(execute):
     notebook = new_notebook(cells=[new_code_cell(LOAD), new_code_cell("%%autograd_inspect\ny = w * 2\n\n1 / 0")])
     NotebookClient(notebook, kernel_name="python3", timeout=120, allow_errors=True).execute()
     kinds = [output.output_type for output in notebook.cells[1].outputs]
-    assert kinds == ["display_data", "error"]
-    assert "line 4" in "".join(notebook.cells[1].outputs[1].traceback)
+    assert kinds == ["display_data", "display_data", "error"]
+    assert "line 4" in "".join(notebook.cells[1].outputs[2].traceback)

@@ -48,13 +48,14 @@ def test_a_second_run_leaves_the_file_as_it_is(tmp_path):
 
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
-    error, report = notebook.cells[2].outputs
+    report, live, error = notebook.cells[2].outputs
     assert error.traceback[-1].startswith("RuntimeError: one of the variables needed for gradient computation")
     assert "----> 4 hidden.sum().backward()" in error.traceback
     assert "    [... inside torch]" in error.traceback
     assert not any("File " in line for line in error.traceback)
     assert report.data["text/plain"].startswith("autograd inspector: 1 error")
-    assert isinstance(report.data["application/vnd.autograd-inspector.capture+json"], dict)
+    assert report.data["text/html"].startswith('<div class="agi-static">')
+    assert isinstance(live.data["application/vnd.autograd-inspector.capture+json"], dict)
     printed, warned = notebook.cells[3].outputs
     assert printed.text == "one\ntwo\ntorch/__init__.py\n"
     assert warned.text == "!\n"

@@ -44,7 +44,7 @@ def test_every_report_is_saved(path):
     for cell in showing:
         reports = [output for output in cell["outputs"] if said(output).startswith("autograd inspector:")]
         assert reports, f"{cell['id']}: run python scripts/save_tutorials.py {path.name}"
-        assert all(CAPTURE in output["data"] for output in reports)
+        assert sum(CAPTURE in output.get("data", {}) for output in cell["outputs"]) == len(reports)
 
 
 def test_it_was_saved_after_one_run_from_the_top(path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
@@ -56,10 +57,13 @@ APPS = {"jupyterlab": "LabApp", "notebook": "JupyterNotebookApp"}
 
 
 @contextmanager
-def running_lab(folder: Path, module: str = "jupyterlab", python: str = sys.executable) -> Iterator[Lab]:
+def running_lab(
+    folder: Path, module: str = "jupyterlab", python: str = sys.executable, without: tuple[str, ...] = ()
+) -> Iterator[Lab]:
     """Start a server that knows nothing of the user's settings; stop it at the end.
 
-    ``python`` has that module; the kernels run in the Python of the tests.
+    ``python`` has that module; the kernels run in the Python of the tests. ``without`` are extensions that the server
+    does not load.
     """
     port = free_port()
     notebooks = folder / "notebooks"
@@ -82,6 +86,9 @@ def running_lab(folder: Path, module: str = "jupyterlab", python: str = sys.exec
     news = Path(places["JUPYTERLAB_SETTINGS_DIR"]) / "@jupyterlab" / "apputils-extension"
     news.mkdir(parents=True)
     (news / "notification.jupyterlab-settings").write_text('{"fetchNews": "false", "checkForUpdates": false}')
+    page = Path(places["JUPYTER_CONFIG_DIR"]) / "labconfig"
+    page.mkdir(parents=True)
+    (page / "page_config.json").write_text(json.dumps({"disabledExtensions": dict.fromkeys(without, True)}))
     command = [
         python, "-m", module, "--no-browser", "--allow-root", f"--port={port}", "--ip=127.0.0.1",
         "--IdentityProvider.token=", "--ServerApp.password=", "--ServerApp.disable_check_xsrf=True",

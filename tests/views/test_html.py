@@ -11,6 +11,7 @@ from torch import nn
 import autograd_inspector
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
+from autograd_inspector.views.markup import prose
 
 HOSTILE = [
     "</script><script>alert(1)</script>",
@@ -29,7 +30,7 @@ HOSTILE = [
 class Page(HTMLParser):
     """Tags and text of a page, and whether every element is closed in order."""
 
-    VOID = frozenset({"meta", "br"})
+    VOID = frozenset({"meta", "br", "img"})
 
     def __init__(self, text: str):
         super().__init__()
@@ -61,8 +62,14 @@ def test_the_page_has_every_part(broken, finding):
     """Findings with lines and fix, the picture, the module tree, the placement table."""
     page = Page(msgspec.structs.replace(broken, findings=(finding,)).to_html())
     assert not page.open
-    message = finding.message.replace("`", "")
-    for text in (message, "hidden.add_(1.0)", "In [4], line 3", "fix: hidden = hidden + 1.0", *finding.details):
+    for text in (
+        "hidden was modified after sigmoid had saved it.",
+        "hidden.add_(1.0)",
+        "In [4]",
+        "train.py:8",
+        "Fix: hidden = hidden + 1.0",
+        *finding.details,
+    ):
         assert text in page.text
     assert {"svg", "details", "summary", "table"} <= set(page.tags)
     assert "encoder.weight" in page.text
@@ -83,7 +90,7 @@ def test_the_mark_of_a_cut_is_as_bad_as_its_finding(detached, severity):
     (cut,) = [edge for edge in detached.graph.severed if edge.live]
     found = Finding("AG101", "detached", severity, "It is cut.", locations=(detached.capture.place(cut.site),))
     text = msgspec.structs.replace(detached, findings=(found,)).to_html()
-    assert f'<li class="alarm {severity}">cut: detached' in text
+    assert f'<li class="ags-{severity}">cut: detached' in text
 
 
 def test_the_page_needs_neither_script_nor_network(broken):
@@ -98,8 +105,11 @@ def test_the_page_needs_neither_script_nor_network(broken):
 
 
 def test_the_page_follows_the_readers_colour_scheme(broken):
-    """Light and dark come from prefers-color-scheme."""
-    assert broken.to_html().count("prefers-color-scheme: dark") == 2
+    """Every colour has its twin; the picture follows prefers-color-scheme."""
+    text = broken.to_html()
+    assert text.count("prefers-color-scheme: dark") == 1
+    style = re.sub(r"light-dark\([^)]*\)", "", text[text.index("<style>") : text.index("</style>")])
+    assert not re.findall(r"#[0-9a-f]{3,6}\b", style)
 
 
 def test_the_page_is_written_where_asked(broken, tmp_path):
@@ -137,3 +147,20 @@ def test_markup_in_a_name_is_shown_as_it_is_spelled(broken, finding):
     """The reader sees `<b>` where the program says `<b>`."""
     report = msgspec.structs.replace(broken, findings=(msgspec.structs.replace(finding, message="a <b> & 'c'"),))
     assert "a <b> & 'c'" in Page(report.to_html()).text
+
+
+def test_a_link_leads_to_a_finding(broken, finding):
+    """`report.html#AG201-1` is the first finding of the rule, `#AG201-2` the next; no two elements share an id."""
+    other = msgspec.structs.replace(finding, rule="AG101")
+    report = msgspec.structs.replace(broken, findings=(finding, other, finding))
+    ids = [value for name, value in Page(report.to_html()).attributes if name == "id"]
+    assert {"AG201-1", "AG101-1", "AG201-2"} <= set(ids)
+    assert len(ids) == len(set(ids))
+
+
+def test_what_stands_between_backticks_is_code():
+    """In a sentence; a backtick without its partner stays one, and code is text all the same."""
+    assert prose("use `h + 1`, not `<b>`") == "use <code>h + 1</code>, not <code>&lt;b&gt;</code>"
+    assert prose("it's `h` and a `") == "it&#x27;s <code>h</code> and a `"
+    assert prose("`") == "`"
+    assert prose("") == ""

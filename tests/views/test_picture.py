@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 import re
 import xml.etree.ElementTree as ET
 
@@ -12,6 +13,7 @@ import autograd_inspector
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.views.picture import palette
 from autograd_inspector.views.picture.boxes import picture
+from autograd_inspector.views.picture.image import image_of
 from autograd_inspector.views.picture.render import GraphvizMissingError
 
 
@@ -142,10 +144,10 @@ def test_without_dot_the_error_says_what_to_install(broken, monkeypatch):
 
 
 def test_the_notebook_display_has_text_and_picture(broken):
-    """text/plain is complete; image/svg+xml shows the graph; what was not asked for is left out."""
+    """text/plain is complete; text/html shows findings and graph; what was not asked for is left out."""
     bundle = broken._repr_mimebundle_()
     assert bundle["text/plain"] == broken.to_text()
-    assert bundle["image/svg+xml"] == broken.to_svg()
+    assert "<img" in bundle["text/html"]
     assert set(broken._repr_mimebundle_(include=["text/plain"])) == {"text/plain"}
     assert set(broken._repr_mimebundle_(exclude=["text/plain"])) == {*bundle} - {"text/plain"}
 
@@ -162,6 +164,18 @@ def test_ops_of_a_finding_are_drawn_with_its_code(detached, finding):
     report = msgspec.structs.replace(detached, findings=(msgspec.structs.replace(finding, ops=(op,)),))
     (box,) = [box for box in picture(report, limit=60).boxes if "AG201" in box.alarms]
     assert box.title == "detach"
+
+
+def test_the_picture_as_an_image_keeps_its_words(broken):
+    """The image holds the same labels, numbers included, and a twin of each of its colours for dark pages."""
+    svg = broken.to_svg()
+    address = re.search(r'src="data:image/svg\+xml;base64,([^"]+)"', image_of(svg))[1]
+    drawn = base64.b64decode(address).decode()
+    words = [element.text for element in ET.fromstring(svg).iter() if element.tag.endswith("text")]
+    assert words == [element.text for element in ET.fromstring(drawn).iter() if element.tag.endswith("text")]
+    style, _, drawing = drawn.partition("</style>")
+    assert not [color for color in re.findall(r'(?:fill|stroke)="(#\w+)"', drawing) if f'"{color}"' not in style]
+    assert len(drawn) < len(svg)
 
 
 def test_many_tensors_with_the_same_readers_are_one_box():

@@ -10,7 +10,7 @@ from torch import nn
 import autograd_inspector
 from autograd_inspector.views import encoding, wire
 from autograd_inspector.views.notebook import saved as notebook_file
-from autograd_inspector.views.notebook.bundle import SVG, bundle_of, chosen
+from autograd_inspector.views.notebook.bundle import HTML, bundle_of, chosen
 from autograd_inspector.views.notebook.condensed import condensed
 from autograd_inspector.views.notebook.saved import CAPTURE, LARGEST, opened, saved
 
@@ -176,16 +176,18 @@ def test_the_same_program_leaves_the_same_bundle():
 
 
 def test_the_bundle_has_a_form_for_every_viewer():
-    """Text that says all, the capture, and with Graphviz the picture."""
+    """Text that says all, HTML with the picture in it, the capture; no bare picture, which says less."""
     bundle = bundle_of(train(3))
-    assert set(bundle) == {"text/plain", CAPTURE, SVG}
-    assert bundle[SVG].startswith("<svg")
+    assert set(bundle) == {"text/plain", HTML, CAPTURE}
+    assert '<img src="data:image/svg+xml;base64,' in bundle[HTML]
 
 
 def test_without_graphviz_there_is_no_picture(monkeypatch):
     """Nothing else is lost."""
     monkeypatch.setenv("PATH", "")
-    assert set(bundle_of(train(3))) == {"text/plain", CAPTURE}
+    bundle = bundle_of(train(3))
+    assert set(bundle) == {"text/plain", HTML, CAPTURE}
+    assert "<img" not in bundle[HTML]
 
 
 def test_only_what_ipython_asks_for():

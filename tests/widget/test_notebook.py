@@ -22,7 +22,7 @@ def outputs(*cells):
 @pytest.mark.usefixtures("quick_kernels")
 @pytest.mark.slow
 def test_the_magic_and_a_last_expression_show_the_widget():
-    """With text/plain for those who cannot; the notebook keeps the widget's state; Python sees the selection."""
+    """Below what any viewer shows; the notebook keeps the widget's state; Python sees the selection."""
     shown, notebook = outputs(
         SETUP + "\n" + STUB,
         "%%autograd_inspect --store report\n(w * 2).sum().backward()",
@@ -30,11 +30,14 @@ def test_the_magic_and_a_last_expression_show_the_widget():
         "widget = report.widget()\nwidget.select('mul')\nwidget.selected",
         "widget",
     )
-    for cell in (shown[1], shown[2], shown[4]):
-        (output,) = cell
-        assert {"text/plain", CAPTURE, VIEW} <= set(output["data"])
-        assert "ops observed" in output["data"]["text/plain"]
-    assert shown[1][0]["data"][VIEW]["model_id"] == shown[2][0]["data"][VIEW]["model_id"]
+    for cell in (shown[1], shown[2]):
+        static, live = (output["data"] for output in cell)
+        assert set(static) == {"text/plain", "text/html"}
+        assert "ops observed" in static["text/plain"]
+        assert set(live) == {"text/plain", CAPTURE, VIEW}
+        assert live["text/plain"] == ""
+    assert {"text/plain", "text/html", CAPTURE, VIEW} <= set(shown[4][0]["data"])
+    assert shown[1][1]["data"][VIEW]["model_id"] == shown[2][1]["data"][VIEW]["model_id"]
     assert shown[3][0]["data"]["text/plain"] != "[]"
     states = notebook.metadata.widgets["application/vnd.jupyter.widget-state+json"]["state"]
     assert shown[4][0]["data"][VIEW]["model_id"] in states

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 
 from IPython.core.interactiveshell import InteractiveShell
-from IPython.display import display
 
 from autograd_inspector.api.destinations import own_file, rank_of, written
 from autograd_inspector.api.report import Report
+from autograd_inspector.kernel.display import display_apart
 from autograd_inspector.kernel.hub.kernel import add
 from autograd_inspector.kernel.options import Options
 
@@ -32,8 +32,7 @@ def deliver(shell: InteractiveShell, report: Report, options: Options, *, cell: 
 
 def show(report: Report) -> None:
     """Display a report, which lists it. Its views are made here: IPython would print our traceback if one failed."""
-    bundle = report._repr_mimebundle_()
-    display(bundle, raw=True)
+    display_apart(report._repr_mimebundle_())
 
 
 def say(text: str) -> None:

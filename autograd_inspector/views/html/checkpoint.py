@@ -15,18 +15,18 @@ def checkpoint_section(report: ReportData) -> list[Markup]:
     contents = contents_of(report)
     if contents is None:
         return []
-    parts = [element("h2", "Checkpoint"), element("p", contents.title, class_="quiet")]
+    parts = [element("h2", "Checkpoint"), element("p", contents.title, class_="ags-quiet")]
     parts += [_part(part) for part in contents.parts]
     if contents.plan:
         lines = [together(line, Markup("\n")) for line in contents.plan]
-        parts += [element("p", "To load it:"), element("pre", *lines, class_="fix")]
+        parts += [element("p", "To load it:"), element("pre", *lines, class_="ags-example")]
     return parts
 
 
 def _part(part: Part) -> Markup:
     head = element("tr", *[element("th", header) for header in part.headers])
     rows = [element("tr", *[element("td", text) for text in row]) for row in part.rows[:_ROWS]]
-    lines = [element("p", line, class_="quiet") for line in part.lines]
+    lines = [element("p", line, class_="ags-quiet") for line in part.lines]
     table = element("div", element("table", head, *rows), class_="placement")
     opened = {"open": "open"} if len(part.rows) <= _SHORT else {}
     return element("details", element("summary", part.title), *lines, table, **opened)

@@ -18,7 +18,7 @@ def steps_section(report: ReportData) -> list[Markup]:
     if steps is None:
         return []
     rows = [
-        element("tr", element("td", row.label, class_="quiet"), element("td", row.said), element("td", *_plot(row)))
+        element("tr", element("td", row.label, class_="ags-quiet"), element("td", row.said), element("td", *_plot(row)))
         for row in steps.rows
     ]
     parts = [element("h2", "Steps"), element("p", steps.said), element("table", *rows, class_="steps")]
@@ -31,7 +31,7 @@ def steps_section(report: ReportData) -> list[Markup]:
     if changes:
         parts.append(element("table", *changes, class_="places"))
     more = len(steps.changes[_CHANGES:]) + steps.untold
-    return [*parts, *([element("p", f"… and {counted(more, 'change')} more", class_="quiet")] if more else [])]
+    return [*parts, *([element("p", f"… and {counted(more, 'change')} more", class_="ags-quiet")] if more else [])]
 
 
 def _plot(row: Row) -> list[Markup]:

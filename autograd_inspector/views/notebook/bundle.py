@@ -9,24 +9,25 @@ from typing import Any
 
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.views.gc_pause import collector_paused
+from autograd_inspector.views.html.output import output_html
 from autograd_inspector.views.notebook.saved import CAPTURE, saved
 from autograd_inspector.views.picture.dot import to_dot
 from autograd_inspector.views.picture.render import DrawingError, GraphvizMissingError, svg_of
 from autograd_inspector.views.text.report import to_text
 
-SVG = "image/svg+xml"
+HTML = "text/html"
 MANY = 10_000
 """From so many nodes on the front end has more to do than `dot`, which draws the collapsed graph."""
 
 
 def bundle_of(report: ReportData, live: Callable[[], dict[str, Any]] = dict) -> dict[str, Any]:
-    """By media type: ``text/plain`` says all, the picture shows the collapsed graph where `dot` is installed.
+    """By media type: ``text/plain`` says all, ``text/html`` the findings and, where `dot` is installed, the picture.
 
     The capture itself is what the JupyterLab extension draws the interactive view from when the notebook is opened
     again. Nothing in it depends on the run: the same program leaves the same bundle.
 
-    There is no PNG beside it: on GPT-2 that takes `dot` three times as long as the SVG, before the widget is painted,
-    and of the usual viewers only LaTeX needs one (``report.render("graph.png")``).
+    There is no picture of its own beside these: who cannot show HTML and takes one (LaTeX) would lose the findings
+    (``report.render("graph.png")`` writes one).
 
     ``live`` sends the widget. Whatever takes longest begins first: decoding it in the front end, or `dot`.
     """
@@ -35,9 +36,10 @@ def bundle_of(report: ReportData, live: Callable[[], dict[str, Any]] = dict) -> 
         drawing = beside.submit(svg_of, to_dot(report)) if report.graph.nodes else None
         view = live() if sent is None else sent
         bundle: dict[str, Any] = {**view, "text/plain": to_text(report), CAPTURE: saved(report)}
+        svg = ""
         with suppress(DrawingError, GraphvizMissingError):
-            if drawing is not None:
-                bundle[SVG] = drawing.result()
+            svg = "" if drawing is None else drawing.result()
+        bundle[HTML] = output_html(report, svg)
     return bundle
 
 

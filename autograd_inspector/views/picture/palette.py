@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from msgspec import Struct
 
 
@@ -20,16 +22,16 @@ FRAME = "#cfd8e3"
 FLOW = "#4c78a8"
 IDLE = "#b4bcc6"
 ALARM = "#c62828"
-WARNING = "#a34d00"
+WARNING = "#8f5a00"
 HOPE = "#3d8b55"
 
 FLOWING = Paint("#eaf2fb", "#7ea6d4")
 STILL = Paint("#f3f4f6", "#c3c9d1", "#6b7785")
 LEARNT = Paint("#e6f4ea", "#74b389")
 GIVEN = Paint("#ffffff", "#aab4c0")
-START = Paint("#fff4d6", "#d0a23a")
+START = Paint("#d5e3fb", "#1f4fa8")
 BROKEN = Paint("#fdeceb", "#c62828")
-WARNED = Paint("#fdf0e3", "#a34d00")
+WARNED = Paint("#fff3d6", "#8f5a00")
 
 _DEVICES = (
     FLOWING,
@@ -54,7 +56,7 @@ _TWINS = {
     FLOW: "#7fb0e6",
     IDLE: "#59636f",
     ALARM: "#ff7b72",
-    WARNING: "#f0a35e",
+    WARNING: "#f0b429",
     HOPE: "#7ccb93",
     "#eaf2fb": "#1b2a3c",
     "#7ea6d4": "#47709f",
@@ -65,8 +67,10 @@ _TWINS = {
     "#aab4c0": "#5b6672",
     "#fff4d6": "#332a12",
     "#d0a23a": "#a37f2c",
+    "#d5e3fb": "#1b3a6b",
+    "#1f4fa8": "#9cc1ff",
     "#fdeceb": "#3a1917",
-    "#fdf0e3": "#36240f",
+    "#fff3d6": "#3a2c0b",
     "#f3e8fb": "#2a1f36",
     "#8e63b8": "#a98ccc",
     "#e3f4f4": "#14302f",
@@ -78,9 +82,10 @@ _TWINS = {
 CLUSTER = "#fafbfd"
 
 
-def dark_rules(scope: str) -> str:
-    """CSS that turns every colour inside ``scope`` into its twin; a presentation attribute yields to CSS."""
+def dark_rules(scope: str, colors: Collection[str] = _TWINS) -> str:
+    """CSS that turns each of these colours inside ``scope`` into its twin; a presentation attribute yields to CSS."""
     return "".join(
-        f'{scope} [fill="{light}"]{{fill:{dark}}}{scope} [stroke="{light}"]{{stroke:{dark}}}'
+        f'{scope}[fill="{light}"]{{fill:{dark}}}{scope}[stroke="{light}"]{{stroke:{dark}}}'
         for light, dark in _TWINS.items()
+        if light in colors
     )

@@ -29,7 +29,7 @@ def svg_of(graph: Digraph) -> str:
     opening = _OPENING.search(text)
     if opening is None:
         raise DrawingError("autograd_inspector: Graphviz returned no picture")
-    rules = dark_rules(".autograd-graph")
+    rules = dark_rules(".autograd-graph ")
     style = f"<style>@media (prefers-color-scheme: dark){{{rules}}}</style>"
     tag = opening.group(0).replace("<svg", '<svg role="img" aria-label="autograd graph"', 1)
     return f"{tag}{style}{text[opening.end() :]}".strip() + "\n"

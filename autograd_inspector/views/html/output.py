@@ -1,0 +1,72 @@
+"""A report in the output of a notebook cell, wherever the widget does not live: saved, converted, opened elsewhere.
+
+No script, no ids, nothing from the network, and nothing that differs from run to run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.analysis.report_data import ReportData
+from autograd_inspector.model.wording import counted
+from autograd_inspector.views.display_text import shown
+from autograd_inspector.views.html.excerpts import lines_of
+from autograd_inspector.views.html.finding import brief_section, finding_section, folded_section, pages_of
+from autograd_inspector.views.html.raised import raised_section
+from autograd_inspector.views.html.style import sheet
+from autograd_inspector.views.markup import Markup, element, prose, together
+from autograd_inspector.views.picture.image import image_of
+from autograd_inspector.views.summaries.checkpoint import contents_of
+from autograd_inspector.views.summaries.steps import steps_of
+from autograd_inspector.views.summaries.sums import sums_of
+from autograd_inspector.views.summary import headline
+
+LARGEST = 150_000
+"""Characters of the whole; a notebook has many outputs."""
+_OPEN = 6
+"""Findings that are open; of the others the line stands there."""
+_NOTES = 6
+_LINES = 12
+
+
+def output_html(report: ReportData, svg: str = "") -> str:
+    """Findings, what torch raised, steps and bytes in a line each, notes, the picture, as far as there is room."""
+    style = element("style", sheet("finding.css"), sheet("output.css"))
+    heading = element("p", element("strong", "autograd inspector"), " ", element("span", headline(report)))
+    parts = [heading, *_fitting(report, LARGEST // 2), *raised_section(report), *_in_short(report)]
+    picture = element("div", image_of(svg), class_="ags-frame") if svg else Markup()
+    if sum(map(len, parts)) + len(picture) + len(style) > LARGEST:
+        picture = Markup()
+    # The style sheet comes last: a viewer that escapes it instead of dropping it still shows the answer first.
+    return element("div", *parts, picture, style, class_="agi-static") + "\n"
+
+
+def _fitting(report: ReportData, room: int) -> Iterator[Markup]:
+    """The findings, most severe first, as long as there is room; one that has too much to show in short."""
+    pages = pages_of(report.pages)
+    for number, finding in enumerate(report.findings):
+        part = finding_section(finding, pages) if number < _OPEN else folded_section(finding, pages)
+        part = part if len(part) <= room else brief_section(finding)
+        room -= len(part)
+        if room < 0:
+            more = counted(len(report.findings) - number, "finding")
+            yield element("p", f"… and {more} more: ", element("code", "report.findings"), " has all")
+            return
+        yield part
+        pages.pop(finding.rule, None)  # One copy of a rule's page is enough.
+
+
+def _in_short(report: ReportData) -> Iterator[Markup]:
+    """Steps, checkpoint, bytes, notes."""
+    steps, contents = steps_of(report), contents_of(report)
+    if steps is not None:
+        yield element("p", steps.said, class_="ags-quiet")
+    if contents is not None:
+        yield element("p", f"checkpoint: {shown(contents.title, 400)}", class_="ags-quiet")
+        if contents.plan:
+            yield together(element("p", "To load it:"), lines_of("\n".join(contents.plan[:_LINES]), "ags-example"))
+    for line in sums_of(report.placement)[:1]:
+        yield element("p", f"memory: {shown(line, 400)}", class_="ags-quiet")
+    if report.notes:
+        notes = [element("li", prose(shown(note, 600))) for note in report.notes[:_NOTES]]
+        yield element("ul", *notes, class_="ags-quiet")
