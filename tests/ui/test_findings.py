@@ -22,7 +22,7 @@ def card(spoiled):
 
 
 def test_a_finding_says_what_and_why(card):
-    """Severity, rule, name and culprit on one line; opened, one sentence, then what saved it and what backward found."""
+    """Severity, rule, name and culprit on one line; opened, a sentence, then what saved it and what backward found."""
     expect(card.locator("> summary .agi-severity")).to_have_text("error")
     expect(card.locator("> summary")).to_contain_text("hidden.add_(1.0)")
     expect(card.locator("> summary")).to_contain_text("In [3], line 4")
