@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     environment: "jsdom",
     isolate: false,
+    setupFiles: ["tests/real_timers.ts"],
     testTimeout: 30_000, // A busy machine is no fault of theirs.
     include: ["src/**/*.test.ts", "tests/**/*.test.ts"],
   },

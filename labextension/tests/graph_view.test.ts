@@ -223,9 +223,24 @@ test("depth, all, and only the problem", () => {
   const few = boxes().length;
   view.expandAll();
   expect(boxes().length).toBeGreaterThan(few);
+});
+
+test("only the problem is a small picture of its own: what matters, and one box for all between", () => {
+  open(real("severed"));
+  const page = (): HTMLElement => host.querySelector<HTMLElement>(".agi-graph-page:not([hidden])")!;
+  const whole = page();
+  const inPage = (): Element[] => [...page().querySelectorAll("[data-node]")];
   view.filter({ problems: true });
-  expect(named("detach").classList.contains("agi-dim")).toBe(false);
-  expect(named("randn").classList.contains("agi-dim")).toBe(true);
+  expect(page()).not.toBe(whole);
+  expect(inPage().length).toBeLessThan(12);
+  const texts = inPage().map((box) => box.textContent!);
+  expect(texts.some((text) => text.includes("detach"))).toBe(true);
+  const standIn = inPage().find((box) => box.textContent!.includes("ops …"))!;
+  onSelect.mockReset();
+  click(standIn);
+  expect(onSelect).toHaveBeenLastCalledWith(null);
+  view.filter({ problems: false });
+  expect(page()).toBe(whole);
 });
 
 test("the exported picture stands alone: no style sheet, no script, no handles of the page", () => {

@@ -2,7 +2,7 @@
 
 import type { Box, BoxKind, Tree } from "./box";
 import { isLeaf } from "./leaves";
-import { firstProblem, isProblem } from "./problems";
+import { firstProblem } from "./problems";
 
 /** Ids of the open boxes; a box in it is drawn open only if all around it are. */
 export type Open = Set<number>;
@@ -57,15 +57,6 @@ export function everything(tree: Tree): Open {
     row = row.flatMap((box) => box.children);
     shown += row.length;
     row = row.filter((box) => box.children.length > 0);
-  }
-  return open;
-}
-
-/** Only what leads to trouble. */
-export function problems(tree: Tree): Open {
-  const open = new Set([tree.root.id]);
-  for (const box of tree.boxes) {
-    if (box.children.length > 0 && isProblem(tree, box.troubles.worst)) open.add(box.id);
   }
   return open;
 }

@@ -13,7 +13,7 @@ export interface GraphView {
   select(ids: number[], options?: { focus?: boolean }): void;
   expandTo(depth: number): void;
   expandAll(): void;
-  /** What does not pass steps back; `problems` also opens the way to them. */
+  /** What does not pass steps back; `problems` shows a small picture of them alone. */
   filter(filter: Filter): void;
   /** Mark what a search found. */
   match(ids: number[]): void;

@@ -43,7 +43,7 @@ function filters(context: Context, view: GraphView): HTMLElement {
     if (way.getAttribute("aria-pressed") === "true") view.path(ids[0] ?? null);
   });
   const choices = [
-    toggle("Only the problem", (on) => change({ problems: on })),
+    hasProblem(context) && toggle("Only the problem", (on) => change({ problems: on })),
     toggle("Parameters", (on) => change({ parameters: on })),
     way,
     choice(context, "device", (device) => change({ device })),
@@ -59,6 +59,10 @@ function filters(context: Context, view: GraphView): HTMLElement {
   };
   for (const event of ["click", "change"]) made.addEventListener(event, tell);
   return made;
+}
+
+function hasProblem({ graph }: Context): boolean {
+  return graph.nodes.some((node) => node.findings.length || node.failed || node.modified.length);
 }
 
 /** How many were found stands within the field: beside it, the tools and the picture would move with every key. */

@@ -2,7 +2,8 @@
 
 import { describe, expect, test } from "vitest";
 import { Layout } from "../../src/layout";
-import { count, everything, opening, problems, toDepth } from "../../src/layout/visible";
+import { count, everything, opening, toDepth } from "../../src/layout/visible";
+import { compact } from "../../src/model/compact";
 import { generated, REAL, real } from "./graphs";
 import { cramped, crossing, escaping, loose, overlapping, straying } from "./quality";
 
@@ -17,7 +18,6 @@ describe.each(GRAPHS)("%s", (_, graph) => {
     opening: opening(layout.tree),
     "depth 1": toDepth(layout.tree, 1),
     "depth 3": toDepth(layout.tree, 3),
-    problems: problems(layout.tree),
     everything: everything(layout.tree),
   };
   test.each(Object.entries(states))("%s", (_state, open) => {
@@ -51,6 +51,39 @@ test.each(["gpt2", "t5", "resnet", "chain", "lstm", "severed"])(
     expect(boxes).toBeLessThanOrEqual(60);
   },
 );
+
+describe.each(GRAPHS)("only the problem of %s", (_, graph) => {
+  const { nodes } = graph;
+  const kept = [nodes[3]!, nodes[nodes.length >> 1]!, nodes.at(-2)!].map((node) => node.id);
+  const { graph: small, members } = compact(graph, [...new Set(kept)]);
+
+  test("is a picture of its own quality, with everything kept in it", () => {
+    const layout = new Layout(small);
+    const scene = layout.scene(everything(layout.tree));
+    expect(overlapping(scene)).toEqual([]);
+    expect(crossing(scene)).toEqual([]);
+    expect(loose(scene)).toEqual([]);
+    const drawn = new Set(small.nodes.map((node) => node.id));
+    expect(kept.every((id) => drawn.has(id))).toBe(true);
+    expect(small.nodes.length).toBeLessThanOrEqual(kept.length + members.size);
+  });
+
+  test("no way leads out of a stand-in and back into it", () => {
+    const next = new Map<number, number[]>();
+    for (const { source, target } of small.edges)
+      next.set(source, [...(next.get(source) ?? []), target]);
+    for (const start of members.keys()) {
+      const met = new Set<number>();
+      const stack = [...(next.get(start) ?? [])];
+      for (let at = stack.pop(); at !== undefined; at = stack.pop()) {
+        expect(at).not.toBe(start);
+        if (met.has(at)) continue;
+        met.add(at);
+        stack.push(...(next.get(at) ?? []));
+      }
+    }
+  });
+});
 
 test("a large graph opens with few boxes", () => {
   const { tree } = new Layout(generated(200));

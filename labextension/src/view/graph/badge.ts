@@ -23,6 +23,9 @@ export const BADGES: Record<Severity, { shape: string; sign: string; meaning: st
   },
 };
 
+/** At this scale a badge is as small as may be. */
+const STILL_SEEN = 0.7;
+
 /** How grave what an item stands for is; an open box leaves that to what is in it. */
 export function severityOfItem(item: Item): Severity | "" {
   if (item.cut) return item.cut.severity;
@@ -41,7 +44,16 @@ export function badge(severity: Severity, x: number, y: number): SVGGElement {
       transform: `translate(${x} ${y})`,
       "aria-hidden": "true",
     },
-    svg("path", { class: "agi-badge-shape", d: shape }),
-    svg("path", { class: "agi-badge-sign", d: sign }),
+    svg(
+      "g",
+      { class: "agi-badge-sized" },
+      svg("path", { class: "agi-badge-shape", d: shape }),
+      svg("path", { class: "agi-badge-sign", d: sign }),
+    ),
   );
+}
+
+/** How large badges are drawn at a scale: where boxes are too small to be read, they keep their size on the screen. */
+export function growth(severity: Severity, k: number): number {
+  return severity === "info" ? 1 : Math.max(1, STILL_SEEN / k);
 }

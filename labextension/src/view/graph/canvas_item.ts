@@ -4,7 +4,7 @@ import { HEAD } from "../../layout/compose";
 import { heightOfLine, type Labels, type Line, PAD, TOGGLE } from "../../layout/labels";
 import { isLeaf } from "../../layout/leaves";
 import type { Item } from "../../layout/scene";
-import { BADGES, badgeAt, severityOfItem } from "./badge";
+import { BADGES, badgeAt, growth, severityOfItem } from "./badge";
 import type { Facts } from "./facts";
 import { FONT } from "./measure";
 import { headOf, type Look, lookOf, outline, pile, signOf, toneOf } from "./node_style";
@@ -162,7 +162,7 @@ function inkOf(role: Line["role"]): string {
 function drawBadge(brush: Brush, item: Item, severity: keyof typeof BADGES): void {
   const { pen, colour, pixel } = brush;
   pen.translate(...badgeAt(item));
-  const scale = Math.max(1, 0.6 * pixel);
+  const scale = growth(severity, 1 / pixel);
   pen.scale(scale, scale);
   pen.fillStyle = colour(`${severity}-line`);
   pen.strokeStyle = colour("paper");

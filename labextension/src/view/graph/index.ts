@@ -1,6 +1,6 @@
 /** The graph in the page: `createGraphView` is all that the rest of the front end knows of it. */
 
-import { everything, problems, toDepth } from "../../layout/visible";
+import { everything, toDepth } from "../../layout/visible";
 import type { CaptureGraph } from "../../model/graph";
 import type { GraphView } from "../../model/graph_view";
 import { standalone } from "./export_svg";
@@ -8,10 +8,13 @@ import { DIRECTIONS, neighbour } from "./keys";
 import { filtered, gradientPath } from "./marks";
 import { Outline } from "./outline";
 import { listen } from "./pointer";
+import { withProblemView } from "./problem_view";
 import { Picture } from "./view";
 import { itemAt } from "./where";
 
-export function createGraphView(
+export const createGraphView = withProblemView(pictureView);
+
+function pictureView(
   host: HTMLElement,
   graph: CaptureGraph,
   options: { onSelect(id: number | null): void },
@@ -19,7 +22,6 @@ export function createGraphView(
   const picture = new Picture(host, graph);
   const { camera, marking, layout } = picture;
   const { tree } = layout;
-  let narrowed = false;
 
   const choose = (id: number | null): void => {
     const box = id === null ? null : (picture.item(id)?.box ?? null);
@@ -68,8 +70,6 @@ export function createGraphView(
     expandTo: (depth) => picture.show(toDepth(tree, depth)),
     expandAll: () => picture.show(everything(tree)),
     filter(filter) {
-      if (filter.problems && !narrowed) picture.show(problems(tree));
-      narrowed = filter.problems ?? false;
       marking.keep(filtered(tree, filter));
       picture.mark();
     },

@@ -1,7 +1,6 @@
 /** Which nodes a filter or a highlighted path is about, and which boxes hold them. */
 
 import type { Box, Tree } from "../../layout/box";
-import { problemNodes } from "../../layout/problems";
 import type { CaptureGraph, GraphNode } from "../../model/graph";
 import type { Filter } from "../../model/graph_view";
 
@@ -18,11 +17,9 @@ export function holding(tree: Tree, nodes: Set<number>): Uint8Array {
 
 /** The nodes that pass; null for all. */
 export function filtered(tree: Tree, filter: Filter): Set<number> | null {
-  const { problems, parameters, device, dtype } = filter;
-  if (!problems && !parameters && !device && !dtype) return null;
-  const bad = problems ? problemNodes(tree) : null;
+  const { parameters, device, dtype } = filter;
+  if (!parameters && !device && !dtype) return null;
   const passes = (node: GraphNode): boolean =>
-    (!bad || bad.has(node.id)) &&
     (!parameters || node.kind === "parameter") &&
     (!device || node.device === device) &&
     (!dtype || node.dtype === dtype);

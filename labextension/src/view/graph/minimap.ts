@@ -1,11 +1,14 @@
 /** The whole picture in a corner, and which part of it is seen. */
 
 import type { Item, Scene } from "../../layout/scene";
+import { severityOfItem } from "./badge";
 import type { Camera } from "./camera";
 import { penOf } from "./measure";
 
 const [WIDTH, HEIGHT] = [132, 120];
 const ROOMY = 480;
+/** Pixels. */
+const SPOT = 4;
 
 export class Minimap {
   readonly root = document.createElement("canvas");
@@ -56,6 +59,19 @@ export class Minimap {
       if (item.width * this.scale < 0.4 && item.height * this.scale < 0.4) continue;
       pen.fillStyle = this.colour(this.toneOf(item));
       pen.fillRect(item.x, item.y, Math.max(item.width, least), Math.max(item.height, least));
+    }
+    // However small the picture, what went wrong can be seen in it.
+    for (const item of scene.items) {
+      const severity = severityOfItem(item);
+      if (!severity || severity === "info") continue;
+      const size = SPOT / this.scale;
+      pen.fillStyle = this.colour(`${severity}-line`);
+      pen.fillRect(
+        item.x + item.width / 2 - size / 2,
+        item.y + item.height / 2 - size / 2,
+        size,
+        size,
+      );
     }
     this.update(scene);
   }

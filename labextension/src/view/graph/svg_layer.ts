@@ -2,6 +2,7 @@
 
 import type { Labels } from "../../layout/labels";
 import type { Item, Scene, Wire } from "../../layout/scene";
+import { growth } from "./badge";
 import { type Camera, overlap, type Rect } from "./camera";
 import type { Facts } from "./facts";
 import { paintFrame, paintItem } from "./paint_item";
@@ -70,6 +71,7 @@ export class SvgLayer {
       return;
     }
     this.at = { k, x, y };
+    style.setProperty("--agi-grow", String(growth("error", k)));
     style.willChange = style.transform = "";
     this.stage.setAttribute("transform", `translate(${x} ${y}) scale(${k})`);
   }

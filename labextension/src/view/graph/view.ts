@@ -28,6 +28,16 @@ const FEW = 12;
 /** More boxes than this are laid out in slices. */
 const AT_ONCE = 1_500;
 
+/** Who knows the picture needs its room more than what explains it. */
+function foldedLegend(legend: HTMLElement): HTMLElement {
+  const folded = document.createElement("details");
+  folded.className = "agi-legend-fold";
+  const title = document.createElement("summary");
+  title.textContent = "Legend";
+  folded.append(title, legend);
+  return folded;
+}
+
 export class Picture {
   readonly root = document.createElement("div");
   readonly body = document.createElement("div");
@@ -63,7 +73,7 @@ export class Picture {
     host.append(this.root);
     this.body.className = "agi-graph-body";
     this.body.append(this.stage);
-    this.root.append(this.body, this.legend);
+    this.root.append(this.body, foldedLegend(this.legend));
     this.layout = new Layout(graph, measureIn(this.root));
     this.facts = gatherFacts(this.layout.tree);
     this.marking = new Marking(this.layout.tree, this.facts);
