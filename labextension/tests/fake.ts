@@ -83,6 +83,7 @@ export function showText(traits: Record<string, unknown>): Fake {
     "outline",
     "greyAfter",
     "path",
+    "heat",
   ];
   const view = Object.fromEntries([...names, "fit", "destroy"].map((n) => [n, vi.fn()]));
   view.svg = vi.fn(() => "<svg xmlns='http://www.w3.org/2000/svg'/>");

@@ -243,6 +243,20 @@ test("only the problem is a small picture of its own: what matters, and one box 
   expect(page()).toBe(whole);
 });
 
+test("boxes are coloured by how much is in them, the one with the most wholly", () => {
+  open(real("version"));
+  const sigmoid = Number(named("sigmoid").getAttribute("data-node"));
+  const values = new Float64Array(real("version").nodes.length);
+  values[sigmoid] = 400;
+  expect(view.heat(values)).toBeGreaterThanOrEqual(400);
+  const heat = (): string => (named("sigmoid") as SVGElement).style.getPropertyValue("--heat");
+  expect(named("sigmoid").classList.contains("agi-heated")).toBe(true);
+  expect(heat()).toBe("100%");
+  expect(all(".agi-heated").length).toBeGreaterThan(1);
+  view.heat(null);
+  expect(all(".agi-heated")).toEqual([]);
+});
+
 test("the exported picture stands alone: no style sheet, no script, no handles of the page", () => {
   open(real("severed"));
   const text = view.svg("In [3]", "torch 2.13.0");

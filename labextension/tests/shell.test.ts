@@ -109,6 +109,17 @@ test("tools act on the picture", () => {
   expect(fake.view.path).toHaveBeenLastCalledWith(3);
 });
 
+test("the picture is coloured by the bytes that each node saved", () => {
+  const fake = show("broken");
+  fake.view.heat.mockReturnValue(96);
+  named(fake.el, "Bytes saved").click();
+  const [bytes] = fake.view.heat.mock.lastCall as [Float64Array];
+  expect(bytes.reduce((sum, one) => sum + one, 0)).toBeGreaterThan(0);
+  expect(fake.text("[role=status]")[0]).toContain("96 B");
+  named(fake.el, "Bytes saved").click();
+  expect(fake.view.heat).toHaveBeenLastCalledWith(null);
+});
+
 test("the menu of filters tells how many are in force", () => {
   const fake = show("broken");
   const opener = named(fake.el, "Filters");

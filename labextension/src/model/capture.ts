@@ -138,6 +138,16 @@ export class Capture {
       }));
   }
 
+  /** Bytes that each node saved for backward. */
+  savedBytes(): Float64Array {
+    const bytes = new Float64Array(this.size);
+    for (let node = 0; node < this.size; node++) {
+      for (let row = this.savedStarts[node]!; row < this.savedStarts[node + 1]!; row++)
+        bytes[node]! += this.data.saved.nbytes[row]!;
+    }
+    return bytes;
+  }
+
   /** Something modified one of its saved tensors. */
   spoiled(node: number): boolean {
     const { status } = this.data.saved;

@@ -21,6 +21,8 @@ export interface GraphView {
   greyAfter(op: number | null): void;
   /** Highlight the way of gradient through a node. */
   path(node: number | null): void;
+  /** Colour boxes by how much of something their nodes have (by node id), null: by what they are. Returns the most. */
+  heat(values: ArrayLike<number> | null): number;
   /** Whether the tree of modules and nodes stands beside the picture. */
   outline(on: boolean): void;
   fit(): void;

@@ -2,7 +2,7 @@
 
 import type { Filter, GraphView } from "../model/graph_view";
 import { matches } from "../model/search";
-import { counted } from "../model/shown";
+import { counted, size } from "../model/shown";
 import { type Context, label } from "./context";
 import { button, el, toggle } from "./dom";
 import { menu } from "./menu";
@@ -46,6 +46,11 @@ function filters(context: Context, view: GraphView): HTMLElement {
     hasProblem(context) && toggle("Only the problem", (on) => change({ problems: on })),
     toggle("Parameters", (on) => change({ parameters: on })),
     way,
+    toggle("Bytes saved", (on) => {
+      const most = view.heat(on ? context.capture.savedBytes() : null);
+      if (on)
+        context.announce(`coloured by bytes saved for backward, at most ${size(most)} in a box`);
+    }),
     choice(context, "device", (device) => change({ device })),
     choice(context, "dtype", (dtype) => change({ dtype })),
   ];

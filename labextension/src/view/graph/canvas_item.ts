@@ -18,6 +18,8 @@ export interface Brush {
   family: string;
   /** A pixel of the screen, in the picture's own measure. */
   pixel: number;
+  /** Of the box that is drawn; see Marks. */
+  heat: number | null;
 }
 
 /** What marks a box beyond what it is. */
@@ -25,6 +27,8 @@ export interface Marks {
   dim: boolean;
   chosen: boolean;
   found: boolean;
+  /** From 0 to 1; null where boxes have the colours of what they are. */
+  heat: number | null;
 }
 
 const shapes = new WeakMap<Item, Path2D>();
@@ -48,7 +52,7 @@ export function drawItem(brush: Brush, item: Item, marks: Marks): void {
     pen.strokeStyle = colour("hot");
     pen.lineWidth = (marks.chosen ? 3 : 2.2) * Math.max(pixel, 1);
   }
-  if (brush.family) drawShape(brush, item, look);
+  if (brush.family) drawShape({ ...brush, heat: marks.heat }, item, look);
   else {
     const height = item.open ? HEAD : item.height;
     pen.fillRect(0, 0, item.width, height);
@@ -81,7 +85,15 @@ function drawShape(brush: Brush, item: Item, look: Look): void {
   const leaf = box?.node ? isLeaf(box.node) : false;
   const shape = shapeOf(item, look, leaf);
   if (DASHED.has(look)) pen.setLineDash([4, 3]);
-  pen.fill(shape);
+  if (brush.heat !== null && !item.cut) {
+    pen.fillStyle = colour("paper");
+    pen.fill(shape);
+    const { globalAlpha } = pen;
+    pen.globalAlpha = globalAlpha * brush.heat;
+    pen.fillStyle = colour("heat");
+    pen.fill(shape);
+    pen.globalAlpha = globalAlpha;
+  } else pen.fill(shape);
   pen.stroke(shape);
   pen.setLineDash([]);
   if (item.cut) {

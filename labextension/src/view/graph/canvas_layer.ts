@@ -46,6 +46,7 @@ export class CanvasLayer {
       facts: this.facts,
       family: k > READABLE ? getComputedStyle(this.root).fontFamily : "",
       pixel: 1 / k,
+      heat: null,
     };
     pen.lineWidth = Math.max(1, 0.6 / k);
     for (const item of large) if (item.open) this.paintFrame(pen, item);

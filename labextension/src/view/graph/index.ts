@@ -92,6 +92,12 @@ function pictureView(
       picture.highlight(nodes ? hot : undefined);
       picture.mark();
     },
+    heat(values) {
+      const most = marking.heat(values);
+      picture.root.classList.toggle("agi-warm", values !== null);
+      picture.mark();
+      return most;
+    },
     outline: (on) => outline.show(on),
     fit: () => picture.placing.fit(),
     svg: (...heading) => {

@@ -4,12 +4,13 @@ import type { Tree } from "../../layout/box";
 import type { Item, Wire } from "../../layout/scene";
 import type { Marks } from "./canvas_item";
 import type { Facts } from "./facts";
+import { Heat } from "./heat";
 import { holding } from "./marks";
 
 export class Marking {
   selected = new Set<number>();
-  /** What is drawn, by id. */
-  items: ReadonlyMap<number, Item> = new Map();
+  private drawn: ReadonlyMap<number, Item> = new Map();
+  private warmth: Heat | null = null;
   private kept: Uint8Array | null = null;
   private onPath: Uint8Array | null = null;
   private matches: Uint8Array | null = null;
@@ -19,6 +20,22 @@ export class Marking {
     private readonly tree: Tree,
     private readonly facts: Facts[],
   ) {}
+
+  /** What is drawn, by id. */
+  get items(): ReadonlyMap<number, Item> {
+    return this.drawn;
+  }
+
+  set items(items: ReadonlyMap<number, Item>) {
+    this.drawn = items;
+    this.warmth?.over(items.values());
+  }
+
+  /** Colours boxes by how much of something is in them; returns the most that one has. */
+  heat(values: ArrayLike<number> | null): number {
+    this.warmth = values && new Heat(this.tree, values);
+    return this.warmth?.over(this.drawn.values()) ?? 0;
+  }
 
   keep(nodes: Set<number> | null): void {
     this.kept = nodes && holding(this.tree, nodes);
@@ -70,14 +87,17 @@ export class Marking {
 
   of(item: Item): Marks {
     const found = !item.open && item.box !== null && this.matches?.[item.box.id] === 1;
-    return { dim: this.dim(item), chosen: this.chosen(item), found };
+    const heat = this.warmth ? this.warmth.of(item) : null;
+    return { dim: this.dim(item), chosen: this.chosen(item), found, heat };
   }
 
   apply(item: Item, element: SVGGElement): void {
-    const { dim, chosen, found } = this.of(item);
+    const { dim, chosen, found, heat } = this.of(item);
     // An open box is never dimmed as a whole: what is in it decides for itself.
     element.classList.toggle("agi-dim", dim);
     element.classList.toggle("agi-found", found);
+    element.classList.toggle("agi-heated", heat !== null && !item.cut);
+    if (heat !== null) element.style.setProperty("--heat", `${Math.round(heat * 100)}%`);
     if (item.box) element.setAttribute("aria-pressed", String(chosen));
   }
 }

@@ -60,6 +60,7 @@ export function withProblemView(create: CreateGraphView): CreateGraphView {
         problem?.greyAfter(op);
       },
       path: (node) => now().path(node),
+      heat: (values) => whole.heat(values),
       outline: (on) => now().outline(on),
       fit: () => now().fit(),
       svg: (...heading) => now().svg(...heading),
