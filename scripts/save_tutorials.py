@@ -20,7 +20,7 @@ from typing import Any
 import nbformat
 from nbclient import NotebookClient
 
-from autograd_inspector.views.notebook.saved import CAPTURE, opened
+from autograd_inspector.views.notebook.saved import CAPTURE, closed, opened
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "notebooks"
@@ -30,7 +30,6 @@ SECONDS = 300
 KEPT = ("text/plain", "text/html", CAPTURE)
 """Media types that need neither a kernel nor a widget manager; the front end has the last one drawn interactively."""
 
-_MARK = "of scripts/save_tutorials.py"
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 _ELSEWHERE = re.compile(r"File (?P<path>\S+?):\d+, in ")
 _LINES = re.compile(r"(?:\d*-+> |\s+)\d+ |\s*\(\.\.\.\)|\s*$")
@@ -70,20 +69,9 @@ def tidied(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
 
 
 def written(notebook: nbformat.NotebookNode) -> str:
-    """The file's text: as nbformat writes it, but each capture on one line: with a line a number it is larger."""
-    captures: list[str] = []
-
-    def on_one_line(value: Any) -> str:
-        captures.append(json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True))
-        return f"capture {len(captures) - 1} {_MARK}"
-
-    for cell in notebook.cells:
-        for output in cell.get("outputs", ()):
-            data = output.get("data", {})
-            if CAPTURE in data:
-                data[CAPTURE] = on_one_line(data[CAPTURE])
+    """The file's text, as nbformat writes it."""
     text: str = nbformat.writes(notebook)
-    return re.sub(rf'"capture (\d+) {_MARK}"', lambda found: captures[int(found[1])], text) + "\n"
+    return text + "\n"
 
 
 def _outputs(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -98,15 +86,18 @@ def _outputs(outputs: list[dict[str, Any]]) -> list[dict[str, Any]]:
         elif kind == "error":
             kept.append(_error(output))
         else:
-            data = {media: _placed(_legible(media, output["data"][media])) for media in KEPT if media in output["data"]}
+            data = {media: _saved(media, output["data"][media]) for media in KEPT if media in output["data"]}
             if any(data.values()):  # A progress line that was taken away is empty, and is there on slow machines only.
                 kept.append({**output, "data": data, "metadata": {}})
     return kept
 
 
-def _legible(media: str, value: Any) -> Any:
-    """A capture as JSON that can be compared line by line, and in which paths of this machine can be found."""
-    return opened(value)[0] if media == CAPTURE else value
+def _saved(media: str, value: Any) -> Any:
+    """The data of an output in which no path is this machine's; a capture is opened for it, and closed again."""
+    if media != CAPTURE:
+        return _placed(value)
+    wire, buffer = opened(value)
+    return closed(json.dumps(_placed(wire), ensure_ascii=False, separators=(",", ":")).encode(), buffer)
 
 
 def _error(output: dict[str, Any]) -> dict[str, Any]:

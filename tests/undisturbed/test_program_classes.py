@@ -90,7 +90,7 @@ def test_a_block_that_ends_with_such_an_exception_has_a_report():
         program()
     capture = inspection.report.capture
     assert [op.name for op in capture.ops] == ["ones", "neg"]
-    assert (capture.error, capture.stopped) == ("MuteError: ", "")
+    assert (capture.error, capture.stopped) == ("MuteError", "")
 
 
 def test_every_text_of_an_exception_is_as_long():
