@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import os
-import pty
-import re
 import subprocess
 import sys
-import termios
-from contextlib import suppress
 
 import pytest
 
 from autograd_inspector.frontends.cli.main import main
 from tests.shells import UNSEEN
+from tests.terminals import plain, terminal
 
 PROGRAM = f"import torch\nw = torch.ones(3, requires_grad=True)\n{UNSEEN}\n"
 
@@ -28,19 +25,12 @@ def environment(monkeypatch):
 
 def in_terminal(columns, *arguments):
     """What a terminal so wide shows of the command's stderr; and its stdout, which is a pipe."""
-    primary, secondary = pty.openpty()
-    termios.tcsetwinsize(secondary, (25, columns))
     command = [sys.executable, "-m", "autograd_inspector", *map(str, arguments)]
-    streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": secondary}
-    # Spelled out: readline, which pytest imports, puts COLUMNS where only children see it.
-    with subprocess.Popen(command, env=dict(os.environ), **streams) as process:
-        os.close(secondary)
-        said = b""
-        with suppress(OSError):  # the terminal's other end is closed
-            while piece := os.read(primary, 10_000):
-                said += piece
-        os.close(primary)
-        return said.decode().replace("\r", ""), process.stdout.read()
+    with terminal(columns) as there:
+        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": there.stream}
+        # Spelled out: readline, which pytest imports, puts COLUMNS where only children see it.
+        with subprocess.Popen(command, env=dict(os.environ), **streams) as process:
+            return there.text(), process.stdout.read()
 
 
 def test_a_terminal(script):
@@ -49,7 +39,7 @@ def test_a_terminal(script):
     assert out == b"done\n"
     assert "\x1b[1;31merror\x1b[0m AG202" in said
     report = said[: said.index("autograd-inspect: exit=")]
-    assert 40 < max(len(line) for line in re.sub(r"\x1b\[[0-9;]*m", "", report).splitlines()) <= 60
+    assert 40 < max(len(line) for line in plain(report).splitlines()) <= 60
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
-import pty
-import re
 import subprocess
 import sys
-import termios
-from contextlib import suppress
 
 from tests.shells import UNSEEN
+from tests.terminals import plain, terminal
 
 CELLS = f"""
 from IPython.terminal.interactiveshell import TerminalInteractiveShell
@@ -32,20 +29,8 @@ def shown(tmp_path, stdout, **variables):
 
 
 def in_terminal(tmp_path, columns, **variables):
-    primary, secondary = pty.openpty()
-    termios.tcsetwinsize(secondary, (25, columns))
-    with shown(tmp_path, secondary, **variables):
-        os.close(secondary)
-        said = b""
-        with suppress(OSError):  # the terminal's other end is closed
-            while piece := os.read(primary, 10_000):
-                said += piece
-    os.close(primary)
-    return said.decode().replace("\r", "")
-
-
-def plain(text):
-    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+    with terminal(columns) as there, shown(tmp_path, there.stream, **variables):
+        return there.text()
 
 
 def test_a_terminal(tmp_path):
