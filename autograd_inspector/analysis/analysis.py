@@ -22,6 +22,7 @@ from autograd_inspector.analysis.parameters.probed_copies import trained_beside
 from autograd_inspector.analysis.parameters.unoptimized import Unoptimized, copies_of, unoptimized_of
 from autograd_inspector.analysis.parameters.unregistered import unregistered_of
 from autograd_inspector.analysis.parameters.unserved import unserved
+from autograd_inspector.analysis.read_values import ReadValues
 from autograd_inspector.analysis.recorded_edits import RecordedEdits
 from autograd_inspector.analysis.rounds import Rounds, rounds_of
 from autograd_inspector.analysis.timeline import Timeline
@@ -47,6 +48,11 @@ class Analysis:
     def computations(self) -> Computations:
         """How tensors were computed, by number."""
         return Computations(self.flow)
+
+    @cached_property
+    def read_values(self) -> ReadValues:
+        """Which value of a tensor an op read."""
+        return ReadValues(self.capture)
 
     @cached_property
     def recorded_edits(self) -> RecordedEdits:

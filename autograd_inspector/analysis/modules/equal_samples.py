@@ -10,7 +10,7 @@ from msgspec import Struct
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.draws import draws
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
-from autograd_inspector.analysis.read_values import ReadValues, Value
+from autograd_inspector.analysis.read_values import Value
 from autograd_inspector.model.op import ModuleCall, Op, Trait
 
 _FEWEST = 3
@@ -53,7 +53,6 @@ class _Samples:
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
         self._capture = analysis.capture
-        self._read_values = ReadValues(analysis.capture)
         self._behind: dict[int, tuple[int, ...]] = {}
 
     @cached_property
@@ -115,7 +114,7 @@ class _Samples:
 
     def _read_by(self, ops: list[Op]) -> _Given:
         made = {tensor for op in ops for tensor in op.outputs}
-        return tuple((op.name, tuple(v for v in self._read_values.of(op) if v[0] not in made)) for op in ops)
+        return tuple((op.name, tuple(v for v in self._analysis.read_values.of(op) if v[0] not in made)) for op in ops)
 
     def _outermost(self, number: int) -> int:
         call = self._capture.calls[number]

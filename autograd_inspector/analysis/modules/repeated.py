@@ -9,7 +9,6 @@ from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.draws import draws
-from autograd_inspector.analysis.read_values import ReadValues
 from autograd_inspector.model.op import ModuleCall
 from autograd_inspector.model.program_events import ModuleRepeated
 
@@ -56,8 +55,8 @@ class _Calls:
     """What the calls of modules computed, by the inputs that they got from outside."""
 
     def __init__(self, analysis: Analysis) -> None:
+        self._analysis = analysis
         self._capture = analysis.capture
-        self._read_values = ReadValues(analysis.capture)
 
     def alike(self, tensor: int) -> tuple[ModuleCall, ...]:
         """Calls of the module that has a parameter, by one caller, which all computed the same of the same."""
@@ -96,7 +95,7 @@ class _Calls:
                 break
             if draws(op):
                 return None
-            read = tuple(value for value in self._read_values.of(op) if value[0] not in made)
+            read = tuple(value for value in self._analysis.read_values.of(op) if value[0] not in made)
             computed.append((op.name, read))
             made.update(op.outputs)
         return tuple(computed) or None
