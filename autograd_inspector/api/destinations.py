@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from msgspec import Struct
+
 from autograd_inspector.api.ranks import RanksReport
 from autograd_inspector.api.report import Report
 from autograd_inspector.views.whole import write_whole
@@ -35,21 +37,33 @@ def own_file(path: str, *, cell: int = 0, rank: int = -1) -> str:
     return str(file.with_name(f"{file.stem}{number}{file.suffix}")) if number else path
 
 
-def written(report: Report | RanksReport, *, html: str | None, json: str | None) -> Iterator[str]:
-    """Write the files that were asked for, and say what came of each."""
+class Saved(Struct, frozen=True):
+    """What came of writing a file; ``problem``: why there is none, "" where it is there."""
+
+    path: str
+    problem: str = ""
+
+    @property
+    def line(self) -> str:
+        """To be printed."""
+        return f"cannot write {self.path}: {self.problem}" if self.problem else f"wrote {self.path}"
+
+
+def written(report: Report | RanksReport, *, html: str | None, json: str | None) -> Iterator[Saved]:
+    """Write the files that were asked for."""
     if html:
         yield saved(html, report.to_html)
     if json:
         yield saved(json, report.to_json)
 
 
-def saved(path: str, text: Callable[[], str]) -> str:
-    """Write one file, and say what came of it."""
+def saved(path: str, text: Callable[[], str]) -> Saved:
+    """Write one file."""
     try:
         write_whole(Path(path).expanduser(), text())
     except OSError as failure:
-        return f"cannot write {path}: {failure.strerror or failure}"
-    return f"wrote {path}"
+        return Saved(path, failure.strerror or str(failure) or type(failure).__name__)
+    return Saved(path)
 
 
 def unwritable(path: str) -> str:

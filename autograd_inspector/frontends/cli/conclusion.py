@@ -89,8 +89,8 @@ def unable(why: str) -> Conclusion:
 
 def write_status(path: str, conclusion: Conclusion) -> str:
     """Write the status file; "" or why it cannot be written."""
-    told = saved(path, lambda: "".join(f"{line}\n" for line in _lines(conclusion)))
-    return "" if told.startswith("wrote") else told
+    file = saved(path, lambda: "".join(f"{line}\n" for line in _lines(conclusion)))
+    return file.line if file.problem else ""
 
 
 def empty_status(path: str) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from autograd_inspector import __version__
-from autograd_inspector.api.destinations import own_file, rank_of, saved, unwritable, written
+from autograd_inspector.api.destinations import Saved, own_file, rank_of, saved, unwritable, written
 from autograd_inspector.frontends.cli.conclusion import Conclusion, concluded, empty_status, unable, write_status
 from autograd_inspector.frontends.cli.ending import Ending
 from autograd_inspector.frontends.cli.merge import merge_files
@@ -96,21 +96,21 @@ def _outcome(options: argparse.Namespace, ending: Ending) -> Outcome:
 
 def _conclude(outcome: Outcome, options: argparse.Namespace, root: Path, screen: Screen) -> Conclusion:
     """Print and write the reports."""
-    lines: list[str] = []
+    files: list[Saved] = []
     for cell, report in outcome.reports:
         rank = rank_of(report)
         if not options.quiet:
             whose = (f"In [{cell}]" if cell else "", f"rank {rank}" if rank >= 0 else "")
             screen.show(report, ", ".join(filter(None, whose)))
         html, json = (path and own_file(path, cell=cell, rank=rank) for path in (options.html, options.json))
-        lines += written(report, html=html, json=json)
+        files += written(report, html=html, json=json)
     conclusion = concluded(outcome, options.fail_on)
     if options.sarif:
         log = own_file(options.sarif, rank=_rank_after(outcome))
-        lines.append(saved(log, lambda: _sarif(outcome, root, conclusion.status)))
-    for line in lines:
-        if not (options.quiet and line.startswith("wrote")):
-            screen.say(line)
+        files.append(saved(log, lambda: _sarif(outcome, root, conclusion.status)))
+    for file in files:
+        if file.problem or not options.quiet:
+            screen.say(file.line)
     return conclusion
 
 
@@ -173,8 +173,8 @@ def _merge(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     if merged.report is None:
         parser.error("merge: none of the files is a report")
     screen.show(merged.report)
-    for line in written(merged.report, html=options.html, json=options.json):
-        screen.say(line)
+    for file in written(merged.report, html=options.html, json=options.json):
+        screen.say(file.line)
     if any(ranked.finding.severity == "error" for ranked in merged.report.findings):
         return FINDINGS
     return UNABLE if merged.problems else 0

@@ -23,9 +23,9 @@ def deliver(shell: InteractiveShell, report: Report, options: Options, *, cell: 
     html, json = (
         path and own_file(shell.var_expand(path), cell=cell, rank=rank) for path in (options.html, options.json)
     )
-    for line in written(report, html=html, json=json):
-        if not (options.quiet and line.startswith("wrote")):
-            say(line)
+    for file in written(report, html=html, json=json):
+        if file.problem or not options.quiet:
+            say(file.line)
     if not options.quiet:
         show(report)
 
