@@ -26,13 +26,13 @@ class Run:
         options: Options,
         stop: FrameType | None,
         held: Held,
-        first: Callable[[BaseException], None] | None = None,
+        on_error: Callable[[BaseException], None] | None = None,
     ) -> None:
-        """``first`` is called with an error that IPython is about to show."""
+        """``on_error`` is called with an error that IPython is about to show."""
         self.options = options
         self._shell = shell
         self._unmet = {*options.models, *options.optimizers}
-        self._shown_errors = ShownErrors(shell, first)
+        self._shown_errors = ShownErrors(shell, on_error)
         self._session = Session(values=options.values, stop=stop, yields=True)
         self._session.start(held=held)
         try:

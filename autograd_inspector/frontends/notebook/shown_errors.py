@@ -20,9 +20,9 @@ _SHOW = "showtraceback"
 class ShownErrors:
     """Shadows ``shell.showtraceback`` from ``begin()`` to ``end()``."""
 
-    def __init__(self, shell: InteractiveShell, first: Callable[[BaseException], None] | None = None) -> None:
-        """``first`` is called with what ended a code that IPython ran, before that is shown."""
-        self._first = first
+    def __init__(self, shell: InteractiveShell, on_error: Callable[[BaseException], None] | None = None) -> None:
+        """``on_error`` is called with what ended a code that IPython ran, before that is shown."""
+        self._on_error = on_error
         self._attributes: dict[str, Any] = vars(shell)
         self._shell = shell
         self._before: Any = None
@@ -36,8 +36,8 @@ class ShownErrors:
         def shadow(*args: Any, **kwargs: Any) -> Any:
             error = sys.exc_info()[1]
             without_own_frames(error)
-            if error is not None and self._first is not None and kwargs.get("running_compiled_code"):
-                self._first(error)
+            if error is not None and self._on_error is not None and kwargs.get("running_compiled_code"):
+                self._on_error(error)
             return show(*args, **kwargs)
 
         self._shadow = self._attributes[_SHOW] = shadow

@@ -106,7 +106,7 @@ class Watch:
             self._abandon_run()
 
     def _open(self, options: Options) -> None:
-        self._run = Run(self.shell, options, self.frame, held=lambda: self._run is not None, first=self._failed)
+        self._run = Run(self.shell, options, self.frame, held=lambda: self._run is not None, on_error=self._failed)
 
     def _failed(self, error: BaseException) -> None:
         """The cell ended with an error, which is about to be shown: the report comes first."""
