@@ -44,12 +44,16 @@ def _recorded(roots: tuple[Branch, ...]) -> tuple[tuple[Branch, ...], str]:
 
     They have no node in the graph, and say nothing of where gradient flows.
     """
-    kept = tuple(branch for branch in roots if not branch.source or branch.nodes or branch.marks)
+    kept = tuple(branch for branch in roots if _tells(branch))
     if not any(branch.nodes for branch in kept):
         return roots, ""
-    left = [branch for branch in roots if branch not in kept]
+    left = [branch for branch in roots if not _tells(branch)]
     ops = sum(branch.total * branch.times for branch in left)
     return kept, f"{counted(len(left), 'line')} of {counted(ops, 'op')} outside of the graph" if left else ""
+
+
+def _tells(branch: Branch) -> bool:
+    return bool(not branch.source or branch.nodes or branch.marks)
 
 
 def _count(siblings: tuple[Branch, ...], depth: int) -> int:
