@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -157,8 +158,9 @@ def report_of(
     """Apply the rules to a capture; ``progress`` is told how many have been applied, and of how many."""
     capture = storable(capture)
     findings, notes = findings_of(capture, progress)
+    text = cache(text_of)  # Findings of one program share its files.
     kept = tuple(
-        replace(finding, excerpts=excerpts_of(finding.locations, text_of)) for finding in unignored(findings, ignore)
+        replace(finding, excerpts=excerpts_of(finding.locations, text)) for finding in unignored(findings, ignore)
     )
     pages = tuple(page_of(rule, CATALOGUE[rule].page) for rule in dict.fromkeys(finding.rule for finding in kept))
     return Report(capture, kept, len(findings) - len(kept), (*capture.notes, *notes), pages=pages)
