@@ -7,13 +7,14 @@ from functools import cached_property
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.excerpt import Excerpt
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.graph import GraphNode
-from autograd_inspector.model.location import Location
+from autograd_inspector.model.rule_page import RulePage
 from autograd_inspector.model.settings import setting_text
 from autograd_inspector.model.totals import Total
 from autograd_inspector.views import wire
@@ -149,12 +150,11 @@ class _Encoder:
             severity=finding.severity,
             message=legible(finding.message, 4000),
             fix=legible(finding.fix.strip(), 4000),
-            places=tuple(map(_place, finding.locations)),
             steps=tuple(map(legible, finding.details)),
             subjects=tuple(map(legible, finding.subjects)),
             consequences=tuple(map(legible, finding.consequences)),
             nodes=tuple(nodes),
-            code=tuple(map(_block, finding.code)),
+            code=tuple(map(_excerpt, finding.code)),
         )
 
     @cached_property
@@ -192,39 +192,21 @@ def _bars(totals: dict[str, Total]) -> Iterator[wire.ByteTotal]:
         yield wire.ByteTotal(legible(key), total.parameters, total.gradients, total.state)
 
 
-def _pages(report: ReportData) -> Iterator[wire.RulePage]:
+def _pages(report: ReportData) -> Iterator[RulePage]:
     for page in report.pages:
-        sections = tuple(
-            wire.PageSection(legible(one.text, 4000), legible(one.title), one.code) for one in page.sections
-        )
-        yield wire.RulePage(legible(page.rule), sections)
+        sections = tuple(replace(one, text=legible(one.text, 4000), title=legible(one.title)) for one in page.sections)
+        yield RulePage(legible(page.rule), sections)
 
 
-def _block(excerpt: Excerpt) -> wire.CodeBlock:
-    rows = tuple(
-        wire.CodeRow(row.lineno, _code(row.text), legible(row.role), legible(row.expression), row.culprit)
-        for row in excerpt.lines
+def _excerpt(excerpt: Excerpt) -> Excerpt:
+    lines = tuple(
+        replace(line, text=_code(line.text), role=legible(line.role), expression=legible(line.expression))
+        for line in excerpt.lines
     )
-    return wire.CodeBlock(
-        legible(excerpt.title), rows, legible(excerpt.cell), "" if excerpt.cell else legible(excerpt.filename)
-    )
+    # The file that a cell was compiled as has another name in each run.
+    return Excerpt("" if excerpt.cell else legible(excerpt.filename), legible(excerpt.cell), lines)
 
 
 def _code(line: str) -> str:
     """A line of code: its indentation is kept."""
     return " " * (len(line) - len(line.lstrip(" "))) + legible(line.lstrip(" "))
-
-
-def _place(location: Location) -> wire.Place:
-    source = legible(location.source)
-    expression = legible(location.expression) if location.expression else ""
-    return wire.Place(
-        place=legible(location.place),
-        cell=legible(location.cell or ""),
-        filename="" if location.cell else legible(location.filename),
-        line=location.lineno,
-        source=source,
-        role=legible(location.role),
-        function=legible(location.function),
-        expression=expression if expression in source else "",
-    )

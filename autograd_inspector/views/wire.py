@@ -11,6 +11,12 @@ from typing import Literal
 
 from msgspec import Struct
 
+from autograd_inspector.model.excerpt import CodeLine, Excerpt
+from autograd_inspector.model.rule_page import RulePage, Section
+
+__all__ = ["CodeLine", "Excerpt", "RulePage", "Section"]
+"""Records of the model that are sent as they are, but for what is not legible."""
+
 WIRE = 1
 """Version of this form; a front end refuses any other."""
 
@@ -234,67 +240,19 @@ class NodeNotes(Struct, frozen=True):
     alarming: Column
 
 
-class Place(Struct, frozen=True, omit_defaults=True):
-    """A line of a finding's story: ``line`` of a notebook's ``cell`` ("In [3]"), or of a file."""
-
-    place: str
-    cell: str = ""
-    filename: str = ""
-    line: int = 0
-    source: str = ""
-    role: str = ""
-    function: str = ""
-    expression: str = ""
-
-
-class CodeRow(Struct, frozen=True, omit_defaults=True):
-    """A line of code; ``role`` says what happened there, ``expression`` is what ran, ``culprit``: look here first."""
-
-    line: int
-    text: str
-    role: str = ""
-    expression: str = ""
-    culprit: bool = False
-
-
-class CodeBlock(Struct, frozen=True, omit_defaults=True):
-    """Lines of one notebook's ``cell`` ("In [3]"), or of a file; numbers that are left out are left out of the text."""
-
-    title: str
-    rows: tuple[CodeRow, ...]
-    cell: str = ""
-    filename: str = ""
-
-
 class FindingView(Struct, frozen=True, omit_defaults=True):
-    """A finding; ``nodes`` are those that it is about, the first block of ``code`` has the culprit."""
+    """A finding; ``nodes`` are those that it is about, the first excerpt of ``code`` has the culprit."""
 
     rule: str
     name: str
     severity: str
     message: str
     fix: str = ""
-    places: tuple[Place, ...] = ()
     steps: tuple[str, ...] = ()
     subjects: tuple[str, ...] = ()
     consequences: tuple[str, ...] = ()
     nodes: tuple[int, ...] = ()
-    code: tuple[CodeBlock, ...] = ()
-
-
-class PageSection(Struct, frozen=True, omit_defaults=True):
-    """A part of a rule's page, the first without a title; ``code``: an example, line by line."""
-
-    text: str
-    title: str = ""
-    code: bool = False
-
-
-class RulePage(Struct, frozen=True):
-    """What a rule is about."""
-
-    rule: str
-    sections: tuple[PageSection, ...]
+    code: tuple[Excerpt, ...] = ()
 
 
 class Optimizer(Struct, frozen=True, omit_defaults=True):

@@ -18,7 +18,7 @@ try {
   const shown = shell(host, capture, { createGraphView, other: null, ask: null });
   const anchors = anchorsOf(capture.data.findings);
   const follow = () => {
-    const finding = anchors.indexOf(decodeURIComponent(location.hash.slice(1)));
+    const finding = anchors.indexOf(location.hash.slice(1));
     if (finding >= 0) shown.choose(finding);
   };
   follow();

@@ -9,6 +9,35 @@ export const TENSOR_FLAGS = { requires_grad: 1, leaf: 2, inference: 4 } as const
 /** Numbers, or where in the buffer they are. */
 export type Column = number[] | Packed;
 
+/** A line as it stands in the editor, less the indentation that all lines of its excerpt share. `role` is what happened there ("modified here"), "" for a line that only stands beside; `expression` the part of the line that ran, "" for the whole; `culprit`: the line to look at first. */
+export interface CodeLine {
+  lineno: number;
+  text: string;
+  role?: string;
+  expression?: string;
+  culprit?: boolean;
+}
+
+/** Lines of one file or cell in their order; where numbers are left out, the text between them is. `cell` is the execution count of the notebook cell ("In [3]"), "" in a file. */
+export interface Excerpt {
+  filename: string;
+  cell?: string;
+  lines?: CodeLine[];
+}
+
+/** What a rule is about; the first section is its summary, and has no title. */
+export interface RulePage {
+  rule: string;
+  sections: Section[];
+}
+
+/** `Why it matters` and its text; `code`: an example, whose lines are to be kept. */
+export interface Section {
+  text: string;
+  title?: string;
+  code?: boolean;
+}
+
 /** A column in the buffer: `count` little-endian numbers from byte `start` on. `constant`: all are `start`, and no bytes are needed. `delta`: each is the difference from the one before. */
 export interface Packed {
   start: number;
@@ -195,61 +224,18 @@ export interface NodeNotes {
   alarming: Column;
 }
 
-/** A line of a finding's story: `line` of a notebook's `cell` ("In [3]"), or of a file. */
-export interface Place {
-  place: string;
-  cell?: string;
-  filename?: string;
-  line?: number;
-  source?: string;
-  role?: string;
-  function?: string;
-  expression?: string;
-}
-
-/** A line of code; `role` says what happened there, `expression` is what ran, `culprit`: look here first. */
-export interface CodeRow {
-  line: number;
-  text: string;
-  role?: string;
-  expression?: string;
-  culprit?: boolean;
-}
-
-/** Lines of one notebook's `cell` ("In [3]"), or of a file; numbers that are left out are left out of the text. */
-export interface CodeBlock {
-  title: string;
-  rows: CodeRow[];
-  cell?: string;
-  filename?: string;
-}
-
-/** A finding; `nodes` are those that it is about, the first block of `code` has the culprit. */
+/** A finding; `nodes` are those that it is about, the first excerpt of `code` has the culprit. */
 export interface FindingView {
   rule: string;
   name: string;
   severity: string;
   message: string;
   fix?: string;
-  places?: Place[];
   steps?: string[];
   subjects?: string[];
   consequences?: string[];
   nodes?: number[];
-  code?: CodeBlock[];
-}
-
-/** A part of a rule's page, the first without a title; `code`: an example, line by line. */
-export interface PageSection {
-  text: string;
-  title?: string;
-  code?: boolean;
-}
-
-/** What a rule is about. */
-export interface RulePage {
-  rule: string;
-  sections: PageSection[];
+  code?: Excerpt[];
 }
 
 /** An optimizer and the settings of its groups. */

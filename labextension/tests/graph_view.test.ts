@@ -243,6 +243,24 @@ test("only the problem is a small picture of its own: what matters, and one box 
   expect(page()).toBe(whole);
 });
 
+test("the small picture is marked as the whole one is, whenever it is opened", () => {
+  open(real("severed"));
+  const detach = Number(named("detach").getAttribute("data-node"));
+  const small = (): SVGElement =>
+    host.querySelector(`.agi-graph-page:last-child [data-node="${detach}"]`)!;
+  view.select([detach]);
+  view.match([detach]);
+  const values = new Float64Array(real("severed").nodes.length);
+  values[detach] = 8;
+  expect(view.heat(values)).toBe(8);
+  view.filter({ problems: true });
+  expect(small().getAttribute("aria-pressed")).toBe("true");
+  expect(small().classList.contains("agi-found")).toBe(true);
+  expect(small().classList.contains("agi-heated")).toBe(true);
+  view.match([]);
+  expect(small().classList.contains("agi-found")).toBe(false);
+});
+
 test("boxes are coloured by how much is in them, the one with the most wholly", () => {
   open(real("version"));
   const sigmoid = Number(named("sigmoid").getAttribute("data-node"));

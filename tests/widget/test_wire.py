@@ -134,7 +134,8 @@ def test_a_finding_names_its_nodes(broken):
     story = json.loads(encoded(broken)[0])["findings"][0]
     names = {broken.graph.nodes[number].name for number in story["nodes"]}
     assert names & {"add_", "sigmoid"}
-    assert story["places"][0]["source"] == "hidden.add_(1.0)"
+    (culprit,) = [line for line in story["code"][0]["lines"] if line.get("culprit")]
+    assert culprit["text"].strip() == "hidden.add_(1.0)"
 
 
 def test_events_tell_modes_backward_and_steps(detached):

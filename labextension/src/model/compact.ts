@@ -3,8 +3,8 @@
 import type { CaptureGraph, GraphEdge, GraphNode } from "./graph";
 import { counted, opName } from "./shown";
 
-/** Which of the kept nodes lead to a node, or are led to, is a bit each. */
-const MOST = 30;
+/** Kept nodes: which of them lead to a node, or are led to, is a bit each. */
+export const MOST = 30;
 
 export interface Compact {
   graph: CaptureGraph;

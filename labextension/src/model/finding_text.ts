@@ -1,38 +1,46 @@
 /** A finding in words: where it is, what to copy of it, and how a link names it. */
 
-import type { CodeBlock, CodeRow, FindingView } from "../wire";
+import type { CodeLine, Excerpt, FindingView } from "../wire";
 
 export interface Culprit {
-  block: CodeBlock;
-  row: CodeRow;
+  excerpt: Excerpt;
+  line: CodeLine;
 }
 
 /** The line to look at first. */
 export function culpritOf(finding: FindingView): Culprit | null {
-  for (const block of finding.code ?? []) {
-    const row = block.rows.find((one) => one.culprit);
-    if (row) return { block, row };
+  for (const excerpt of finding.code ?? []) {
+    const line = excerpt.lines?.find((one) => one.culprit);
+    if (line) return { excerpt, line };
   }
   return null;
 }
 
+/** `In [3]` for a cell, `train.py` for a file. */
+export function titleOf({ cell, filename }: Excerpt): string {
+  return cell || (filename.replaceAll("\\", "/").split("/").pop() ?? filename);
+}
+
 /** `In [3], line 7` of a cell, `train.py:7` of a file. */
-export function placeOf({ block, row }: Culprit): string {
-  return block.cell ? `${block.cell}, line ${row.line}` : `${block.title}:${row.line}`;
+export function placeOf({ excerpt, line }: Culprit): string {
+  const { lineno } = line;
+  return excerpt.cell ? `${excerpt.cell}, line ${lineno}` : `${titleOf(excerpt)}:${lineno}`;
 }
 
 /** The same with the whole path, as an editor or a terminal opens it. */
 export function fullPlaceOf(culprit: Culprit): string {
-  const { block, row } = culprit;
-  return block.filename ? `${block.filename}:${row.line}` : placeOf(culprit);
+  const { excerpt, line } = culprit;
+  return excerpt.filename ? `${excerpt.filename}:${line.lineno}` : placeOf(culprit);
 }
 
 /** All of a finding as text, for an issue or a chat. */
 export function textOf(finding: FindingView): string {
   const { rule, name, severity, message, fix } = finding;
-  const lines = (finding.code ?? []).flatMap((block) => {
-    const said = block.rows.filter((row) => row.role);
-    return said.map((row) => `  ${placeOf({ block, row })}: ${row.text.trim()}  # ${row.role}`);
+  const lines = (finding.code ?? []).flatMap((excerpt) => {
+    const said = (excerpt.lines ?? []).filter((line) => line.role);
+    return said.map(
+      (line) => `  ${placeOf({ excerpt, line })}: ${line.text.trim()}  # ${line.role}`,
+    );
   });
   const steps = (finding.steps ?? []).map((step) => `  - ${step}`);
   const cure = fix ? [`fix: ${fix}`] : [];

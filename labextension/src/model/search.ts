@@ -47,13 +47,14 @@ function ranking(
   };
   const met = new Set<number>();
   return (node) => {
-    if (inModule(node, wanted)) {
+    const within = inModule(node, wanted);
+    if (within && !met.has(node.call)) {
       // A module is found by the first node of each of its calls.
-      if (met.has(node.call)) return null;
       met.add(node.call);
       return "module";
     }
     if (node.name.toLowerCase().includes(wanted)) return node.op >= 0 ? "op" : "tensor";
+    if (within) return null;
     if (node.findings.some((finding) => rules.has(finding))) return "fact";
     if (factsOf(node, graph.calls[node.call]?.type ?? "").includes(wanted)) return "fact";
     return onLine(node.site) ? "line" : null;

@@ -67,12 +67,12 @@ function pager(context: Context, now: number, count: number): HTMLElement {
 function culpritLine(context: Context, finding: FindingView): HTMLElement | null {
   const culprit = culpritOf(finding);
   if (!culprit) return null;
-  const { block, row } = culprit;
-  const text = row.text.trim() || "(no source)";
+  const { line } = culprit;
+  const text = line.text.trim() || "(no source)";
   return el(
     "div",
     { class: "agi-answer-line" },
-    source(text, row.expression ?? ""),
-    gutter(context, block, row, placeOf(culprit)),
+    source(text, line.expression ?? ""),
+    gutter(context, culprit, placeOf(culprit)),
   );
 }

@@ -8,7 +8,7 @@ import { copyButton } from "./copy";
 import { el, prose } from "./dom";
 
 export function story(context: Context, finding: FindingView): (HTMLElement | null)[] {
-  const blocks = (finding.code ?? []).map((block) => codeBlock(context, block));
+  const blocks = (finding.code ?? []).map((excerpt) => codeBlock(context, excerpt));
   return [
     ...blocks,
     finding.steps?.length

@@ -63,7 +63,7 @@ class Row {
           el("span", { class: "agi-rule" }, rule),
           ` ${name}`,
         ),
-        culprit && source(culprit.row.text.trim(), culprit.row.expression ?? ""),
+        culprit && source(culprit.line.text.trim(), culprit.line.expression ?? ""),
         culprit && el("span", { class: "agi-place" }, placeOf(culprit)),
       ),
     );

@@ -29,7 +29,7 @@ export function keysHelp(): KeysHelp {
     el("h4", {}, "Keys"),
     el(
       "dl",
-      {},
+      { class: "agi-facts" },
       ...KEYS.flatMap(([keys, what]) => [
         el("dt", {}, ...keys.split("  ").map((key) => el("kbd", {}, key))),
         el("dd", {}, what),

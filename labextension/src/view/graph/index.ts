@@ -94,7 +94,6 @@ function pictureView(
     },
     heat(values) {
       const most = marking.heat(values);
-      picture.root.classList.toggle("agi-warm", values !== null);
       picture.mark();
       return most;
     },

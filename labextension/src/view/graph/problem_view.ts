@@ -2,74 +2,98 @@
 
 import { treeOf } from "../../layout";
 import { problemNodes } from "../../layout/problems";
-import { type Compact, compact } from "../../model/compact";
+import { type Compact, compact, MOST } from "../../model/compact";
 import type { CaptureGraph } from "../../model/graph";
 import type { CreateGraphView, GraphView } from "../../model/graph_view";
 
+/** What the program's nodes are in a picture. */
+interface Inside {
+  ids(ids: number[]): number[];
+  amounts(values: ArrayLike<number>): ArrayLike<number>;
+}
+
+const WHOLE: Inside = { ids: (ids) => ids, amounts: (values) => values };
+
 export function withProblemView(create: CreateGraphView): CreateGraphView {
   return (host, graph, options) => {
-    const pages = [document.createElement("div"), document.createElement("div")] as const;
-    for (const page of pages) page.className = "agi-graph-page";
-    const [page, small] = pages;
+    const [page, small] = [document.createElement("div"), document.createElement("div")];
+    for (const one of [page, small]) one.className = "agi-graph-page";
     small.hidden = true;
-    host.append(...pages);
+    host.append(page, small);
     const whole = create(page, graph, options);
-    let about: Compact | null = null;
-    let problem: GraphView | null = null;
-    const made = (): void => {
+    let problem: { view: GraphView; inside: Inside } | null = null;
+
+    /** What was said to both pictures last, of each kind: a new one is told it all. */
+    const said = new Map<string, (view: GraphView, inside: Inside) => void>();
+    const tell = (what: string, say: (view: GraphView, inside: Inside) => void): void => {
+      said.set(what, say);
+      say(whole, WHOLE);
+      if (problem) say(problem.view, problem.inside);
+    };
+    const open = (): void => {
       const kept = importantFirst(graph);
       if (problem || kept.length === 0) return;
-      about = compact(graph, kept);
-      problem = create(small, about.graph, {
+      const about = compact(graph, kept);
+      small.hidden = false; // It is made where it can be measured.
+      const view = create(small, about.graph, {
         // A stand-in is no node: the whole picture has those that it stands for.
-        onSelect: (id) => options.onSelect(id === null || about!.members.has(id) ? null : id),
+        onSelect: (id) => options.onSelect(id === null || about.members.has(id) ? null : id),
       });
+      problem = { view, inside: insideOf(about) };
+      for (const say of said.values()) say(view, problem.inside);
     };
-    const now = (): GraphView => (small.hidden ? whole : problem!);
-    const narrow = (on: boolean): void => {
-      // It is made where it can be measured, and not kept: it is small.
-      small.hidden = !on;
-      if (on) made();
-      else {
-        problem?.destroy();
-        problem = null;
-      }
-      small.hidden = problem === null;
-      page.hidden = problem !== null;
+    const close = (): void => {
+      problem?.view.destroy();
+      problem = null;
     };
-    const inProblem = (ids: number[]): number[] =>
-      ids.filter((id) => about!.graph.nodes.some((node) => node.id === id));
+    const shown = (): GraphView => problem?.view ?? whole;
     return {
-      select(ids, how) {
-        whole.select(ids, how);
-        problem?.select(inProblem(ids), how);
-      },
-      expandTo: (depth) => now().expandTo(depth),
-      expandAll: () => now().expandAll(),
+      select: (ids, how) => tell("select", (view, inside) => view.select(inside.ids(ids), how)),
       filter({ problems = false, ...rest }) {
-        narrow(problems);
-        whole.filter(rest);
-        problem?.filter(rest);
+        if (problems) open();
+        else close();
+        small.hidden = problem === null;
+        page.hidden = problem !== null;
+        tell("filter", (view) => view.filter(rest));
       },
-      match(ids) {
-        whole.match(ids);
-        problem?.match(inProblem(ids));
+      match: (ids) => tell("match", (view, inside) => view.match(inside.ids(ids))),
+      greyAfter: (op) => tell("greyAfter", (view) => view.greyAfter(op)),
+      path: (node) =>
+        tell("path", (view, inside) =>
+          view.path(node === null ? null : (inside.ids([node])[0] ?? null)),
+        ),
+      heat(values) {
+        let most = 0;
+        tell("heat", (view, inside) => {
+          most = Math.max(most, view.heat(values && inside.amounts(values)));
+        });
+        return most;
       },
-      greyAfter(op) {
-        whole.greyAfter(op);
-        problem?.greyAfter(op);
-      },
-      path: (node) => now().path(node),
-      heat: (values) => whole.heat(values),
-      outline: (on) => now().outline(on),
-      fit: () => now().fit(),
-      svg: (...heading) => now().svg(...heading),
+      outline: (on) => tell("outline", (view) => view.outline(on)),
+      expandTo: (depth) => shown().expandTo(depth),
+      expandAll: () => shown().expandAll(),
+      fit: () => shown().fit(),
+      svg: (...heading) => shown().svg(...heading),
       destroy() {
+        close();
         whole.destroy();
-        problem?.destroy();
-        for (const one of pages) one.remove();
+        page.remove();
+        small.remove();
       },
     };
+  };
+}
+
+function insideOf({ graph, members }: Compact): Inside {
+  const there = new Set(graph.nodes.map((node) => node.id));
+  return {
+    ids: (ids) => ids.filter((id) => there.has(id)),
+    amounts(values) {
+      const amounts = Array.from(values);
+      for (const [id, group] of members)
+        amounts[id] = group.reduce((sum, member) => sum + (values[member] ?? 0), 0);
+      return amounts;
+    },
   };
 }
 
@@ -81,5 +105,5 @@ function importantFirst(graph: CaptureGraph): number[] {
     Math.min(...graph.nodes[id]!.findings, Number.MAX_SAFE_INTEGER);
   const ordered = [...problems].sort((a, b) => rank(a) - rank(b) || a - b);
   const roots = graph.nodes.filter((node) => node.root && !problems.has(node.id)).slice(0, 2);
-  return [...ordered.slice(0, 28), ...roots.map((node) => node.id)];
+  return [...ordered.slice(0, MOST - roots.length), ...roots.map((node) => node.id)];
 }
