@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from autograd_inspector.advice.kept_tensors import CACHED, kept_by, siblings_cut_off, stored_detached
 from autograd_inspector.advice.naming import is_named, name_of
 from autograd_inspector.advice.operands import operand
+from autograd_inspector.advice.remedies.graphs import computed_again, retained
+from autograd_inspector.advice.remedies.graphs import cut_off as written_off
 from autograd_inspector.advice.spelling import assignable
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.gradient_cuts.harmful import stepped_with
@@ -13,6 +17,7 @@ from autograd_inspector.analysis.gradient_cuts.left_after_a_cut import left_afte
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.op import Op
+from autograd_inspector.model.remedy import Remedies
 from autograd_inspector.model.wording import summarize_names
 from autograd_inspector.source.fragments import uncommented
 
@@ -81,6 +86,22 @@ def carry_fix(analysis: Analysis, carried: tuple[Op, int, Backward], run: Backwa
         else f"{again}, or cut it off where it is {'kept' if stored else 'carried over'}: {cut}"
     )
     return advice + (f", or {retained}." if unstepped else ".")
+
+
+def carry_cures(
+    analysis: Analysis, carried: tuple[Op, int, Backward], run: Backward, *, unstepped: bool
+) -> Iterator[Remedies]:
+    """The ways of :func:`carry_fix`, as far as they are a change of a line."""
+    reader, tensor, freed_by = carried
+    made = analysis.flow.birth(tensor)
+    behind = () if made is None else Leaves(analysis.capture, analysis.flow).above(made)
+    meant = analysis.capture.optimized.intersection(behind)
+    kept = _kept(analysis, reader, tensor, freed_by)
+    if kept and meant and not unstepped:
+        yield from computed_again(analysis, made, reader)
+    if unstepped and freed_by.api == run.api == "backward":
+        yield from retained(analysis, freed_by)
+    yield from written_off(analysis, carried_name(analysis, reader, tensor), reader, tensor, made, freed_by)
 
 
 def _together(reader: Op, tensor: int, made: Op | None) -> frozenset[int]:

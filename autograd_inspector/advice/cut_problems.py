@@ -12,6 +12,7 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem, Severity
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import ModuleCall, Op, Region
+from autograd_inspector.model.remedy import Remedies
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 
@@ -31,7 +32,12 @@ def caused_by(analysis: Analysis, *causes: Cause) -> Iterator[GradientCut]:
 
 
 def cut_problem(
-    analysis: Analysis, cut: GradientCut, message: str, fix: str, locations: tuple[Location, ...]
+    analysis: Analysis,
+    cut: GradientCut,
+    message: str,
+    fix: str,
+    locations: tuple[Location, ...],
+    cures: tuple[Remedies, ...] = (),
 ) -> Problem:
     """A problem with one cut; the effect on what is meant to learn is added to the message."""
     severity: Severity = "error" if cut.fatal else "info" if cut.partial else "warning"
@@ -49,6 +55,7 @@ def cut_problem(
         dedupe_locations([*locations, *ends]),
         tuple(dict.fromkeys(names)),
         ops=tuple(op.index for op in cut.ops[:64]),
+        cures=cures,
     )
 
 

@@ -7,6 +7,7 @@ from autograd_inspector.advice.hand_updates import and_cleared
 from autograd_inspector.advice.names import short_name
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.quoting import in_place
+from autograd_inspector.advice.remedies.cuts import recorded
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut
 from autograd_inspector.model.finding import Problem
@@ -26,6 +27,7 @@ def region_problem(analysis: Analysis, cut: GradientCut, region: Region) -> Prob
         f"{outcome(analysis, cut)} was {'updated' if op.writes else 'computed'} while {why}",
         fix,
         dedupe_locations([*first, *analysis.user_frames(op.site, "computed here")]),
+        tuple(recorded(analysis, cut, region)),
     )
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.protocol import brought_forward, in_order
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.gradients.clearing import clearings
 from autograd_inspector.analysis.gradients.memory import gradients_of, zeroed_in_place
@@ -13,6 +14,7 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import GradRead, Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.remedy import Remedies
 from autograd_inspector.model.torch_names import CLIPPING
 from autograd_inspector.model.wording import summarize_names
 
@@ -121,4 +123,17 @@ def _clip_finding(
             [*analysis.user_frames(site, "clipped here"), *(analysis.user_frames(other, role) if other >= 0 else ())]
         ),
         tuple(dict.fromkeys(names)) or ("clip_grad",),
+        cures=tuple(_moved(analysis, site, what, other)),
     )
+
+
+def _moved(analysis: Analysis, site: int, what: str, other: int) -> Iterator[Remedies]:
+    if what == "late":
+        yield from brought_forward(analysis, site, other)
+    if what == "early":
+        line = analysis.capture.place(site)
+        runs = [run for run in analysis.capture.backwards if run.api == "backward" and not run.error]
+        for run in runs[-1:]:
+            later = analysis.capture.place(run.site)
+            if line is not None and later is not None:
+                yield from in_order(analysis, site, run.site)

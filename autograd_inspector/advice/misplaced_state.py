@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from autograd_inspector.advice.remedies.optimizers import state_brought
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.optimizers.state_lines import assigned_by_program, is_assigned, made_by_class
 from autograd_inspector.model.finding import Problem, Severity
@@ -62,16 +63,18 @@ def misplaced(
     raises = any(step.error for step in steps) or (not steps and refuses(optimizer))
     severity: Severity = "error" if always or raises else "warning"
     message, fix = text
+    culprits = _culprit(analysis, optimizer, misplaced_entries)
     return Problem(
         severity,
         f"{optimizer.type}: {message}{_because(analysis, optimizer, misplaced_entries)}",
         fix,
-        _culprit(analysis, optimizer, misplaced_entries),
+        culprits,
         tuple(
             dict.fromkeys(
                 [*(row.name for row, _ in misplaced_entries), *(entry.name for _, entry in misplaced_entries)]
             )
         ),
+        cures=tuple(state_brought(analysis, optimizer, [row for row, _ in misplaced_entries], culprits)),
     )
 
 

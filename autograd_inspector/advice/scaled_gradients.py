@@ -8,10 +8,13 @@ from collections.abc import Iterator
 from autograd_inspector.advice.misplaced_clipping import clipping_sites
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.callers import called_on
+from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op
+from autograd_inspector.model.remedy import Insert, Operand, Remedies
 from autograd_inspector.model.wording import summarize_names
 
 
@@ -94,4 +97,17 @@ def _scaled_finding(analysis: Analysis, site: int, scaled: Op, what: str, tensor
             ]
         ),
         tuple(dict.fromkeys(names)),
+        cures=tuple(_unscaled(analysis, site, scaled, what)),
     )
+
+
+def _unscaled(analysis: Analysis, site: int, scaled: Op, what: str) -> Iterator[Remedies]:
+    place, scaler = analysis.capture.place(site), called_on(analysis.capture.place(scaled.site), "scale")
+    steps = [step for step in analysis.capture.steps if step.op > scaled.index]
+    if place is None or not scaler or not steps:
+        return
+    optimizer = variable(analysis, analysis.capture.placement.optimizers[steps[0].optimizer])
+    if what == "clipped":
+        yield (Insert(place, f"{scaler}.unscale_({optimizer})"),)
+    else:
+        yield Operand(place, "whole", f"{scaler}.step({optimizer})"), Insert(place, f"{scaler}.update()", "behind")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Iterable
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec.structs import replace
 
 from autograd_inspector.analysis.report_data import SCHEMA, ReportData
+from autograd_inspector.api.programs import Programs
 from autograd_inspector.capture.lines.gutter import text_of
+from autograd_inspector.edits.written import edits_of
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.excerpt import excerpts_of
 from autograd_inspector.model.rule_page import page_of
@@ -51,6 +53,23 @@ class Report(ReportData, frozen=True, dict=True):
     def from_json(cls, text: str | bytes) -> Report:
         """The report in JSON text, also of an earlier version; raises ReportFormatError for anything else."""
         return decode(text, cls, SCHEMA, lambda report: fault_in(report.capture), OLDER)
+
+    def patched(self, codes: Iterable[str] | None = None, *, unsafe: bool = True) -> dict[str, str]:
+        """File name -> its whole new text, with the edits that cure the findings; nothing is written.
+
+        ``codes``: of findings of these rules alone (AG201, or AG2 for all of a kind). ``unsafe=False`` leaves out edits
+        that may change what the program means beyond the fault. Of edits that overlap the first finding's are made.
+        A notebook's cell is under the name of its file in the kernel. Files that no edit changes are not in it.
+        """
+        from autograd_inspector.api.patches import patched_files
+
+        return patched_files(self.findings, None if codes is None else tuple(codes), unsafe=unsafe)
+
+    def to_patch(self, codes: Iterable[str] | None = None, *, unsafe: bool = True) -> str:
+        """The same as one unified diff, as `git apply` and `patch -p1` read it; "" where there is nothing to change."""
+        from autograd_inspector.api.patches import patch_of
+
+        return patch_of(self.patched(codes, unsafe=unsafe))
 
     def to_dot(self, *, boxes: int = 40, color_by: ColorBy = "gradient") -> str:
         """The collapsed graph in the DOT language, in at most about that many boxes.
@@ -157,7 +176,7 @@ def report_of(
 ) -> Report:
     """Apply the rules to a capture; ``progress`` is told how many have been applied, and of how many."""
     capture = storable(capture)
-    findings, notes = findings_of(capture, progress)
+    findings, notes = findings_of(capture, progress, partial(edits_of, programs=Programs()))
     text = cache(text_of)  # Findings of one program share its files.
     kept = tuple(
         replace(finding, excerpts=excerpts_of(finding.locations, text)) for finding in unignored(findings, ignore)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Literal
 
 from msgspec import Struct
-from msgspec.structs import astuple
 
+from autograd_inspector.model.edit import Applicability, Edit, Verdict
 from autograd_inspector.model.excerpt import Excerpt, excerpts_of
 from autograd_inspector.model.location import Location
+from autograd_inspector.model.remedy import Remedies
 
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
@@ -18,7 +19,9 @@ class Problem(Struct, frozen=True):
     """What a rule found: one cause, where it is, and what to write instead.
 
     ``locations`` has the culprit first; ``subjects`` are the names of the parameters, modules or ops concerned;
-    ``details`` the steps of the story, one sentence each; ``ops`` the indices of the ops that show it.
+    ``details`` the steps of the story, one sentence each; ``ops`` the indices of the ops that show it. ``cures``
+    are ways to change the program so that the problem is gone, the best first; ``safe``: it means the same afterwards,
+    apart from that.
     """
 
     severity: Severity
@@ -28,13 +31,16 @@ class Problem(Struct, frozen=True):
     subjects: tuple[str, ...] = ()
     details: tuple[str, ...] = ()
     ops: tuple[int, ...] = ()
+    cures: tuple[Remedies, ...] = ()
+    safe: bool = False
 
 
 class Finding(Struct, frozen=True, omit_defaults=True):
     """A problem under the code and the name of the rule that found it.
 
     ``consequences`` are the findings that follow from this one, ``excerpts`` the lines of ``locations`` in the text
-    around them.
+    around them. ``edits`` cure the finding alone, all of them together; ``applicability``: whether they are safe to
+    make unseen; ``verified``: what a trial run with them showed.
     """
 
     rule: str
@@ -48,6 +54,9 @@ class Finding(Struct, frozen=True, omit_defaults=True):
     ops: tuple[int, ...] = ()
     consequences: tuple[str, ...] = ()
     excerpts: tuple[Excerpt, ...] = ()
+    edits: tuple[Edit, ...] = ()
+    applicability: Applicability = ""
+    verified: Verdict = ""
 
     @property
     def code(self) -> tuple[Excerpt, ...]:
@@ -55,6 +64,18 @@ class Finding(Struct, frozen=True, omit_defaults=True):
         return self.excerpts or excerpts_of(self.locations, lambda _: {})
 
     @classmethod
-    def of(cls, rule: str, name: str, problem: Problem) -> Finding:
-        """What a rule found, as its finding."""
-        return cls(rule, name, *astuple(problem))
+    def of(cls, rule: str, name: str, problem: Problem, edits: tuple[Edit, ...] = ()) -> Finding:
+        """What a rule found, as its finding, with the edits of the first cure that can be written."""
+        return cls(
+            rule,
+            name,
+            problem.severity,
+            problem.message,
+            problem.fix,
+            problem.locations,
+            problem.subjects,
+            problem.details,
+            problem.ops,
+            edits=edits,
+            applicability="" if not edits else "safe" if problem.safe else "unsafe",
+        )

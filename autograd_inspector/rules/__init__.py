@@ -10,7 +10,7 @@ from autograd_inspector.interrupts import is_interrupt
 from autograd_inspector.messages import text_of
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.finding import Finding
-from autograd_inspector.rules.catalogue import CATALOGUE, Rule
+from autograd_inspector.rules.catalogue import CATALOGUE, Rule, Write
 from autograd_inspector.rules.causes import merged, unignored
 from autograd_inspector.rules.order import ordered
 from autograd_inspector.rules.unread import unread
@@ -19,13 +19,13 @@ __all__ = ["CATALOGUE", "Rule", "findings_of", "unignored"]
 
 
 def findings_of(
-    capture: Capture, progress: Callable[[int, int], None] | None = None
+    capture: Capture, progress: Callable[[int, int], None] | None = None, write: Write = lambda _: ()
 ) -> tuple[tuple[Finding, ...], tuple[str, ...]]:
     """(findings, the one to fix first at the top; notes about rules that failed, and what would show more).
 
     ``progress`` is told before each rule how many have looked at the capture, and of how many.
 
-    A rule that fails says so in the notes and takes nothing else with it: the report of the others stands.
+    ``write`` makes the edits of what a rule advises. A rule that fails says so in the notes and takes nothing else with it: the report of the others stands.
     """
     analysis = Analysis(capture)
     findings: list[Finding] = []
@@ -34,7 +34,7 @@ def findings_of(
         if progress is not None:
             progress(done, len(CATALOGUE))
         try:
-            findings += CATALOGUE[code].findings(analysis)
+            findings += CATALOGUE[code].findings(analysis, write)
         except Exception as failure:
             if is_interrupt(failure) or os.environ.get("AUTOGRAD_INSPECTOR_STRICT"):
                 raise

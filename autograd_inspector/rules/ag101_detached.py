@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.cut_problems import caused_by, cut_problem, described
-from autograd_inspector.advice.detached_copies import attached
+from autograd_inspector.advice.detached_copies import attached as attached_advice
 from autograd_inspector.advice.naming import name_of, names_of
+from autograd_inspector.advice.remedies.cuts import attached, traced
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut, bypassed, copied_in
 from autograd_inspector.analysis.gradients.straight_through import Estimator, reversed_estimators
@@ -56,7 +57,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         wrapped = [e for e in analysis.capture.events_of(ParameterWrapped) if e.tensor == cut.through[0]]
         site = wrapped[0].site if wrapped else cut.ops[0].site
         places = (*analysis.user_frames(site, "detached here"), *returned_by_hook(analysis, cut.ops[0]))
-        yield cut_problem(analysis, cut, f"{what} {kept}", fix, places)
+        cures = tuple(traced(analysis, cut) if cut.ops[0].name == "grad" else attached(analysis, cut.ops))
+        yield cut_problem(analysis, cut, f"{what} {kept}", fix, places, cures)
 
 
 def _reversed(analysis: Analysis, found: Estimator) -> Problem:
@@ -106,7 +108,7 @@ def _cutting(analysis: Analysis, cut: GradientCut) -> tuple[str, str, str]:
         return by, f"gives {target} the values of a computed tensor without their history", _FUNCTIONAL
     if not is_a(op.name, OpKind.DETACHES):
         return what, f"makes a new leaf of the result of `{op.name}`, without its history", _FUNCTIONAL
-    return what, f"cuts {described(analysis, op)} from the graph", attached(analysis, cut, what)
+    return what, f"cuts {described(analysis, op)} from the graph", attached_advice(analysis, cut, what)
 
 
 _FUNCTIONAL = (

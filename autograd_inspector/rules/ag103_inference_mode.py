@@ -8,11 +8,12 @@ from autograd_inspector.advice.cut_problems import caused_by
 from autograd_inspector.advice.grad_mode_problems import region_problem, switched_at
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.receivers import receiver
-from autograd_inspector.advice.spelling import copy_of
+from autograd_inspector.advice.spelling import copy_of, is_path
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Region, Trait
+from autograd_inspector.model.remedy import Remedies, Rename, Substitute
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import summarize_names
 
@@ -142,4 +143,15 @@ def _inference_tensor(analysis: Analysis, op: Op) -> Problem:
         dedupe_locations([*origin, *switch, *analysis.user_frames(op.site, "used here")]),
         (name,),
         ops=(op.index,),
+        cures=tuple(_cures(analysis, op, name, region)),
     )
+
+
+def _cures(analysis: Analysis, op: Op, name: str, region: Region | None) -> Iterator[Remedies]:
+    capture = analysis.capture
+    place = capture.place(region.definition if region.decorated else region.site) if region is not None else None
+    if place is not None:
+        yield (Rename(place, "no_grad"),)
+    used = capture.place(op.site)
+    if used is not None and is_path(name):
+        yield (Substitute(used, name, "{}.clone()"),)

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from autograd_inspector.advice.cut_problems import caused_by, cut_problem, undetached
 from autograd_inspector.advice.kept_tensors import kept_as, kept_by, kept_places
 from autograd_inspector.advice.naming import NAMELESS, name_of
+from autograd_inspector.advice.remedies.cuts import attached
 from autograd_inspector.advice.spelling import is_path
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.asked_in_vain import ends
@@ -66,6 +67,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
                     *(place for o in taken for place in analysis.user_frames(o.site, "left torch here")),
                 ]
             ),
+            () if cut.ops[0].has(Trait.COLLECTIVE) else tuple(attached(analysis, [op, *taken])),
         )
 
 

@@ -12,6 +12,7 @@ from autograd_inspector.analysis.memory.snapshots import Snapshot, aliased_snaps
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.remedy import Operand, Remedies
 from autograd_inspector.model.wording import agree, summarize_names
 
 
@@ -126,7 +127,20 @@ def _problem(analysis: Analysis, snapshots: list[Snapshot]) -> Problem:
         ),
         tuple(names),
         ops=(first.used.index,),
+        cures=tuple(_copied(analysis, first)),
     )
+
+
+def _copied(analysis: Analysis, snapshot: Snapshot) -> Iterator[Remedies]:
+    """A copy where it was kept: of a whole state_dict, else of the tensor."""
+    place = analysis.capture.place(snapshot.taken.site)
+    if place is None:
+        return
+    if analysis.capture.sites[snapshot.taken.site].through == "Module.state_dict":
+        yield (
+            Operand(place, "whole", "{{k: v.clone() for k, v in {}.items()}}".replace("{{", "{").replace("}}", "}")),
+        )
+    yield (Operand(place, "whole", "{}.clone()"),)
 
 
 def _by(op: Op) -> str:

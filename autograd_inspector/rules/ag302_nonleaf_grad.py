@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.advice.hand_updates import and_cleared
 from autograd_inspector.advice.naming import is_named, name_of, names_of
 from autograd_inspector.advice.quoting import ending_in, in_place
-from autograd_inspector.advice.spelling import is_path, method_on
+from autograd_inspector.advice.spelling import assignable, is_path, method_on
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.failed_reads import ended_by
 from autograd_inspector.analysis.gradient_cuts.asked_in_vain import ends
@@ -17,6 +17,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.program_events import ParametersRefused
+from autograd_inspector.model.remedy import Insert, Remedies
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import summarize_names
 
@@ -93,7 +94,17 @@ def _finding(analysis: Analysis, reads: list[GradRead]) -> Problem:
         ),
         tuple(names_of(analysis, tensors)),
         ops=(made.index,) if made is not None else (),
+        cures=tuple(_cures(analysis, tensors)),
     )
+
+
+def _cures(analysis: Analysis, tensors: list[int]) -> Iterator[Remedies]:
+    """Their gradients are kept: before the last backward that they took part in."""
+    names = [analysis.capture.tensors[tensor].variable for tensor in tensors]
+    runs = [run for run in analysis.capture.backwards if run.api == "backward" and not run.error]
+    place = analysis.capture.place(runs[0].site) if runs else None
+    if place is not None and all(assignable(name, analysis, t) for name, t in zip(names, tensors, strict=True)):
+        yield tuple(Insert(place, f"{name}.retain_grad()") for name in dict.fromkeys(names))
 
 
 def _made_last(analysis: Analysis, made: Op) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.protocol import brought_forward
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.event import GradRead, Step
@@ -84,4 +85,5 @@ def _finding(analysis: Analysis, step: Step, reads: list[GradRead]) -> Problem:
         ),
         tuple(dict.fromkeys([*names, f"{optimizer.type}.step"])),
         ops=(step.op,),
+        cures=tuple(brought_forward(analysis, reads[0].site, step.site)),
     )

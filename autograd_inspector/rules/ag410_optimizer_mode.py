@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.callers import called_on
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
@@ -12,6 +13,7 @@ from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import ModeSwitched, StateLoaded
+from autograd_inspector.model.remedy import Insert, Remedies
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -78,7 +80,18 @@ def _step_in_eval_mode(analysis: Analysis, optimizer: OptimizerRecord, step: Ste
         ),
         (optimizer.type, "train()"),
         ops=(step.op,),
+        cures=tuple(_switched_back(analysis, optimizer, step, back.site if back is not None else -1)),
     )
+
+
+def _switched_back(analysis: Analysis, optimizer: OptimizerRecord, step: Step, loaded: int) -> Iterator[Remedies]:
+    name = variable(analysis, optimizer)
+    stepped = called_on(analysis.capture.place(step.site), "step") or name
+    places = [analysis.capture.place(site) for site in (loaded, optimizer.site) if site >= 0]
+    if not analysis.timeline.trained_before(optimizer.id, step.start) or loaded >= 0:
+        yield from ((Insert(place, f"{name}.train()", "behind"),) for place in places if place is not None)
+    if (at := analysis.capture.place(step.site)) is not None:
+        yield (Insert(at, f"{stepped}.train()"),)
 
 
 def _model_in_train_mode(analysis: Analysis, optimizer: OptimizerRecord, step: Step) -> tuple[Location, ...]:

@@ -11,9 +11,12 @@ from pkgutil import iter_modules
 from msgspec import Struct
 
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.finding import Finding, Problem
+from autograd_inspector.model.remedy import Remedies
 
 Check = Callable[[Analysis], Iterable[Problem]]
+Write = Callable[[tuple[Remedies, ...]], tuple[Edit, ...]]
 
 _MODULE = re.compile(r"ag(\d+)_(\w+)")
 
@@ -35,10 +38,10 @@ class Rule(Struct, frozen=True):
         """The first line of the page."""
         return self.page.split("\n", maxsplit=1)[0]
 
-    def findings(self, analysis: Analysis) -> Iterator[Finding]:
-        """What the rule concludes."""
+    def findings(self, analysis: Analysis, write: Write) -> Iterator[Finding]:
+        """What the rule concludes, with the edits that ``write`` makes of its cures."""
         for problem in self.check(analysis):
-            yield Finding.of(self.code, self.name, problem)
+            yield Finding.of(self.code, self.name, problem, write(problem.cures))
 
 
 def _rules() -> Iterator[Rule]:

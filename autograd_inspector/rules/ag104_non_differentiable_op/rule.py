@@ -6,12 +6,15 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.cut_problems import caused_by, cut_problem, described
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.values import straight_through
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.classifier import SAMPLING
 from autograd_inspector.analysis.gradients.zero_derivative import Flat, flattened
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.op import Op
+from autograd_inspector.model.remedy import Remedies, Rename
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag104_non_differentiable_op.hidden_samples import half_hidden
 from autograd_inspector.rules.ag104_non_differentiable_op.refused import refused
@@ -62,6 +65,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
             f"{what} has no derivative: it cuts {described(analysis, op)} from the graph",
             fix,
             analysis.user_frames(op.site, "drawn here" if drawn else "no derivative here"),
+            tuple(_cures(analysis, op, drawn=drawn)),
         )
     for draw in half_hidden(analysis):
         names = [name_of(analysis, t) for t in draw.parameters]
@@ -107,3 +111,11 @@ _RSAMPLE = (
     "Use rsample() where the distribution has it (Normal, Gumbel, RelaxedOneHotCategorical, ...), or train through "
     "log_prob(sample)."
 )
+
+
+def _cures(analysis: Analysis, op: Op, *, drawn: bool) -> Iterator[Remedies]:
+    place = analysis.capture.place(op.site)
+    if drawn and place is not None:
+        yield (Rename(place, "rsample"),)
+    elif not is_a(op.name, OpKind.DRAWS):
+        yield from straight_through(analysis, op)

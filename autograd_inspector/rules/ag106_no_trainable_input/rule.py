@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from autograd_inspector.advice.naming import is_named, name_of, names_of
 from autograd_inspector.advice.saved_tensors import CHECKPOINT
@@ -17,6 +17,7 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.remedy import Remedies, Remove, SetArgument
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag106_no_trainable_input.bypassed import bypassed
@@ -122,6 +123,9 @@ def _checkpoint_finding(analysis: Analysis, ops: list[Op], run: Backward, inside
         ),
         tuple(dict.fromkeys(names)),
         ops=tuple(op.index for op in ops[:64]),
+        cures=tuple(
+            (SetArgument(place, "use_reentrant", "False"),) for place in analysis.user_frames(ops[0].site, "")[:1]
+        ),
     )
 
 
@@ -178,7 +182,15 @@ def _all_frozen(analysis: Analysis, run: Backward) -> Problem:
             ]
         ),
         (*left_names, *names) or tuple(names_of(analysis, run.roots)),
+        cures=tuple(_thawed(analysis, inputs, run)),
     )
+
+
+def _thawed(analysis: Analysis, tensors: Iterable[int], run: Backward) -> Iterator[Remedies]:
+    """Without the statement that froze them."""
+    changes = analysis.lifecycle.frozen(tensors, until=run.start)
+    places = [place for change in changes[-1:] for place in analysis.user_frames(change.site, "")[:1]]
+    yield from ((Remove(place),) for place in places)
 
 
 def _root(analysis: Analysis, run: Backward, root: int) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.advice.copies import saves_its_result
 from autograd_inspector.advice.inplace_fixes import needs_because, repair
 from autograd_inspector.advice.older_graphs import edited_before, recompute_advice
+from autograd_inspector.advice.remedies.in_place import kept_apart
 from autograd_inspector.advice.saved_tensors import (
     Saved,
     counter_of,
@@ -140,6 +141,7 @@ def _modified(analysis: Analysis, run: Backward, members: list[tuple[Saved, list
         tuple(dict.fromkeys([name, *others, *(edit_name(analysis, op).replace("`", "") for op in edits[:4])])),
         tuple(details),
         tuple(dict.fromkeys([*(op.index for op in edits[:64]), *([node.op] if node.op >= 0 else [])])),
+        tuple(kept_apart(analysis, edits, run)) if back is None and not before else (),
     )
 
 

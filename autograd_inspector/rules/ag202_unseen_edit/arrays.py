@@ -13,6 +13,7 @@ from autograd_inspector.model.event import AliasWrite
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op
+from autograd_inspector.model.remedy import Operand, Rename
 from autograd_inspector.rules.ag202_unseen_edit.aliased_memory import Memory, aliased
 from autograd_inspector.rules.ag202_unseen_edit.writing_line import Use, WritingLine
 
@@ -67,4 +68,8 @@ def written_through_numpy(analysis: Analysis, run: Backward, alias: AliasWrite, 
         (name,),
         ("Likely, from the source: NumPy's own writes cannot be observed.",),
         (alias.op,),
+        tuple(
+            (Rename(place, "tensor") if inward else Operand(place, "whole", "{}.copy()"),)
+            for place in analysis.user_frames(op.site, "")[:1]
+        ),
     )

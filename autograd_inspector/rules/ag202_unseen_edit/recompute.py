@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.in_place import kept_until
 from autograd_inspector.advice.spelling import copy_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.memory.assigned_data import assigns, effective
@@ -113,4 +114,5 @@ def _finding(analysis: Analysis, members: list[tuple[Op, int, list[tuple[Op, Wri
             "Backward ran the same code again and read the modified memory; certain, by the order of the calls.",
         ),
         (edit.index,),
+        tuple(kept_until(analysis, [e for e, _ in edits], op)),
     )

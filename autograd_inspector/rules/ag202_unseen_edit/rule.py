@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.inplace_fixes import needs_because, repair
+from autograd_inspector.advice.remedies.in_place import kept_apart
 from autograd_inspector.advice.saved_tensors import Saved, counter_of, made_at, place_of, saved_name, saver_name
 from autograd_inspector.advice.spelling import copy_of
 from autograd_inspector.analysis.analysis import Analysis
@@ -151,6 +152,7 @@ def _unseen(analysis: Analysis, run: Backward, members: list[Member]) -> Problem
             f"{how} changed its memory afterwards{place_of(analysis, op)}; certain, by the order of the calls.",
         ),
         (op.index,),
+        tuple(kept_apart(analysis, list({op.index: op for _, op, _ in members}.values()), run)),
     )
 
 

@@ -14,6 +14,7 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.remedy import NotInPlace, OutOfPlace, Remedies, Wrap
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.rules.ag203_forbidden_inplace.views import (
     hooks_behind,
@@ -147,7 +148,22 @@ def _finding(analysis: Analysis, op: Op, what: str, fix: str) -> Problem:
         ),
         (name, op.name),
         ops=(op.index,),
+        cures=tuple(_cures(analysis, op, fix)),
     )
+
+
+def _cures(analysis: Analysis, op: Op, fix: str) -> Iterator[Remedies]:
+    place = analysis.capture.place(op.site)
+    if place is None:
+        return
+    if "torch.no_grad()" in fix and fix is not _OUTSIDE:
+        yield (Wrap(place, "with torch.no_grad():"),)
+    elif op.call >= 0 and analysis.capture.calls[op.call].inplace:
+        call = analysis.capture.calls[op.call]
+        frames = [frame for frame in analysis.capture.site(call.site) if not frame.library]
+        yield from ((NotInPlace(frame, call.type),) for frame in frames)
+    else:
+        yield (OutOfPlace(place, is_a(op.name, OpKind.IN_PLACE_ONLY)),)
 
 
 def _in_step(analysis: Analysis, op: Op, what: str, fix: str) -> Problem:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import layer_of, name_of, names_of
+from autograd_inspector.advice.remedies.values import straight_through
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.leaves_above import Leaves
 from autograd_inspector.analysis.gradients.zero_derivative import Flat, flattened
@@ -146,6 +147,7 @@ def _zero(analysis: Analysis, op: Op, leaves: list[int], ranges: dict[int, Range
         ),
         tuple(dict.fromkeys([*names, *([layer, call.type] if call is not None and layer else [])])),
         ops=(op.index,),
+        cures=tuple(straight_through(analysis, op)) if is_a(op.name, OpKind.PIECEWISE_CONSTANT) else (),
     )
 
 

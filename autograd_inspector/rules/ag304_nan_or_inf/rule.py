@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of, names_of
+from autograd_inspector.advice.remedies.values import kept_finite
 from autograd_inspector.advice.scaled_gradients import scaled_by
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.autograd import Backward, Node
@@ -174,6 +175,7 @@ def _produced(
         tuple(dict.fromkeys([*spoilt, names, op.name])),
         tuple(f"It was given {text}." for text in dict.fromkeys(input_texts)),
         (op.index,),
+        tuple(kept_finite(analysis, op)) if sound else (),
     )
 
 
@@ -207,4 +209,5 @@ def _in_backward(analysis: Analysis, run: Backward, node: Node, *, seen: str = "
         ),
         tuple(dict.fromkeys([*made, *names])),
         ops=(op.index,) if op is not None else (),
+        cures=tuple(kept_finite(analysis, op)),
     )

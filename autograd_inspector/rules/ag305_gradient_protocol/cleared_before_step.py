@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.protocol import cleared_once
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
@@ -107,6 +108,7 @@ def _cleared_too_often(analysis: Analysis, losses: Losses, members: list[Lost], 
             ]
         ),
         tuple(dict.fromkeys([*last, *never])),
+        cures=tuple(cleared_once(analysis, (lost.site for lost in members), steps[-1])),
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from autograd_inspector.advice.misplaced_clipping import misplaced_clipping
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.none_grad_read import too_early_or_late
+from autograd_inspector.advice.remedies.protocol import brought_forward, cleared_after, cleared_first, in_order
 from autograd_inspector.advice.scaled_gradients import scaled_gradients
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.clearing import cleared_before, renewed
@@ -15,6 +16,7 @@ from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.remedy import Remedies
 from autograd_inspector.model.wording import summarize_names
 from autograd_inspector.rules.ag305_gradient_protocol.accumulation import past_the_library
 from autograd_inspector.rules.ag305_gradient_protocol.cleared_before_step import wasted
@@ -175,6 +177,7 @@ def _cleared(analysis: Analysis, step: Step, site: int, run: Backward) -> Proble
         ),
         tuple(dict.fromkeys(names)),
         ops=(step.op,),
+        cures=tuple(in_order(analysis, step.site, run.site) if late else brought_forward(analysis, site, run.site)),
     )
 
 
@@ -206,15 +209,29 @@ def _accumulated(analysis: Analysis, step: Step, stale: list[int], run: Backward
         ),
         tuple(dict.fromkeys(names)),
         ops=(step.op,),
+        cures=tuple(_clearing(analysis, step, run)),
     )
+
+
+def _clearing(analysis: Analysis, step: Step, run: Backward) -> Iterator[Remedies]:
+    if not step.computed:
+        yield from (
+            cleared_after(analysis, step)
+            if _several_serve_one(analysis, step, run)
+            else cleared_first(analysis, step, run)
+        )
+
+
+def _several_serve_one(analysis: Analysis, step: Step, run: Backward) -> bool:
+    """Whether more backwards of that line ran than steps."""
+    runs = sum(r.site == run.site and not r.error for r in analysis.capture.backwards)
+    return sum(s.optimizer == step.optimizer for s in analysis.capture.steps) < runs
 
 
 def _clearing_fix(analysis: Analysis, step: Step, run: Backward) -> str:
     """Where several backwards serve one step, clearing before each of them would leave the step the last one only."""
     if step.computed and run.start >= step.start:
         return f"Call {clearing_call(analysis, step, step.start)} at the beginning of the closure."
-    runs = sum(r.site == run.site and not r.error for r in analysis.capture.backwards)
-    steps = sum(s.optimizer == step.optimizer for s in analysis.capture.steps)
-    if steps < runs:
+    if _several_serve_one(analysis, step, run):
         return "Call optimizer.zero_grad() once for each step(), right after it."
     return "Call optimizer.zero_grad() before backward()."

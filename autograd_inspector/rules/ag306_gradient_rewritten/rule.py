@@ -11,6 +11,7 @@ from autograd_inspector.model.event import GradWrite
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.remedy import Substitute
 from autograd_inspector.model.wording import summarize_names
 from autograd_inspector.rules.ag306_gradient_rewritten.dropped import dropped_each_time
 from autograd_inspector.rules.ag306_gradient_rewritten.duplicate_hooks import piled_up
@@ -88,6 +89,7 @@ def _aliased(analysis: Analysis) -> Iterator[Problem]:
             "Assign a copy: `.grad.clone()`.",
             analysis.user_frames(site, "aliased here"),
             tuple(dict.fromkeys([*new, *old])),
+            cures=tuple((Substitute(place, "", "{}.clone()"),) for place in analysis.user_frames(site, "")[:1]),
         )
 
 

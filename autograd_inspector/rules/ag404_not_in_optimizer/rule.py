@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.advice.names import as_code
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.optimizer_snippets import group_added, remade
+from autograd_inspector.advice.remedies.optimizers import added_to, given_instead
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.modules.parameter_origins import birthplace, first_use, thawed, were_replaced
 from autograd_inspector.analysis.optimizers.holders import are_bare, is_idle, nearest, stepped_in_vain
@@ -71,6 +72,11 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         dedupe_locations([*unfrozen, *(born if not early else ()), *made, *born])
         or first_use(analysis, loose.parameters[0]),
         tuple(names),
+        cures=tuple(
+            given_instead(analysis, optimizer, loose.parameters)
+            if in_vain
+            else added_to(analysis, optimizer, [*unfrozen, *born], loose.parameters)
+        ),
     )
 
 

@@ -10,6 +10,7 @@ from autograd_inspector.model.event import RequiresGradChanged
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.program_events import PlainAttributeSet
+from autograd_inspector.model.remedy import Insert
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag406_frozen_in_optimizer.frozen_but_stepped import still_moving
 from autograd_inspector.rules.ag406_frozen_in_optimizer.frozen_groups import compared_only, frozen_groups
@@ -79,6 +80,10 @@ def _frozen_with_its_twin(analysis: Analysis) -> Iterator[Problem]:
                 f"Untie them ({learning[0]} = nn.Parameter(weight.clone())), or leave the tied weight out of the freezing.",
                 analysis.user_frames(change.site, "frozen here"),
                 capture.display_names.every_name_of(change.tensor),
+                cures=tuple(
+                    (Insert(place, f"{learning[0]}.requires_grad_(True)", "behind", outside_loops=True),)
+                    for place in analysis.user_frames(change.site, "")[:1]
+                ),
             )
 
 

@@ -10,7 +10,9 @@ from autograd_inspector.advice.optimizer_snippets import collected
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.placement_rows import OptimizerRecord
 from autograd_inspector.model.program_events import ParametersRefused
+from autograd_inspector.model.remedy import Operand, Remedies
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import agree, summarize_names
 from autograd_inspector.rules.ag407_duplicate_parameter.one_memory import on_one_memory
@@ -59,6 +61,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
                 "list(dict.fromkeys(params)).",
                 analysis.user_frames(optimizer.site, "given to the optimizer twice here"),
                 tuple(dict.fromkeys([*names, *aliases])),
+                cures=_each_once(analysis, optimizer),
             )
     yield from _refused(analysis)
     yield from _two_optimizers(analysis)
@@ -142,3 +145,10 @@ def _same_gradient(analysis: Analysis, tensor: int, pair: tuple[int, int]) -> bo
         one != other and not any(before < at <= after for at in new)
         for (before, one), (after, other) in pairwise(steps)
     )
+
+
+def _each_once(analysis: Analysis, optimizer: OptimizerRecord) -> tuple[Remedies, ...]:
+    place = analysis.capture.place(optimizer.site)
+    if place is None or len(optimizer.groups) != 1:
+        return ()
+    return ((Operand(place, "first", "list(dict.fromkeys({}))"),),)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from autograd_inspector.advice.carried_graphs import carried_name, carry_fix
+from autograd_inspector.advice.carried_graphs import carried_name, carry_cures, carry_fix
 from autograd_inspector.advice.kept_tensors import kept_as, kept_by, kept_places, siblings_cut_off
 from autograd_inspector.advice.naming import name_of
 from autograd_inspector.advice.older_graphs import older_graph
@@ -101,6 +101,7 @@ def _freed(analysis: Analysis, run: Backward, earlier: Sequence[Backward]) -> Pr
         ),
         (name,),
         ops=(reader.index,),
+        cures=tuple(carry_cures(analysis, (reader, tensor, freed_by), run, unstepped=unstepped)),
     )
 
 

@@ -6,11 +6,12 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 
 from autograd_inspector.advice.naming import name_of, names_of
+from autograd_inspector.advice.remedies.graphs import added_without_graph
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait
 from autograd_inspector.model.wording import join_names, summarize_names
-from autograd_inspector.rules.ag502_graph_leak.fixes import added_at, fix_of, layer_of, without_graph
+from autograd_inspector.rules.ag502_graph_leak.fixes import added_at, fix_of, layer_of, variables, without_graph
 from autograd_inspector.rules.ag502_graph_leak.links import LINKS, Line, Link, edited
 
 _NO_LINK = Trait.BACKWARD | Trait.STEP | Trait.CUT
@@ -129,6 +130,7 @@ def _finding(analysis: Analysis, line: Line, layers: dict[str, list[Link]]) -> P
         analysis.user_frames(last.op.site, "graph kept here"),
         (name,),
         ops=tuple(link.op.index for link in longest[:16]),
+        cures=tuple(added_without_graph(analysis, last.op.site, variables(analysis, added_at(analysis, line, last)))),
     )
 
 
@@ -149,6 +151,7 @@ def _edited_finding(analysis: Analysis, line: Line, links: list[Link]) -> Proble
         analysis.user_frames(last.op.site, "graph kept here"),
         tuple(names),
         ops=tuple(link.op.index for link in links[:16]),
+        cures=tuple(added_without_graph(analysis, last.op.site, variables(analysis, added))),
     )
 
 

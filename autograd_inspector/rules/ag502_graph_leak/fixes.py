@@ -16,7 +16,7 @@ def fix_of(analysis: Analysis, line: Line, last: Link, name: str) -> str:
     added = list(added_at(analysis, line, last))
     tensors = analysis.capture.tensors
     cut = f"write `{name} = {name}.detach()` after this line" if assignable(name, analysis, last.tensor) else ""
-    if not _variables(analysis, added):
+    if not variables(analysis, added):
         if all(tensors[t].shape == () for t in last.op.outputs):
             return f"Add a number, not a tensor with its graph, into {name}: `.item()` or `.detach()` of what is added."
         return f"{without_graph(analysis, added, name)}" + (f", or {cut}." if cut else ".")
@@ -25,19 +25,19 @@ def fix_of(analysis: Analysis, line: Line, last: Link, name: str) -> str:
 
 def without_graph(analysis: Analysis, added: list[int], name: str) -> str:
     """What to write for what is added."""
-    variables = _variables(analysis, added)
-    if not variables:
+    names = variables(analysis, added)
+    if not names:
         return f"Detach before accumulating into {name}: call `.detach()` on what is added"
     if all(analysis.capture.tensors[t].shape == () for t in added):
-        numbers, copies = _listed(variables, "item"), _listed(variables, "detach")
+        numbers, copies = _listed(names, "item"), _listed(names, "detach")
         return f"Add a number, not a tensor with its graph: {numbers} (or {copies}) into {name}"
-    return f"Detach before accumulating into {name}: read {_listed(variables, 'detach')} on this line"
+    return f"Detach before accumulating into {name}: read {_listed(names, 'detach')} on this line"
 
 
-def _variables(analysis: Analysis, added: list[int]) -> list[str]:
+def variables(analysis: Analysis, added: Iterable[int]) -> list[str]:
     """What the program calls them, [] where it has no name for one."""
-    variables = {t: analysis.capture.tensors[t].variable for t in added}
-    return list(variables.values()) if all(assignable(variables[t], analysis, t) for t in added) else []
+    names = {t: analysis.capture.tensors[t].variable for t in added}
+    return list(names.values()) if all(assignable(name, analysis, t) for t, name in names.items()) else []
 
 
 def _listed(names: Iterable[str], method: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.graphs import added_without_graph
 from autograd_inspector.advice.spelling import assignable
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.model.event import RetainedGraph
@@ -115,4 +116,5 @@ def _hoard_finding(analysis: Analysis, members: list[RetainedGraph]) -> Problem:
         ),
         (name,),
         ops=(made.index,),
+        cures=tuple(added_without_graph(analysis, last.site, [name])) if has_variable and last.site >= 0 else (),
     )

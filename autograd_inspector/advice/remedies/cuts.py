@@ -1,0 +1,56 @@
+"""How a cut is taken out of the way of a gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut
+from autograd_inspector.model.location import Location
+from autograd_inspector.model.op import Op, Region
+from autograd_inspector.model.remedy import Insert, Remedies, Remove, SetArgument, TakeOff, Unblock, Undecorate
+
+
+def attached(analysis: Analysis, ops: Iterable[Op]) -> Iterator[Remedies]:
+    """The values themselves in place of copies without history, which those ops made; only of all of them at once."""
+    sites = dict.fromkeys(op.site for op in ops)
+    places = [analysis.capture.place(site) for site in sites]
+    known = [place for place in places if place is not None]
+    if known and len(known) == len(places):
+        outer = [place for place in known if not any(_inside(place, other) for other in known)]
+        yield tuple(TakeOff(place) for place in outer)
+
+
+def _inside(place: Location, other: Location) -> bool:
+    """Whether an expression is a part of another one."""
+    if place.filename != other.filename or place.column < 0 or other.column < 0:
+        return False
+    begin, end = (place.lineno, place.column), (place.end_lineno or place.lineno, place.end_column)
+    first, last = (other.lineno, other.column), (other.end_lineno or other.lineno, other.end_column)
+    return (first, last) != (begin, end) and first <= begin and end <= last
+
+
+def recorded(analysis: Analysis, cut: GradientCut, region: Region) -> Iterator[Remedies]:
+    """The computation outside of the grad mode that kept it from being recorded."""
+    capture = analysis.capture
+    ran = [place for op in cut.ops if (place := capture.place(op.site)) is not None]
+    if region.at_entry:
+        if ran:
+            yield (Insert(ran[0], "torch.set_grad_enabled(True)"),)
+        return
+    place = capture.place(region.definition if region.decorated else region.site)
+    if place is None:
+        return
+    if region.decorated:
+        yield (Undecorate(place),)
+    elif place.block_end > 0:
+        yield (Unblock(place, tuple(frame for op in cut.ops for frame in capture.site(op.site) if not frame.library)),)
+    else:
+        yield (Remove(place),)
+
+
+def traced(analysis: Analysis, cut: GradientCut) -> Iterator[Remedies]:
+    """A gradient that is differentiated again with its graph."""
+    place = analysis.capture.place(cut.ops[0].site)
+    if place is not None:
+        yield (SetArgument(place, "create_graph", "True"),)

@@ -1,0 +1,59 @@
+"""How an in-place edit is kept from what autograd saved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.remedies.meeting import meeting
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.op_kinds import OpKind, is_a
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.remedy import Move, NotInPlace, OutOfPlace, Remedies
+
+_MOST = 16
+"""Edits at more lines than these are no local change."""
+
+
+def kept_apart(analysis: Analysis, edits: list[Op], run: Backward) -> Iterator[Remedies]:
+    """Ways to keep some in-place edits from what ``run`` needs: later where the memory has to be edited, else apart."""
+    called = [analysis.capture.calls[e.call] for e in edits if e.call >= 0 and analysis.capture.calls[e.call].inplace]
+    if called:
+        frames = [frame for call in called for frame in analysis.capture.site(call.site) if not frame.library]
+        yield from ((NotInPlace(frame, called[0].type),) for frame in frames)
+        return
+    by_site = {edit.site: edit for edit in edits}
+    if not by_site or len(by_site) > _MOST:
+        return
+    if any(_has_to_last(analysis, edit) for edit in by_site.values()):
+        pairs = [meeting(analysis, site, run.site) for site in by_site]
+        moved = tuple(Move(pair[0], pair[1]) for pair in pairs if pair is not None)
+        if len(moved) == len(pairs):
+            yield moved
+        return
+    places = [(analysis.capture.place(site), edit) for site, edit in by_site.items()]
+    apart = tuple(OutOfPlace(place, _works_on_a_copy(edit)) for place, edit in places if place is not None)
+    if len(apart) == len(places):
+        yield apart
+
+
+def _has_to_last(analysis: Analysis, edit: Op) -> bool:
+    """Whether the edit is of state: of a parameter, or a step of an optimizer."""
+    stored = analysis.capture.stored
+    return edit.has(Trait.STEP) or any(write.storage in stored for write in edit.writes)
+
+
+def _works_on_a_copy(edit: Op) -> bool:
+    """Whether the op has no form that returns a new tensor."""
+    return edit.name in {"copy_", "__setitem__", "set_data"} or is_a(edit.name, OpKind.IN_PLACE_ONLY)
+
+
+def kept_until(analysis: Analysis, edits: list[Op], needed: Op) -> Iterator[Remedies]:
+    """Ways to keep some edits from a recomputation, which looks names up again: the edits come after the backward."""
+    run = next((run for run in analysis.capture.backwards if run.start <= needed.index < run.end), None)
+    if run is None:
+        return
+    pairs = [meeting(analysis, site, run.site) for site in dict.fromkeys(edit.site for edit in edits)]
+    moved = tuple(Move(pair[0], pair[1]) for pair in pairs if pair is not None)
+    if len(moved) == len(pairs):
+        yield moved

@@ -1,0 +1,62 @@
+"""How an optimizer comes to hold the parameters that are trained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from autograd_inspector.advice.optimizer_snippets import group_added, remade, state_moved
+from autograd_inspector.advice.remedies.meeting import meeting_of
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.location import Location
+from autograd_inspector.model.placement_rows import OptimizerRecord, ParameterRow
+from autograd_inspector.model.remedy import Insert, Move, Operand, Remedies, SetArgument
+
+
+def made_afterwards(
+    analysis: Analysis, optimizer: OptimizerRecord, replaced: Iterable[Location], parameters: tuple[int, ...]
+) -> Iterator[Remedies]:
+    """An optimizer that is made once the parameters are what they stay."""
+    frames = list(replaced)
+    if frames:
+        yield (SetArgument(frames[0], "assign", ""),)
+    pair = meeting_of(frames, analysis.capture.site(optimizer.site))
+    again = remade(analysis, optimizer, parameters)
+    if pair is not None and again:
+        yield (Insert(pair[0], again, "behind"),)
+    if pair is not None:
+        yield (Move(pair[1], pair[0]),)
+    first = next((reader for t in parameters if (reader := analysis.lifecycle.first_reader(t)) is not None), None)
+    if not frames and again and first is not None:
+        yield from ((Insert(place, again),) for place in analysis.user_frames(first.site, "")[:1])
+
+
+def added_to(
+    analysis: Analysis, optimizer: OptimizerRecord, made: Iterable[Location], parameters: tuple[int, ...]
+) -> Iterator[Remedies]:
+    """A further group for parameters that it does not hold, once both are there."""
+    group = group_added(analysis, optimizer, parameters)
+    pair = meeting_of(made, analysis.capture.site(optimizer.site))
+    if group and pair is not None:
+        later = max(pair, key=lambda place: place.lineno)
+        yield (Insert(later, group, "behind"),)
+    elif group and (place := analysis.capture.place(optimizer.site)) is not None:
+        yield (Insert(place, group, "behind"),)
+    if pair is not None and pair[0].lineno > pair[1].lineno:
+        yield (Move(pair[1], pair[0]),)
+
+
+def given_instead(analysis: Analysis, optimizer: OptimizerRecord, parameters: tuple[int, ...]) -> Iterator[Remedies]:
+    """The parameters that its loss trains, in place of those that it was given."""
+    text, place = remade(analysis, optimizer, parameters), analysis.capture.place(optimizer.site)
+    if text and place is not None:
+        model = text.partition("(")[2].partition(".parameters()")[0]
+        yield (Operand(place, "first", f"{model}.parameters()"),)
+
+
+def state_brought(
+    analysis: Analysis, optimizer: OptimizerRecord, rows: Iterable[ParameterRow], left_behind: Iterable[Location]
+) -> Iterator[Remedies]:
+    """State that follows its parameters, right after what left it behind."""
+    text = state_moved(analysis, optimizer, rows)
+    if text:
+        yield from ((Insert(place, text, "behind"),) for place in left_behind if not place.library)

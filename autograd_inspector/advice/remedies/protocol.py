@@ -1,0 +1,65 @@
+"""zero_grad, backward, clip and step, put into their order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from autograd_inspector.advice.remedies.meeting import meeting
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.callers import called_on
+from autograd_inspector.analysis.optimizers.names import variable
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.event import Step
+from autograd_inspector.model.remedy import Insert, Move, Remedies, Remove
+
+
+def in_order(analysis: Analysis, early: int, late: int) -> Iterator[Remedies]:
+    """What runs at the first site comes behind what runs at the second one."""
+    pair = meeting(analysis, early, late)
+    if pair is not None:
+        yield (Move(*pair, "behind"),)
+
+
+def brought_forward(analysis: Analysis, late: int, early: int) -> Iterator[Remedies]:
+    """What runs at the first site comes before what runs at the second one."""
+    pair = meeting(analysis, late, early)
+    if pair is not None:
+        yield (Move(*pair, "before"),)
+
+
+def cleared_first(analysis: Analysis, step: Step, run: Backward) -> Iterator[Remedies]:
+    """Gradients that are cleared before a backward adds to them, or else right after the step that used them."""
+    call = f"{optimizer_name(analysis, step)}.zero_grad()"
+    pair = meeting(analysis, run.site, step.site)
+    places = [pair[0] if pair is not None else analysis.capture.place(run.site)]
+    yield from ((Insert(place, call),) for place in places if place is not None)
+    yield from cleared_after(analysis, step)
+
+
+def cleared_after(analysis: Analysis, step: Step) -> Iterator[Remedies]:
+    """Gradients that are cleared right after the step that used them."""
+    place = analysis.capture.place(step.site)
+    if place is not None:
+        yield (Insert(place, f"{optimizer_name(analysis, step)}.zero_grad()", "behind"),)
+
+
+def cleared_once(analysis: Analysis, clearing: Iterable[int], step: Step) -> Iterator[Remedies]:
+    """Gradients that are cleared after their step, and nowhere between."""
+    places = [analysis.capture.place(site) for site in dict.fromkeys(clearing)]
+    known = [place for place in places if place is not None]
+    behind = next(cleared_after(analysis, step), None)
+    if behind is not None and known and len(known) == len(places):
+        yield (*(Remove(place) for place in known), *behind)
+
+
+def backward_called(analysis: Analysis, step: Step, loss: str) -> Iterator[Remedies]:
+    """A backward before the step that needs it."""
+    place = analysis.capture.place(step.site)
+    if place is not None and loss.isidentifier():
+        yield (Insert(place, f"{loss}.backward()"),)
+
+
+def optimizer_name(analysis: Analysis, step: Step) -> str:
+    """What the line that steps calls the optimizer, else its variable."""
+    stepped = called_on(analysis.capture.place(step.site), "step")
+    return stepped or variable(analysis, analysis.capture.placement.optimizers[step.optimizer])

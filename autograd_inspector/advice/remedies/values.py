@@ -1,0 +1,40 @@
+"""Operands that an op can be computed from: away from where it, or its derivative, is not finite, or is zero."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.op import Op
+from autograd_inspector.model.remedy import Operand, Remedies, StraightThrough
+
+_GUARDS = {
+    "sqrt": ("first", "{} + 1e-12"),
+    "rsqrt": ("first", "{} + 1e-12"),
+    "exp": ("first", "{}.clamp(max=50.0)"),
+    "log": ("first", "{}.clamp(min=1e-12)"),
+    "log2": ("first", "{}.clamp(min=1e-12)"),
+    "log10": ("first", "{}.clamp(min=1e-12)"),
+    "pow": ("first", "{}.clamp(min=1e-12)"),
+    "acos": ("first", "{}.clamp(-1 + 1e-6, 1 - 1e-6)"),
+    "asin": ("first", "{}.clamp(-1 + 1e-6, 1 - 1e-6)"),
+    "reciprocal": ("first", "torch.where({} == 0, 1, {})"),
+    "div": ("last", "torch.where({} == 0, 1, {})"),
+    "true_divide": ("last", "torch.where({} == 0, 1, {})"),
+}
+"""Op -> which operand, and what to compute with instead of it."""
+
+
+def kept_finite(analysis: Analysis, op: Op | None) -> Iterator[Remedies]:
+    """The op with an operand that is kept away from where it, or its derivative, is not finite."""
+    place = analysis.capture.place(op.site) if op is not None else None
+    guard = _GUARDS.get(op.name.strip("_")) if op is not None else None
+    if place is not None and guard is not None:
+        yield (Operand(place, "last" if guard[0] == "last" else "first", guard[1]),)
+
+
+def straight_through(analysis: Analysis, op: Op) -> Iterator[Remedies]:
+    """The hard value forward, and the gradient of what it was computed from."""
+    place = analysis.capture.place(op.site)
+    if place is not None:
+        yield (StraightThrough(place),)

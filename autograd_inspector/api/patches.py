@@ -1,0 +1,47 @@
+"""A report's edits, made in the text of the program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from autograd_inspector.capture.lines.gutter import whole_text_of
+from autograd_inspector.edits.patching import compiles, diff, patched
+from autograd_inspector.model.edit import Edit
+from autograd_inspector.model.finding import Finding
+
+
+def patched_files(findings: Iterable[Finding], codes: tuple[str, ...] | None, *, unsafe: bool) -> dict[str, str]:
+    """File or cell -> its whole new text, of those that the findings' edits change."""
+    chosen = [
+        finding.edits
+        for finding in findings
+        if finding.edits
+        and (codes is None or finding.rule.startswith(codes))
+        and (unsafe or finding.applicability == "safe")
+    ]
+    files = dict.fromkeys(edit.filename for edits in chosen for edit in edits)
+    new_texts = {}
+    for filename in files:
+        before = whole_text_of(filename)
+        after = _as_python(before, [_of_file(edits, filename) for edits in chosen])
+        if after != before:
+            new_texts[filename] = after
+    return new_texts
+
+
+def patch_of(new_texts: dict[str, str]) -> str:
+    """One unified diff of them all."""
+    return "".join(diff(filename, whole_text_of(filename), after) for filename, after in new_texts.items())
+
+
+def _of_file(edits: tuple[Edit, ...], filename: str) -> list[Edit]:
+    return [edit for edit in edits if edit.filename == filename]
+
+
+def _as_python(before: str, groups: list[list[Edit]]) -> str:
+    """The text with as many findings' edits as can stand together, the first in order before the others."""
+    kept: list[list[Edit]] = []
+    for group in groups:
+        if group and compiles(patched(before, [*kept, group])):
+            kept.append(group)
+    return patched(before, kept)

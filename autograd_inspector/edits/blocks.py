@@ -1,0 +1,84 @@
+"""Blocks and decorators: a context that is not entered any more, around all of its block or a part of it."""
+
+from __future__ import annotations
+
+import ast
+
+from autograd_inspector.edits.program import Program, end_of, first_place, start_of
+from autograd_inspector.model.edit import Edit
+from autograd_inspector.model.location import Location
+from autograd_inspector.model.remedy import Unblock, Undecorate, Wrap
+
+
+def undecorated(program: Program, remedy: Undecorate) -> list[Edit]:
+    """The function without the decorator, whose line goes."""
+    for function in program.source.functions:
+        for decorator in function.decorator_list:
+            last = end_of(decorator)[0]
+            if (
+                decorator.lineno <= remedy.at.lineno <= last
+                and not program.lines[last - 1][end_of(decorator)[1] :].split(b"#")[0].strip()
+            ):
+                return [program.edit((decorator.lineno, 0), (last + 1, 0), "")]
+    return []
+
+
+def unblocked(program: Program, remedy: Unblock) -> list[Edit]:
+    """The block without the context: of several that one ``with`` enters the others stay."""
+    statement = program.statement(remedy.at)
+    if not isinstance(statement, (ast.With, ast.AsyncWith)):
+        return []
+    item = next((i for i in statement.items if _is_at(i.context_expr, remedy.at)), None)
+    if item is None or item.optional_vars is not None:
+        return []
+    if len(statement.items) > 1:
+        return [_item_left_out(program, statement, item)]
+    if statement.body[0].lineno == statement.lineno or not program.begins_its_line(statement):
+        begin, end = start_of(statement), start_of(statement.body[0])
+        return [program.edit(begin, end, "")]
+    keep = _prefix(program, statement, remedy.ran)
+    body = statement.body[keep:]
+    first_line = first_place(body[0])[0]
+    last = end_of(statement)[0]
+    block = program.reindented(first_line, last, program.indent(statement))
+    if keep:
+        return [program.edit((first_line, 0), (last + 1, 0), block)]
+    # Comments between the head and the block stay.
+    head_end = end_of(item.context_expr)[0]
+    between = program.within((head_end + 1, 0), (first_line, 0))
+    return [program.edit((statement.lineno, 0), (last + 1, 0), between + block)]
+
+
+def wrapped(program: Program, remedy: Wrap) -> list[Edit]:
+    """The statement in a block of its own."""
+    statement = program.statement(remedy.at)
+    if statement is None or not (program.begins_its_line(statement) and program.ends_its_line(statement)):
+        return []
+    first, last, indent = first_place(statement)[0], end_of(statement)[0], program.indent(statement)
+    lines = program.reindented(first, last, f"{indent}    ")
+    return [program.edit((first, 0), (last + 1, 0), f"{indent}{remedy.head}\n{lines}")]
+
+
+def _prefix(program: Program, statement: ast.With | ast.AsyncWith, ran: tuple[Location, ...]) -> int:
+    """So many statements at the block's beginning have nothing to do with what has to leave it."""
+    if not ran:
+        return 0
+    lines = [at.lineno for at in ran if at.filename == program.filename]
+    for number, inner in enumerate(statement.body):
+        if any(inner.lineno <= line <= (inner.end_lineno or inner.lineno) for line in lines):
+            return number
+    return 0
+
+
+def _is_at(node: ast.expr, at: Location) -> bool:
+    """Whether an expression stands at a place; one without columns may be any of its line."""
+    return (node.lineno, node.col_offset) == (at.lineno, at.column) or (at.column < 0 and node.lineno == at.lineno)
+
+
+def _item_left_out(program: Program, statement: ast.With | ast.AsyncWith, item: ast.withitem) -> Edit:
+    place = statement.items.index(item)
+    begin, end = start_of(item.context_expr), end_of(item.context_expr)
+    if place:
+        before = statement.items[place - 1]
+        return program.edit(end_of(before.optional_vars or before.context_expr), end, "")
+    return program.edit(begin, start_of(statement.items[1].context_expr), "")

@@ -1,0 +1,204 @@
+"""Parts of a statement: a call taken off, an argument set, a function exchanged, an expression replaced."""
+
+from __future__ import annotations
+
+import ast
+
+from autograd_inspector.edits.program import Program, end_of, start_of
+from autograd_inspector.edits.statements import left_out
+from autograd_inspector.model.edit import Edit
+from autograd_inspector.model.remedy import Operand, Rename, SetArgument, StraightThrough, Substitute, TakeOff
+from autograd_inspector.source.fragments import expression
+from autograd_inspector.source.writing import written
+
+_METHODS = {"detach", "detach_", "item", "numpy", "tolist", "cpu"}
+_FUNCTIONS = {"tensor", "as_tensor", "from_numpy", "asarray", "array", "detach", "Parameter", "float"}
+"""What copies a value without its history; around one of them the others are left out as well."""
+
+_ATOMS = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant, ast.List, ast.Tuple, ast.Dict, ast.JoinedStr)
+
+
+def taken_off(program: Program, remedy: TakeOff) -> list[Edit]:
+    """The value itself in place of a copy without history; an assignment of the value to itself goes as a whole."""
+    outer = program.expression(remedy.at)
+    if outer is None:
+        return []
+    inner = outer
+    while (further := _value_of(inner)) is not None:
+        inner = further
+    if inner is outer:
+        return []
+    text = program.within(start_of(inner), end_of(inner))
+    statement = program.statement_of(outer)
+    match statement:
+        case ast.Assign(targets=[target], value=value) if value is outer and written(target) == written(inner):
+            return [left_out(program, statement)]
+    if isinstance(inner, ast.List):  # torch.tensor([a, b]) copies what torch.stack() joins.
+        text = f"torch.stack({text})"
+    elif not isinstance(inner, _ATOMS) and not _stands_alone(program, outer):
+        text = f"({text})"
+    return [program.edit(start_of(outer), end_of(outer), text)]
+
+
+def _value_of(node: ast.expr) -> ast.expr | None:
+    match node:
+        case ast.Call(func=ast.Attribute(value=value, attr=method), args=[]) if method in _METHODS:
+            return value
+        case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name), args=[value, *_]) if name in _FUNCTIONS:
+            return value
+        case ast.Attribute(value=value, attr="data"):
+            return value
+    return None
+
+
+def _stands_alone(program: Program, node: ast.expr) -> bool:
+    """Whether no operator is beside an expression: it is all of a right side, an argument, or in brackets."""
+    parent = program.source.parents.get(node)
+    return isinstance(parent, (ast.stmt, ast.keyword)) or (isinstance(parent, ast.Call) and node in parent.args)
+
+
+def set_argument(program: Program, remedy: SetArgument) -> list[Edit]:
+    """The keyword argument with its new value, put in where the call has none of that name."""
+    call = program.expression(remedy.at)
+    if not isinstance(call, ast.Call):
+        return []
+    return with_argument(program, call, remedy.name, remedy.value)
+
+
+def with_argument(program: Program, call: ast.Call, name: str, value: str) -> list[Edit]:
+    """The change of one keyword argument of a call; "" leaves it out."""
+    keyword = next((k for k in call.keywords if k.arg == name), None)
+    if keyword is None:
+        return _argument_put_in(program, call, f"{name}={value}") if value else []
+    if not value:
+        return _argument_left_out(program, call, keyword)
+    return [program.edit(start_of(keyword.value), end_of(keyword.value), value)]
+
+
+def _argument_put_in(program: Program, call: ast.Call, text: str) -> list[Edit]:
+    line, column = end_of(call)
+    given = [*call.args, *(k.value for k in call.keywords)]
+    if not given:
+        return [program.edit((line, column - 1), (line, column - 1), text)]
+    last = max(end_of(argument) for argument in given)
+    bracket = program.within(last, (line, column)).lstrip()
+    if bracket.startswith(")") and len(bracket) > 1:
+        return []  # The argument has brackets of its own, or is a generator in the call's.
+    if isinstance(given[-1], ast.GeneratorExp) and len(given) == 1:
+        return []
+    return [program.edit(last, last, f", {text}")]
+
+
+def _argument_left_out(program: Program, call: ast.Call, keyword: ast.keyword) -> list[Edit]:
+    begin, end = (keyword.lineno, keyword.col_offset), end_of(keyword.value)
+    others = [*map(end_of, call.args), *(end_of(k.value) for k in call.keywords if k is not keyword)]
+    before = [place for place in others if place < begin]
+    if before:
+        return [program.edit(max(before), end, "")]
+    behind = [start_of(k.value) for k in call.keywords if (k.lineno, k.col_offset) > begin]
+    following = [(k.lineno, k.col_offset) for k in call.keywords if (k.lineno, k.col_offset) > begin]
+    return [program.edit(begin, min(following) if behind else end, "")]
+
+
+def renamed(program: Program, remedy: Rename) -> list[Edit]:
+    """Another function of the same owner; the arguments stay."""
+    node = program.expression(remedy.at)
+    function = node.func if isinstance(node, ast.Call) else node
+    match function:
+        case ast.Attribute(attr=attr):
+            line, column = end_of(function)
+            return [program.edit((line, column - len(attr.encode())), (line, column), remedy.name)]
+        case ast.Name():
+            return [program.edit(start_of(function), end_of(function), remedy.name)]
+    return []
+
+
+def substituted(program: Program, remedy: Substitute) -> list[Edit]:
+    """Another expression wherever the statement reads one."""
+    statement = program.statement(remedy.at)
+    if statement is None:
+        return []
+    if not remedy.old:
+        value = getattr(statement, "value", None)
+        return [_filled(program, value, remedy.new)] if isinstance(value, ast.expr) else []
+    wanted = expression(remedy.old)
+    if wanted is None:
+        return []
+    shape = ast.dump(wanted)
+    return [
+        _filled(program, node, remedy.new)
+        for part in _head(statement)
+        for node in ast.walk(part)
+        if isinstance(node, ast.expr) and type(node) is type(wanted) and ast.dump(node) == shape
+    ]
+
+
+def with_operand(program: Program, remedy: Operand) -> list[Edit]:
+    """Something else in place of one operand."""
+    node = program.expression(remedy.at)
+    if node is None:
+        return []
+    operand = node if remedy.which == "whole" else _operand(node, first=remedy.which == "first")
+    return [] if operand is None or isinstance(operand, ast.Starred) else [_filled(program, operand, remedy.new)]
+
+
+def straight_through(program: Program, remedy: StraightThrough) -> list[Edit]:
+    """``x + (hard - x).detach()``, with the cast that a comparison is followed by."""
+    node = program.expression(remedy.at)
+    operand = _compared(node) if node is not None else None
+    if node is None or operand is None or isinstance(operand, ast.Starred):
+        return []
+    outer = program.source.parents.get(node)
+    cast = program.source.parents.get(outer) if isinstance(outer, ast.Attribute) else None
+    if isinstance(cast, ast.Call) and isinstance(outer, ast.Attribute) and outer.attr in _CASTS and cast.func is outer:
+        node = cast
+    elif isinstance(node, ast.Compare):
+        return []  # A boolean has no sum with what it was compared to.
+    soft, hard = program.written(operand), program.written(node)
+    soft = soft if isinstance(operand, _ATOMS) else f"({soft})"
+    text = f"{soft} + ({hard} - {soft}).detach()"
+    return [program.edit(start_of(node), end_of(node), text if _stands_alone(program, node) else f"({text})")]
+
+
+_CASTS = {"float", "double", "half", "bfloat16", "to", "type_as"}
+
+
+def _compared(node: ast.expr) -> ast.expr | None:
+    return node.left if isinstance(node, ast.Compare) else _operand(node, first=True)
+
+
+def _operand(node: ast.expr, *, first: bool) -> ast.expr | None:
+    match node:
+        case ast.BinOp(left=left, right=right):
+            return left if first else right
+        case ast.UnaryOp(operand=operand):
+            return operand
+        case ast.Call(func=ast.Attribute(value=value), args=args) if first and not _is_namespace(value):
+            return value
+        case ast.Call(args=args) if args:
+            return args[0] if first else args[-1]
+    return None
+
+
+def _is_namespace(node: ast.expr) -> bool:
+    """Whether its attributes are functions of torch's or NumPy's: ``torch``, ``F``, ``nn.init``."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name) and node.id in _NAMESPACES
+
+
+_NAMESPACES = {"torch", "nn", "F", "np", "numpy", "math", "functional", "linalg", "special"}
+
+
+def _filled(program: Program, node: ast.expr, new: str) -> Edit:
+    """The change to ``new``, with the node's own text in place of ``{}``, in brackets where it needs them."""
+    text = program.written(node)
+    alone = new == "{}" or "({})" in new or "({}," in new or ", {})" in new
+    if not alone and not isinstance(node, _ATOMS):
+        text = f"({text})"
+    return program.edit(start_of(node), end_of(node), new.replace("{}", text))
+
+
+def _head(statement: ast.stmt) -> list[ast.AST]:
+    """What a statement computes itself: of a loop or a ``with`` not its block."""
+    return [node for node in ast.iter_child_nodes(statement) if not isinstance(node, ast.stmt)]

@@ -1,0 +1,192 @@
+"""An operation in place -> the one that returns a new tensor; or a copy that it may modify."""
+
+from __future__ import annotations
+
+import ast
+
+from autograd_inspector.edits.expressions import with_argument
+from autograd_inspector.edits.program import Program, end_of, start_of
+from autograd_inspector.edits.statements import beside
+from autograd_inspector.model.edit import Edit
+from autograd_inspector.model.remedy import CopyBefore, NotInPlace, OutOfPlace
+from autograd_inspector.source.fragments import is_path
+
+_OPERATORS = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.MatMult: "@",
+    ast.Pow: "**",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+}
+_TIGHT = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant)
+
+
+def computed_anew(program: Program, remedy: OutOfPlace) -> list[Edit]:
+    """``x = x.add(1)`` for ``x.add_(1)``, ``x = x + 1`` for ``x += 1``, ``inplace=False`` for True."""
+    statement = program.statement(remedy.at)
+    node = program.expression(remedy.at)
+    match statement:
+        case ast.AugAssign(target=ast.Name() | ast.Attribute()):
+            return _augmented(program, statement)
+        case ast.AugAssign(target=ast.Subscript() as target):
+            return _copy_first(program, statement, _owner(target))
+        case ast.Assign(targets=[ast.Subscript() as target], value=value) if node is not value:
+            return _copy_first(program, statement, _owner(target))
+    if isinstance(node, ast.Call) and any(keyword.arg == "inplace" for keyword in node.keywords):
+        return with_argument(program, node, "inplace", "False")
+    if statement is None or not isinstance(node, ast.Call):
+        return []
+    return _methods(program, statement, node, copied=remedy.copied)
+
+
+def _augmented(program: Program, statement: ast.AugAssign) -> list[Edit]:
+    operator = _OPERATORS.get(type(statement.op))
+    target = _without_data(statement.target)
+    if operator is None or not is_path(target) or _is_loop_variable(program, statement, target):
+        return []
+    name, value = program.written(target), program.written(statement.value)
+    if not isinstance(statement.value, _TIGHT):
+        value = f"({value})"
+    return [
+        program.edit(start_of(statement), start_of(statement.value), f"{name} = {program.written(target)} {operator} "),
+        *(
+            [program.edit(start_of(statement.value), end_of(statement.value), value)]
+            if value != program.written(statement.value)
+            else []
+        ),
+    ]
+
+
+def _methods(program: Program, statement: ast.stmt, node: ast.Call, *, copied: bool) -> list[Edit]:
+    """All methods in place of a chain: ``x.add_(1).mul_(2)``. The variable that they modify gets the result."""
+    chain = _outermost_call(program, node)
+    methods, base = _in_place_methods(chain)
+    if not methods:
+        return _function(program, statement, node)
+    target = _without_data(base)
+    whole = isinstance(statement, ast.Expr) and statement.value is chain
+    views = base is not methods[-1].value
+    if (copied or views) and whole:
+        return _copy_first(program, statement, _owner(base if not views else methods[-1].value))
+    if copied:
+        return []
+    edits = [program.edit((end_of(m)[0], end_of(m)[1] - 1), end_of(m), "") for m in methods]
+    if target is not base:
+        edits.append(program.edit(end_of(target), end_of(base), ""))
+    if whole:
+        if not is_path(target) or _is_loop_variable(program, statement, target):
+            return []
+        begin = start_of(statement)
+        return [program.edit(begin, begin, f"{program.written(target)} = "), *edits]
+    return edits
+
+
+def _in_place_methods(chain: ast.expr) -> tuple[list[ast.Attribute], ast.expr]:
+    """(the methods in place that a chain ends with, the last first; what the first of them modifies)."""
+    methods: list[ast.Attribute] = []
+    while isinstance(chain, ast.Call) and isinstance(chain.func, ast.Attribute):
+        method = chain.func
+        if not method.attr.endswith("_") or method.attr.endswith("__"):
+            break
+        methods.append(method)
+        chain = method.value
+    return methods, chain
+
+
+def _owner(node: ast.expr) -> ast.expr:
+    """The variable that a view shows of: ``mask`` of ``mask.diagonal(1)``, of ``mask[0].T`` and of ``mask.data``."""
+    while not isinstance(node, ast.Name):
+        match node:
+            case ast.Call(func=ast.Attribute(value=value)) | ast.Subscript(value=value):
+                node = value
+            case ast.Attribute(value=value, attr="data" | "T" | "mT" | "H" | "mH" | "real" | "imag"):
+                node = value
+            case _:
+                return node
+    return node
+
+
+def _copy_first(program: Program, statement: ast.stmt, owner: ast.expr) -> list[Edit]:
+    """``x = x.clone()`` before the statement that modifies it."""
+    if not is_path(owner) or _is_loop_variable(program, statement, owner):
+        return []
+    name = program.written(owner)
+    return beside(program, statement, f"{name} = {name}.clone()", "before")
+
+
+def _is_loop_variable(program: Program, statement: ast.stmt, target: ast.expr) -> bool:
+    """Whether a loop around the statement gives the variable its values: a new tensor would be dropped at its end."""
+    name = target.id if isinstance(target, ast.Name) else ""
+    node: ast.AST | None = statement
+    while name and node is not None:
+        if isinstance(node, (ast.For, ast.AsyncFor)) and any(
+            isinstance(part, ast.Name) and part.id == name for part in ast.walk(node.target)
+        ):
+            return True
+        node = program.source.parents.get(node)
+    return False
+
+
+def _function(program: Program, statement: ast.stmt, node: ast.Call) -> list[Edit]:
+    """``x = torch.relu(x)`` for ``torch.relu_(x)``."""
+    match node.func:
+        case ast.Attribute(attr=name) if name.endswith("_") and node.args and is_path(node.args[0]):
+            line, column = end_of(node.func)
+            edits = [program.edit((line, column - 1), (line, column), "")]
+            if isinstance(statement, ast.Expr) and statement.value is node:
+                begin = start_of(statement)
+                return [program.edit(begin, begin, f"{program.written(node.args[0])} = "), *edits]
+            return edits
+    return []
+
+
+def _outermost_call(program: Program, node: ast.Call) -> ast.Call:
+    """The end of the chain of methods in place that a call is a part of."""
+    outer = node
+    while True:
+        attribute = program.source.parents.get(outer)
+        call = program.source.parents.get(attribute) if isinstance(attribute, ast.Attribute) else None
+        if not (isinstance(call, ast.Call) and call.func is attribute):
+            return outer
+        outer = call
+
+
+def _without_data(node: ast.expr) -> ast.expr:
+    return node.value if isinstance(node, ast.Attribute) and node.attr == "data" else node
+
+
+def copied_before(program: Program, remedy: CopyBefore) -> list[Edit]:
+    """``x = x.clone()`` before the statement."""
+    statement = program.statement(remedy.at)
+    if statement is None:
+        return []
+    return beside(program, statement, f"{remedy.name} = {remedy.name}.clone()", "before")
+
+
+def not_in_place(program: Program, remedy: NotInPlace) -> list[Edit]:
+    """``inplace=False`` for True, or for the True that stands last, wherever a module of that class is made."""
+    calls = [node for node in program.source.nodes if isinstance(node, ast.Call) and _called(node) == remedy.module]
+    trues = [value for call in calls if (value := _says_inplace(call)) is not None]
+    return [program.edit(start_of(value), end_of(value), "False") for value in trues]
+
+
+def _called(node: ast.Call) -> str:
+    match node.func:
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name
+    return ""
+
+
+def _says_inplace(call: ast.Call) -> ast.Constant | None:
+    """The True of a module's constructor; torch's modules take ``inplace`` as their last argument."""
+    keywords = [keyword.value for keyword in call.keywords if keyword.arg == "inplace"]
+    match keywords or call.args[-1:]:
+        case [ast.Constant(value=True) as value]:
+            return value
+    return None

@@ -1,0 +1,52 @@
+"""Which names a new statement may use where it is put."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator
+
+from autograd_inspector.edits.program import Program
+from autograd_inspector.source.index import Function
+
+
+def all_known(program: Program, statement: ast.stmt, text: str) -> bool:
+    """Whether every name that the text reads is one of the program's at a statement: local, global or Python's own."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return False
+    own = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)}
+    read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    return read <= own | _known(program, statement.lineno) | set(vars(builtins))
+
+
+def _known(program: Program, line: int) -> set[str]:
+    known: set[str] = set()
+    for scope in program.source.scopes_around(line):
+        known.update(_bound(scope))
+    return known
+
+
+def _bound(scope: ast.AST) -> Iterator[str]:
+    """The names that a function or the module binds itself, those of functions within it left out."""
+    if isinstance(scope, Function):
+        arguments = scope.args
+        for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg):
+            if each is not None:
+                yield each.arg
+    left: list[ast.AST] = list(getattr(scope, "body", []))
+    while left:
+        node = left.pop()
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
+                continue
+            case ast.Name(id=name, ctx=ast.Store()):
+                yield name
+            case ast.Import(names=names) | ast.ImportFrom(names=names):
+                yield from ((alias.asname or alias.name).split(".")[0] for alias in names)
+            case ast.ExceptHandler(name=str() as name) | ast.MatchAs(name=str() as name):
+                yield name
+        if not isinstance(node, ast.Lambda):
+            left += ast.iter_child_nodes(node)

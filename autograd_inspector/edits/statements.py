@@ -1,0 +1,124 @@
+"""Whole statements: left out, put in, moved."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from collections.abc import Iterator
+
+from autograd_inspector.edits.program import Place, Program, end_of, first_place
+from autograd_inspector.edits.scope import all_known
+from autograd_inspector.model.edit import Edit
+from autograd_inspector.model.remedy import Again, Insert, Move, Remove
+
+_COMPOUND = (
+    ast.If,
+    ast.For,
+    ast.AsyncFor,
+    ast.While,
+    ast.With,
+    ast.AsyncWith,
+    ast.Try,
+    ast.TryStar,
+    ast.Match,
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+)
+
+
+def removed(program: Program, remedy: Remove) -> list[Edit]:
+    """The statement goes with its lines; ``pass`` takes the place of one that its block cannot do without."""
+    statement = program.statement(remedy.at)
+    return [] if statement is None else [left_out(program, statement)]
+
+
+def left_out(program: Program, statement: ast.stmt) -> Edit:
+    """The change that takes a statement out."""
+    begin, end = first_place(statement), end_of(statement)
+    alone = program.begins_its_line(statement) and program.ends_its_line(statement)
+    if not alone or len(program.block(statement)) == 1:
+        return program.edit(begin, end, "pass")
+    return program.edit((begin[0], 0), _next_line(end), "")
+
+
+def inserted(program: Program, remedy: Insert) -> list[Edit]:
+    """A new statement beside another."""
+    statement = program.statement(remedy.at)
+    if statement is not None and remedy.outside_loops:
+        loops = [each for each in _outwards(program, statement) if isinstance(each, (ast.For, ast.AsyncFor, ast.While))]
+        statement = loops[-1] if loops else statement
+    if statement is None or not all_known(program, statement, remedy.text):
+        return []
+    return beside(program, statement, remedy.text, remedy.where)
+
+
+def beside(program: Program, statement: ast.stmt, text: str, where: str) -> list[Edit]:
+    """The change that puts the text of a statement, of several lines perhaps, before or behind another one."""
+    lines = textwrap.indent(text, program.indent(statement)) + "\n"
+    return _put(program, statement, text, lines, where)
+
+
+def _put(program: Program, statement: ast.stmt, text: str, lines: str, where: str) -> list[Edit]:
+    """``lines``: the text with the statement's indentation; without it where it stands on the statement's own line."""
+    if where == "before":
+        begin = first_place(statement)
+        if program.begins_its_line(statement):
+            return [program.edit((begin[0], 0), (begin[0], 0), lines)]
+        return [] if isinstance(statement, _COMPOUND) or "\n" in text else [program.edit(begin, begin, f"{text}; ")]
+    end = end_of(statement)
+    if program.begins_its_line(statement) and program.ends_its_line(statement):
+        behind = _next_line(end)
+        return [program.edit(behind, behind, lines)]
+    if isinstance(statement, _COMPOUND) or "\n" in text:
+        return []
+    return [program.edit(end, end, f"; {text}")]
+
+
+def moved(program: Program, remedy: Move) -> list[Edit]:
+    """One statement before or behind another: each by what it is a part of in the innermost block around both."""
+    one, other = program.statement(remedy.at), program.statement(remedy.to)
+    if one is None or other is None:
+        return []
+    pair = _in_one_block(program, one, other)
+    if pair is None or pair[0] is pair[1]:
+        return []
+    moving, fixed = pair
+    if not (program.begins_its_line(moving) and program.ends_its_line(moving)):
+        return []
+    lines = program.reindented(first_place(moving)[0], end_of(moving)[0], program.indent(fixed)).rstrip("\n") + "\n"
+    put = _put(program, fixed, program.written(moving), lines, remedy.where)
+    return [left_out(program, moving), *put] if put else []
+
+
+def repeated(program: Program, remedy: Again) -> list[Edit]:
+    """A statement once more, before another one further in."""
+    one, other = program.statement(remedy.at), program.statement(remedy.to)
+    if one is None or other is None or one is other or isinstance(one, _COMPOUND):
+        return []
+    lines = program.reindented(one.lineno, end_of(one)[0], program.indent(other)).rstrip("\n") + "\n"
+    return _put(program, other, program.written(one), lines, "before")
+
+
+def _in_one_block(program: Program, one: ast.stmt, other: ast.stmt) -> tuple[ast.stmt, ast.stmt] | None:
+    """The innermost block around both: (the statement in it that holds the one, that which holds the other)."""
+    around = {id(statement) for statement in _outwards(program, one)}
+    for holder in _outwards(program, other):
+        for member in program.block(holder):
+            if id(member) in around:
+                return member, holder
+    return None
+
+
+def _outwards(program: Program, statement: ast.stmt) -> Iterator[ast.stmt]:
+    """A statement and all that it is a part of, up to the function that it is in."""
+    node: ast.AST | None = statement
+    while node is not None and not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)):
+        if isinstance(node, ast.stmt):
+            yield node
+        node = program.source.parents.get(node)
+
+
+def _next_line(end: Place) -> Place:
+    """The beginning of the line behind a place."""
+    return end[0] + 1, 0

@@ -1,0 +1,93 @@
+"""The edits of a finding, from what its rule wants done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from autograd_inspector.edits.blocks import unblocked, undecorated, wrapped
+from autograd_inspector.edits.expressions import (
+    renamed,
+    set_argument,
+    straight_through,
+    substituted,
+    taken_off,
+    with_operand,
+)
+from autograd_inspector.edits.out_of_place import computed_anew, copied_before, not_in_place
+from autograd_inspector.edits.patching import compiles, overlap, patched
+from autograd_inspector.edits.program import Program
+from autograd_inspector.edits.statements import inserted, moved, removed, repeated
+from autograd_inspector.model.edit import Edit
+from autograd_inspector.model.location import Location
+from autograd_inspector.model.remedy import (
+    Again,
+    CopyBefore,
+    Insert,
+    Move,
+    NotInPlace,
+    Operand,
+    OutOfPlace,
+    Remedies,
+    Remove,
+    Rename,
+    SetArgument,
+    StraightThrough,
+    Substitute,
+    TakeOff,
+    Unblock,
+    Undecorate,
+    Wrap,
+)
+
+Writer = Callable[[Program, Any], list[Edit]]
+
+_WRITERS: Mapping[type, Writer] = {
+    TakeOff: taken_off,
+    OutOfPlace: computed_anew,
+    NotInPlace: not_in_place,
+    CopyBefore: copied_before,
+    Remove: removed,
+    Insert: inserted,
+    Move: moved,
+    SetArgument: set_argument,
+    Rename: renamed,
+    Substitute: substituted,
+    Operand: with_operand,
+    StraightThrough: straight_through,
+    Wrap: wrapped,
+    Again: repeated,
+    Undecorate: undecorated,
+    Unblock: unblocked,
+}
+
+Programs = Callable[[Location], Program | None]
+"""Where something ran -> the file or cell that it is in; None where its text is not known, or is not the user's."""
+
+
+def edits_of(cures: tuple[Remedies, ...], programs: Programs) -> tuple[Edit, ...]:
+    """The edits of the first cure that can be written; none where the syntax allows none of them."""
+    return next((edits for remedies in cures if (edits := _edits(remedies, programs))), ())
+
+
+def _edits(remedies: Remedies, programs: Programs) -> tuple[Edit, ...]:
+    """The edits that do all of it; none where the syntax does not allow one of them, or the result is no Python."""
+    edits: list[Edit] = []
+    concerned: dict[str, Program] = {}
+    for remedy in remedies:
+        program = programs(remedy.at)
+        if program is None:
+            return ()
+        concerned[program.filename] = program
+        written = _WRITERS[type(remedy)](program, remedy)
+        if not written:
+            return ()
+        edits += (edit for edit in written if edit not in edits)
+    for filename, program in concerned.items():
+        here = [edit for edit in edits if edit.filename == filename]
+        if overlap(program.text, here):
+            return ()
+        after = patched(program.text, [here])
+        if after == program.text or not compiles(after):
+            return ()
+    return tuple(edits)

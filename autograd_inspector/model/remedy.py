@@ -1,0 +1,172 @@
+"""What a rule wants done to the program, in terms of what ran where; :mod:`autograd_inspector.edits` writes it.
+
+Each remedy names places that were observed. Whether the text there can be changed accordingly is for the syntax to
+say: where it cannot, there is no edit.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from autograd_inspector.model.location import Location
+
+
+class Remedy(Struct, frozen=True, tag=True):
+    """One thing to do."""
+
+
+class TakeOff(Remedy, frozen=True):
+    """Leave out the call or attribute that runs at a place, and what it works on stays: ``x`` of ``x.detach()``.
+
+    Also what else lies around the value and copies it without its history: ``loss`` of ``torch.tensor(loss.item())``.
+    """
+
+    at: Location
+
+
+class OutOfPlace(Remedy, frozen=True):
+    """Compute a new tensor where the statement at a place modifies one: ``x = x.add(1)`` for ``x.add_(1)``.
+
+    ``copied``: what has no such form works on a copy: ``x = x.clone().fill_(1)``.
+    """
+
+    at: Location
+    copied: bool = False
+
+
+class NotInPlace(Remedy, frozen=True):
+    """Make the modules of a class with inplace=False: in the file of the place that called one, wherever it says True.
+
+    Their results are the same.
+    """
+
+    at: Location
+    module: str
+
+
+class CopyBefore(Remedy, frozen=True):
+    """Give a variable a copy of its tensor before the statement at a place: ``x = x.clone()``."""
+
+    at: Location
+    name: str
+
+
+class Remove(Remedy, frozen=True):
+    """Leave out the statement at a place."""
+
+    at: Location
+
+
+class Insert(Remedy, frozen=True):
+    """Put a statement before or behind the one at a place; ``outside_loops``, beside the outermost loop around it."""
+
+    at: Location
+    text: str
+    where: Literal["before", "behind"] = "before"
+    outside_loops: bool = False
+
+
+class Move(Remedy, frozen=True):
+    """Put the statement at one place before or behind that at another, in the block that both are in."""
+
+    at: Location
+    to: Location
+    where: Literal["before", "behind"] = "behind"
+
+
+class SetArgument(Remedy, frozen=True):
+    """Give the call at a place a keyword argument that value; "" leaves the argument out."""
+
+    at: Location
+    name: str
+    value: str
+
+
+class Rename(Remedy, frozen=True):
+    """Let the call at a place call another function, or read another attribute, of the same owner."""
+
+    at: Location
+    name: str
+
+
+class Substitute(Remedy, frozen=True):
+    """Write ``new`` wherever the statement at a place reads ``old``; "" for all that the statement computes.
+
+    ``{}`` in ``new`` stands for what was there.
+    """
+
+    at: Location
+    old: str
+    new: str
+
+
+class Operand(Remedy, frozen=True):
+    """Compute with something else in place of one operand of the expression at a place; ``{}`` is what was there.
+
+    "whole": the expression itself. "first" is the receiver of a method, the first argument of a function, or what
+    stands left of an operator; "last" the last positional argument, or what stands right of it.
+    """
+
+    at: Location
+    which: Literal["whole", "first", "last"]
+    new: str
+
+
+class StraightThrough(Remedy, frozen=True):
+    """Give the result of the op at a place the gradient of its first operand: ``x + (x.round() - x).detach()``."""
+
+    at: Location
+
+
+class Wrap(Remedy, frozen=True):
+    """Put the statement at a place into a block: ``head`` is the line that opens it."""
+
+    at: Location
+    head: str
+
+
+class Again(Remedy, frozen=True):
+    """Run the statement at a place again right before another one, in a loop that it stands before."""
+
+    at: Location
+    to: Location
+
+
+class Undecorate(Remedy, frozen=True):
+    """Take the decorator at a place off its function."""
+
+    at: Location
+
+
+class Unblock(Remedy, frozen=True):
+    """Take the context manager that the head of a ``with`` enters at a place away, and keep the block.
+
+    ``ran``: statements of the block that have to leave it. Where some of the others can stay inside, they do.
+    """
+
+    at: Location
+    ran: tuple[Location, ...] = ()
+
+
+Remedies = tuple[
+    TakeOff
+    | OutOfPlace
+    | NotInPlace
+    | CopyBefore
+    | Remove
+    | Insert
+    | Move
+    | SetArgument
+    | Rename
+    | Substitute
+    | Operand
+    | StraightThrough
+    | Wrap
+    | Again
+    | Undecorate
+    | Unblock,
+    ...,
+]
+"""All of them together are one way to cure a problem."""

@@ -1,0 +1,139 @@
+"""Applies the edits of the reports to the programs: `python -m tests.practice.repair [-v] [NAME...]`.
+
+Each program runs once in a block, in a fork; then its text with `report.patched()` runs in another one. Of a sick
+program: `offered`, the report changes its file; `cured`, the patched program no longer shows the symptom; `quiet`, and
+no error and no warning is told that was not told before. Of a healthy one: `same`, no edit that is called safe changes
+how it ends.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import multiprocessing
+import os
+import sys
+import tempfile
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from autograd_inspector import inspect
+from tests.mutation.running import warm
+from tests.practice.programs import as_described, loaded, name_of, truth_of
+from tests.practice.score import LIMIT, LOUD, Score, chosen, table
+from tests.practice.truth import Truth
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a run showed: whether the symptom is there, what was told, and the new text."""
+
+    symptom: bool
+    loud: frozenset[str]
+    patched: str = ""
+    safe: str = ""
+    fault: str = ""
+
+
+def seen(source: Path, text: str | None = None) -> Seen:
+    """Run a program, or another text of it, in a block."""
+    if text is not None:
+        folder = Path(tempfile.mkdtemp())
+        source = folder / source.name
+        source.write_text(text, encoding="utf-8")
+    module = loaded(source)
+    truth = truth_of(module)
+    if hasattr(module, "setup"):
+        module.setup()
+    outcome: object
+    try:
+        with inspect(values=truth.values) as inspection:
+            outcome = module.run()
+    except Exception as error:
+        outcome = error
+    report = inspection.report
+    return Seen(
+        _shows(module, truth, outcome),
+        frozenset(finding.rule for finding in report.findings if finding.severity in LOUD),
+        report.patched().get(str(source), ""),
+        report.patched(unsafe=False).get(str(source), ""),
+        repr(outcome)[:200] if isinstance(outcome, Exception) else "",
+    )
+
+
+def _shows(module, truth: Truth, outcome: object) -> bool:
+    if truth.raises:
+        return isinstance(outcome, Exception) and not as_described(module, outcome)
+    if isinstance(outcome, Exception):
+        return True  # The program ends otherwise than it did: that is no cure.
+    return not as_described(module, outcome)
+
+
+def repaired(source: Path) -> Score:
+    """Whether the edits that are offered cure a program."""
+    truth = truth_of(loaded(source))
+    first = _forked(source)
+    if truth.healthy:
+        if not first.safe:
+            return Score({})
+        return Score({"same": _forked(source, first.safe).symptom == first.symptom})
+    second = _forked(source, first.patched) if first.patched else None
+    cured = second is not None and not second.symptom
+    quiet = cured and second is not None and second.loud <= first.loud
+    said = [f"told {sorted(first.loud)}", *([f"then {sorted(second.loud)} {second.fault}"] if second else [])]
+    return Score({"offered": second is not None, "cured": cured, "quiet": quiet}, said)
+
+
+def _forked(source: Path, text: str | None = None) -> Seen:
+    forks = multiprocessing.get_context("fork")
+    receiver, sender = forks.Pipe(duplex=False)
+    child = forks.Process(target=_send, args=(source, text, sender))
+    child.start()
+    sender.close()
+    nothing = Seen(symptom=True, loud=frozenset(), fault="the process died, or does not end")
+    try:
+        answer = receiver.recv() if receiver.poll(LIMIT) else nothing
+    except EOFError:
+        answer = nothing
+    child.kill()
+    child.join()
+    return answer
+
+
+def _send(source: Path, text: str | None, sender) -> None:
+    sink = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(sink, 1)
+    os.dup2(sink, 2)
+    warnings.simplefilter("ignore")
+    try:
+        sender.send(seen(source, text))
+    except BaseException as error:
+        sender.send(Seen(symptom=True, loud=frozenset(), fault=f"{error!r}"))
+
+
+def main(arguments: list[str]) -> int:
+    """Repair the programs that are named (all, without a name) and print what is missed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", help="parts of names of programs")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="of the sick programs only each Nth")
+    parser.add_argument("-v", action="store_true", help="print what is told of every program")
+    options = parser.parse_args(arguments)
+    torch.set_num_threads(1)
+    warm([])
+    gc.collect()
+    gc.freeze()
+    scores: list[Score] = []
+    for source in chosen(options.names, options.every):
+        each = repaired(source)
+        scores.append(each)
+        if each.missed or options.v:
+            print(name_of(source), "misses:" if each.missed else "", *each.missed, "|", *each.said)
+    print(table(scores))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
