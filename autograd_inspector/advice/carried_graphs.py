@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from autograd_inspector.advice.kept_tensors import CACHED, kept_by, siblings_cut_off, stored_detached
 from autograd_inspector.advice.naming import is_named, name_of
 from autograd_inspector.advice.operands import operand
-from autograd_inspector.advice.remedies.graphs import computed_again, retained
+from autograd_inspector.advice.remedies.graphs import computed_again, retained, stored_without_graph
 from autograd_inspector.advice.remedies.graphs import cut_off as written_off
 from autograd_inspector.advice.spelling import assignable
 from autograd_inspector.analysis.analysis import Analysis, line_of
@@ -101,6 +101,9 @@ def carry_cures(
         yield from computed_again(analysis, made, reader)
     if unstepped and freed_by.api == run.api == "backward":
         yield from retained(analysis, freed_by)
+    held = kept_by(analysis, tensor)
+    if held is not None and held.site >= 0 and not _read_when_new(analysis, reader, tensor, made):
+        yield from stored_without_graph(analysis, held.site)
     yield from written_off(analysis, carried_name(analysis, reader, tensor), reader, tensor, made, freed_by)
 
 

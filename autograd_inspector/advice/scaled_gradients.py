@@ -109,5 +109,9 @@ def _unscaled(analysis: Analysis, site: int, scaled: Op, what: str) -> Iterator[
     optimizer = variable(analysis, analysis.capture.placement.optimizers[steps[0].optimizer])
     if what == "clipped":
         yield (Insert(place, f"{scaler}.unscale_({optimizer})"),)
+        return
+    optimizer = called_on(place, "step") or optimizer
+    if any(capture_site.through == "GradScaler.update" for capture_site in analysis.capture.sites):
+        yield (Operand(place, "whole", f"{scaler}.step({optimizer})"),)
     else:
         yield Operand(place, "whole", f"{scaler}.step({optimizer})"), Insert(place, f"{scaler}.update()", "behind")

@@ -16,7 +16,7 @@ def patched_files(findings: Iterable[Finding], codes: tuple[str, ...] | None, *,
         finding.edits
         for finding in findings
         if finding.edits
-        and (codes is None or finding.rule.startswith(codes))
+        and (finding.severity != "info" if codes is None else finding.rule.startswith(codes))
         and (unsafe or finding.applicability == "safe")
     ]
     files = dict.fromkeys(edit.filename for edits in chosen for edit in edits)

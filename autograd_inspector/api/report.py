@@ -57,9 +57,10 @@ class Report(ReportData, frozen=True, dict=True):
     def patched(self, codes: Iterable[str] | None = None, *, unsafe: bool = True) -> dict[str, str]:
         """File name -> its whole new text, with the edits that cure the findings; nothing is written.
 
-        ``codes``: of findings of these rules alone (AG201, or AG2 for all of a kind). ``unsafe=False`` leaves out edits
-        that may change what the program means beyond the fault. Of edits that overlap the first finding's are made.
-        A notebook's cell is under the name of its file in the kernel. Files that no edit changes are not in it.
+        ``codes``: of findings of these rules alone (AG201, or AG2 for all of a kind); by default of errors and
+        warnings. ``unsafe=False`` leaves out edits that may change what the program means beyond the fault. Of edits
+        that overlap the first finding's are made. A notebook's cell is under the name of its file in the kernel. Files
+        that no edit changes are not in it.
         """
         from autograd_inspector.api.patches import patched_files
 

@@ -33,8 +33,10 @@ def taken_off(program: Program, remedy: TakeOff) -> list[Edit]:
     match statement:
         case ast.Assign(targets=[target], value=value) if value is outer and written(target) == written(inner):
             return [left_out(program, statement)]
-    if isinstance(inner, ast.List):  # torch.tensor([a, b]) copies what torch.stack() joins.
-        text = f"torch.stack({text})"
+    if remedy.joined != "{}":
+        text = remedy.joined.format(text)
+    elif isinstance(inner, ast.List):
+        return []
     elif not isinstance(inner, _ATOMS) and not _stands_alone(program, outer):
         text = f"({text})"
     return [program.edit(start_of(outer), end_of(outer), text)]
@@ -60,9 +62,17 @@ def _stands_alone(program: Program, node: ast.expr) -> bool:
 def set_argument(program: Program, remedy: SetArgument) -> list[Edit]:
     """The keyword argument with its new value, put in where the call has none of that name."""
     call = program.expression(remedy.at)
-    if not isinstance(call, ast.Call):
+    if not isinstance(call, ast.Call) or called(call) != remedy.function:
         return []
     return with_argument(program, call, remedy.name, remedy.value)
+
+
+def called(call: ast.Call) -> str:
+    """The last name of the function that a call calls."""
+    match call.func:
+        case ast.Attribute(attr=name) | ast.Name(id=name):
+            return name
+    return ""
 
 
 def with_argument(program: Program, call: ast.Call, name: str, value: str) -> list[Edit]:
@@ -119,8 +129,8 @@ def substituted(program: Program, remedy: Substitute) -> list[Edit]:
     if statement is None:
         return []
     if not remedy.old:
-        value = getattr(statement, "value", None)
-        return [_filled(program, value, remedy.new)] if isinstance(value, ast.expr) else []
+        value = _computed(statement)
+        return [] if value is None else [_filled(program, value, remedy.new)]
     wanted = expression(remedy.old)
     if wanted is None:
         return []
@@ -131,6 +141,22 @@ def substituted(program: Program, remedy: Substitute) -> list[Edit]:
         for node in ast.walk(part)
         if isinstance(node, ast.expr) and type(node) is type(wanted) and ast.dump(node) == shape
     ]
+
+
+def _computed(statement: ast.stmt) -> ast.expr | None:
+    """What a statement computes to keep it: what it assigns or returns, or the last argument of ``kept.append(x)``."""
+    match statement:
+        case ast.Assign(value=ast.Tuple()):
+            return None
+        case ast.Expr(value=ast.Call(args=[*_, ast.Starred()])):
+            return None
+        case ast.Expr(value=ast.Call(args=[*_, value])):
+            return value
+        case ast.Assign(value=value) | ast.AugAssign(value=value) | ast.AnnAssign(value=ast.expr() as value):
+            return value
+        case ast.Return(value=ast.expr() as value):
+            return value
+    return None
 
 
 def with_operand(program: Program, remedy: Operand) -> list[Edit]:
@@ -191,12 +217,15 @@ _NAMESPACES = {"torch", "nn", "F", "np", "numpy", "math", "functional", "linalg"
 
 
 def _filled(program: Program, node: ast.expr, new: str) -> Edit:
-    """The change to ``new``, with the node's own text in place of ``{}``, in brackets where it needs them."""
+    """The change to ``new``, with the node's own text in place of ``{}``; brackets stand where they are needed."""
     text = program.written(node)
-    alone = new == "{}" or "({})" in new or "({}," in new or ", {})" in new
-    if not alone and not isinstance(node, _ATOMS):
+    inside = any(around in new for around in ("({})", "({},", ", {})"))
+    if not inside and not isinstance(node, _ATOMS):
         text = f"({text})"
-    return program.edit(start_of(node), end_of(node), new.replace("{}", text))
+    filled = new.replace("{}", text)
+    if not isinstance(expression(filled), _ATOMS) and not _stands_alone(program, node):
+        filled = f"({filled})"
+    return program.edit(start_of(node), end_of(node), filled)
 
 
 def _head(statement: ast.stmt) -> list[ast.AST]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from autograd_inspector.edits.expressions import with_argument
+from autograd_inspector.edits.expressions import called, with_argument
 from autograd_inspector.edits.program import Program, end_of, start_of
 from autograd_inspector.edits.statements import beside
 from autograd_inspector.model.edit import Edit
@@ -71,9 +71,8 @@ def _methods(program: Program, statement: ast.stmt, node: ast.Call, *, copied: b
         return _function(program, statement, node)
     target = _without_data(base)
     whole = isinstance(statement, ast.Expr) and statement.value is chain
-    views = base is not methods[-1].value
-    if (copied or views) and whole:
-        return _copy_first(program, statement, _owner(base if not views else methods[-1].value))
+    if (copied or not is_path(target)) and whole:
+        return _copy_first(program, statement, _owner(base))
     if copied:
         return []
     edits = [program.edit((end_of(m)[0], end_of(m)[1] - 1), end_of(m), "") for m in methods]
@@ -171,16 +170,9 @@ def copied_before(program: Program, remedy: CopyBefore) -> list[Edit]:
 
 def not_in_place(program: Program, remedy: NotInPlace) -> list[Edit]:
     """``inplace=False`` for True, or for the True that stands last, wherever a module of that class is made."""
-    calls = [node for node in program.source.nodes if isinstance(node, ast.Call) and _called(node) == remedy.module]
+    calls = [node for node in program.source.nodes if isinstance(node, ast.Call) and called(node) == remedy.module]
     trues = [value for call in calls if (value := _says_inplace(call)) is not None]
     return [program.edit(start_of(value), end_of(value), "False") for value in trues]
-
-
-def _called(node: ast.Call) -> str:
-    match node.func:
-        case ast.Attribute(attr=name) | ast.Name(id=name):
-            return name
-    return ""
 
 
 def _says_inplace(call: ast.Call) -> ast.Constant | None:

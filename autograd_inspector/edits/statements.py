@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from autograd_inspector.edits.program import Place, Program, end_of, first_place
 from autograd_inspector.edits.scope import all_known
 from autograd_inspector.model.edit import Edit
-from autograd_inspector.model.remedy import Again, Insert, Move, Remove
+from autograd_inspector.model.location import Location
+from autograd_inspector.model.remedy import Again, Hoist, Insert, Move, Remove
 
 _COMPOUND = (
     ast.If,
@@ -25,6 +26,9 @@ _COMPOUND = (
     ast.AsyncFunctionDef,
     ast.ClassDef,
 )
+
+
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
 def removed(program: Program, remedy: Remove) -> list[Edit]:
@@ -45,10 +49,10 @@ def left_out(program: Program, statement: ast.stmt) -> Edit:
 def inserted(program: Program, remedy: Insert) -> list[Edit]:
     """A new statement beside another."""
     statement = program.statement(remedy.at)
-    if statement is not None and remedy.outside_loops:
-        loops = [each for each in _outwards(program, statement) if isinstance(each, (ast.For, ast.AsyncFor, ast.While))]
-        statement = loops[-1] if loops else statement
-    if statement is None or not all_known(program, statement, remedy.text):
+    loops = [] if statement is None else [each for each in _outwards(program, statement) if isinstance(each, _LOOPS)]
+    if loops and remedy.outside_loops:
+        statement = loops[-1]
+    if statement is None or (loops and remedy.once) or not all_known(program, statement, remedy.text):
         return []
     return beside(program, statement, remedy.text, remedy.where)
 
@@ -77,27 +81,65 @@ def _put(program: Program, statement: ast.stmt, text: str, lines: str, where: st
 
 def moved(program: Program, remedy: Move) -> list[Edit]:
     """One statement before or behind another: each by what it is a part of in the innermost block around both."""
-    one, other = program.statement(remedy.at), program.statement(remedy.to)
-    if one is None or other is None:
+    pair = _pair(program, remedy.at, remedy.to)
+    if pair is None or pair[0] is pair[1] or not _may_pass(program, *pair):
         return []
-    pair = _in_one_block(program, one, other)
-    if pair is None or pair[0] is pair[1]:
+    return _moved(program, *pair, remedy.where)
+
+
+def hoisted(program: Program, remedy: Hoist) -> list[Edit]:
+    """The statement itself before the loop that holds it, in the block that another statement is in as well."""
+    pair = _pair(program, remedy.at, remedy.to)
+    one = program.statement(remedy.at)
+    if (
+        pair is None
+        or one is None
+        or not isinstance(pair[0], _LOOPS)
+        or not all_known(program, pair[0], program.written(one))
+    ):
         return []
-    moving, fixed = pair
+    return _moved(program, one, pair[0], "before")
+
+
+def _pair(program: Program, at: Location, to: Location) -> tuple[ast.stmt, ast.stmt] | None:
+    one, other = program.statement(at), program.statement(to)
+    return None if one is None or other is None else _in_one_block(program, one, other)
+
+
+def _moved(program: Program, moving: ast.stmt, fixed: ast.stmt, where: str) -> list[Edit]:
     if not (program.begins_its_line(moving) and program.ends_its_line(moving)):
         return []
     lines = program.reindented(first_place(moving)[0], end_of(moving)[0], program.indent(fixed)).rstrip("\n") + "\n"
-    put = _put(program, fixed, program.written(moving), lines, remedy.where)
+    put = _put(program, fixed, program.written(moving), lines, where)
     return [left_out(program, moving), *put] if put else []
 
 
+def _may_pass(program: Program, moving: ast.stmt, fixed: ast.stmt) -> bool:
+    """Whether a statement can change places with those up to another one: none of them sets what the other reads."""
+    block = program.block(fixed)
+    one, other = block.index(moving), block.index(fixed)
+    between = block[min(one, other) : max(one, other) + 1]
+    mine_set, mine_read = _names(moving, ast.Store), _names(moving, ast.Load)
+    return all(
+        each is moving
+        or (mine_set.isdisjoint(_names(each, ast.Load)) and mine_read.isdisjoint(_names(each, ast.Store)))
+        for each in between
+    )
+
+
+def _names(statement: ast.stmt, context: type[ast.expr_context]) -> set[str]:
+    return {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, context)}
+
+
 def repeated(program: Program, remedy: Again) -> list[Edit]:
-    """A statement once more, before another one further in."""
+    """A statement once more, beside another one."""
     one, other = program.statement(remedy.at), program.statement(remedy.to)
     if one is None or other is None or one is other or isinstance(one, _COMPOUND):
         return []
+    if not all_known(program, other, program.written(one)):
+        return []
     lines = program.reindented(one.lineno, end_of(one)[0], program.indent(other)).rstrip("\n") + "\n"
-    return _put(program, other, program.written(one), lines, "before")
+    return _put(program, other, program.written(one), lines, remedy.where)
 
 
 def _in_one_block(program: Program, one: ast.stmt, other: ast.stmt) -> tuple[ast.stmt, ast.stmt] | None:

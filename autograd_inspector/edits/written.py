@@ -17,12 +17,13 @@ from autograd_inspector.edits.expressions import (
 from autograd_inspector.edits.out_of_place import computed_anew, copied_before, not_in_place
 from autograd_inspector.edits.patching import compiles, overlap, patched
 from autograd_inspector.edits.program import Program
-from autograd_inspector.edits.statements import inserted, moved, removed, repeated
+from autograd_inspector.edits.statements import hoisted, inserted, moved, removed, repeated
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.remedy import (
     Again,
     CopyBefore,
+    Hoist,
     Insert,
     Move,
     NotInPlace,
@@ -57,6 +58,7 @@ _WRITERS: Mapping[type, Writer] = {
     StraightThrough: straight_through,
     Wrap: wrapped,
     Again: repeated,
+    Hoist: hoisted,
     Undecorate: undecorated,
     Unblock: unblocked,
 }

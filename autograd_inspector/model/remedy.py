@@ -21,9 +21,11 @@ class TakeOff(Remedy, frozen=True):
     """Leave out the call or attribute that runs at a place, and what it works on stays: ``x`` of ``x.detach()``.
 
     Also what else lies around the value and copies it without its history: ``loss`` of ``torch.tensor(loss.item())``.
+    ``joined``: what makes one tensor of a list of values, "torch.stack({})".
     """
 
     at: Location
+    joined: str = "{}"
 
 
 class OutOfPlace(Remedy, frozen=True):
@@ -60,12 +62,16 @@ class Remove(Remedy, frozen=True):
 
 
 class Insert(Remedy, frozen=True):
-    """Put a statement before or behind the one at a place; ``outside_loops``, beside the outermost loop around it."""
+    """Put a statement before or behind the one at a place; ``outside_loops``, beside the outermost loop around it.
+
+    ``once``: there is no such place within a loop.
+    """
 
     at: Location
     text: str
     where: Literal["before", "behind"] = "before"
     outside_loops: bool = False
+    once: bool = False
 
 
 class Move(Remedy, frozen=True):
@@ -77,9 +83,10 @@ class Move(Remedy, frozen=True):
 
 
 class SetArgument(Remedy, frozen=True):
-    """Give the call at a place a keyword argument that value; "" leaves the argument out."""
+    """Give the call of a function at a place a keyword argument that value; "" leaves the argument out."""
 
     at: Location
+    function: str
     name: str
     value: str
 
@@ -128,7 +135,15 @@ class Wrap(Remedy, frozen=True):
 
 
 class Again(Remedy, frozen=True):
-    """Run the statement at a place again right before another one, in a loop that it stands before."""
+    """Run the statement at a place again right before, or behind, another one."""
+
+    at: Location
+    to: Location
+    where: Literal["before", "behind"] = "before"
+
+
+class Hoist(Remedy, frozen=True):
+    """Run the statement at a place before the loop that it is in, in the block of another statement."""
 
     at: Location
     to: Location
@@ -165,6 +180,7 @@ Remedies = tuple[
     | StraightThrough
     | Wrap
     | Again
+    | Hoist
     | Undecorate
     | Unblock,
     ...,

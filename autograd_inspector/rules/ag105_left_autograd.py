@@ -13,11 +13,12 @@ from autograd_inspector.advice.remedies.cuts import attached
 from autograd_inspector.advice.spelling import is_path
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradient_cuts.asked_in_vain import ends
-from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut
+from autograd_inspector.analysis.gradient_cuts.classifier import GradientCut, differentiable
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.remedy import Remedies, TakeOff
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import join_names
 
@@ -67,8 +68,24 @@ def check(analysis: Analysis) -> Iterator[Problem]:
                     *(place for o in taken for place in analysis.user_frames(o.site, "left torch here")),
                 ]
             ),
-            () if cut.ops[0].has(Trait.COLLECTIVE) else tuple(attached(analysis, [op, *taken])),
+            tuple(_cures(analysis, op, taken)),
         )
+
+
+def _cures(analysis: Analysis, op: Op, taken: list[Op]) -> Iterator[Remedies]:
+    """The value itself, where all that lies between is a copy of it; a list of tensors is joined."""
+    tensors = analysis.capture.tensors
+    shapes = {tensors[t].shape for o in (op, *taken) for t in (*o.inputs, *o.outputs)}
+    if op.has(Trait.COLLECTIVE) or not all(differentiable(tensors[t].dtype) for t in op.outputs):
+        return
+    items = {tensors[t].shape for t in op.inputs}
+    place = analysis.capture.place(op.site)
+    listed = is_a(op.name, OpKind.REWRAPS) and [tensors[t].shape for t in op.outputs] == [(len(op.inputs),)]
+    if listed and items in ({()}, {(1,)}) and shapes - items:
+        if place is not None:
+            yield (TakeOff(place, "torch.stack({})" if items == {()} else "torch.cat({})"),)
+    elif len(shapes) == 1:
+        yield from attached(analysis, [op, *taken])
 
 
 def _by_line(analysis: Analysis, cuts: Iterable[GradientCut]) -> Iterator[GradientCut]:

@@ -17,7 +17,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.program_events import ParametersRefused
-from autograd_inspector.model.remedy import Insert, Remedies
+from autograd_inspector.model.remedy import Insert, Remedies, Substitute
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import summarize_names
 
@@ -94,8 +94,21 @@ def _finding(analysis: Analysis, reads: list[GradRead]) -> Problem:
         ),
         tuple(names_of(analysis, tensors)),
         ops=(made.index,) if made is not None else (),
-        cures=tuple(_cures(analysis, tensors)),
+        cures=(*_leaf_again(analysis, tensors[0], made), *_cures(analysis, tensors)),
     )
+
+
+def _leaf_again(analysis: Analysis, tensor: int, made: Op | None) -> Iterator[Remedies]:
+    """The line whose result becomes the leaf."""
+    place = analysis.capture.place(made.site) if made is not None else None
+    if made is None or place is None:
+        return
+    if not _was_leaf(analysis, tensor) and _reassigned(analysis, tensor, made):
+        yield (Substitute(place, "", "{}.detach().requires_grad_()"),)
+    elif _was_leaf(analysis, tensor) and not is_a(made.name, _CONVERSIONS):
+        whole = ending_in(place.source, place.expression, "requires_grad_()", without="requires_grad")
+        if whole and _made_last(analysis, made):
+            yield (Substitute(place, "", whole.partition(" = ")[2]),)
 
 
 def _cures(analysis: Analysis, tensors: list[int]) -> Iterator[Remedies]:

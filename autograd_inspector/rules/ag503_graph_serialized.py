@@ -12,6 +12,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.program_events import TensorHeld
+from autograd_inspector.model.remedy import Substitute
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import agree, join_names
 
@@ -65,6 +66,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
             [*stored, *made, *(where or analysis.user_frames(analysis.capture.error_site, "serialized here"))]
         ),
         tuple(dict.fromkeys(names)),
+        cures=tuple((Substitute(place, "", "{}.detach()"),) for place in (*stored, *made)[:2]),
     )
 
 

@@ -53,4 +53,4 @@ def traced(analysis: Analysis, cut: GradientCut) -> Iterator[Remedies]:
     """A gradient that is differentiated again with its graph."""
     place = analysis.capture.place(cut.ops[0].site)
     if place is not None:
-        yield (SetArgument(place, "create_graph", "True"),)
+        yield (SetArgument(place, "grad", "create_graph", "True"),)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from autograd_inspector.advice.remedies.meeting import meeting
-from autograd_inspector.advice.spelling import assignable
+from autograd_inspector.advice.spelling import is_path
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.op import Op
@@ -15,7 +15,7 @@ from autograd_inspector.model.remedy import Again, Insert, Remedies, SetArgument
 def computed_again(analysis: Analysis, made: Op | None, reader: Op) -> Iterator[Remedies]:
     """What was kept is made in each round, where it is read."""
     pair = meeting(analysis, made.site, reader.site) if made is not None else None
-    if pair is not None:
+    if pair is not None and made is not None and pair[0] == analysis.capture.place(made.site):
         yield (Again(*pair),)
 
 
@@ -25,26 +25,35 @@ def cut_off(
     """What is carried into the next round loses its history at the end of the round, or else where it is read."""
     several = made is not None and sum(t in reader.inputs for t in made.outputs) > 1
     place, end = analysis.capture.place(reader.site), analysis.capture.place(freed_by.site)
-    if not assignable(name, analysis, tensor) or place is None:
+    if not is_path(name) or place is None:
         return
     detached = f"tuple(t.detach() for t in {name})" if several else f"{name}.detach()"
     if end is not None and (place.filename, place.function) == (end.filename, end.function):
         yield (Insert(end, f"{name} = {detached}", "behind"),)
-    yield (Substitute(place, name, f"(None if {{}} is None else {detached})"),)
+    yield (Substitute(place, name, f"None if {{}} is None else {detached}"),)
+
+
+def stored_without_graph(analysis: Analysis, site: int) -> Iterator[Remedies]:
+    """What a line stores has no history."""
+    place = analysis.capture.place(site)
+    if place is not None:
+        yield (Substitute(place, "", "{}.detach()"),)
 
 
 def retained(analysis: Analysis, run: Backward) -> Iterator[Remedies]:
     """The graph is kept for a later backward."""
     place = analysis.capture.place(run.site)
     if place is not None:
-        yield (SetArgument(place, "retain_graph", "True"),)
+        yield (SetArgument(place, run.api, "retain_graph", "True"),)
 
 
-def added_without_graph(analysis: Analysis, site: int, added: Iterable[str]) -> Iterator[Remedies]:
-    """Values without their history are added up, or kept; of what has no name, all that the statement computes."""
-    place, names = analysis.capture.place(site), list(dict.fromkeys(added))
-    if place is None:
-        return
+def added_without_graph(analysis: Analysis, site: int, added: Iterable[str], *, number: bool) -> Iterator[Remedies]:
+    """Values without their history are added up, or kept; ``number``: of what has no name, its number.
+
+    A name may be that of a caller, which hands the value on.
+    """
+    names = list(dict.fromkeys(added))
+    frames = analysis.user_frames(site, "")
     if names:
-        yield tuple(Substitute(place, name, "{}.detach()") for name in names)
-    yield (Substitute(place, "", "{}.detach()"),)
+        yield from (tuple(Substitute(frame, name, "{}.detach()") for name in names) for frame in frames)
+    yield from ((Substitute(frame, "", "float({})" if number else "{}.detach()"),) for frame in frames[:1])

@@ -39,8 +39,10 @@ def kept_apart(analysis: Analysis, edits: list[Op], run: Backward) -> Iterator[R
 
 def _has_to_last(analysis: Analysis, edit: Op) -> bool:
     """Whether the edit is of state: of a parameter, or a step of an optimizer."""
-    stored = analysis.capture.stored
-    return edit.has(Trait.STEP) or any(write.storage in stored for write in edit.writes)
+    capture = analysis.capture
+    return edit.has(Trait.STEP) or any(
+        write.storage in capture.stored or capture.tensors[write.tensor].kind == "buffer" for write in edit.writes
+    )
 
 
 def _works_on_a_copy(edit: Op) -> bool:

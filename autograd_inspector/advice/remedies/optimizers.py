@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator
 from autograd_inspector.advice.optimizer_snippets import group_added, remade, state_moved
 from autograd_inspector.advice.remedies.meeting import meeting_of
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.callers import called_on
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.placement_rows import OptimizerRecord, ParameterRow
-from autograd_inspector.model.remedy import Insert, Move, Operand, Remedies, SetArgument
+from autograd_inspector.model.remedy import Again, Insert, Move, Operand, Remedies, SetArgument
 
 
 def made_afterwards(
@@ -18,16 +19,24 @@ def made_afterwards(
     """An optimizer that is made once the parameters are what they stay."""
     frames = list(replaced)
     if frames:
-        yield (SetArgument(frames[0], "assign", ""),)
+        yield (SetArgument(frames[0], "load_state_dict", "assign", ""),)
     pair = meeting_of(frames, analysis.capture.site(optimizer.site))
     again = remade(analysis, optimizer, parameters)
     if pair is not None and again:
-        yield (Insert(pair[0], again, "behind"),)
+        yield (Insert(pair[0], again, "behind", once=True),)
     if pair is not None:
         yield (Move(pair[1], pair[0]),)
+        yield (Again(pair[1], pair[0], "behind"),)
     first = next((reader for t in parameters if (reader := analysis.lifecycle.first_reader(t)) is not None), None)
     if not frames and again and first is not None:
-        yield from ((Insert(place, again),) for place in analysis.user_frames(first.site, "")[:1])
+        stepped = [
+            called_on(analysis.capture.place(step.site), "step")
+            for step in analysis.capture.steps
+            if step.optimizer == optimizer.id
+        ]
+        name = next(filter(None, stepped), again.partition(" = ")[0])
+        made = f"{name} = {again.partition(' = ')[2]}"
+        yield from ((Insert(place, made),) for place in analysis.user_frames(first.site, "")[:1])
 
 
 def added_to(
@@ -38,11 +47,12 @@ def added_to(
     pair = meeting_of(made, analysis.capture.site(optimizer.site))
     if group and pair is not None:
         later = max(pair, key=lambda place: place.lineno)
-        yield (Insert(later, group, "behind"),)
+        yield (Insert(later, group, "behind", once=True),)
     elif group and (place := analysis.capture.place(optimizer.site)) is not None:
         yield (Insert(place, group, "behind"),)
     if pair is not None and pair[0].lineno > pair[1].lineno:
         yield (Move(pair[1], pair[0]),)
+        yield (Again(pair[1], pair[0], "behind"),)
 
 
 def given_instead(analysis: Analysis, optimizer: OptimizerRecord, parameters: tuple[int, ...]) -> Iterator[Remedies]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from autograd_inspector.advice.remedies.meeting import meeting
 from autograd_inspector.analysis.analysis import Analysis
@@ -10,7 +10,7 @@ from autograd_inspector.analysis.callers import called_on
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
-from autograd_inspector.model.remedy import Insert, Move, Remedies, Remove
+from autograd_inspector.model.remedy import Hoist, Insert, Move, Remedies
 
 
 def in_order(analysis: Analysis, early: int, late: int) -> Iterator[Remedies]:
@@ -43,13 +43,19 @@ def cleared_after(analysis: Analysis, step: Step) -> Iterator[Remedies]:
         yield (Insert(place, f"{optimizer_name(analysis, step)}.zero_grad()", "behind"),)
 
 
-def cleared_once(analysis: Analysis, clearing: Iterable[int], step: Step) -> Iterator[Remedies]:
-    """Gradients that are cleared after their step, and nowhere between."""
-    places = [analysis.capture.place(site) for site in dict.fromkeys(clearing)]
-    known = [place for place in places if place is not None]
-    behind = next(cleared_after(analysis, step), None)
-    if behind is not None and known and len(known) == len(places):
-        yield (*(Remove(place) for place in known), *behind)
+def cleared_once(analysis: Analysis, clearing: int, run: int, step: Step) -> Iterator[Remedies]:
+    """What clears runs before the first of several backwards that serve one step: before their loop, or before it."""
+    pair = meeting(analysis, clearing, run)
+    end = meeting(analysis, clearing, step.site)
+    if pair is not None and end is not None and pair[0].lineno < pair[1].lineno:
+        yield (Hoist(*end),)
+    if pair is not None:
+        yield (Move(*pair, "before"),)
+
+
+def added_between(analysis: Analysis, call: str, run: int) -> Iterator[Remedies]:
+    """A call that clears, right before a backward."""
+    yield from ((Insert(place, call),) for place in analysis.user_frames(run, ""))
 
 
 def backward_called(analysis: Analysis, step: Step, loss: str) -> Iterator[Remedies]:

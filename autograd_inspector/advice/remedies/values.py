@@ -9,8 +9,8 @@ from autograd_inspector.model.op import Op
 from autograd_inspector.model.remedy import Operand, Remedies, StraightThrough
 
 _GUARDS = {
-    "sqrt": ("first", "{} + 1e-12"),
-    "rsqrt": ("first", "{} + 1e-12"),
+    "sqrt": ("first", "{}.clamp(min=1e-12)"),
+    "rsqrt": ("first", "{}.clamp(min=1e-12)"),
     "exp": ("first", "{}.clamp(max=50.0)"),
     "log": ("first", "{}.clamp(min=1e-12)"),
     "log2": ("first", "{}.clamp(min=1e-12)"),
@@ -35,6 +35,7 @@ def kept_finite(analysis: Analysis, op: Op | None) -> Iterator[Remedies]:
 
 def straight_through(analysis: Analysis, op: Op) -> Iterator[Remedies]:
     """The hard value forward, and the gradient of what it was computed from."""
-    place = analysis.capture.place(op.site)
-    if place is not None:
+    place, tensors = analysis.capture.place(op.site), analysis.capture.tensors
+    alike = bool(op.inputs) and [tensors[t].shape for t in op.outputs] == [tensors[op.inputs[0]].shape]
+    if place is not None and alike:
         yield (StraightThrough(place),)

@@ -124,7 +124,8 @@ def _checkpoint_finding(analysis: Analysis, ops: list[Op], run: Backward, inside
         tuple(dict.fromkeys(names)),
         ops=tuple(op.index for op in ops[:64]),
         cures=tuple(
-            (SetArgument(place, "use_reentrant", "False"),) for place in analysis.user_frames(ops[0].site, "")[:1]
+            (SetArgument(place, "checkpoint", "use_reentrant", "False"),)
+            for place in analysis.user_frames(ops[0].site, "")[:1]
         ),
     )
 

@@ -108,7 +108,7 @@ def _cleared_too_often(analysis: Analysis, losses: Losses, members: list[Lost], 
             ]
         ),
         tuple(dict.fromkeys([*last, *never])),
-        cures=tuple(cleared_once(analysis, (lost.site for lost in members), steps[-1])),
+        cures=tuple(cleared_once(analysis, members[-1].site, members[-1].run.site, steps[-1])),
     )
 
 

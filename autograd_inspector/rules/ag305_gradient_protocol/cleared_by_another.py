@@ -11,6 +11,7 @@ from itertools import permutations
 from msgspec import Struct
 
 from autograd_inspector.advice.naming import names_of
+from autograd_inspector.advice.remedies.protocol import brought_forward, in_order
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.sources import GradientSources
 from autograd_inspector.analysis.optimizers.names import variable
@@ -110,4 +111,5 @@ def _problem(analysis: Analysis, cleared: Cleared, tensors: list[int]) -> Proble
         ),
         tuple(names),
         ops=(step.op,),
+        cures=(*brought_forward(analysis, call.site, run.site), *in_order(analysis, call.site, step.site)),
     )

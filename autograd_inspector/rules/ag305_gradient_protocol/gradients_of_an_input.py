@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from autograd_inspector.advice.naming import name_of, names_of
+from autograd_inspector.advice.remedies.protocol import added_between
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.driven import driven_by
 from autograd_inspector.analysis.gradients.sources import Contribution, GradientSources
@@ -164,4 +165,5 @@ def _finding(analysis: Analysis, foreign: Foreign) -> Problem:
         ),
         tuple(names),
         ops=(foreign.step.op,),
+        cures=tuple(added_between(analysis, clearing.strip("`"), foreign.own.run.site)),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.protocol import brought_forward
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.late import (
     AppliedAgain,
@@ -18,6 +19,7 @@ from autograd_inspector.analysis.gradients.late import (
 )
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.remedy import Remove
 from autograd_inspector.model.wording import agree, summarize_names
 
 
@@ -72,6 +74,7 @@ def _twice(analysis: Analysis, found: SteppedTwice) -> Problem:
         ),
         tuple(dict.fromkeys(names)),
         ops=(found.second.op,),
+        cures=tuple((Remove(place),) for place in analysis.user_frames(found.second.site, "")[:1]),
     )
 
 
@@ -112,4 +115,5 @@ def _changed(analysis: Analysis, found: ChangedLate) -> Problem:
         ),
         tuple(dict.fromkeys(names)),
         ops=(found.op.index,),
+        cures=tuple(brought_forward(analysis, found.op.site, found.step.site)),
     )

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from autograd_inspector.advice.naming import names_of
+from autograd_inspector.advice.remedies.protocol import added_between
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.gradients.sources import Contribution, GradientSources
 from autograd_inspector.analysis.optimizers.names import variable
@@ -114,4 +115,7 @@ def _problem(analysis: Analysis, left: Left, tensors: list[int]) -> Problem:
         ),
         tuple(names),
         ops=(left.step.op,),
+        cures=tuple(
+            added_between(analysis, clearing_call(analysis, left.step, left.own.start).strip("`"), left.own.run.site)
+        ),
     )

@@ -12,6 +12,7 @@ from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.program_events import ScalerRefused
+from autograd_inspector.model.remedy import Insert
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.torch_names import UPDATE_SCALE
 from autograd_inspector.model.wording import summarize_names
@@ -45,6 +46,7 @@ def out_of_order(analysis: Analysis) -> Iterator[Problem]:
             f"clipped, and `{scaler}.update()` after it.",
             dedupe_locations([*earlier, *analysis.user_frames(event.site, "called again here")]),
             (event.type, f"{scaler}.update()"),
+            cures=tuple((Insert(place, f"{scaler}.update()", "behind"),) for place in earlier[:1]) if again else (),
         )
 
 

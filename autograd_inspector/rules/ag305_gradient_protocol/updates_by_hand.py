@@ -16,6 +16,7 @@ from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.remedy import Insert
 from autograd_inspector.model.wording import agree, summarize_names
 
 _ADDING = OpKind.ADDS | OpKind.SUBTRACTS
@@ -134,6 +135,10 @@ def _added_up(analysis: Analysis, made: tuple[Update, ...]) -> Iterator[Problem]
             ),
             tuple(late_updates),
             ops=tuple(update.op.index for update, _ in late_updates.values()),
+            cures=tuple(
+                tuple(Insert(place, f"{name}.grad = None", "behind") for name in late_updates)
+                for place in analysis.user_frames(site, "")[:1]
+            ),
         )
 
 

@@ -10,6 +10,7 @@ from autograd_inspector.advice.remedies.graphs import added_without_graph
 from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.remedy import Wrap
 from autograd_inspector.model.wording import join_names, summarize_names
 from autograd_inspector.rules.ag502_graph_leak.fixes import added_at, fix_of, layer_of, variables, without_graph
 from autograd_inspector.rules.ag502_graph_leak.links import LINKS, Line, Link, edited
@@ -130,7 +131,14 @@ def _finding(analysis: Analysis, line: Line, layers: dict[str, list[Link]]) -> P
         analysis.user_frames(last.op.site, "graph kept here"),
         (name,),
         ops=tuple(link.op.index for link in longest[:16]),
-        cures=tuple(added_without_graph(analysis, last.op.site, variables(analysis, added_at(analysis, line, last)))),
+        cures=tuple(
+            added_without_graph(
+                analysis,
+                last.op.site,
+                variables(analysis, added_at(analysis, line, last)),
+                number=all(analysis.capture.tensors[t].shape == () for t in last.op.outputs),
+            )
+        ),
     )
 
 
@@ -151,7 +159,7 @@ def _edited_finding(analysis: Analysis, line: Line, links: list[Link]) -> Proble
         analysis.user_frames(last.op.site, "graph kept here"),
         tuple(names),
         ops=tuple(link.op.index for link in links[:16]),
-        cures=tuple(added_without_graph(analysis, last.op.site, variables(analysis, added))),
+        cures=tuple((Wrap(place, "with torch.no_grad():"),) for place in analysis.user_frames(last.op.site, "")[:1]),
     )
 
 

@@ -116,5 +116,7 @@ def _hoard_finding(analysis: Analysis, members: list[RetainedGraph]) -> Problem:
         ),
         (name,),
         ops=(made.index,),
-        cures=tuple(added_without_graph(analysis, last.site, [name])) if has_variable and last.site >= 0 else (),
+        cures=tuple(added_without_graph(analysis, last.site, [name] if has_variable else [], number=False))
+        if last.site >= 0
+        else (),
     )
