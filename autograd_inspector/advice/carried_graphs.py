@@ -104,7 +104,7 @@ def carry_cures(
     held = kept_by(analysis, tensor)
     if held is not None and held.site >= 0 and not _read_when_new(analysis, reader, tensor, made):
         yield from stored_without_graph(analysis, held.site)
-    yield from written_off(analysis, carried_name(analysis, reader, tensor), reader, tensor, made, freed_by)
+    yield from written_off(analysis, carried_name(analysis, reader, tensor), reader, made, freed_by)
 
 
 def _together(reader: Op, tensor: int, made: Op | None) -> frozenset[int]:

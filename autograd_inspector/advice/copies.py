@@ -107,10 +107,14 @@ def kept_apart(analysis: Analysis, edit: Op, name: str, saver: Op | None) -> str
 
 def _read(analysis: Analysis, saver: Op, name: str) -> str:
     """``let `mv` read a copy: `self.v.clone()```."""
-    place = analysis.capture.place(saver.site)
-    last = name.rsplit(".", 1)[-1]
-    read = _part(place.source if place is not None else "", name) or path_in(place, last)
+    read = read_as(analysis, saver, name)
     return f"let `{saver.name}` read a copy" + (f": `{read}.clone()`" if read else f" (`.clone()`) of {name}")
+
+
+def read_as(analysis: Analysis, saver: Op, name: str) -> str:
+    """The expression by which an op's line reads what is called so; "" where it does not show that."""
+    place = analysis.capture.place(saver.site)
+    return _part(place.source if place is not None else "", name) or path_in(place, name.rsplit(".", 1)[-1])
 
 
 def _part(source: str, name: str) -> str:

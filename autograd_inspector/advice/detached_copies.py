@@ -35,6 +35,11 @@ def attached(analysis: Analysis, cut: GradientCut, what: str) -> str:
     return f"Recompute it before each backward(): a graph can be used only once. Keep the {what} copy for comparisons."
 
 
+def serves_one_loss(analysis: Analysis, cut: GradientCut) -> bool:
+    """Whether no second backward starts from the very result that was cut."""
+    return len(_served(analysis, cut)) < _SEVERAL
+
+
 def _served(analysis: Analysis, cut: GradientCut) -> list[Backward]:
     """Of the next two backwards those that start from what was computed of the very result that was cut.
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.cut_problems import caused_by, cut_problem, described
 from autograd_inspector.advice.detached_copies import attached as attached_advice
+from autograd_inspector.advice.detached_copies import serves_one_loss
 from autograd_inspector.advice.naming import name_of, names_of
 from autograd_inspector.advice.remedies.cuts import attached, traced
 from autograd_inspector.analysis.analysis import Analysis
@@ -16,6 +17,7 @@ from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.program_events import ParameterWrapped
+from autograd_inspector.model.remedy import Remedies
 from autograd_inspector.model.torch_names import LOADING
 from autograd_inspector.model.wording import join_names
 
@@ -57,8 +59,15 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         wrapped = [e for e in analysis.capture.events_of(ParameterWrapped) if e.tensor == cut.through[0]]
         site = wrapped[0].site if wrapped else cut.ops[0].site
         places = (*analysis.user_frames(site, "detached here"), *returned_by_hook(analysis, cut.ops[0]))
-        cures = tuple(traced(analysis, cut) if cut.ops[0].name == "grad" else attached(analysis, cut.ops))
+        cures = tuple(_cures(analysis, cut))
         yield cut_problem(analysis, cut, f"{what} {kept}", fix, places, cures)
+
+
+def _cures(analysis: Analysis, cut: GradientCut) -> Iterator[Remedies]:
+    if cut.ops[0].name == "grad":
+        yield from traced(analysis, cut)
+    elif serves_one_loss(analysis, cut):
+        yield from attached(analysis, cut.ops)
 
 
 def _reversed(analysis: Analysis, found: Estimator) -> Problem:

@@ -15,6 +15,7 @@ from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.placement_rows import OptimizerRecord, ParameterRow, StateEntry
 from autograd_inspector.model.program_events import StateCast
+from autograd_inspector.model.remedy import Insert
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 
 _SMALLEST = 2.0**-25
@@ -130,6 +131,12 @@ def _cast_by_loading(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator
                 _uncast(analysis, optimizer, rows, kinds, before),
                 analysis.user_frames(load.site, "state loaded and cast here"),
                 tuple(dict.fromkeys([*kinds, *(row.name for row in rows)])),
+                cures=()
+                if _in_one_dtype(optimizer, before)
+                else tuple(
+                    (Insert(place, _restored(analysis, optimizer, kinds, before), "behind"),)
+                    for place in analysis.user_frames(load.site, "")[:1]
+                ),
             )
 
 
@@ -144,7 +151,7 @@ def _uncast(
     analysis: Analysis, optimizer: OptimizerRecord, rows: list[ParameterRow], kinds: list[str], before: str
 ) -> str:
     """torch's own optimizers compute with state of their parameters' dtype alone; others may know better."""
-    if refuses(optimizer) and differentiable(before):
+    if _in_one_dtype(optimizer, before):
         models = {analysis.capture.owners.get(row.tensor, -1) for row in rows}
         model = analysis.capture.models[models.pop()] if len(models) == 1 and -1 not in models else ""
         model = model if TARGET.fullmatch(model) else "model"
@@ -153,8 +160,18 @@ def _uncast(
             "is built and loaded; compute in the lower precision under torch.autocast. "
             f"{optimizer.type} cannot step with state of another dtype than its parameters."
         )
-    each = f"for s in {variable(analysis, optimizer)}.state.values(): s.update({{k: s[k].to(torch.{before}) for k in {kinds}}})"
+    each = _restored(analysis, optimizer, kinds, before)
     return f"Restore the dtype after loading (`{each}`), or override load_state_dict in the optimizer."
+
+
+def _in_one_dtype(optimizer: OptimizerRecord, before: str) -> bool:
+    """Whether it can step with state of its parameters' dtype alone."""
+    return refuses(optimizer) and differentiable(before)
+
+
+def _restored(analysis: Analysis, optimizer: OptimizerRecord, kinds: list[str], dtype: str) -> str:
+    name = variable(analysis, optimizer)
+    return f"for s in {name}.state.values(): s.update({{k: s[k].to(torch.{dtype}) for k in {kinds}}})"
 
 
 def _bits(dtype: str) -> int:

@@ -19,9 +19,7 @@ def computed_again(analysis: Analysis, made: Op | None, reader: Op) -> Iterator[
         yield (Again(*pair),)
 
 
-def cut_off(
-    analysis: Analysis, name: str, reader: Op, tensor: int, made: Op | None, freed_by: Backward
-) -> Iterator[Remedies]:
+def cut_off(analysis: Analysis, name: str, reader: Op, made: Op | None, freed_by: Backward) -> Iterator[Remedies]:
     """What is carried into the next round loses its history at the end of the round, or else where it is read."""
     several = made is not None and sum(t in reader.inputs for t in made.outputs) > 1
     place, end = analysis.capture.place(reader.site), analysis.capture.place(freed_by.site)

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from autograd_inspector.advice.copies import read_as
 from autograd_inspector.advice.remedies.meeting import meeting
-from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.analysis import Analysis, line_of
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.op import Op, Trait
-from autograd_inspector.model.remedy import Move, NotInPlace, OutOfPlace, Remedies
+from autograd_inspector.model.remedy import Move, NotInPlace, OutOfPlace, Remedies, Substitute
 
 _MOST = 16
 """Edits at more lines than these are no local change."""
 
 
-def kept_apart(analysis: Analysis, edits: list[Op], run: Backward) -> Iterator[Remedies]:
-    """Ways to keep some in-place edits from what ``run`` needs: later where the memory has to be edited, else apart."""
+def kept_apart(
+    analysis: Analysis, edits: list[Op], run: Backward, saver: Op | None = None, name: str = ""
+) -> Iterator[Remedies]:
+    """Ways to keep some in-place edits from what ``run`` needs: later where the memory has to be edited, else apart.
+
+    ``saver``: the op that saved what it read, which the program calls ``name``.
+    """
     called = [analysis.capture.calls[e.call] for e in edits if e.call >= 0 and analysis.capture.calls[e.call].inplace]
     if called:
         frames = [frame for call in called for frame in analysis.capture.site(call.site) if not frame.library]
@@ -33,8 +39,21 @@ def kept_apart(analysis: Analysis, edits: list[Op], run: Backward) -> Iterator[R
         return
     places = [(analysis.capture.place(site), edit) for site, edit in by_site.items()]
     apart = tuple(OutOfPlace(place, _works_on_a_copy(edit)) for place, edit in places if place is not None)
+    own_line = {line_of(analysis, edit.site) for edit in edits}
+    if saver is not None and line_of(analysis, saver.site) in own_line:
+        yield from reads_copy(analysis, saver, name)
+        return
     if len(apart) == len(places):
         yield apart
+    if saver is not None:
+        yield from reads_copy(analysis, saver, name)
+
+
+def reads_copy(analysis: Analysis, saver: Op, name: str) -> Iterator[Remedies]:
+    """The op that saves what it reads is given a copy of it."""
+    place, read = analysis.capture.place(saver.site), read_as(analysis, saver, name)
+    if place is not None and read:
+        yield (Substitute(place, read, "{}.clone()"),)
 
 
 def _has_to_last(analysis: Analysis, edit: Op) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from autograd_inspector.advice.optimizer_snippets import group_added, remade, state_moved
+from autograd_inspector.advice.optimizer_snippets import group_added, remade, state_moved, stepper
 from autograd_inspector.advice.remedies.meeting import meeting_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import called_on
@@ -67,6 +67,9 @@ def state_brought(
     analysis: Analysis, optimizer: OptimizerRecord, rows: Iterable[ParameterRow], left_behind: Iterable[Location]
 ) -> Iterator[Remedies]:
     """State that follows its parameters, right after what left it behind."""
-    text = state_moved(analysis, optimizer, rows)
+    entries, name = [(row, entry) for row in rows for entry in row.state], stepper(analysis, optimizer)
+    text = state_moved(analysis, optimizer, [row for row, _ in entries])
+    if text and all(entry.device == row.device for row, entry in entries):
+        text = f"{name}.load_state_dict({name}.state_dict())"
     if text:
         yield from ((Insert(place, text, "behind"),) for place in left_behind if not place.library)

@@ -10,7 +10,7 @@ from autograd_inspector.analysis.callers import called_on
 from autograd_inspector.analysis.optimizers.names import variable
 from autograd_inspector.model.autograd import Backward
 from autograd_inspector.model.event import Step
-from autograd_inspector.model.remedy import Hoist, Insert, Move, Remedies
+from autograd_inspector.model.remedy import Hoist, Insert, Move, Remedies, Remove
 
 
 def in_order(analysis: Analysis, early: int, late: int) -> Iterator[Remedies]:
@@ -47,10 +47,12 @@ def cleared_once(analysis: Analysis, clearing: int, run: int, step: Step) -> Ite
     """What clears runs before the first of several backwards that serve one step: before their loop, or before it."""
     pair = meeting(analysis, clearing, run)
     end = meeting(analysis, clearing, step.site)
-    if pair is not None and end is not None and pair[0].lineno < pair[1].lineno:
-        yield (Hoist(*end),)
-    if pair is not None:
+    place = analysis.capture.place(clearing)
+    if pair is not None and pair[0].lineno > pair[1].lineno:
         yield (Move(*pair, "before"),)
+    elif place is not None:
+        yield from ((Hoist(*both),) for both in (end,) if both is not None)
+        yield from ((Remove(place), *behind) for behind in cleared_after(analysis, step))
 
 
 def added_between(analysis: Analysis, call: str, run: int) -> Iterator[Remedies]:

@@ -25,10 +25,14 @@ _GUARDS = {
 """Op -> which operand, and what to compute with instead of it."""
 
 
-def kept_finite(analysis: Analysis, op: Op | None) -> Iterator[Remedies]:
-    """The op with an operand that is kept away from where it, or its derivative, is not finite."""
+_ONLY_THE_DERIVATIVE = {"sqrt": ("first", "{} + 1e-12"), "rsqrt": ("first", "{} + 1e-12")}
+
+
+def kept_finite(analysis: Analysis, op: Op | None, *, forward: bool) -> Iterator[Remedies]:
+    """The op with an operand that is kept away from where it (``forward``), or its derivative alone, is not finite."""
     place = analysis.capture.place(op.site) if op is not None else None
-    guard = _GUARDS.get(op.name.strip("_")) if op is not None else None
+    guards = _GUARDS if forward else _GUARDS | _ONLY_THE_DERIVATIVE
+    guard = guards.get(op.name.strip("_")) if op is not None else None
     if place is not None and guard is not None:
         yield (Operand(place, "last" if guard[0] == "last" else "first", guard[1]),)
 

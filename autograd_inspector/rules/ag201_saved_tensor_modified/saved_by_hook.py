@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from autograd_inspector.advice.inplace_fixes import repair
 from autograd_inspector.advice.naming import name_of
+from autograd_inspector.advice.remedies.in_place import kept_apart
 from autograd_inspector.advice.spelling import assignable
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.op_kinds import OpKind, is_a
@@ -138,4 +139,5 @@ def _finding(
             *(f"`{op.name}` moved it from version {w.before} to {w.after}." for op, w in edits[:12] if len(edits) > 1),
         ),
         tuple(op.index for op in ops[:64]),
+        tuple(kept_apart(analysis, ops, run)),
     )

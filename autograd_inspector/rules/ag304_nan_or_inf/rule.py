@@ -175,7 +175,7 @@ def _produced(
         tuple(dict.fromkeys([*spoilt, names, op.name])),
         tuple(f"It was given {text}." for text in dict.fromkeys(input_texts)),
         (op.index,),
-        tuple(kept_finite(analysis, op)) if sound else (),
+        tuple(kept_finite(analysis, op, forward=True)) if sound else (),
     )
 
 
@@ -209,5 +209,5 @@ def _in_backward(analysis: Analysis, run: Backward, node: Node, *, seen: str = "
         ),
         tuple(dict.fromkeys([*made, *names])),
         ops=(op.index,) if op is not None else (),
-        cures=tuple(kept_finite(analysis, op)),
+        cures=tuple(kept_finite(analysis, op, forward=False)),
     )

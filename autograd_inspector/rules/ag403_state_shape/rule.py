@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from autograd_inspector.advice.before_load.kind import kind_problems
 from autograd_inspector.advice.before_load.problems import before_loading
 from autograd_inspector.advice.before_load.shapes import shape_problems
+from autograd_inspector.advice.optimizer_snippets import collected
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.checkpoints.state_kinds import ELEMENTWISE
 from autograd_inspector.analysis.optimizers.loads import is_refusal, loads_of
@@ -18,6 +19,7 @@ from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.op import Trait
 from autograd_inspector.model.placement_rows import Held, OptimizerRecord, ParameterRow, StateEntry
 from autograd_inspector.model.program_events import LoadRefused, StateSwapped
+from autograd_inspector.model.remedy import Insert, Remedies
 from autograd_inspector.model.wording import agree, join_names, summarize_names
 from autograd_inspector.rules.ag403_state_shape.resized import reshaping, resized
 from autograd_inspector.rules.ag403_state_shape.swapped import SAME_ORDER, state_swapped
@@ -119,7 +121,18 @@ def _unfit(analysis: Analysis, optimizer: OptimizerRecord) -> Iterator[Problem]:
             ]
         ),
         tuple(dict.fromkeys([*names, *(e.name for _, e in unfit_entries)])),
+        cures=() if reordered else tuple(_fresh(analysis, optimizer, [row for row, _ in unfit_entries], loads)),
     )
+
+
+def _fresh(
+    analysis: Analysis, optimizer: OptimizerRecord, rows: list[ParameterRow], loads: tuple[Location, ...]
+) -> Iterator[Remedies]:
+    """No state for these parameters, right after the load that brought it: the next step makes it."""
+    parameters, _ = collected(analysis, dict.fromkeys(row.tensor for row in rows))
+    name = variable(analysis, optimizer)
+    if parameters:
+        yield from ((Insert(place, f"for p in {parameters}: {name}.state.pop(p)", "behind"),) for place in loads[:1])
 
 
 def _is_reordered(entries: list[tuple[ParameterRow, StateEntry]]) -> bool:
