@@ -28,7 +28,7 @@ def cut_off(analysis: Analysis, name: str, reader: Op, made: Op | None, freed_by
     detached = f"tuple(t.detach() for t in {name})" if several else f"{name}.detach()"
     if end is not None and (place.filename, place.function) == (end.filename, end.function):
         yield (Insert(end, f"{name} = {detached}", "behind"),)
-    yield (Substitute(place, name, f"None if {{}} is None else {detached}"),)
+    yield (Substitute(place, name, f"{detached} if {{}} is not None else None"),)
 
 
 def stored_without_graph(analysis: Analysis, site: int) -> Iterator[Remedies]:

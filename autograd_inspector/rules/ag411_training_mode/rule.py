@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
+from autograd_inspector.advice.remedies.modes import in_training_mode
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.callers import called_on
 from autograd_inspector.analysis.modules.training_modes import TrainedInEval, trained_in_eval
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import ModuleCall
-from autograd_inspector.model.remedy import Insert, Remedies
 from autograd_inspector.model.wording import agree, join_names
 from autograd_inspector.rules.ag411_training_mode.dropouts import dropouts
 from autograd_inspector.rules.ag411_training_mode.teacher_in_train_mode import untrained
-from autograd_inspector.source.fragments import expression, is_path
-from autograd_inspector.source.writing import written
 
 _NAMED = 3
 
@@ -89,18 +85,5 @@ def _problem(analysis: Analysis, found: TrainedInEval) -> Problem:
         ),
         (name, switch.api, *layers[:_NAMED]),
         ops=(found.step.op,),
-        cures=tuple(_switched_back(analysis, found)),
+        cures=tuple(in_training_mode(analysis, found.switch.site, found.call.site)),
     )
-
-
-def _switched_back(analysis: Analysis, found: TrainedInEval) -> Iterator[Remedies]:
-    """What was put into eval mode is in training mode again, right before it is trained."""
-    place = analysis.capture.place(found.switch.site)
-    name = called_on(place, "eval")
-    called = analysis.capture.place(found.call.site)
-    if called is not None and name:
-        yield (Insert(called, f"{name}.train()"),)
-    if called is not None:
-        text = expression(called.expression)
-        if isinstance(text, ast.Call) and is_path(text.func):
-            yield (Insert(called, f"{written(text.func)}.train()"),)
