@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 
+from autograd_inspector.edits.expressions import called
 from autograd_inspector.edits.program import Program, end_of, first_place, start_of
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.remedy import Unblock, Undecorate, Wrap
+
+_MODES = {"no_grad", "inference_mode", "set_grad_enabled"}
 
 
 def undecorated(program: Program, remedy: Undecorate) -> list[Edit]:
@@ -28,7 +31,10 @@ def unblocked(program: Program, remedy: Unblock) -> list[Edit]:
     statement = program.statement(remedy.at)
     if not isinstance(statement, (ast.With, ast.AsyncWith)):
         return []
-    item = next((i for i in statement.items if _is_at(i.context_expr, remedy.at)), None)
+    entered = [i for i in statement.items if _is_at(i.context_expr, remedy.at)]
+    # Where it is entered is the whole statement, for some versions of Python.
+    entered = entered or [i for i in statement.items if _is_mode(i.context_expr)]
+    item = entered[0] if len(entered) == 1 else None
     if item is None or item.optional_vars is not None:
         return []
     if len(statement.items) > 1:
@@ -68,6 +74,10 @@ def _prefix(program: Program, statement: ast.With | ast.AsyncWith, ran: tuple[Lo
         if any(inner.lineno <= line <= (inner.end_lineno or inner.lineno) for line in lines):
             return number
     return 0
+
+
+def _is_mode(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and called(node) in _MODES
 
 
 def _is_at(node: ast.expr, at: Location) -> bool:

@@ -51,7 +51,7 @@ CURES = {
         head(h).pow(2).mean().backward()
         opt.step()
         ''',
-        ["h = enc(x)"],
+        [],
     ),
     "a decorator": (
         """
@@ -233,7 +233,7 @@ def test_the_edits_of_a_report_cure_it(tmp_path, name):
 
 
 def test_a_root_is_kept_away_from_zero(tmp_path):
-    """What is not finite in backward alone is computed of a sum with a small number, in brackets where it needs them."""
+    """What is not finite in backward alone is computed of a sum with a small number, in brackets if need be."""
     before = """
         net = nn.Linear(3, 3)
         x = torch.randn(2, 3)
@@ -242,4 +242,3 @@ def test_a_root_is_kept_away_from_zero(tmp_path):
     """
     report, path = report_of(tmp_path, before, values=True)
     assert changes(before, report.patched()[str(path)]) == ["d = ((net(x) - net(x)).pow(2).sum(1) + 1e-12).sqrt()"]
-
