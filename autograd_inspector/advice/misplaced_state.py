@@ -75,6 +75,7 @@ def misplaced(
             )
         ),
         cures=tuple(state_brought(analysis, optimizer, [row for row, _ in misplaced_entries], culprits)),
+        safe=True,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 from autograd_inspector.capture.lines.gutter import whole_text_of
 from autograd_inspector.edits.patching import compiles, diff, patched
@@ -31,7 +32,13 @@ def patched_files(findings: Iterable[Finding], codes: tuple[str, ...] | None, *,
 
 def patch_of(new_texts: dict[str, str]) -> str:
     """One unified diff of them all."""
-    return "".join(diff(filename, whole_text_of(filename), after) for filename, after in new_texts.items())
+    return "".join(diff(_shown(filename), whole_text_of(filename), after) for filename, after in new_texts.items())
+
+
+def _shown(filename: str) -> str:
+    """The name relative to the working folder, for a file below it."""
+    here, path = Path.cwd(), Path(filename)
+    return str(path.relative_to(here)) if path.is_relative_to(here) else filename
 
 
 def _of_file(edits: tuple[Edit, ...], filename: str) -> list[Edit]:

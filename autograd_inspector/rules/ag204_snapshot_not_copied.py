@@ -128,6 +128,7 @@ def _problem(analysis: Analysis, snapshots: list[Snapshot]) -> Problem:
         tuple(names),
         ops=(first.used.index,),
         cures=tuple(_copied(analysis, first)),
+        safe=True,
     )
 
 

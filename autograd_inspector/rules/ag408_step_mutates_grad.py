@@ -86,4 +86,5 @@ def _finding(analysis: Analysis, step: Step, reads: list[GradRead]) -> Problem:
         tuple(dict.fromkeys([*names, f"{optimizer.type}.step"])),
         ops=(step.op,),
         cures=tuple(brought_forward(analysis, reads[0].site, step.site)),
+        safe=True,
     )

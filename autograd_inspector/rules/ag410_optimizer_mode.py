@@ -81,6 +81,7 @@ def _step_in_eval_mode(analysis: Analysis, optimizer: OptimizerRecord, step: Ste
         (optimizer.type, "train()"),
         ops=(step.op,),
         cures=tuple(_switched_back(analysis, optimizer, step, back.site if back is not None else -1)),
+        safe=True,
     )
 
 

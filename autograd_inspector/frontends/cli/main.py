@@ -10,8 +10,10 @@ from pathlib import Path
 
 from autograd_inspector import __version__
 from autograd_inspector.api.destinations import Saved, own_file, rank_of, saved, unwritable, written
+from autograd_inspector.api.report import Report
 from autograd_inspector.frontends.cli.conclusion import Conclusion, concluded, empty_status, unable, write_status
 from autograd_inspector.frontends.cli.ending import Ending
+from autograd_inspector.frontends.cli.fixing import fixed, left_out, patch_of
 from autograd_inspector.frontends.cli.merge import merge_files
 from autograd_inspector.frontends.cli.module import run_module
 from autograd_inspector.frontends.cli.notebook import run_notebook
@@ -105,6 +107,7 @@ def _conclude(outcome: Outcome, options: argparse.Namespace, root: Path, screen:
         html, json = (path and own_file(path, cell=cell, rank=rank) for path in (options.html, options.json))
         files += written(report, html=html, json=json)
     conclusion = concluded(outcome, options.fail_on)
+    _fix([report for _, report in outcome.reports], options, screen)
     if options.sarif:
         log = own_file(options.sarif, rank=_rank_after(outcome))
         files.append(saved(log, lambda: _sarif(outcome, root, conclusion.status)))
@@ -114,13 +117,29 @@ def _conclude(outcome: Outcome, options: argparse.Namespace, root: Path, screen:
     return conclusion
 
 
+def _fix(reports: list[Report], options: argparse.Namespace, screen: Screen) -> None:
+    """Show, or make, the edits that were asked for."""
+    if not (options.fix or options.diff):
+        return
+    if options.diff:
+        print(patch_of(reports, unsafe=options.unsafe_fixes), end="")
+    else:
+        for line in fixed(reports, unsafe=options.unsafe_fixes):
+            screen.say(line)
+    hint = "" if options.unsafe_fixes else left_out(reports)
+    if hint:
+        screen.say(hint)
+
+
 def _sarif(outcome: Outcome, root: Path, exit_code: int) -> str:
     """One log of all reports: a code host replaces what an earlier one said of the same tool."""
+    from autograd_inspector.capture.lines.gutter import whole_text_of
     from autograd_inspector.rules import CATALOGUE
     from autograd_inspector.views.sarif.log import Analysis, to_sarif
 
     reports = tuple(report for _, report in outcome.reports)
-    return to_sarif(Analysis(reports, outcome.program, root, outcome.status, exit_code, __version__), CATALOGUE)
+    run = Analysis(reports, outcome.program, root, outcome.status, exit_code, __version__, whole_text_of)
+    return to_sarif(run, CATALOGUE)
 
 
 def _rule(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:

@@ -144,6 +144,7 @@ def _modified(analysis: Analysis, run: Backward, members: list[tuple[Saved, list
         tuple(kept_apart(analysis, edits, run, _reader(analysis, node, saved), name))
         if back is None and not before
         else (),
+        any(op.call >= 0 and analysis.capture.calls[op.call].inplace for op in edits),
     )
 
 

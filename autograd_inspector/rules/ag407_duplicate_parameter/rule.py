@@ -62,6 +62,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
                 analysis.user_frames(optimizer.site, "given to the optimizer twice here"),
                 tuple(dict.fromkeys([*names, *aliases])),
                 cures=_each_once(analysis, optimizer),
+                safe=True,
             )
     yield from _refused(analysis)
     yield from _two_optimizers(analysis)

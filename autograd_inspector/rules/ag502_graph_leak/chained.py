@@ -139,6 +139,7 @@ def _finding(analysis: Analysis, line: Line, layers: dict[str, list[Link]]) -> P
                 number=all(analysis.capture.tensors[t].shape == () for t in last.op.outputs),
             )
         ),
+        safe=True,
     )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -36,8 +36,15 @@ class Page(Protocol):
         """The whole documentation, its summary first."""
 
 
+def _unknown(_: str) -> str:
+    return ""
+
+
 class Analysis(Struct, frozen=True):
-    """One run of a program: its reports, the statuses of the program and of the whole command, where it was run."""
+    """One run of a program: its reports, the statuses of the program and of the whole command, where it was run.
+
+    ``text_of``: a file's name -> its text, "" where it is not known.
+    """
 
     reports: tuple[ReportData, ...]
     program: Path
@@ -45,11 +52,12 @@ class Analysis(Struct, frozen=True):
     status: int = 0
     exit_code: int = 0
     version: str = ""
+    text_of: Callable[[str], str] = _unknown
 
 
 def to_sarif(analysis: Analysis, rules: dict[str, Any]) -> str:
     """The log as JSON text; ``rules`` by code, each a :class:`Page`. The same findings make the same text."""
-    places = Places(analysis.root, analysis.program)
+    places = Places(analysis.root, analysis.program, analysis.text_of)
     findings = [finding for report in analysis.reports for finding in report.findings]
     fired = sorted({finding.rule for finding in findings})
     run = {
@@ -98,6 +106,7 @@ def _results(findings: Iterable[Finding], places: Places, codes: list[str]) -> I
             "level": LEVELS[finding.severity],
             "message": message_of(finding),
             **places.of(finding),
+            **places.fixes(finding),
             "partialFingerprints": {_FINGERPRINT: f"{key}:{seen[key]}"},
         }
 

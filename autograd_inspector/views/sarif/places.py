@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
 from autograd_inspector.views.display_text import shown
@@ -20,9 +23,10 @@ class Places:
     ``program`` is what was run: a cell's lines are the notebook's, and a finding without a line is the program's.
     """
 
-    def __init__(self, root: Path, program: Path) -> None:
+    def __init__(self, root: Path, program: Path, text_of: Callable[[str], str]) -> None:
         self._root = root.resolve()
         self._program = program
+        self._text_of = cache(text_of)
 
     def of(self, finding: Finding) -> dict[str, Any]:
         """``locations`` (the culprit), ``relatedLocations`` (the rest), ``codeFlows`` (the story, culprit first)."""
@@ -34,6 +38,36 @@ class Places:
             properties["relatedLocations"] = [{"id": number, **place} for number, place in enumerate(story[1:], 1)]
             properties["codeFlows"] = [{"threadFlows": [{"locations": [{"location": place} for place in story]}]}]
         return properties
+
+    def fixes(self, finding: Finding) -> dict[str, Any]:
+        """``fixes``: the edits, file by file; none for cells, whose lines are not those of a file."""
+        files = dict.fromkeys(edit.filename for edit in finding.edits)
+        if not files or any(edit.cell is not None or not edit.filename for edit in finding.edits):
+            return {}
+        changes = [
+            {
+                "artifactLocation": self._artifact(Path(name)),
+                "replacements": [self._replacement(edit) for edit in finding.edits if edit.filename == name],
+            }
+            for name in files
+        ]
+        return {"fixes": [{"description": {"text": plain(finding.fix)}, "artifactChanges": changes}]}
+
+    def _replacement(self, edit: Edit) -> dict[str, Any]:
+        """SARIF counts columns from 1, in characters."""
+        region = {
+            "startLine": edit.lineno,
+            "startColumn": self._characters(edit.filename, edit.lineno, edit.column) + 1,
+            "endLine": edit.end_lineno,
+            "endColumn": self._characters(edit.filename, edit.end_lineno, edit.end_column) + 1,
+        }
+        return {"deletedRegion": region, "insertedContent": {"text": edit.text}}
+
+    def _characters(self, filename: str, lineno: int, column: int) -> int:
+        """How many characters so many bytes of a line are; of a text that is not known, as many."""
+        lines = self._text_of(filename).split("\n")
+        line = lines[lineno - 1] if lineno <= len(lines) else ""
+        return len(line.encode()[:column].decode(errors="replace")) if len(line.encode()) >= column else column
 
     def uri(self, location: Location) -> str:
         """The file's name as the log has it."""

@@ -1,0 +1,53 @@
+"""``--diff`` and ``--fix``: the edits of the findings, shown or made."""
+
+from __future__ import annotations
+
+import os
+import tokenize
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from autograd_inspector.api.report import Report
+from autograd_inspector.model.wording import agree, counted
+from autograd_inspector.views.whole import write_whole
+
+
+def patch_of(reports: Iterable[Report], *, unsafe: bool) -> str:
+    """The edits of several reports as one diff, the names of files below the working folder relative to it."""
+    return "".join(report.to_patch(unsafe=unsafe) for report in reports)
+
+
+def fixed(reports: Iterable[Report], *, unsafe: bool) -> Iterator[str]:
+    """Make the edits; a line for each file that was changed, or why it was not."""
+    for report in reports:
+        for name, text in report.patched(unsafe=unsafe).items():
+            yield _rewritten(Path(name), text)
+
+
+def left_out(reports: Iterable[Report]) -> str:
+    """That there are edits which are not safe; "" where there are none."""
+    count = sum(
+        finding.applicability == "unsafe" and finding.severity != "info"
+        for report in reports
+        for finding in report.findings
+    )
+    if not count:
+        return ""
+    return (
+        f"{counted(count, 'fix', 'fixes')} may change what the program means and {agree(count, 'is', 'are')} left out: "
+        "--unsafe-fixes takes them in"
+    )
+
+
+def _rewritten(path: Path, text: str) -> str:
+    shown = os.path.relpath(path) if path.is_absolute() else str(path)
+    if not path.is_file():
+        return f"{shown} is not a file (a notebook's cell?): --diff prints its edits"
+    try:
+        with tokenize.open(path) as file:
+            encoding, newlines = file.encoding, (file.read(), file.newlines)[1]
+        ending = newlines if isinstance(newlines, str) else "\n"
+        write_whole(path, text.replace("\n", ending).encode(encoding))
+    except (OSError, SyntaxError, UnicodeError) as failure:
+        return f"cannot write {shown}: {failure}"
+    return f"fixed {shown}"

@@ -1,0 +1,77 @@
+"""`--diff` and `--fix`: the edits of the findings, shown or made in the program's files."""
+
+import subprocess
+
+from tests.forked import INSPECTOR, python
+
+PROGRAM = """\
+import torch
+from torch import nn
+
+net = nn.Sequential(nn.Linear(3, 3), nn.Sigmoid(), nn.ReLU(inplace=True))
+print("é trains")
+net(torch.randn(4, 3)).sum().backward()
+"""
+UNSAFE = """\
+import torch
+from torch import nn
+
+enc, head = nn.Linear(3, 3), nn.Linear(3, 1)
+opt = torch.optim.SGD([*enc.parameters(), *head.parameters()], lr=0.1)
+head(enc(torch.randn(4, 3)).detach()).pow(2).mean().backward()
+opt.step()
+"""
+
+
+def run(folder, text, *options):
+    """Run a program that is in a folder; (what it printed, what was said beside it, its text afterwards)."""
+    file = folder / "train.py"
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    command = [*python(INSPECTOR), "-m", "autograd_inspector.frontends.cli.main", "run", *options, "train.py"]
+    done = subprocess.run(command, capture_output=True, check=False, cwd=folder)
+    return done.stdout.decode(), done.stderr.decode(), file.read_bytes()
+
+
+def test_a_diff_changes_no_file_and_can_be_applied(tmp_path):
+    """It names the file as the working folder does; `patch` makes the program right."""
+    printed, _, text = run(tmp_path, PROGRAM, "--diff", "--quiet")
+    assert text.decode() == PROGRAM
+    diff = printed.partition("é trains\n")[2]
+    assert diff.startswith("--- a/train.py\n+++ b/train.py\n")
+    (tmp_path / "fix.diff").write_text(diff)
+    subprocess.run(["git", "apply", "fix.diff"], cwd=tmp_path, check=True)
+    assert "nn.ReLU(inplace=False)" in (tmp_path / "train.py").read_text()
+
+
+def test_a_safe_fix_is_made_in_the_file(tmp_path):
+    """And said; the program is right then."""
+    _, said, text = run(tmp_path, PROGRAM, "--fix")
+    assert "autograd-inspect: fixed train.py\n" in said
+    assert text.decode() == PROGRAM.replace("inplace=True", "inplace=False")
+    assert "exit=ok" in run(tmp_path, text, "--fix")[1]
+
+
+def test_line_ends_and_encoding_of_a_file_stay(tmp_path):
+    """Whatever they are."""
+    before = f"# coding: latin-1\n{PROGRAM}".replace("\n", "\r\n").encode("latin-1")
+    assert run(tmp_path, before, "--fix")[2] == before.replace(b"inplace=True", b"inplace=False")
+
+
+def test_an_unsafe_fix_is_made_only_where_that_is_asked_for(tmp_path):
+    """Without it a line says how to ask."""
+    _, said, text = run(tmp_path, UNSAFE, "--fix")
+    assert text.decode() == UNSAFE
+    assert "1 fix may change what the program means and is left out: --unsafe-fixes takes it in" in said.replace(
+        "takes them in", "takes it in"
+    )
+    _, said, text = run(tmp_path, UNSAFE, "--fix", "--unsafe-fixes")
+    assert text.decode() == UNSAFE.replace(".detach()", "")
+    assert "left out" not in said
+
+
+def test_a_program_without_findings_stays_as_it_is(tmp_path):
+    """Nothing is said of fixes."""
+    healthy = PROGRAM.replace("inplace=True", "inplace=False")
+    _, said, text = run(tmp_path, healthy, "--fix", "--unsafe-fixes")
+    assert text.decode() == healthy
+    assert "fix" not in said

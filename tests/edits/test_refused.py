@@ -1,0 +1,124 @@
+"""Where no edit is right there is none."""
+
+import textwrap
+
+import pytest
+
+from autograd_inspector.edits.program import Program
+from autograd_inspector.edits.written import edits_of
+from autograd_inspector.model.location import Location
+from autograd_inspector.model.remedy import (
+    Again,
+    Hoist,
+    Insert,
+    Move,
+    Operand,
+    OutOfPlace,
+    SetArgument,
+    StraightThrough,
+    Substitute,
+    TakeOff,
+    Unblock,
+    Wrap,
+)
+
+
+def place(text, part):
+    """Where a part of a text stands, as the capture tells it; its last line alone, for a part of several."""
+    line = next(n for n, line in enumerate(text.split("\n"), 1) if part in line)
+    column = text.split("\n")[line - 1].index(part)
+    return Location("train.py", line, end_lineno=line, column=column, end_column=column + len(part))
+
+
+def edits(text, *remedies):
+    """The edits of remedies in a text."""
+    program = Program("train.py", None, text)
+    return edits_of((remedies,), lambda at: None if at.library else program)
+
+
+CASES = {
+    "a call that does not detach": ("y = f(x)\n", lambda t: TakeOff(place(t, "f(x)"))),
+    "a loop's variable": ("for p in ps:\n    p.mul_(2)\n", lambda t: OutOfPlace(place(t, "p.mul_(2)"))),
+    "what an expression gives": ("f(x).mul_(2)\n", lambda t: OutOfPlace(place(t, "f(x).mul_(2)"))),
+    "a name that is not known there": (
+        "def f(loss):\n    loss.backward()\n",
+        lambda t: Insert(place(t, "loss.backward()"), "opt.zero_grad()"),
+    ),
+    "a statement that another one between them needs": (
+        "a = 1\nb = a\nc = 2\n",
+        lambda t: Move(place(t, "a = 1"), place(t, "c = 2")),
+    ),
+    "statements of two functions": (
+        "def f():\n    a()\ndef g():\n    b()\n",
+        lambda t: Move(place(t, "a()"), place(t, "b()")),
+    ),
+    "an argument of another function": ("y = f(x)\n", lambda t: SetArgument(place(t, "f(x)"), "g", "k", "1")),
+    "an argument that is not there": ("y = f(x)\n", lambda t: SetArgument(place(t, "f(x)"), "f", "k", "")),
+    "a generator that has the call's brackets": (
+        "y = f(x for x in z)\n",
+        lambda t: SetArgument(place(t, "f(x for x in z)"), "f", "k", "1"),
+    ),
+    "a context that has a name": ("with open(x) as y:\n    pass\n", lambda t: Unblock(place(t, "open(x)"))),
+    "an insertion that is to happen once": (
+        "for x in y:\n    f(x)\n",
+        lambda t: Insert(place(t, "f(x)"), "print(x)", once=True),
+    ),
+    "a second statement on a line": ("a(); b()\n", lambda t: Wrap(place(t, "b()"), "with torch.no_grad():")),
+    "a comparison without a cast": ("y = x > 1\n", lambda t: StraightThrough(place(t, "x > 1"))),
+    "several values": ("a, b = x, y\n", lambda t: Substitute(place(t, "a, b = x, y"), "", "{}.detach()")),
+    "what is not read there": ("a = x\n", lambda t: Substitute(place(t, "a = x"), "y", "{}.clone()")),
+    "arguments that are unpacked": ("y = f(*x)\n", lambda t: Operand(place(t, "f(*x)"), "first", "{}.clone()")),
+    "a block that is run again": (
+        "for x in y:\n    pass\nfor x in y:\n    f(x)\n",
+        lambda t: Again(place(t, "for x in y:\n"[:-1]), place(t, "f(x)")),
+    ),
+    "out of a loop that it is not in": ("a()\nb()\n", lambda t: Hoist(place(t, "a()"), place(t, "b()"))),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_no_edit(name):
+    """The program stays as it is."""
+    text, remedy = CASES[name]
+    assert edits(text, remedy(text)) == ()
+
+
+def test_a_library_is_not_edited():
+    """Its lines are not the user's to change."""
+    at = Location("site-packages/lib.py", 1, column=0, end_column=4, library=True)
+    assert edits("x.detach()\n", TakeOff(at)) == ()
+
+
+def test_of_two_things_one_of_which_cannot_be_done_none_is():
+    """A cure is all of its remedies."""
+    text = "h = x.detach()\ny = f(h)\n"
+    assert edits(text, TakeOff(place(text, "x.detach()")))
+    assert edits(text, TakeOff(place(text, "x.detach()")), TakeOff(place(text, "f(h)"))) == ()
+
+
+def test_the_first_cure_that_can_be_written_is():
+    """The others are not."""
+    text = "h = x.detach()\ny = f(h)\n"
+    program = Program("train.py", None, text)
+    cures = ((TakeOff(place(text, "f(h)")),), (TakeOff(place(text, "x.detach()")),))
+    assert [edit.text for edit in edits_of(cures, lambda _: program)] == ["x"]
+
+
+def test_text_that_is_no_python_is_left_alone():
+    """A template, say."""
+    assert edits("{{ x.detach() }\n", TakeOff(place("{{ x.detach() }\n", "x.detach()"))) == ()
+
+
+def test_a_string_over_several_lines_keeps_its_own():
+    """The white space of its lines is a part of it."""
+    text = textwrap.dedent('''
+        with torch.no_grad():
+            s = """
+            a
+            """
+            h = enc(x)
+        ''')
+    at = Location("train.py", 2, end_lineno=2, column=5, end_column=20)
+    program = Program("train.py", None, text)
+    (edit,) = edits_of(((Unblock(at),),), lambda _: program)
+    assert edit.text == 's = """\n    a\n    """\nh = enc(x)\n'
