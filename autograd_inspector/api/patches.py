@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from autograd_inspector.api.programs import Programs
 from autograd_inspector.capture.lines.gutter import whole_text_of
 from autograd_inspector.edits.patching import compiles, diff, patched
 from autograd_inspector.model.edit import Edit
@@ -28,6 +29,16 @@ def patched_files(findings: Iterable[Finding], codes: tuple[str, ...] | None, *,
         if after != before:
             new_texts[filename] = after
     return new_texts
+
+
+def patch_of_edits(edits: tuple[Edit, ...], programs: Programs) -> str:
+    """One finding's edits as a unified diff; a cell is named by its execution count."""
+    files = dict.fromkeys((edit.filename, edit.cell) for edit in edits)
+    concerned = [program for filename, cell in files if (program := programs.named(filename, cell)) is not None]
+    return "".join(
+        diff(one.cell or _shown(one.filename), one.text, patched(one.text, [_of_file(edits, one.filename)]))
+        for one in concerned
+    )
 
 
 def patch_of(new_texts: dict[str, str]) -> str:

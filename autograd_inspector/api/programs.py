@@ -15,9 +15,11 @@ class Programs:
 
     def __call__(self, at: Location) -> Program | None:
         """The program that something ran in; None for a library, and where the text is not known."""
-        if at.library:
-            return None
-        if at.filename not in self._read:
-            text = whole_text_of(at.filename)
-            self._read[at.filename] = Program(at.filename, at.cell, text) if text else None
-        return self._read[at.filename]
+        return None if at.library else self.named(at.filename, at.cell)
+
+    def named(self, filename: str, cell: str | None) -> Program | None:
+        """The program in a file, or in a cell with that execution count ("In [3]")."""
+        if filename not in self._read:
+            text = whole_text_of(filename)
+            self._read[filename] = Program(filename, cell, text) if text else None
+        return self._read[filename]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec.structs import replace
 
 from autograd_inspector.analysis.report_data import SCHEMA, ReportData
+from autograd_inspector.api.patches import patch_of, patch_of_edits, patched_files
 from autograd_inspector.api.programs import Programs
 from autograd_inspector.capture.lines.gutter import text_of
 from autograd_inspector.edits.written import edits_of
@@ -62,14 +63,10 @@ class Report(ReportData, frozen=True, dict=True):
         that overlap the first finding's are made. A notebook's cell is under the name of its file in the kernel. Files
         that no edit changes are not in it.
         """
-        from autograd_inspector.api.patches import patched_files
-
         return patched_files(self.findings, None if codes is None else tuple(codes), unsafe=unsafe)
 
     def to_patch(self, codes: Iterable[str] | None = None, *, unsafe: bool = True) -> str:
         """The same as one unified diff, as `git apply` and `patch -p1` read it; "" where there is nothing to change."""
-        from autograd_inspector.api.patches import patch_of
-
         return patch_of(self.patched(codes, unsafe=unsafe))
 
     def to_dot(self, *, boxes: int = 40, color_by: ColorBy = "gradient") -> str:
@@ -177,10 +174,16 @@ def report_of(
 ) -> Report:
     """Apply the rules to a capture; ``progress`` is told how many have been applied, and of how many."""
     capture = storable(capture)
-    findings, notes = findings_of(capture, progress, partial(edits_of, programs=Programs()))
+    programs = Programs()
+    findings, notes = findings_of(capture, progress, partial(edits_of, programs=programs))
     text = cache(text_of)  # Findings of one program share its files.
     kept = tuple(
-        replace(finding, excerpts=excerpts_of(finding.locations, text)) for finding in unignored(findings, ignore)
+        replace(
+            finding,
+            excerpts=excerpts_of(finding.locations, text),
+            patch=patch_of_edits(finding.edits, programs),
+        )
+        for finding in unignored(findings, ignore)
     )
     pages = tuple(page_of(rule, CATALOGUE[rule].page) for rule in dict.fromkeys(finding.rule for finding in kept))
     return Report(capture, kept, len(findings) - len(kept), (*capture.notes, *notes), pages=pages)

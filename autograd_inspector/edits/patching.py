@@ -91,5 +91,5 @@ def diff(name: str, before: str, after: str) -> str:
     """The unified diff of two texts of one file, as `git apply` and `patch -p1` read it."""
     old, new = ([line.decode("utf-8", "replace") for line in lines_of(text)] for text in (before, after))
     name = name.replace(os.sep, "/").lstrip("/")
-    lines = unified_diff(old, new, f"a/{name}", f"b/{name}", n=3)
+    lines = unified_diff(old, new, f"a/{name}", f"b/{name}", n=2)
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)

@@ -40,7 +40,7 @@ class Finding(Struct, frozen=True, omit_defaults=True):
 
     ``consequences`` are the findings that follow from this one, ``excerpts`` the lines of ``locations`` in the text
     around them. ``edits`` cure the finding alone, all of them together; ``applicability``: whether they are safe to
-    make unseen; ``verified``: what a trial run with them showed.
+    make unseen; ``verified``: what a trial run with them showed; ``patch``: the edits as a unified diff.
     """
 
     rule: str
@@ -57,11 +57,24 @@ class Finding(Struct, frozen=True, omit_defaults=True):
     edits: tuple[Edit, ...] = ()
     applicability: Applicability = ""
     verified: Verdict = ""
+    patch: str = ""
 
     @property
     def code(self) -> tuple[Excerpt, ...]:
         """The excerpts; of a report that was kept without the text, the lines alone."""
         return self.excerpts or excerpts_of(self.locations, lambda _: {})
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """The patch's lines without its headers, each with its sign, less their common indentation."""
+        lines: list[str] = []
+        for line in self.patch.split("\n"):
+            if line.startswith("@@"):
+                lines += [""] if lines else []
+            elif line[:1] in {" ", "-", "+"} and not line.startswith(("--- ", "+++ ")):
+                lines.append(line)
+        indent = min((len(line[1:]) - len(line[1:].lstrip()) for line in lines if line[1:].strip()), default=0)
+        return tuple(line[:1] + line[1 + indent :] for line in lines)
 
     @classmethod
     def of(cls, rule: str, name: str, problem: Problem, edits: tuple[Edit, ...] = ()) -> Finding:

@@ -72,6 +72,11 @@ def heading_of(report: ReportData) -> dict[str, Any]:
     return _Encoder(report, packed=False).heading()
 
 
+_CHANGES = 40
+_PATCH = 8000
+"""Characters; a longer one is not sent."""
+
+
 class _Encoder:
     def __init__(self, report: ReportData, *, packed: bool) -> None:
         self.report = report
@@ -155,6 +160,9 @@ class _Encoder:
             consequences=tuple(map(legible, finding.consequences)),
             nodes=tuple(nodes),
             code=tuple(map(_excerpt, finding.code)),
+            changes=tuple(legible(line) for line in finding.changes[:_CHANGES]),
+            patch=finding.patch if len(finding.patch) <= _PATCH else "",
+            applicability=finding.applicability,
         )
 
     @cached_property

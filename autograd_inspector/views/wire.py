@@ -11,6 +11,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from autograd_inspector.model.edit import Applicability
 from autograd_inspector.model.excerpt import CodeLine, Excerpt
 from autograd_inspector.model.rule_page import RulePage, Section
 
@@ -241,7 +242,10 @@ class NodeNotes(Struct, frozen=True):
 
 
 class FindingView(Struct, frozen=True, omit_defaults=True):
-    """A finding; ``nodes`` are those that it is about, the first excerpt of ``code`` has the culprit."""
+    """A finding; ``nodes`` are those that it is about, the first excerpt of ``code`` has the culprit.
+
+    ``changes`` are the lines of ``patch`` without its headers.
+    """
 
     rule: str
     name: str
@@ -253,6 +257,9 @@ class FindingView(Struct, frozen=True, omit_defaults=True):
     consequences: tuple[str, ...] = ()
     nodes: tuple[int, ...] = ()
     code: tuple[Excerpt, ...] = ()
+    changes: tuple[str, ...] = ()
+    patch: str = ""
+    applicability: Applicability = ""
 
 
 class Optimizer(Struct, frozen=True, omit_defaults=True):

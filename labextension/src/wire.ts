@@ -224,7 +224,7 @@ export interface NodeNotes {
   alarming: Column;
 }
 
-/** A finding; `nodes` are those that it is about, the first excerpt of `code` has the culprit. */
+/** A finding; `nodes` are those that it is about, the first excerpt of `code` has the culprit. `changes` are the lines of `patch` without its headers. */
 export interface FindingView {
   rule: string;
   name: string;
@@ -236,6 +236,9 @@ export interface FindingView {
   consequences?: string[];
   nodes?: number[];
   code?: Excerpt[];
+  changes?: string[];
+  patch?: string;
+  applicability?: "safe" | "unsafe" | "";
 }
 
 /** An optimizer and the settings of its groups. */

@@ -20,6 +20,7 @@ _SENTENCES = 12
 _SENTENCE = 600
 _LONGEST = 2000
 _NAMES = 12
+_CHANGES = 24
 _NAME = 80
 _LONGEST_LINE = 200
 SIGNS = {"error": "✕", "warning": "▲", "info": "●"}
@@ -95,6 +96,15 @@ def _answer(finding: Finding) -> Iterator[Markup]:
 def _fix(finding: Finding) -> Iterator[Markup]:
     if finding.fix:
         yield element("p", element("strong", "Fix:"), " ", _paragraphs(finding.fix), class_="ags-fix")
+    if finding.changes:
+        yield element("pre", *_changes(finding), class_="ags-patch")
+
+
+def _changes(finding: Finding) -> Iterator[Markup]:
+    """Lines that begin with their sign: it tells where no style sheet does."""
+    for line in finding.changes[:_CHANGES]:
+        tag = {"-": "del", "+": "ins"}.get(line[:1], "span")
+        yield together(element(tag, shown(line, _LONGEST_LINE)), "\n")
 
 
 def _paragraphs(text: str) -> Markup:

@@ -21,6 +21,9 @@ STYLES = {"error": "bold red", "warning": "bold yellow", "info": "bold cyan"}
 FINDINGS = 400
 """More in one text nobody reads."""
 _NAMES = 8
+_CHANGES = 16
+"""So many lines of a patch are shown; `report.to_patch()` has all."""
+_CHANGED = {"-": "red", "+": "green"}
 _SENTENCE = 120
 """Columns: in longer lines the eye loses its place."""
 
@@ -54,6 +57,8 @@ def _sentences(finding: Finding) -> Table:
     if finding.fix:
         lines = [shown(line, 400) for line in finding.fix.strip().split("\n")]
         grid.add_row(Text("fix: ", "green"), Text("\n".join(lines), "green"))
+    for line in finding.changes[:_CHANGES]:
+        grid.add_row("", Text(shown(line, 200), _CHANGED.get(line[:1], "dim")))
     for text in finding.consequences:
         grid.add_row("", Text(f"follows from it: {shown(text, 400)}", "dim"))
     return grid

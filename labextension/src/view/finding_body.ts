@@ -38,6 +38,33 @@ export function fixBox(fix: string): HTMLElement {
   );
 }
 
+/** The program's lines as they would be: what goes, what comes, and a line around them. */
+export function patchBox(finding: FindingView): HTMLElement | null {
+  if (!finding.changes?.length) return null;
+  const lines = finding.changes.map((line) => {
+    const sign = SIGNS[line.charAt(0)] ?? "agi-stays";
+    return el("span", { class: sign }, `${line}\n`);
+  });
+  const caveat =
+    finding.applicability === "unsafe"
+      ? "unsafe: it may change what the program means"
+      : "safe: the program means the same";
+  return el(
+    "figure",
+    { class: "agi-patch" },
+    el(
+      "figcaption",
+      {},
+      el("span", { class: "agi-fix-title" }, "Edit"),
+      el("span", { class: "agi-quiet" }, caveat),
+      finding.patch ? copyButton(finding.patch, "the patch", "Copy patch") : null,
+    ),
+    el("pre", {}, ...lines),
+  );
+}
+
+const SIGNS: Record<string, string> = { "-": "agi-goes", "+": "agi-comes" };
+
 export function copies(finding: FindingView): HTMLElement {
   const culprit = culpritOf(finding);
   return el(

@@ -2,13 +2,14 @@
 
 import type { Context } from "./context";
 import { el } from "./dom";
-import { about, copies, story } from "./finding_body";
+import { about, copies, patchBox, story } from "./finding_body";
 import { raised } from "./header";
 
 export function findingDetails(context: Context, index: number): (HTMLElement | null)[] {
   const { findings, head } = context.capture.data;
   const finding = findings[index]!;
   return [
+    patchBox(finding),
     el("h3", {}, "Where it happened"),
     ...story(context, finding),
     head.error

@@ -5,7 +5,7 @@ import { severityOf } from "../model/severity";
 import type { FindingView } from "../wire";
 import type { Context } from "./context";
 import { button, el, prose, source } from "./dom";
-import { about, copies, fixBox, story } from "./finding_body";
+import { about, copies, fixBox, patchBox, story } from "./finding_body";
 
 export function findings(context: Context): HTMLElement {
   const { findings, head } = context.capture.data;
@@ -97,6 +97,7 @@ class Row {
     const parts = [
       el("p", { class: "agi-message" }, prose(message)),
       fix ? fixBox(fix) : null,
+      patchBox(finding),
       ...story(context, finding),
       about(context, rule),
       el(
