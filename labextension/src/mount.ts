@@ -2,6 +2,7 @@
 
 import type { AnyModel } from "@anywidget/types";
 import type { CreateGraphView } from "./model/graph_view";
+import { editsFrom } from "./state/edits";
 import { Kernel } from "./state/kernel";
 import { Prepared } from "./state/prepared";
 import { revealFrom } from "./state/reveal";
@@ -30,6 +31,7 @@ export function mount(
 ): () => void {
   const kernel = new Kernel(model);
   const reveal = revealFrom(el, () => model.get("cells") ?? {});
+  const edits = editsFrom(el, () => model.get("cells") ?? {});
   let shown: Shell | null = null;
   const draw = () => {
     shown?.destroy();
@@ -43,6 +45,7 @@ export function mount(
         ...other(model, prepared),
         ask: kernel.ask,
         reveal,
+        edits,
       });
     } catch (error) {
       el.append(refusal(error));

@@ -3,6 +3,7 @@
 import { commandsPlugin } from "./commands/commands";
 import { statusPlugin } from "./commands/status";
 import { toolbarPlugin } from "./commands/toolbar";
+import { applyPlugin } from "./editor/apply";
 import { jumpPlugin } from "./editor/jump";
 import { marksPlugin } from "./editor/marks";
 import { offerPlugin } from "./offer/offer_view";
@@ -10,6 +11,7 @@ import { savedPlugin } from "./saved/plugin";
 import { settingsPlugin } from "./settings/settings";
 
 export const plugins = [
+  applyPlugin,
   commandsPlugin,
   jumpPlugin,
   marksPlugin,

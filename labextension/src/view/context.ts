@@ -3,6 +3,7 @@
 import type { Capture } from "../model/capture";
 import type { CaptureGraph } from "../model/graph";
 import { opName } from "../model/shown";
+import type { Edits } from "../state/edits";
 import type { Reveal } from "../state/reveal";
 import type { Origin, Selection } from "../state/selection";
 
@@ -14,6 +15,8 @@ export interface Context {
   selection: Selection;
   /** How to go to a line of the program; null where the page has no program beside it. */
   reveal: Reveal | null;
+  /** How to make an edit in the notebook; null where there is none. */
+  edits: Edits | null;
   /** The finding that is read now, by number; null where there is none. */
   readonly finding: number | null;
   /** Read a finding: its nodes are selected, and brought into sight. */

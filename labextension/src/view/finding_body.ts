@@ -5,7 +5,7 @@ import type { FindingView, RulePage } from "../wire";
 import { codeBlock } from "./code_block";
 import type { Context } from "./context";
 import { copyButton } from "./copy";
-import { el, prose } from "./dom";
+import { button, el, prose } from "./dom";
 
 export function story(context: Context, finding: FindingView): (HTMLElement | null)[] {
   const blocks = (finding.code ?? []).map((excerpt) => codeBlock(context, excerpt));
@@ -39,7 +39,7 @@ export function fixBox(fix: string): HTMLElement {
 }
 
 /** The program's lines as they would be: what goes, what comes, and a line around them. */
-export function patchBox(finding: FindingView): HTMLElement | null {
+export function patchBox(context: Context, finding: FindingView): HTMLElement | null {
   if (!finding.changes?.length) return null;
   const lines = finding.changes.map((line) => {
     const sign = SIGNS[line.charAt(0)] ?? "agi-stays";
@@ -57,10 +57,27 @@ export function patchBox(finding: FindingView): HTMLElement | null {
       {},
       el("span", { class: "agi-fix-title" }, "Edit"),
       el("span", { class: "agi-quiet" }, caveat),
+      ...applying(context, finding),
       finding.patch ? copyButton(finding.patch, "the patch", "Copy patch") : null,
     ),
     el("pre", {}, ...lines),
   );
+}
+
+function applying({ edits, announce }: Context, finding: FindingView): HTMLElement[] {
+  const { patch = "" } = finding;
+  if (!edits?.can(patch)) return [];
+  const apply = (run: boolean) => () => announce(edits.make(patch, run) || "the edit is made");
+  return [
+    button("Apply", apply(false), {
+      class: "agi-apply",
+      "aria-label": "Apply the edit to the cell",
+    }),
+    button("Apply and run", apply(true), {
+      class: "agi-apply",
+      "aria-label": "Apply the edit to the cell, and run it",
+    }),
+  ];
 }
 
 const SIGNS: Record<string, string> = { "-": "agi-goes", "+": "agi-comes" };

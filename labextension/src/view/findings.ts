@@ -97,7 +97,7 @@ class Row {
     const parts = [
       el("p", { class: "agi-message" }, prose(message)),
       fix ? fixBox(fix) : null,
-      patchBox(finding),
+      patchBox(context, finding),
       ...story(context, finding),
       about(context, rule),
       el(

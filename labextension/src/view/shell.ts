@@ -4,6 +4,7 @@ import type { Capture } from "../model/capture";
 import { graphOf } from "../model/graph_of";
 import type { CreateGraphView, GraphView } from "../model/graph_view";
 import { placementRows } from "../model/mismatch";
+import type { Edits } from "../state/edits";
 import type { Reveal } from "../state/reveal";
 import { Selection } from "../state/selection";
 import { compare } from "./compare";
@@ -34,6 +35,7 @@ export interface ShellOptions {
   refused?: string;
   ask: Exports["ask"];
   reveal?: Reveal;
+  edits?: Edits;
 }
 
 export interface Shell {
@@ -59,6 +61,7 @@ export function shell(host: HTMLElement, capture: Capture, options: ShellOptions
     graph: graphOf(capture),
     selection,
     reveal: options.reveal ?? null,
+    edits: options.edits ?? null,
     root: () => root,
     get finding() {
       return read;
