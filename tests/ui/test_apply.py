@@ -39,17 +39,17 @@ def source(page):
 
 def test_an_edit_is_shown_made_and_taken_back(page):
     """The lines with their signs; one click makes the edit, one undo takes it back; then it can be made again."""
-    patch = page.details.locator(".agi-patch")
+    patch, answer = page.details.locator(".agi-patch"), page.widget.locator(".agi-answer")
     expect(patch).to_contain_text("-h += 1.0")
     expect(patch).to_contain_text("+h = h + 1.0")
-    patch.get_by_role("button", name="Apply the edit to the cell", exact=True).click()
+    answer.get_by_role("button", name="Apply the edit to the cell", exact=True).click()
     assert source(page) == FIXED
     page.page.evaluate(
         "() => window.jupyterapp.shell.currentWidget.content.widgets"
         ".find(w => w.model.sharedModel.getSource().startsWith('%%autograd_inspect')).model.sharedModel.undo()"
     )
     assert source(page) == FAILING
-    patch.get_by_role("button", name="Apply the edit to the cell", exact=True).click()
+    answer.get_by_role("button", name="Apply the edit to the cell", exact=True).click()
     assert source(page) == FIXED
 
 
@@ -60,14 +60,14 @@ def test_a_cell_that_was_edited_meanwhile_stays_as_it_is(page):
         ".find(w => w.model.sharedModel.getSource().startsWith('%%autograd_inspect'))"
         ".model.sharedModel.setSource('%%autograd_inspect\\nh = 1')"
     )
-    page.details.get_by_role("button", name="Apply the edit to the cell", exact=True).click()
+    page.widget.locator(".agi-answer").get_by_role("button", name="Apply the edit to the cell", exact=True).click()
     assert source(page) == "%%autograd_inspect\nh = 1"
     expect(page.widget.get_by_text("In [2] has changed since it ran: run it again").first).to_be_attached()
 
 
 def test_an_edit_that_is_made_and_run_cures_the_finding(page):
     """The new output of the cell has no finding any more."""
-    page.details.get_by_role("button", name="Apply the edit to the cell, and run it").click()
+    page.widget.locator(".agi-answer").get_by_role("button", name="Apply the edit to the cell, and run it").click()
     cell = page.page.locator(".jp-Cell[data-windowed-list-index='1']")
     expect(cell.locator(READY)).to_contain_text("no findings", timeout=RUN)
     assert source(page) == FIXED

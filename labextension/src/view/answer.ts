@@ -26,7 +26,7 @@ export function answer(context: Context): HTMLElement {
       title(context, finding, now),
       culpritLine(context, finding),
       el("p", { class: "agi-message" }, prose(finding.message)),
-      finding.fix && fixBox(finding.fix),
+      fixBox(context, finding),
     );
   };
   context.selection.listen(show);

@@ -24,7 +24,9 @@ export function story(context: Context, finding: FindingView): (HTMLElement | nu
 }
 
 /** What to write instead; several lines without a word of prose are statements: their indentation counts. */
-export function fixBox(fix: string): HTMLElement {
+export function fixBox(context: Context, finding: FindingView): HTMLElement | null {
+  const { fix } = finding;
+  if (!fix) return null;
   const code = fix.includes("\n") && !fix.includes("`");
   const text = code
     ? el("pre", { class: "agi-fix-text" }, el("code", {}, fix))
@@ -34,12 +36,13 @@ export function fixBox(fix: string): HTMLElement {
     { class: "agi-fix" },
     el("span", { class: "agi-fix-title" }, "Fix"),
     text,
+    ...applying(context, finding),
     copyButton(fix, "the fix"),
   );
 }
 
 /** The program's lines as they would be: what goes, what comes, and a line around them. */
-export function patchBox(context: Context, finding: FindingView): HTMLElement | null {
+export function patchBox(finding: FindingView): HTMLElement | null {
   if (!finding.changes?.length) return null;
   const lines = finding.changes.map((line) => {
     const sign = SIGNS[line.charAt(0)] ?? "agi-stays";
@@ -47,8 +50,8 @@ export function patchBox(context: Context, finding: FindingView): HTMLElement | 
   });
   const caveat =
     finding.applicability === "unsafe"
-      ? "unsafe: it may change what the program means"
-      : "safe: the program means the same";
+      ? "Unsafe: it may change what the program means."
+      : "Safe: the program means the same.";
   return el(
     "figure",
     { class: "agi-patch" },
@@ -56,11 +59,10 @@ export function patchBox(context: Context, finding: FindingView): HTMLElement | 
       "figcaption",
       {},
       el("span", { class: "agi-fix-title" }, "Edit"),
-      el("span", { class: "agi-quiet" }, caveat),
-      ...applying(context, finding),
       finding.patch ? copyButton(finding.patch, "the patch", "Copy patch") : null,
     ),
     el("pre", {}, ...lines),
+    el("p", { class: "agi-quiet" }, caveat),
   );
 }
 

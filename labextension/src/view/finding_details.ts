@@ -9,7 +9,7 @@ export function findingDetails(context: Context, index: number): (HTMLElement | 
   const { findings, head } = context.capture.data;
   const finding = findings[index]!;
   return [
-    patchBox(context, finding),
+    patchBox(finding),
     el("h3", {}, "Where it happened"),
     ...story(context, finding),
     head.error

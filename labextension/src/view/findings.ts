@@ -89,15 +89,15 @@ class Row {
     if (this.filled) return;
     this.filled = true;
     const { context, finding, n } = this;
-    const { rule, name, message, fix, nodes = [] } = finding;
+    const { rule, name, message, nodes = [] } = finding;
     const show = () => {
       context.show("Graph");
       context.choose(n, "findings");
     };
     const parts = [
       el("p", { class: "agi-message" }, prose(message)),
-      fix ? fixBox(fix) : null,
-      patchBox(context, finding),
+      fixBox(context, finding),
+      patchBox(finding),
       ...story(context, finding),
       about(context, rule),
       el(
