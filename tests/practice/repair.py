@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import argparse
 import gc
+import json
 import multiprocessing
 import os
 import sys
 import tempfile
 import warnings
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import torch
@@ -119,19 +120,24 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="parts of names of programs")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="of the sick programs only each Nth")
+    parser.add_argument("--healthy", action="store_true", help="only the healthy programs")
+    parser.add_argument("--json", help="write the scores to this file")
     parser.add_argument("-v", action="store_true", help="print what is told of every program")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     warm([])
     gc.collect()
     gc.freeze()
-    scores: list[Score] = []
+    scores: dict[str, Score] = {}
     for source in chosen(options.names, options.every):
-        each = repaired(source)
-        scores.append(each)
+        if options.healthy and not truth_of(loaded(source)).healthy:
+            continue
+        each = scores[name_of(source)] = repaired(source)
         if each.missed or options.v:
             print(name_of(source), "misses:" if each.missed else "", *each.missed, "|", *each.said)
-    print(table(scores))
+    print(table(scores.values()))
+    if options.json:
+        Path(options.json).write_text(json.dumps({name: asdict(each) for name, each in scores.items()}))
     return 0
 
 
