@@ -2,6 +2,7 @@
 
 import subprocess
 
+from autograd_inspector.api.report import Report
 from tests.forked import INSPECTOR, python
 
 PROGRAM = """\
@@ -75,3 +76,52 @@ def test_a_program_without_findings_stays_as_it_is(tmp_path):
     _, said, text = run(tmp_path, healthy, "--fix", "--unsafe-fixes")
     assert text.decode() == healthy
     assert "fix" not in said
+
+
+MODEL = """\
+import torch
+from torch import nn
+
+
+def features(enc, x):
+    return enc(x).detach()
+"""
+TRAIN = """\
+import torch
+from torch import nn
+from model import features
+
+enc, head = nn.Linear(3, 3), nn.Linear(3, 1)
+opt = torch.optim.SGD([*enc.parameters(), *head.parameters()], lr=0.1)
+head(features(enc, torch.randn(4, 3))).pow(2).mean().backward()
+opt.step()
+"""
+NEEDED = """\
+import torch
+from torch import nn
+
+enc, head = nn.Linear(3, 3), nn.Linear(3, 1)
+opt = torch.optim.SGD([*enc.parameters(), *head.parameters()], lr=0.1)
+h = enc(torch.randn(4, 3)).detach()
+print(h.numpy())
+head(h).pow(2).mean().backward()
+opt.step()
+"""
+
+
+def test_a_fix_is_tried_in_a_process_of_its_own(tmp_path):
+    """In a module that the program imports, too; the report says that it cures, and no file is changed."""
+    (tmp_path / "model.py").write_text(MODEL)
+    _, said, _ = run(tmp_path, TRAIN, "--try-fixes", "--json", "report.json")
+    assert "autograd-inspect: AG101: the fix cures it (tried in " in said
+    assert "[tried: cured]" in said
+    assert (tmp_path / "model.py").read_text() == MODEL
+    report = Report.from_json((tmp_path / "report.json").read_bytes())
+    assert [finding.verified for finding in report.findings] == ["cured"]
+
+
+def test_a_fix_that_brings_another_fault_is_not_called_a_cure(tmp_path):
+    """NumPy refuses what has its graph: without the detach the program raises."""
+    _, said, after = run(tmp_path, NEEDED, "--try-fixes")
+    assert after.decode() == NEEDED
+    assert "[tried: not cured]" in said

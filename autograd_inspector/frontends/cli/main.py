@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,10 +20,12 @@ from autograd_inspector.frontends.cli.merge import merge_files
 from autograd_inspector.frontends.cli.module import run_module
 from autograd_inspector.frontends.cli.notebook import run_notebook
 from autograd_inspector.frontends.cli.outcome import FINDINGS, UNABLE, Outcome, ProgramError
+from autograd_inspector.frontends.cli.overlay import lay_over
 from autograd_inspector.frontends.cli.parser import parser_of
 from autograd_inspector.frontends.cli.screen import Screen
 from autograd_inspector.frontends.cli.script import run_script
 from autograd_inspector.frontends.cli.show import StoredReportError, show, stored
+from autograd_inspector.frontends.cli.trial import tried
 from autograd_inspector.model.checkpoint import CheckpointError
 
 _NOT_RUN = {".json": "show", ".pt": "checkpoint", ".pth": "checkpoint", ".safetensors": "checkpoint"}
@@ -49,7 +53,10 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     problem = ""
     try:
         _prepare(options, status_file)
+        started = time.perf_counter()
         outcome = _outcome(options, ending)
+        if options.try_fixes:
+            outcome = tried(outcome, options, time.perf_counter() - started, screen.say)
         conclusion = _conclude(outcome, options, root, screen)
         if status_file:
             problem = write_status(own_file(status_file, rank=_rank_after(outcome)), conclusion)
@@ -69,6 +76,8 @@ def _prepare(options: argparse.Namespace, status_file: str | None) -> None:
     for path in filter(None, (options.html, options.json, options.sarif, status_file)):
         if unwritable(path):
             raise ProgramError(unwritable(path))
+    if options.overlay:
+        lay_over(json.loads(Path(options.overlay).read_text(encoding="utf-8")))
     if status_file:
         empty_status(own_file(status_file, rank=rank_of()))
 

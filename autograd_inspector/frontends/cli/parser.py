@@ -64,7 +64,7 @@ def parser_of() -> argparse.ArgumentParser:
     _files(checkpoint)
     _look(checkpoint)
     checkpoint.add_argument("file", help="checkpoint.pt, model.safetensors, or a folder of shards")
-    checkpoint.set_defaults(quiet=False, fail_on="error", sarif=None, fix=False, diff=False)
+    checkpoint.set_defaults(quiet=False, fail_on="error", sarif=None, fix=False, diff=False, try_fixes=False)
     return parser
 
 
@@ -85,7 +85,12 @@ def _run(commands: argparse._SubParsersAction[_Parser]) -> None:
     )
     _files(run)
     run.add_argument("--sarif", metavar="FILE", help="also write the findings as SARIF 2.1.0, for code hosts")
-    fixes = run.add_argument_group("fixes", "Edits of the program that cure a finding; nothing is tried out.")
+    fixes = run.add_argument_group("fixes", "Edits of the program that cure a finding.")
+    fixes.add_argument(
+        "--try-fixes",
+        action="store_true",
+        help="run the program again with each fix, in a process of its own; the files stay as they are",
+    )
     fixes.add_argument("--diff", action="store_true", help="print on stdout what --fix would change")
     fixes.add_argument("--fix", action="store_true", help="make the safe edits in the program's files")
     fixes.add_argument(
@@ -93,6 +98,7 @@ def _run(commands: argparse._SubParsersAction[_Parser]) -> None:
         action="store_true",
         help="with --diff or --fix: also those that may change what the program means",
     )
+    run.add_argument("--overlay", help=argparse.SUPPRESS)
     run.add_argument("--status-file", metavar="FILE", help="also write what became of the run, for scripts")
     run.add_argument("--quiet", action="store_true", help="print nothing but the program's output and what failed")
     _look(run)

@@ -13,6 +13,7 @@ from types import CodeType, ModuleType, TracebackType
 from typing import TypeVar
 
 from autograd_inspector.frontends.cli.outcome import INTERRUPTED, Outcome, ProgramError
+from autograd_inspector.frontends.cli.overlay import text_of
 from autograd_inspector.own_files import runs_a_program
 
 Load = Callable[[ModuleType], CodeType]
@@ -25,7 +26,8 @@ def run_script(path: Path, arguments: Sequence[str], *, values: bool, ignore: Se
 
     def load(main: ModuleType) -> CodeType:
         main.__dict__["__file__"] = str(path)
-        return compile(path.read_bytes(), str(path), "exec")
+        text = text_of(str(path))
+        return compile(path.read_bytes() if text is None else text, str(path), "exec")
 
     return run(load, [str(path), *arguments], path.resolve().parent, values=values, ignore=ignore, ended=ended)
 

@@ -21,6 +21,7 @@ STYLES = {"error": "bold red", "warning": "bold yellow", "info": "bold cyan"}
 FINDINGS = 400
 """More in one text nobody reads."""
 _NAMES = 8
+_TRIED = {"cured": "tried: cured", "not cured": "tried: not cured"}
 _CHANGES = 16
 """So many lines of a patch are shown; `report.to_patch()` has all."""
 _CHANGED = {"-": "red", "+": "green"}
@@ -56,7 +57,8 @@ def _sentences(finding: Finding) -> Table:
         grid.add_row("", Text(f"concerns: {names}", "dim"))
     if finding.fix:
         lines = [shown(line, 400) for line in finding.fix.strip().split("\n")]
-        grid.add_row(Text("fix: ", "green"), Text("\n".join(lines), "green"))
+        tried = f" [{_TRIED[finding.verified]}]" if finding.verified else ""
+        grid.add_row(Text("fix: ", "green"), Text("\n".join(lines) + tried, "green"))
     for line in finding.changes[:_CHANGES]:
         grid.add_row("", Text(shown(line, 200), _CHANGED.get(line[:1], "dim")))
     for text in finding.consequences:
