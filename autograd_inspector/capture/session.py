@@ -89,10 +89,14 @@ class Session:
 
     ``yields``: it was opened around the program, by a command or a magic, not in it. A capture that the program opens
     itself then ends this one, which is better than an error in a program that runs well without us.
+    ``eager``: what ``torch.compile`` made runs uncompiled.
     """
 
-    def __init__(self, *, values: bool = False, stop: FrameType | None = None, yields: bool = False) -> None:
+    def __init__(
+        self, *, values: bool = False, stop: FrameType | None = None, yields: bool = False, eager: bool = False
+    ) -> None:
         self.yields = yields
+        self._eager = eager
         self._ended: Capture | None = None
         """What was seen until the program's own capture began."""
         self.recording = new_recording(stop, values=values)
@@ -168,7 +172,14 @@ class Session:
         asked = (Checkpoints(recording, guard), FunctionGradients(recording, guard))
         everywhere = (SeenModes(), calls, self.modules, self.optimizers, *unseen, *asked, engine)
         observers = Observers(everywhere, recorder)
-        for part in (limit, observers, Compiled(observers), Warned(), AnomalyStacks(), Swaps(recording, guard)):
+        for part in (
+            limit,
+            observers,
+            Compiled(observers, eager=self._eager),
+            Warned(),
+            AnomalyStacks(),
+            Swaps(recording, guard),
+        ):
             part.install(self.installation)
 
     def finish(self, error: BaseException | None = None) -> Capture:

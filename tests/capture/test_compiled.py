@@ -151,3 +151,39 @@ def test_torch_compile_by_another_name_and_for_the_first_time():
     done = subprocess.run(run, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout == "['ones', 'compiled <lambda>', 'ones', 'exp']\n"
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_asked_to_run_eagerly_the_block_is_seen_as_it_is_written(backend):
+    """Each op has its line, the cut in the compiled function is a finding, and one note says that nothing compiled."""
+    model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    @torch.compile(backend=backend)
+    def loss_of(x):
+        return model[2](model[:2](x).detach()).sum()
+
+    with autograd_inspector.inspect(compiled="eager") as inspection:
+        loss_of(torch.ones(2, 3)).backward()
+        optimizer.step()
+    report = inspection.report
+    assert names(report.capture) == ["ones", "linear", "relu", "detach", "linear", "sum", "SGD.step"]
+    assert [finding.rule for finding in report.findings] == ["AG101"]
+    assert sum("uncompiled" in note for note in report.capture.notes) == 1
+    assert statistics()["stats"] == {}
+
+
+def test_afterwards_it_compiles_again():
+    """The stance of the compiler is the program's own again once the block has ended."""
+    compiled = torch.compile(nn.Linear(3, 1), backend="eager")
+    with autograd_inspector.inspect(compiled="eager"):
+        compiled(torch.ones(2, 3))
+    assert statistics()["stats"].get("unique_graphs", 0) == 0
+    compiled(torch.ones(2, 3))
+    assert statistics()["stats"]["unique_graphs"] == 1
+
+
+def test_another_way_to_treat_compiled_code_is_refused():
+    """A misspelt option is an error where it is written."""
+    with pytest.raises(ValueError, match="neither 'as it is' nor 'eager'"):
+        autograd_inspector.inspect(compiled="eagerly")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 from autograd_inspector.capture.torch_private.resolving import (
     MISSING,
@@ -11,10 +12,12 @@ from autograd_inspector.capture.torch_private.resolving import (
     UnsupportedTorch,
     attribute,
     looked_up,
+    read,
     spelled,
 )
 
 _HOME = "torch._dynamo.eval_frame"
+_FORCED = "force_eager"
 _UNSEEN = "programs that call torch.compile are not observed"
 
 COMPILED_CALL = spelled(
@@ -27,6 +30,9 @@ SWITCH = Place(f"{_HOME}:_maybe_set_eval_frame", "where dynamo is switched on an
 COMPILED_MODULE = Place(
     f"{_HOME}:OptimizedModule.__call__", "the call of a compiled module", without=_UNSEEN, late=True
 )
+_ALL_EAGER = "compiled code runs compiled also where it was asked to run as it is written"
+STANCE = Place(f"{_HOME}:_stance", "whether dynamo compiles", without=_ALL_EAGER, late=True)
+_stance = looked_up(f"{_HOME}:DynamoStance", "compiled code runs as it is written")
 original_of = attribute(
     f"{_HOME}:OptimizedModule.__init__._orig_mod",
     "the name of a compiled module",
@@ -34,6 +40,18 @@ original_of = attribute(
     late=True,
 )
 _compilers = looked_up(f"{_HOME}:cached_backends", "whether anything was compiled so far")
+
+
+def eager_stance() -> Any:
+    """The stance in which dynamo compiles nothing; None where there is none."""
+    stance = _stance()
+    return None if stance is MISSING or STANCE.owner() is None else stance(_FORCED)
+
+
+def runs_eagerly() -> bool:
+    """Whether compiled calls run as they are written now."""
+    dynamo = STANCE.owner()
+    return dynamo is not None and read(vars(dynamo)[STANCE.name], "stance") == _FORCED
 
 
 def dynamo_shows_itself(*, used: bool) -> bool:

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
-from typing import TypeVar
+from typing import Literal, TypeVar
 
-from autograd_inspector.frontends.cli.outcome import INTERRUPTED, Outcome, ProgramError
+from autograd_inspector.frontends.cli.outcome import INTERRUPTED, Asked, Outcome, ProgramError
 from autograd_inspector.own_files import runs_a_program
 
 Load = Callable[[ModuleType], CodeType]
@@ -20,17 +20,17 @@ Ended = Callable[[], None]
 T = TypeVar("T")
 
 
-def run_script(path: Path, arguments: Sequence[str], *, values: bool, ignore: Sequence[str], ended: Ended) -> Outcome:
+def run_script(path: Path, arguments: Sequence[str], asked: Asked, *, ended: Ended) -> Outcome:
     """Run the script as ``__main__`` with its own arguments; its traceback is printed once."""
 
     def load(main: ModuleType) -> CodeType:
         main.__dict__["__file__"] = str(path)
         return compile(path.read_bytes(), str(path), "exec")
 
-    return run(load, [str(path), *arguments], path.resolve().parent, values=values, ignore=ignore, ended=ended)
+    return run(load, [str(path), *arguments], path.resolve().parent, asked, ended=ended)
 
 
-def run(load: Load, argv: Sequence[str], folder: Path, *, values: bool, ignore: Sequence[str], ended: Ended) -> Outcome:
+def run(load: Load, argv: Sequence[str], folder: Path, asked: Asked, *, ended: Ended) -> Outcome:
     """Run what ``load`` finds for a new ``__main__``; ``folder`` is where its imports are looked for first.
 
     ``load`` runs outside of the capture; a ProgramError of its passes through. ``ended`` is called when it ends.
@@ -38,7 +38,8 @@ def run(load: Load, argv: Sequence[str], folder: Path, *, values: bool, ignore: 
     """
     from autograd_inspector.api.inspect import inspect  # torch is imported only where something is run
 
-    inspection = inspect(values=values, ignore=tuple(ignore), _around=True)
+    compiled: Literal["as it is", "eager"] = "eager" if asked.eager else "as it is"
+    inspection = inspect(values=asked.values, ignore=asked.ignore, compiled=compiled, _around=True)
     with _as_main(argv, folder) as main:
         status, code = _guarded(lambda: load(main))
         if code is None:

@@ -17,16 +17,23 @@ from autograd_inspector.capture.observers.calls.opaque import Opaque
 from autograd_inspector.capture.torch_private.compiled import (
     COMPILED_CALL,
     COMPILED_MODULE,
+    STANCE,
     SWITCH,
     dynamo_shows_itself,
+    eager_stance,
     original_of,
+    runs_eagerly,
 )
 from autograd_inspector.capture.torch_private.resolving import UnsupportedTorch
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import around
 
-OPAQUE = "torch.compile made some of the code that ran: each call of it is one op, and what it did inside is not seen."
-
+OPAQUE = (
+    "torch.compile made some of the code that ran: each call of it is one op, and "
+    "what it did inside is not seen. "
+    "inspect(compiled='eager') runs it uncompiled, and then all of it is seen."
+)
+EAGER = "torch.compile made some of the code that ran: as was asked for, it ran uncompiled, as it is written."
 
 ELSEWHERE = (
     "Code that torch.compile made ran in another thread: meanwhile only single calls of torch were observed here, no "
@@ -57,7 +64,8 @@ class Region(Protocol):
 class Compiled:
     """Takes the observers away while compiled code is compiled or runs, and notes what went in and came out."""
 
-    def __init__(self, observers: Observers) -> None:
+    def __init__(self, observers: Observers, *, eager: bool = False) -> None:
+        self._eager = eager
         self._observers = observers
         self._guard = observers.recorder.guard
         self._thread = _Thread()
@@ -97,6 +105,9 @@ class Compiled:
         if not dynamo_shows_itself(used=used):
             return False
         dynamo, module = SWITCH.owner(), COMPILED_MODULE.owner()
+        stance = eager_stance() if self._eager else None
+        if stance is not None:
+            into.replace(STANCE.owner(), STANCE.name, stance)
         into.replace(dynamo, SWITCH.name, self._switching(vars(dynamo)[SWITCH.name]))
         into.replace(module, COMPILED_MODULE.name, self._calling(vars(module)[COMPILED_MODULE.name]))
         return True
@@ -104,6 +115,8 @@ class Compiled:
     def _calling(self, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
         def call(module: Any, *args: Any, **kwargs: Any) -> Any:
+            if runs_eagerly():
+                return original(module, *args, **kwargs)
             region = self._region(module, args, kwargs)
             try:
                 region.begin()
@@ -133,6 +146,8 @@ class Compiled:
                 return before
             if callback not in {None, False}:
                 self._enter(frame)
+            elif self._eager and not self._guard.recording.closed and self._guard.recording.here():
+                self._guard.recording.note(EAGER)
             return original(callback)
 
         return switch
