@@ -21,7 +21,6 @@ from autograd_inspector.capture.lines.frames import running
 from autograd_inspector.capture.lines.tracebacks import user_frames_of, without_own_frames
 from autograd_inspector.capture.observers.backward.runs import Engine, walk_alive
 from autograd_inspector.capture.observers.calls.checkpoints import Checkpoints
-from autograd_inspector.capture.observers.calls.compiled import Compiled
 from autograd_inspector.capture.observers.calls.custom_backward import CustomBackward
 from autograd_inspector.capture.observers.calls.fast_paths import FastPaths
 from autograd_inspector.capture.observers.calls.function_gradients import FunctionGradients
@@ -31,6 +30,7 @@ from autograd_inspector.capture.observers.calls.ops import Recorder
 from autograd_inspector.capture.observers.calls.regions import Regions
 from autograd_inspector.capture.observers.calls.seen_modes import SeenModes
 from autograd_inspector.capture.observers.calls.swaps import Swaps
+from autograd_inspector.capture.observers.compiled.calls import Compiled
 from autograd_inspector.capture.observers.modules.calls import Modules
 from autograd_inspector.capture.observers.modules.entering import ModuleCalls
 from autograd_inspector.capture.observers.modules.plain import note_plain_attributes
@@ -175,7 +175,7 @@ class Session:
         for part in (
             limit,
             observers,
-            Compiled(observers, eager=self._eager),
+            Compiled(observers, self.modules, eager=self._eager),
             Warned(),
             AnomalyStacks(),
             Swaps(recording, guard),

@@ -14,6 +14,7 @@ from torch.autograd.function import BackwardCFunction
 
 from autograd_inspector.capture.graph_walk.ctx import ctx_tensors
 from autograd_inspector.capture.graph_walk.known_nodes import Known
+from autograd_inspector.capture.graph_walk.regions import Borders
 from autograd_inspector.capture.graph_walk.stand_ins import StandIns
 from autograd_inspector.capture.graph_walk.verdicts import freed, unused, verify
 from autograd_inspector.capture.recording.raw_records import OP_INPUTS, OP_OUTPUTS
@@ -45,6 +46,7 @@ class Walk:
         """Those that the walk met."""
         self.stopped: list[int] = []
         """The recorded nodes that it did not go below."""
+        self._borders = Borders()
         self._ends: dict[int, int] = {}
         """Nodes that were not opened -> how deep they lie."""
         self._bounds = recording.sequence_bounds()
@@ -98,7 +100,7 @@ class Walk:
                 # Another path may lead below this node: nothing older is opened either.
                 self._ends[number], floor = depth, max(floor, sequence)
             else:
-                for child, slot in node.next_functions:
+                for child, slot in self._borders.edges(node):
                     if child is not None:
                         place = self._see(child, depth + 1, numbers, depths, heap)
                         edges.append((place, slot))
@@ -146,6 +148,8 @@ class Walk:
         else:
             op, position = self._op_at(sequence)
         saved: list[SavedTensor] = []
+        if node in self._borders.inner:
+            return Node(number, name, sequence, edges, op, variable, position)
         for attribute in _saved_attributes(type(node)):
             try:
                 raw = getattr(node, attribute)

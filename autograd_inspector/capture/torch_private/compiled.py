@@ -33,6 +33,16 @@ COMPILED_MODULE = Place(
 _ALL_EAGER = "compiled code runs compiled also where it was asked to run as it is written"
 STANCE = Place(f"{_HOME}:_stance", "whether dynamo compiles", without=_ALL_EAGER, late=True)
 _stance = looked_up(f"{_HOME}:DynamoStance", "compiled code runs as it is written")
+BACKEND_CALL = Place(
+    "torch._dynamo.output_graph:OutputGraph.call_user_compiler",
+    "what a compiled call does inside is read off Dynamo's graph",
+    without="each call of compiled code is one op",
+    late=True,
+)
+fake_mode = looked_up("torch._subclasses.fake_tensor:FakeTensorMode", "compiled graphs are run without data")
+set_version = looked_up(
+    "torch._C._autograd:_unsafe_set_version_counter", "what is written in compiled code has the right versions"
+)
 original_of = attribute(
     f"{_HOME}:OptimizedModule.__init__._orig_mod",
     "the name of a compiled module",

@@ -11,9 +11,11 @@ from typing import Any, Protocol
 
 import torch
 
+from autograd_inspector.capture.compiled.listener import unwatch, watch
 from autograd_inspector.capture.lines.frames import outwards
 from autograd_inspector.capture.observers.calls.installed import Observers
-from autograd_inspector.capture.observers.calls.opaque import Opaque
+from autograd_inspector.capture.observers.compiled.interpreter import Calls
+from autograd_inspector.capture.observers.compiled.opened import CompiledCall, Opener
 from autograd_inspector.capture.torch_private.compiled import (
     COMPILED_CALL,
     COMPILED_MODULE,
@@ -28,11 +30,6 @@ from autograd_inspector.capture.torch_private.resolving import UnsupportedTorch
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import around
 
-OPAQUE = (
-    "torch.compile made some of the code that ran: each call of it is one op, and "
-    "what it did inside is not seen. "
-    "inspect(compiled='eager') runs it uncompiled, and then all of it is seen."
-)
 EAGER = "torch.compile made some of the code that ran: as was asked for, it ran uncompiled, as it is written."
 
 ELSEWHERE = (
@@ -64,8 +61,9 @@ class Region(Protocol):
 class Compiled:
     """Takes the observers away while compiled code is compiled or runs, and notes what went in and came out."""
 
-    def __init__(self, observers: Observers, *, eager: bool = False) -> None:
+    def __init__(self, observers: Observers, modules: Calls, *, eager: bool = False) -> None:
         self._eager = eager
+        self._opener = Opener(observers.recorder, modules)
         self._observers = observers
         self._guard = observers.recorder.guard
         self._thread = _Thread()
@@ -75,6 +73,8 @@ class Compiled:
     def install(self, into: Installation) -> None:
         """Stand where dynamo is switched on and off, and around compiled modules."""
         into.made(self._forget)
+        into.made(unwatch)
+        watch(self._opener)
         self._into = into
         self._standing = self._stand_in(into, used=False)
         if not self._standing:
@@ -172,9 +172,8 @@ class Compiled:
     def _region(self, what: Any, args: Any, kwargs: Any) -> Region:
         if not self._guard.recording.here():
             return _Elsewhere(self._observers)
-        self._guard.recording.note(OPAQUE)
         name = f"compiled {_name_of(what)}"
-        return Opaque(self._observers.recorder, name, what, (args, kwargs), self._observers)
+        return CompiledCall(self._opener, name, what, (args, kwargs), self._observers)
 
 
 class _Elsewhere:

@@ -1,0 +1,168 @@
+"""Calls of compiled graphs, each opened into the ops that it was made from."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from types import FrameType
+from typing import Any
+
+from torch import Tensor
+
+from autograd_inspector.capture.compiled.listener import Graph
+from autograd_inspector.capture.lines.frames import outwards
+from autograd_inspector.capture.observers.calls.bracket import Before, record
+from autograd_inspector.capture.observers.calls.installed import Observers
+from autograd_inspector.capture.observers.calls.opaque import Opaque
+from autograd_inspector.capture.observers.calls.ops import Recorder, gather
+from autograd_inspector.capture.observers.compiled.interpreter import Calls, Interpreter
+from autograd_inspector.capture.observers.compiled.shadow import Shadow, can_stand_in
+from autograd_inspector.capture.torch_private.graph import sequence_number
+from autograd_inspector.capture.torch_private.modes import DisableTorchFunction
+from autograd_inspector.capture.undisturbed.mode_stack import put_on, take_off
+from autograd_inspector.interrupts import is_interrupt
+from autograd_inspector.messages import text_of
+from autograd_inspector.model.op import Trait
+
+_RESUMED = "torch_dynamo_resume_in_"
+_BACKWARD = int(Trait.BACKWARD)
+OPAQUE = (
+    "torch.compile made some of the code that ran before it could be followed: each call of it is one op, and what it "
+    "did inside is not seen. inspect(compiled='eager') runs it uncompiled, and then all of it is seen."
+)
+UNREAD = "What a compiled call did inside could not be read off its graph, so that it is one op:"
+
+
+class CompiledCall(Opaque):
+    """A call of a compiled function or module: the calls of its graphs, and the Python that runs between them."""
+
+    def __init__(self, opener: Opener, name: str, what: Any, arguments: Any, observers: Observers) -> None:
+        super().__init__(opener.recorder, name, what, arguments, observers)
+        self._opener = opener
+        self.opened = False
+        """Some graph of it was."""
+
+    def begin(self) -> None:
+        """It begins, and with it the calls of its graphs."""
+        self._opener.calls.append(self)
+        super().begin()
+
+    def end(self, error: BaseException | None = None) -> None:
+        """It is over, and those inside it."""
+        calls = self._opener.calls
+        if self in calls:
+            del calls[calls.index(self) :]
+        super().end(error)
+
+    def note(self, before: Before, raised: BaseException | None) -> None:
+        """What the graphs did is recorded. What else was returned comes from the Python between them."""
+        recording = self.recorder.recording
+        if not self.opened or raised is not None:
+            recording.note(OPAQUE)
+            super().note(before, raised)
+            return
+        results: list[Tensor] = []
+        gather((self.result,), results)
+        unknown = [each for each in results if recording.registry.entry_of(each) is None]
+        if unknown:
+            record(recording, before, self.name, unknown, site=recording.stacks.here())
+
+
+class Opener:
+    """Makes the calls of graphs for a capture."""
+
+    def __init__(self, recorder: Recorder, modules: Calls) -> None:
+        self.recorder = recorder
+        self._modules = modules
+        self.calls: list[CompiledCall] = []
+        """The calls of compiled functions that run, the innermost last."""
+
+    def __call__(self, graph: Graph, args: tuple[Any, ...]) -> Any:
+        """What the graph returns."""
+        recording = self.recorder.recording
+        if not self.calls or not recording.here() or not recording.active() or recording.traits & _BACKWARD:
+            return graph.run(*args)
+        frame = _captured(graph, sys._getframe(1))
+        if graph.plain:
+            return self._observed(graph, args, frame)
+        return self._expanded(graph, args, frame)
+
+    def _observed(self, graph: Graph, args: tuple[Any, ...], frame: FrameType) -> Any:
+        """The graph is run by Python: so it is, with the recorder looking on."""
+        self._opens()
+        outer = self._outer(frame)
+        interpreter = self._interpreter(graph, frame)
+        put_on(self.recorder)
+        try:
+            return interpreter.run(args, outer)
+        finally:
+            take_off(self.recorder)
+
+    def _expanded(self, graph: Graph, args: tuple[Any, ...], frame: FrameType) -> Any:
+        """The backend's code is run, and then the graph that it was made from, without data."""
+        recording = self.recorder.recording
+        shadow = self.recorder.guard.run(Shadow, recording, args) if can_stand_in(args) else None
+        first = sequence_number()
+        result = graph.run(*args)
+        if shadow is not None and not recording.closed:
+            try:
+                self._expand(graph, frame, shadow, result, first)
+            except RecursionError:
+                recording.out_of_stack = True
+            except Exception as failure:
+                if is_interrupt(failure):
+                    raise
+                recording.note(f"{UNREAD} {text_of(failure)}")
+        return result
+
+    def _expand(self, graph: Graph, frame: FrameType, shadow: Shadow, result: Any, first: int) -> None:
+        recording = self.recorder.recording
+        outer = self._outer(frame)
+        with DisableTorchFunction():
+            last = sequence_number()
+            if last > first:
+                recording.append(self.calls[0].name, site=outer, sequence=(first, last))
+        stand_ins = shadow.stand_ins()
+        interpreter = self._interpreter(graph, frame)
+        interpreter.fallback = shadow.fallback
+        values, recording.values = recording.values, None
+        put_on(self.recorder)
+        try:
+            with shadow.mode:
+                results = interpreter.run(stand_ins, outer)
+        finally:
+            take_off(self.recorder)
+            recording.values = values
+        self._opens()
+        with DisableTorchFunction():
+            shadow.joined(results, result)
+
+    def _opens(self) -> None:
+        for call in self.calls:
+            call.opened = True
+
+    def _outer(self, frame: FrameType) -> int:
+        """The stack that called the captured code, which the compiled one runs in the place of."""
+        caller: FrameType | None = frame
+        while caller is not None and caller.f_code.co_name.startswith(_RESUMED):
+            caller = caller.f_back
+        return self.recorder.recording.stacks.at(None if caller is None else caller.f_back)
+
+    def _interpreter(self, graph: Graph, frame: FrameType) -> Interpreter:
+        recorder = self.recorder
+        return Interpreter(recorder.recording, recorder.regions, self._modules, graph.plan, frame)
+
+
+def _captured(graph: Graph, start: FrameType | None) -> FrameType:
+    """The frame of the captured code, or of what goes on with it after a break."""
+    code = graph.plan.code
+    frames = list(_few(outwards(start)))
+    same = (frame for frame in frames if frame.f_code.co_filename == code.co_filename)
+    return next(same, frames[-1])
+
+
+def _few(frames: Iterable[FrameType]) -> Iterable[FrameType]:
+    for place, frame in enumerate(frames):
+        if place == 12:  # noqa: PLR2004 - torch has two or three of its own between the graph and the captured code
+            return
+        yield frame
