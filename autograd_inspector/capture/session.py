@@ -170,12 +170,12 @@ class Session:
         calls = ModuleCalls(self.modules, FastPaths(guard, recorder))
         unseen = (Unseen(recording, regions, guard), CustomBackward(recording, guard))
         asked = (Checkpoints(recording, guard), FunctionGradients(recording, guard))
-        everywhere = (SeenModes(), calls, self.modules, self.optimizers, *unseen, *asked, engine)
-        observers = Observers(everywhere, recorder)
+        everywhere = (SeenModes(), calls, self.modules, self.optimizers, *unseen, *asked)
+        observers = Observers(everywhere, recorder, (engine,))
         for part in (
             limit,
             observers,
-            Compiled(observers, self.modules, eager=self._eager),
+            Compiled(observers, self.modules, self.optimizers.steps, eager=self._eager),
             Warned(),
             AnomalyStacks(),
             Swaps(recording, guard),

@@ -33,6 +33,7 @@ class Graph:
         self.plain = plain
 
 
+_GRAPH = "_autograd_inspector_graph"
 _WATCHER: list[Watcher] = []
 
 
@@ -88,7 +89,13 @@ def _observable(output: Any, plan: Plan, gm: Any, compiled: Run) -> Run:
         return compiled(*args)
 
     run_graph.__dict__.update(getattr(compiled, "__dict__", {}))
+    run_graph.__dict__[_GRAPH] = graph
     return run_graph
+
+
+def is_graph(function: Any) -> bool:
+    """Whether a function is the call of a graph."""
+    return _GRAPH in getattr(function, "__dict__", ())
 
 
 def _written_out(gm: Any) -> Run:

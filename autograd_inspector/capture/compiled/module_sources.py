@@ -32,6 +32,26 @@ def value_of(expression: str, frame: FrameType) -> Any:
     return value
 
 
+def written(expression: str) -> str:
+    """The same as the program would write it: ``self.layers[0].weight``; "" where it would not."""
+    base = _BASE.match(expression)
+    if base is None or not base["name"].isidentifier() or base["name"].startswith("__"):
+        return ""
+    text, at, table = base["name"], base.end(), False
+    while at < len(expression):
+        part = _PART.match(expression, at)
+        if part is None:
+            return ""
+        name, at = part["name"] or part["key"], part.end()
+        if part["name"] in TABLES:
+            table = True
+            continue
+        number = part["place"] or (name if name.isdigit() else "")
+        text += f"[{number}]" if number else f".{name}" if table or part["name"] else f"[{name!r}]"
+        table = False
+    return text
+
+
 def _part(value: Any, part: re.Match[str]) -> Any:
     name = part["name"] or part["key"] or part["place"]
     if isinstance(value, nn.Module):

@@ -68,6 +68,7 @@ class Plan:
     steps: tuple[Step, ...]
     code: CodeType
     attributes: dict[str, Callable[[], Any]]
+    traced: tuple[CodeType, ...] = ()
     breaks: tuple[str, tuple[Frame, ...]] = ("", ())
 
     @property
@@ -78,6 +79,7 @@ class Plan:
 
 def plan_of(gm: Any, code: CodeType, traced: Iterable[CodeType]) -> Plan:
     """The plan of a graph module that was captured from ``code``, with the other code objects that were traced."""
+    traced = tuple(traced)
     places = CodePlaces((code, *traced))
     numbers = {node: number for number, node in enumerate(gm.graph.nodes)}
     last_uses: dict[int, int] = {}
@@ -105,7 +107,7 @@ def plan_of(gm: Any, code: CodeType, traced: Iterable[CodeType]) -> Plan:
                 tuple(drops.get(number, ())),
             )
         )
-    return Plan(tuple(steps), code, attributes)
+    return Plan(tuple(steps), code, attributes, traced)
 
 
 def resolved(value: Any, results: dict[int, Any]) -> Any:

@@ -6,7 +6,7 @@ region's inputs to where the gradients of the real ones go: so only what the reg
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,13 +14,17 @@ from torch.autograd.function import BackwardCFunction
 
 Edge = tuple[Any, int]
 _KEY = "autograd_inspector"
+_ANY = -1
 
 
 @dataclass(frozen=True)
 class Inside:
-    """``ends``: where the results come from. ``borders``: the node that stands for an input -> where that leads."""
+    """``ends``: (which of the region's results, where it comes from); -1 for one that is only a view of a result.
 
-    ends: tuple[Edge, ...]
+    ``borders``: the node that stands for an input -> where that leads.
+    """
+
+    ends: tuple[tuple[int, Edge], ...]
     borders: dict[Any, Edge]
 
 
@@ -34,26 +38,34 @@ class Borders:
 
     def __init__(self) -> None:
         self._borders: dict[Any, Edge] = {}
+        self._used: dict[Any, set[int]] = {}
+        """Region's node -> which of its results are led to. It is opened after all that leads to it."""
         self.inner: set[Any] = set()
+
+    def begin_at(self, roots: Iterable[Any]) -> None:
+        """A walk begins at those nodes, by whichever of their results."""
+        for root in roots:
+            self._used.setdefault(root, set()).add(_ANY)
 
     def edges(self, node: Any) -> Iterator[Edge]:
         """Where a node's gradients go."""
         inside = node.metadata.get(_KEY) if isinstance(node, BackwardCFunction) else None
         if isinstance(inside, Inside):
             self._borders |= inside.borders
-            edges: Any = inside.ends
+            used = self._used.get(node, set())
+            edges: Any = [edge for slot, edge in inside.ends if not used or slot < 0 or slot in used or _ANY in used]
         else:
             edges = node.next_functions
-        if not self._borders:
-            yield from edges
-            return
         within = inside is not None or node in self.inner
         for child, slot in edges:
+            if isinstance(child, BackwardCFunction):
+                self._used.setdefault(child, set()).add(slot)
             if not within or child is None:
                 yield child, slot
                 continue
             border = self._borders.get(child)
             if border is not None:
+                self._used.setdefault(border[0], set()).add(border[1])
                 yield border
             else:
                 self.inner.add(child)

@@ -16,7 +16,7 @@ from autograd_inspector.capture.graph_walk.ctx import ctx_tensors
 from autograd_inspector.capture.graph_walk.known_nodes import Known
 from autograd_inspector.capture.graph_walk.regions import Borders
 from autograd_inspector.capture.graph_walk.stand_ins import StandIns
-from autograd_inspector.capture.graph_walk.verdicts import freed, unused, verify
+from autograd_inspector.capture.graph_walk.verdicts import freed, tells_of, unused, verify
 from autograd_inspector.capture.recording.raw_records import OP_INPUTS, OP_OUTPUTS
 from autograd_inspector.capture.recording.recorded_nodes import Met, Recorded, Walked
 from autograd_inspector.capture.recording.recording import Recording
@@ -77,6 +77,8 @@ class Walk:
         depths: dict[int, int] = {}
         heap: list[tuple[int, int, Any]] = []
         floor = LEAF_SEQUENCE if self.recording.recorded.exhausted else 0
+        roots = list(roots)
+        self._borders.begin_at(roots)
         starts = [self._see(root, 0, numbers, depths, heap) for root in roots]
         met: dict[int, Met] = {}
         in_turn = True
@@ -202,6 +204,8 @@ class Walk:
         # capture may have been edited before it: only autograd knows.
         if saved != version or ledger.moved(counter, made[0]) or (version and made[0] < 0 and made[1] <= 0):
             status, verdict, expected = verify(node, name) if ask else ("unverifiable", "", None)
+            if status == "modified" and not tells_of(verdict, version):
+                status, verdict = "valid", ""  # A custom Function unpacks all at once: another one was modified.
             saved = version if status == "valid" else expected
         idle = unused(node, name)
         into.append(replace(kept, status=status, saved_version=saved, verdict=verdict, unused=idle))

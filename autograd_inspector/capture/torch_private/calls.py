@@ -7,6 +7,7 @@ from typing import Any
 from autograd_inspector.capture.torch_private.resolving import Place, find, private
 from autograd_inspector.capture.torch_private.tensors import storage_address
 
+OpOverload = private("torch._ops:OpOverload", "compiled graphs call the overloads of dispatched ops", instead=())
 SWAP = Place(
     "torch._C:_swap_tensor_impl",
     "where two tensors exchange what they hold",

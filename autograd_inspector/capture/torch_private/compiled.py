@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
+from types import CodeType
 from typing import Any
 
 from autograd_inspector.capture.torch_private.resolving import (
@@ -26,6 +28,12 @@ COMPILED_CALL = spelled(
     without=_UNSEEN,
     late=True,
 )
+DISABLED_CALL = spelled(
+    f"{_HOME}:DisableContext.__call__._fn",
+    "torch's function around what dynamo is kept out of",
+    without="functions under torch.compiler.disable that compiled code calls are not observed",
+    late=True,
+)
 SWITCH = Place(f"{_HOME}:_maybe_set_eval_frame", "where dynamo is switched on and off", without=_UNSEEN, late=True)
 COMPILED_MODULE = Place(
     f"{_HOME}:OptimizedModule.__call__", "the call of a compiled module", without=_UNSEEN, late=True
@@ -39,6 +47,28 @@ BACKEND_CALL = Place(
     without="each call of compiled code is one op",
     late=True,
 )
+_strategy = looked_up("torch._C._dynamo.eval_frame:set_code_exec_strategy", "dynamo does not trace the observers")
+_strategies = looked_up("torch._C._dynamo.eval_frame:_FrameExecStrategy", "dynamo does not trace the observers")
+_actions = looked_up("torch._C._dynamo.eval_frame:_FrameAction", "dynamo does not trace the observers")
+_compiling = looked_up("torch._guards:CompileContext.try_get", "what runs to compile is not the program's own")
+
+
+def keep_out_of(codes: Iterable[CodeType]) -> bool:
+    """Dynamo leaves these functions, and what they call, alone. Whether it could be told so."""
+    if MISSING in {_strategy(), _strategies(), _actions()}:
+        return False
+    skip = _actions().SKIP
+    for code in codes:
+        _strategy()(code, _strategies()(skip, skip))
+    return True
+
+
+def is_compiling() -> bool:
+    """Whether something is being compiled in this thread: what runs then is not the program's own."""
+    context = _compiling()
+    return context is not MISSING and context() is not None
+
+
 fake_mode = looked_up("torch._subclasses.fake_tensor:FakeTensorMode", "compiled graphs are run without data")
 set_version = looked_up(
     "torch._C._autograd:_unsafe_set_version_counter", "what is written in compiled code has the right versions"

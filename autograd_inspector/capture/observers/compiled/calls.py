@@ -13,16 +13,20 @@ import torch
 
 from autograd_inspector.capture.compiled.listener import unwatch, watch
 from autograd_inspector.capture.lines.frames import outwards
+from autograd_inspector.capture.observers.backward.runs import Engine
 from autograd_inspector.capture.observers.calls.installed import Observers
 from autograd_inspector.capture.observers.compiled.interpreter import Calls
-from autograd_inspector.capture.observers.compiled.opened import CompiledCall, Opener
+from autograd_inspector.capture.observers.compiled.opened import CompiledCall, KeptOut, Opener
+from autograd_inspector.capture.observers.optimizers.steps import Steps
 from autograd_inspector.capture.torch_private.compiled import (
     COMPILED_CALL,
     COMPILED_MODULE,
+    DISABLED_CALL,
     STANCE,
     SWITCH,
     dynamo_shows_itself,
     eager_stance,
+    keep_out_of,
     original_of,
     runs_eagerly,
 )
@@ -43,6 +47,7 @@ class _Thread(threading.local):
 
     def __init__(self) -> None:
         self.open: list[tuple[FrameType, Region]] = []
+        self.kept_out: list[KeptOut] = []
 
 
 class Region(Protocol):
@@ -61,9 +66,9 @@ class Region(Protocol):
 class Compiled:
     """Takes the observers away while compiled code is compiled or runs, and notes what went in and came out."""
 
-    def __init__(self, observers: Observers, modules: Calls, *, eager: bool = False) -> None:
+    def __init__(self, observers: Observers, modules: Calls, steps: Steps, *, eager: bool = False) -> None:
         self._eager = eager
-        self._opener = Opener(observers.recorder, modules)
+        self._opener = Opener(observers.recorder, modules, steps)
         self._observers = observers
         self._guard = observers.recorder.guard
         self._thread = _Thread()
@@ -104,6 +109,7 @@ class Compiled:
         """Whether dynamo is there to stand in for; raises UnsupportedTorch where it would trace the observers."""
         if not dynamo_shows_itself(used=used):
             return False
+        keep_out_of([each.__code__ for each in (Engine.before, Engine.after, Engine.failed)])
         dynamo, module = SWITCH.owner(), COMPILED_MODULE.owner()
         stance = eager_stance() if self._eager else None
         if stance is not None:
@@ -138,6 +144,8 @@ class Compiled:
         @functools.wraps(original)
         def switch(callback: Any) -> Any:
             frame = sys._getframe(1)
+            if frame.f_code.co_name == DISABLED_CALL:
+                return self._kept_out(original, callback, frame)
             if frame.f_code.co_name != COMPILED_CALL:
                 return original(callback)
             if self._thread.open and self._thread.open[-1][0] is frame:
@@ -151,6 +159,18 @@ class Compiled:
             return original(callback)
 
         return switch
+
+    def _kept_out(self, original: Callable[[Any], Any], callback: Any, frame: FrameType) -> Any:
+        """Dynamo is switched off for a function that compiled code calls, or on again: meanwhile all is observed."""
+        opened = self._thread.kept_out
+        if opened and opened[-1].frame is frame:
+            opened.pop().end()
+            return original(callback)
+        before = original(callback)
+        if self._opener.may_look_on(frame.f_locals.get("fn")):
+            opened.append(KeptOut(self._opener.calls[-1], self._observers, frame))
+            opened[-1].begin()
+        return before
 
     def _enter(self, frame: FrameType) -> None:
         """A compiled function begins. The frame is torch's: its locals hold the arguments and, later, the result."""
@@ -186,6 +206,7 @@ class _Elsewhere:
     def begin(self) -> None:
         """Nothing is observed meanwhile, and the report says so."""
         self._guard.recording.note(ELSEWHERE)
+        self._guard.recording.elsewhere.add(id(self))
         self._observers.leave(self)
 
     def done(self, result: Any) -> None:
@@ -193,6 +214,7 @@ class _Elsewhere:
 
     def end(self, error: BaseException | None = None) -> None:
         """All is observed again."""
+        self._guard.recording.elsewhere.discard(id(self))
         self._guard.run(self._observers.come_back, self)
 
 

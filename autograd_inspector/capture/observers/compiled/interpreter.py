@@ -6,9 +6,9 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, Protocol
 
-from torch import nn
+from torch import Tensor, nn
 
-from autograd_inspector.capture.compiled.module_sources import value_of
+from autograd_inspector.capture.compiled.module_sources import value_of, written
 from autograd_inspector.capture.compiled.plan import (
     ATTRIBUTE,
     CALL,
@@ -23,6 +23,7 @@ from autograd_inspector.capture.compiled.plan import (
 from autograd_inspector.capture.observers.calls.regions import Regions
 from autograd_inspector.capture.observers.compiled.switches import Switching
 from autograd_inspector.capture.recording.recording import Recording
+from autograd_inspector.capture.tensors.attributes import is_leaf, needs_grad
 from autograd_inspector.capture.torch_private.modes import set_grad_enabled
 
 
@@ -71,6 +72,7 @@ class Interpreter:
             for number, step in enumerate(steps):
                 if step.kind == PLACEHOLDER:
                     results[number] = next(inputs)
+                    self._name(step.source, results[number])
                 elif step.kind == OUTPUT:
                     return resolved(step.args, results)[0]
                 elif step.kind == CALL and step.target is set_grad_enabled:
@@ -84,6 +86,16 @@ class Interpreter:
         finally:
             self._modules.leave(depth)
         return ()
+
+    def _name(self, source: str, value: Any) -> None:
+        """A leaf of no module has the name that the captured code has for it."""
+        if not isinstance(value, Tensor) or not needs_grad(value) or not is_leaf(value):
+            return
+        number = self._recording.id_of(value)
+        if number not in self._recording.named and not self._recording.variables.get(number):
+            name = written(source)
+            if name:
+                self._recording.variables[number] = name
 
     def _made(self, step: Step, results: dict[int, Any]) -> Any:
         args, kwargs = resolved(step.args, results), resolved(step.kwargs, results)

@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import Tensor
 
-from autograd_inspector.capture.compiled.listener import Graph
+from autograd_inspector.capture.compiled.listener import Graph, is_graph
 from autograd_inspector.capture.lines.frames import outwards
 from autograd_inspector.capture.observers.calls.bracket import Before, record
 from autograd_inspector.capture.observers.calls.installed import Observers
@@ -17,6 +17,9 @@ from autograd_inspector.capture.observers.calls.opaque import Opaque
 from autograd_inspector.capture.observers.calls.ops import Recorder, gather
 from autograd_inspector.capture.observers.compiled.interpreter import Calls, Interpreter
 from autograd_inspector.capture.observers.compiled.shadow import Shadow, can_stand_in
+from autograd_inspector.capture.observers.compiled.stepping import Stepping, stepped_by
+from autograd_inspector.capture.observers.optimizers.steps import Steps
+from autograd_inspector.capture.torch_private.compiled import COMPILED_CALL, is_compiling
 from autograd_inspector.capture.torch_private.graph import sequence_number
 from autograd_inspector.capture.torch_private.modes import DisableTorchFunction
 from autograd_inspector.capture.undisturbed.mode_stack import put_on, take_off
@@ -50,6 +53,7 @@ class CompiledCall(Opaque):
     def end(self, error: BaseException | None = None) -> None:
         """It is over, and those inside it."""
         calls = self._opener.calls
+        self._opener.stepping.ends()
         if self in calls:
             del calls[calls.index(self) :]
         super().end(error)
@@ -68,28 +72,76 @@ class CompiledCall(Opaque):
             record(recording, before, self.name, unknown, site=recording.stacks.here())
 
 
+class KeptOut:
+    """A function that compiled code calls and that Dynamo is kept out of. It runs as it would without any compiling."""
+
+    def __init__(self, call: CompiledCall, observers: Observers, frame: FrameType) -> None:
+        self.frame = frame
+        self._call = call
+        self._observers = observers
+        self._recorder = observers.recorder
+        self._was_inside = self._recorder.recording.inside_opaque
+
+    def begin(self) -> None:
+        """All is observed again."""
+        self._recorder.recording.inside_opaque = False
+        self._recorder.guard.run(self._observers.come_back, self._call)
+        put_on(self._recorder)
+
+    def end(self) -> None:
+        """Compiled code goes on."""
+        take_off(self._recorder)
+        self._recorder.guard.run(self._observers.leave, self._call)
+        self._recorder.recording.inside_opaque = self._was_inside
+
+
 class Opener:
     """Makes the calls of graphs for a capture."""
 
-    def __init__(self, recorder: Recorder, modules: Calls) -> None:
+    def __init__(self, recorder: Recorder, modules: Calls, steps: Steps) -> None:
         self.recorder = recorder
         self._modules = modules
+        self.stepping = Stepping(steps)
+        self._inside = 0
+        """How many graphs run now."""
         self.calls: list[CompiledCall] = []
         """The calls of compiled functions that run, the innermost last."""
 
     def __call__(self, graph: Graph, args: tuple[Any, ...]) -> Any:
         """What the graph returns."""
+        self._inside += 1
+        try:
+            return self._call(graph, args)
+        finally:
+            self._inside -= 1
+
+    def _call(self, graph: Graph, args: tuple[Any, ...]) -> Any:
         recording = self.recorder.recording
-        if not self.calls or not recording.here() or not recording.active() or recording.traits & _BACKWARD:
+        if not self.calls or not recording.here() or recording.traits & _BACKWARD:
             return graph.run(*args)
         frame = _captured(graph, sys._getframe(1))
+        optimizer = self.recorder.guard.run(stepped_by, graph.plan, frame)
+        self.stepping.ends(unless=optimizer)
+        if not recording.active() and optimizer is None:
+            return graph.run(*args)
+        if optimizer is not None:
+            self.opens()
+            self.stepping.begins(optimizer, _around(frame))
+            return graph.run(*args)
         if graph.plain:
             return self._observed(graph, args, frame)
         return self._expanded(graph, args, frame)
 
+    def may_look_on(self, function: Any) -> bool:
+        """Whether a function that compiled code calls may be observed: not a graph, nor what runs to compile one."""
+        recording = self.recorder.recording
+        if self._inside or not self.calls or is_graph(function) or is_compiling() or not recording.here():
+            return False
+        return recording.active() and not recording.traits & _BACKWARD
+
     def _observed(self, graph: Graph, args: tuple[Any, ...], frame: FrameType) -> Any:
         """The graph is run by Python: so it is, with the recorder looking on."""
-        self._opens()
+        self.opens()
         outer = self._outer(frame)
         interpreter = self._interpreter(graph, frame)
         put_on(self.recorder)
@@ -133,11 +185,12 @@ class Opener:
         finally:
             take_off(self.recorder)
             recording.values = values
-        self._opens()
+        self.opens()
         with DisableTorchFunction():
             shadow.joined(results, result)
 
-    def _opens(self) -> None:
+    def opens(self) -> None:
+        """Something of the calls that run is recorded."""
         for call in self.calls:
             call.opened = True
 
@@ -151,6 +204,11 @@ class Opener:
     def _interpreter(self, graph: Graph, frame: FrameType) -> Interpreter:
         recorder = self.recorder
         return Interpreter(recorder.recording, recorder.regions, self._modules, graph.plan, frame)
+
+
+def _around(frame: FrameType) -> FrameType:
+    """Torch's frame around the whole compiled call, which stands for as long as that runs."""
+    return next((each for each in outwards(frame) if each.f_code.co_name == COMPILED_CALL), frame)
 
 
 def _captured(graph: Graph, start: FrameType | None) -> FrameType:

@@ -102,7 +102,8 @@ class Shadow:
             recording.registry.take_over(fake, each)
             region, own = _region_of(node_of(each)), node_of(fake)
             if region is not None:
-                nodes.setdefault(region, []).extend([(own, fake.output_nr)] if own is not None else ())
+                slot = each.output_nr if region is node_of(each) else -1
+                nodes.setdefault(region, []).extend([(slot, (own, fake.output_nr))] if own is not None else ())
         for region, ends in nodes.items():
             put_inside(region, Inside(tuple(ends), self._borders))
         self._settle()
