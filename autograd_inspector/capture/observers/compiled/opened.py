@@ -177,7 +177,7 @@ class Opener:
         stand_ins = shadow.stand_ins()
         interpreter = self._interpreter(graph, frame)
         interpreter.fallback = shadow.fallback
-        values, recording.values = recording.values, None
+        values, recording.values = recording.values, recording.values if shadow.has_values else None
         put_on(self.recorder)
         try:
             with shadow.mode:

@@ -8,6 +8,7 @@ lives as long as the node of the compiled region, which is where the walk finds 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -31,7 +32,11 @@ PLAIN = frozenset({Tensor, Parameter})
 
 
 class Shadow:
-    """The stand-ins for one call's inputs. ``versions``: what their counters were before the call."""
+    """The stand-ins for one call's inputs. ``versions``: what their counters were before the call.
+
+    Where values are read the stand-ins have values: copies of the inputs, taken before the call, and parameters that it
+    did not write. Then each op is computed a second time, with random numbers of its own.
+    """
 
     def __init__(self, recording: Recording, args: Sequence[Any]) -> None:
         self._recording = recording
@@ -42,24 +47,44 @@ class Shadow:
         self._edges = [_edge(each) for each in args]
         self._borders: dict[Any, Edge] = {}
         self._leaves: set[int] = set()
+        self._copies = [self._copied(each) for each in args] if recording.values is not None else []
         self.mode: Any = None
+
+    @staticmethod
+    def _copied(value: Any) -> Any:
+        return value.detach().clone() if isinstance(value, Tensor) and type(value) is not Parameter else None
+
+    @property
+    def has_values(self) -> bool:
+        """Whether the stand-ins have values."""
+        written = [
+            type(each) is Parameter and version_of(each) != version
+            for each, version in zip(self._args, self.versions, strict=True)
+        ]
+        return bool(self._copies) and not any(written)
 
     def stand_ins(self) -> tuple[Any, ...]:
         """What the graph is run with."""
         self._start = len(self._recording.ops)
-        self.mode = fake_mode()()
-        with DisableTorchFunction(), torch.enable_grad():
+        valued = self.has_values
+        self.mode = torch.random.fork_rng() if valued else fake_mode()()
+        with DisableTorchFunction(), torch.enable_grad(), torch.inference_mode(mode=False):
             for at, each in enumerate(self._args):
                 if self._required[at] and self._edges[at] is None:
                     self._edges[at] = _accumulator(each)
                     self._leaves.add(at)
-        with DisableTorchFunction(), torch.enable_grad(), self.mode:
-            return tuple([self._stand_in(at, each) for at, each in enumerate(self._args)])
+        making = contextlib.nullcontext() if valued else self.mode
+        with DisableTorchFunction(), torch.enable_grad(), torch.inference_mode(mode=False), making:
+            return tuple([self._stand_in(at, each, valued=valued) for at, each in enumerate(self._args)])
 
-    def _stand_in(self, at: int, real: Any) -> Any:
+    def _stand_in(self, at: int, real: Any, *, valued: bool) -> Any:
         if not isinstance(real, Tensor):
             return real
-        fake = _like(real)
+        if valued:
+            copy = self._copies[at]
+            fake = real.detach() if copy is None else copy
+        else:
+            fake = _like(real)
         edge = self._edges[at]
         if self._required[at]:
             fake.requires_grad_()
@@ -79,7 +104,7 @@ class Shadow:
         recording = self._recording
         inputs: list[Tensor] = []
         gather(arguments, inputs)
-        with DisableTorchFunction(), self.mode:
+        with DisableTorchFunction():
             result = _made(step.made, connected=[each for each in inputs if needs_grad(each)])
         made: list[Tensor] = []
         gather((result,), made)
