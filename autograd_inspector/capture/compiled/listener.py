@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from autograd_inspector.capture.compiled.plan import Plan, plan_of
+from autograd_inspector.capture.torch_private.compiled import why_compiled_again
 from autograd_inspector.interrupts import is_interrupt
 
 Run = Callable[..., Any]
@@ -69,7 +70,13 @@ def _planned(output: Any, gm: Any) -> Plan | None:
     try:
         if output.export or output.package is not None:
             return None
-        return plan_of(gm, output.root_tx.f_code, output.tracing_context.traced_code or ())
+        return plan_of(
+            gm,
+            output.root_tx.f_code,
+            output.tracing_context.traced_code or (),
+            reason=output.compile_subgraph_reason,
+            again=why_compiled_again(),
+        )
     except Exception as failure:
         if is_interrupt(failure):
             raise

@@ -70,6 +70,9 @@ class Plan:
     attributes: dict[str, Callable[[], Any]]
     traced: tuple[CodeType, ...] = ()
     breaks: tuple[str, tuple[Frame, ...]] = ("", ())
+    """Why Dynamo could not follow the code any further, and where; ("", ()) where it came to the end."""
+    again: str = ""
+    """Why it was captured although the same code had been before."""
 
     @property
     def sources(self) -> Iterator[str]:
@@ -77,7 +80,7 @@ class Plan:
         return (step.source for step in self.steps if step.kind == PLACEHOLDER)
 
 
-def plan_of(gm: Any, code: CodeType, traced: Iterable[CodeType]) -> Plan:
+def plan_of(gm: Any, code: CodeType, traced: Iterable[CodeType], *, reason: Any = None, again: str = "") -> Plan:
     """The plan of a graph module that was captured from ``code``, with the other code objects that were traced."""
     traced = tuple(traced)
     places = CodePlaces((code, *traced))
@@ -107,7 +110,7 @@ def plan_of(gm: Any, code: CodeType, traced: Iterable[CodeType]) -> Plan:
                 tuple(drops.get(number, ())),
             )
         )
-    return Plan(tuple(steps), code, attributes, traced)
+    return Plan(tuple(steps), code, attributes, traced, _break(reason, places), again)
 
 
 def resolved(value: Any, results: dict[int, Any]) -> Any:
@@ -124,6 +127,20 @@ def resolved(value: Any, results: dict[int, Any]) -> Any:
     if kind is slice:
         return slice(*[resolved(each, results) for each in (value.start, value.stop, value.step)])
     return value
+
+
+def holds(step: Step, number: float) -> bool:
+    """Whether that very number is written among a step's arguments."""
+    todo = [step.args, step.kwargs]
+    while todo:
+        each = todo.pop()
+        if isinstance(each, (tuple, list)):
+            todo += each
+        elif isinstance(each, dict):
+            todo += each.values()
+        elif type(each) is float and each == number:
+            return True
+    return False
 
 
 def _plain(value: Any, numbers: dict[Any, int]) -> Any:
@@ -143,6 +160,12 @@ def _plain(value: Any, numbers: dict[Any, int]) -> Any:
 
 def _is_node(value: Any) -> bool:
     return type(value).__name__ == "Node" and hasattr(value, "all_input_nodes")
+
+
+def _break(reason: Any, places: CodePlaces) -> tuple[str, tuple[Frame, ...]]:
+    if reason is None or not reason.graph_break:
+        return "", ()
+    return str(reason.reason), places.frames("".join(reason.user_stack.format()))
 
 
 def _attribute(gm: Any, target: str) -> Any:

@@ -63,6 +63,18 @@ def keep_out_of(codes: Iterable[CodeType]) -> bool:
     return True
 
 
+_metrics = looked_up("torch._dynamo.utils:get_metrics_context", "why code was compiled again")
+_kept = attribute("torch._dynamo.utils:MetricsContext._metrics", "why code was compiled again", late=True)
+
+
+def why_compiled_again() -> str:
+    """Which guard failed, while code is compiled that had been compiled before; "" for the first time."""
+    metrics = _metrics()
+    kept = None if metrics is MISSING else _kept(metrics())
+    reason = kept.get("recompile_reason") if isinstance(kept, dict) else None
+    return reason if isinstance(reason, str) else ""
+
+
 def is_compiling() -> bool:
     """Whether something is being compiled in this thread: what runs then is not the program's own."""
     context = _compiling()

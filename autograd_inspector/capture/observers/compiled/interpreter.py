@@ -18,6 +18,7 @@ from autograd_inspector.capture.compiled.plan import (
     PLACEHOLDER,
     Plan,
     Step,
+    holds,
     resolved,
 )
 from autograd_inspector.capture.observers.calls.regions import Regions
@@ -59,6 +60,8 @@ class Interpreter:
         self._known: dict[str, nn.Module | None] = {}
         self._open: list[nn.Module] = []
         self.fallback: Fallback | None = None
+        self.reentered: dict[float, int] = {}
+        """Numbers that had left torch before the graph, and that are written into it -> the op by which they left."""
 
     def run(self, args: tuple[Any, ...], outer: int) -> Any:
         """The graph's results, as one tuple or list."""
@@ -80,12 +83,22 @@ class Interpreter:
                 else:
                     self._enter(whole, step.modules, depth)
                     with self._recording.stacks.standing_in(sites[number]):
+                        before = len(self._recording.ops)
                         results[number] = self._made(step, results)
+                    if self.reentered and len(self._recording.ops) > before:
+                        self._link(step)
                 for gone in step.dropped:
                     results.pop(gone, None)
         finally:
             self._modules.leave(depth)
         return ()
+
+    def _link(self, step: Step) -> None:
+        """Numbers among a step's arguments that had left torch come back by it."""
+        recording = self._recording
+        recording.scalar_reentries += [
+            (len(recording.ops) - 1, export) for number, export in self.reentered.items() if holds(step, number)
+        ]
 
     def _name(self, source: str, value: Any) -> None:
         """A leaf of no module has the name that the captured code has for it."""

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from types import FrameType
 from typing import Any
 
 from torch import Tensor
 
 from autograd_inspector.capture.compiled.listener import Graph, is_graph
+from autograd_inspector.capture.compiled.plan import Plan
 from autograd_inspector.capture.lines.frames import outwards
 from autograd_inspector.capture.observers.calls.bracket import Before, record
 from autograd_inspector.capture.observers.calls.installed import Observers
 from autograd_inspector.capture.observers.calls.opaque import Opaque
 from autograd_inspector.capture.observers.calls.ops import Recorder, gather
+from autograd_inspector.capture.observers.compiled.bridges import RESUMED, Bridges
 from autograd_inspector.capture.observers.compiled.interpreter import Calls, Interpreter
 from autograd_inspector.capture.observers.compiled.shadow import Shadow, can_stand_in
 from autograd_inspector.capture.observers.compiled.stepping import Stepping, stepped_by
@@ -27,7 +29,6 @@ from autograd_inspector.interrupts import is_interrupt
 from autograd_inspector.messages import text_of
 from autograd_inspector.model.op import Trait
 
-_RESUMED = "torch_dynamo_resume_in_"
 _BACKWARD = int(Trait.BACKWARD)
 OPAQUE = (
     "torch.compile made some of the code that ran before it could be followed: each call of it is one op, and what it "
@@ -56,6 +57,8 @@ class CompiledCall(Opaque):
         self._opener.stepping.ends()
         if self in calls:
             del calls[calls.index(self) :]
+        if not calls:
+            self._opener.over()
         super().end(error)
 
     def note(self, before: Before, raised: BaseException | None) -> None:
@@ -102,6 +105,7 @@ class Opener:
         self.recorder = recorder
         self._modules = modules
         self.stepping = Stepping(steps)
+        self._bridges = Bridges(recorder.recording)
         self._inside = 0
         """How many graphs run now."""
         self.calls: list[CompiledCall] = []
@@ -132,6 +136,25 @@ class Opener:
             return self._observed(graph, args, frame)
         return self._expanded(graph, args, frame)
 
+    def _begins(self, graph: Graph, args: Sequence[Any], outer: int) -> None:
+        self.recorder.guard.run(self._bridges.arrive, graph.plan, args, outer)
+        if graph.plan.again:
+            self.recorder.guard.run(self._note_again, graph.plan)
+
+    def _note_again(self, plan: Plan) -> None:
+        code = plan.code
+        name, _, line = code.co_name.removeprefix(RESUMED).rpartition("_at_")
+        line = line if name else str(code.co_firstlineno)
+        where = f"{code.co_filename.replace(chr(92), '/').rpartition('/')[2]}:{line}"
+        why = plan.again.strip().splitlines()[0].partition("  #")[0].strip().rpartition(": ")[2]
+        self.recorder.recording.note(
+            f"torch.compile compiled {name or code.co_name} ({where}) once more, as this no longer held: {why}"
+        )
+
+    def over(self) -> None:
+        """No compiled call runs any more."""
+        self._bridges.over()
+
     def may_look_on(self, function: Any) -> bool:
         """Whether a function that compiled code calls may be observed: not a graph, nor what runs to compile one."""
         recording = self.recorder.recording
@@ -144,11 +167,14 @@ class Opener:
         self.opens()
         outer = self._outer(frame)
         interpreter = self._interpreter(graph, frame)
+        self._begins(graph, args, outer)
         put_on(self.recorder)
         try:
-            return interpreter.run(args, outer)
+            results = interpreter.run(args, outer)
         finally:
             take_off(self.recorder)
+        self.recorder.guard.run(self._bridges.left, graph.plan, results, outer)
+        return results
 
     def _expanded(self, graph: Graph, args: tuple[Any, ...], frame: FrameType) -> Any:
         """The backend's code is run, and then the graph that it was made from, without data."""
@@ -172,6 +198,7 @@ class Opener:
         outer = self._outer(frame)
         with DisableTorchFunction():
             last = sequence_number()
+            self._begins(graph, shadow.given, outer)
             if last > first:
                 recording.append(self.calls[0].name, site=outer, sequence=(first, last))
         stand_ins = shadow.stand_ins()
@@ -188,6 +215,7 @@ class Opener:
         self.opens()
         with DisableTorchFunction():
             shadow.joined(results, result)
+            self._bridges.left(graph.plan, result, outer)
 
     def opens(self) -> None:
         """Something of the calls that run is recorded."""
@@ -197,13 +225,15 @@ class Opener:
     def _outer(self, frame: FrameType) -> int:
         """The stack that called the captured code, which the compiled one runs in the place of."""
         caller: FrameType | None = frame
-        while caller is not None and caller.f_code.co_name.startswith(_RESUMED):
+        while caller is not None and caller.f_code.co_name.startswith(RESUMED):
             caller = caller.f_back
         return self.recorder.recording.stacks.at(None if caller is None else caller.f_back)
 
     def _interpreter(self, graph: Graph, frame: FrameType) -> Interpreter:
         recorder = self.recorder
-        return Interpreter(recorder.recording, recorder.regions, self._modules, graph.plan, frame)
+        interpreter = Interpreter(recorder.recording, recorder.regions, self._modules, graph.plan, frame)
+        interpreter.reentered = recorder.guard.run(self._bridges.numbers, frame) or {}
+        return interpreter
 
 
 def _around(frame: FrameType) -> FrameType:

@@ -50,6 +50,11 @@ class Shadow:
         self._copies = [self._copied(each) for each in args] if recording.values is not None else []
         self.mode: Any = None
 
+    @property
+    def given(self) -> Sequence[Any]:
+        """The real inputs."""
+        return self._args
+
     @staticmethod
     def _copied(value: Any) -> Any:
         return value.detach().clone() if isinstance(value, Tensor) and type(value) is not Parameter else None
