@@ -21,10 +21,10 @@ from autograd_inspector.capture.compiled.plan import (
     holds,
     resolved,
 )
-from autograd_inspector.capture.observers.calls.regions import Regions
+from autograd_inspector.capture.observers.calls.ops import Recorder
 from autograd_inspector.capture.observers.compiled.switches import Switching
-from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import is_leaf, needs_grad
+from autograd_inspector.capture.torch_private.calls import data_of
 from autograd_inspector.capture.torch_private.modes import set_grad_enabled
 
 
@@ -37,6 +37,9 @@ class Calls(Protocol):
 
     def enter(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """One begins."""
+
+    def called_as(self, module: nn.Module, name: str) -> None:
+        """What the code has for one that is about to be called."""
 
     def leave(self, depth: int) -> None:
         """All but so many have ended."""
@@ -51,13 +54,15 @@ class Interpreter:
     ``fallback`` makes the result of a step that raised; without one it raises into the program, whose step it is.
     """
 
-    def __init__(self, recording: Recording, regions: Regions, modules: Calls, plan: Plan, frame: FrameType) -> None:
-        self._recording = recording
+    def __init__(self, recorder: Recorder, modules: Calls, plan: Plan, frame: FrameType) -> None:
+        self._recorder = recorder
+        self._recording = recorder.recording
         self._modules = modules
         self._plan = plan
         self._frame = frame
-        self._switching = Switching(recording, regions)
+        self._switching = Switching(recorder.recording, recorder.regions)
         self._known: dict[str, nn.Module | None] = {}
+        self._names: dict[int, str] = {}
         self._open: list[nn.Module] = []
         self.fallback: Fallback | None = None
         self.reentered: dict[float, int] = {}
@@ -117,6 +122,8 @@ class Interpreter:
                 return self._plan.attributes[step.target]()
             if step.kind == METHOD:
                 return getattr(args[0], step.target)(*args[1:], **kwargs)
+            if step.target is data_of:
+                return args[0].data  # Which a mode sees.
             target = self._plan.attributes[step.target]() if step.kind == MODULE else step.target
             return target(*args, **kwargs)
         except Exception as failure:
@@ -137,6 +144,7 @@ class Interpreter:
             if path not in self._known:
                 value = value_of(path, self._frame)
                 self._known[path] = value if isinstance(value, nn.Module) else None
+                self._names[id(value)] = written(path)
             module = self._known[path]
             if module is not None and module not in wanted:
                 wanted.append(module)
@@ -146,5 +154,6 @@ class Interpreter:
         self._modules.leave(depth + same)
         del self._open[same:]
         for module in wanted[same:]:
+            self._modules.called_as(module, self._names.get(id(module), ""))
             self._modules.enter(module, (), {})
             self._open.append(module)

@@ -231,7 +231,7 @@ class Opener:
 
     def _interpreter(self, graph: Graph, frame: FrameType) -> Interpreter:
         recorder = self.recorder
-        interpreter = Interpreter(recorder.recording, recorder.regions, self._modules, graph.plan, frame)
+        interpreter = Interpreter(recorder, self._modules, graph.plan, frame)
         interpreter.reentered = recorder.guard.run(self._bridges.numbers, frame) or {}
         return interpreter
 
