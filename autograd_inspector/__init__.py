@@ -6,7 +6,7 @@ PYTEST_DONT_REWRITE: there are no assertions here for pytest to explain; it woul
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from autograd_inspector.capture.compiled.arrival import wait_for_dynamo
+from autograd_inspector.arrival import wait_for_dynamo
 
 if TYPE_CHECKING:
     from autograd_inspector.api.errors import AutogradFindingsError

@@ -81,7 +81,7 @@ def is_compiling() -> bool:
     return context is not MISSING and context() is not None
 
 
-fake_mode = looked_up("torch._subclasses.fake_tensor:FakeTensorMode", "compiled graphs are run without data")
+fake_mode = looked_up("torch._subclasses:FakeTensorMode", "compiled graphs are run without data")
 set_version = looked_up(
     "torch._C._autograd:_unsafe_set_version_counter", "what is written in compiled code has the right versions"
 )
