@@ -166,6 +166,8 @@ class Compiled:
         if opened and opened[-1].frame is frame:
             opened.pop().end()
             return original(callback)
+        if callback not in {None, False}:
+            return original(callback)  # Whatever of ours ran after that would be compiled.
         before = original(callback)
         if self._opener.may_look_on(frame.f_locals.get("fn")):
             opened.append(KeptOut(self._opener.calls[-1], self._observers, frame))
