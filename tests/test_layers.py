@@ -65,7 +65,7 @@ def test_torch_is_imported_only_where_tensors_are_touched(path):
 
 
 LOW = {"arrival", "interrupts", "messages", "own_files"}
-"""What waits for Dynamo; what a signal handler raised is nobody's failure; what an exception says; where our code lies."""
+"""What waits for Dynamo; what a signal handler raised is nobody's failure; what an exception says; our own code."""
 SEES = {
     "source": set(),
     "model": set(),

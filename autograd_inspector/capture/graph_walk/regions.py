@@ -12,8 +12,9 @@ from typing import Any
 
 from torch.autograd.function import BackwardCFunction
 
+from autograd_inspector.capture.recording.compiled_regions import inside_of
+
 Edge = tuple[Any, int]
-_KEY = "autograd_inspector"
 _ANY = -1
 
 
@@ -26,11 +27,6 @@ class Inside:
 
     ends: tuple[tuple[int, Edge], ...]
     borders: dict[Any, Edge]
-
-
-def put_inside(region: Any, inside: Inside) -> None:
-    """Keep it as long as autograd keeps the region's node."""
-    region.metadata[_KEY] = inside
 
 
 class Borders:
@@ -49,7 +45,7 @@ class Borders:
 
     def edges(self, node: Any) -> Iterator[Edge]:
         """Where a node's gradients go."""
-        inside = node.metadata.get(_KEY) if isinstance(node, BackwardCFunction) else None
+        inside = inside_of(node)
         if isinstance(inside, Inside):
             self._borders |= inside.borders
             used = self._used.get(node, set())

@@ -108,7 +108,7 @@ class Walk:
                         edges.append((place, slot))
                         in_turn = in_turn and place not in met  # Each thread has its own sequence numbers.
             met[number] = self.describe(number, node, tuple(edges))
-            if self.keep and sequence != LEAF_SEQUENCE:
+            if self.keep and sequence != LEAF_SEQUENCE and node not in self._borders.inner:
                 self.live.append((number, node))
         ordered = [met[i] for i in range(len(numbers))]
         if self._ends:

@@ -64,7 +64,7 @@ def keep_out_of(codes: Iterable[CodeType]) -> bool:
 
 
 _metrics = looked_up("torch._dynamo.utils:get_metrics_context", "why code was compiled again")
-_kept = attribute("torch._dynamo.utils:MetricsContext._metrics", "why code was compiled again", late=True)
+_kept = attribute("torch._dynamo.utils:MetricsContext.__init__._metrics", "why code was compiled again", late=True)
 
 
 def why_compiled_again() -> str:

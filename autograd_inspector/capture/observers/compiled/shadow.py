@@ -18,8 +18,9 @@ from torch import Tensor
 from torch.nn import Parameter
 
 from autograd_inspector.capture.compiled.plan import Made, Step
-from autograd_inspector.capture.graph_walk.regions import Edge, Inside, put_inside
+from autograd_inspector.capture.graph_walk.regions import Edge, Inside
 from autograd_inspector.capture.observers.calls.ops import gather
+from autograd_inspector.capture.recording.compiled_regions import put_inside
 from autograd_inspector.capture.recording.raw_records import OP_WRITES
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import needs_grad, node_of, version_of
