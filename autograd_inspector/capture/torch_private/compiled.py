@@ -81,6 +81,16 @@ def is_compiling() -> bool:
     return context is not MISSING and context() is not None
 
 
+_compiled_autograd = looked_up(
+    "torch._dynamo.compiled_autograd:compiled_autograd_enabled", "backward is not traced with the recorder in it"
+)
+
+
+def compiles_backward() -> bool:
+    """Whether what the engine runs is compiled: Dynamo would trace the recorder as well."""
+    return _compiled_autograd() is True
+
+
 fake_mode = looked_up("torch._subclasses:FakeTensorMode", "compiled graphs are run without data")
 set_version = looked_up(
     "torch._C._autograd:_unsafe_set_version_counter", "what is written in compiled code has the right versions"

@@ -31,7 +31,7 @@ from autograd_inspector.model.op import Trait
 
 _BACKWARD = int(Trait.BACKWARD)
 OPAQUE = (
-    "torch.compile made some of the code that ran before it could be followed: each call of it is one op, and what it "
+    "torch.compile made some of the code that ran, and no graph of it was seen: each call of it is one op, and what it "
     "did inside is not seen. inspect(compiled='eager') runs it uncompiled, and then all of it is seen."
 )
 UNREAD = "What a compiled call did inside could not be read off its graph, so that it is one op:"
