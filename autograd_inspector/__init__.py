@@ -6,6 +6,8 @@ PYTEST_DONT_REWRITE: there are no assertions here for pytest to explain; it woul
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from autograd_inspector.arrival import wait_for_dynamo
+
 if TYPE_CHECKING:
     from autograd_inspector.api.errors import AutogradFindingsError
     from autograd_inspector.api.inspect import inspect
@@ -47,6 +49,8 @@ _HOMES = {
     "inspect_optimizer": "api.inspect_live",
     "preflight": "api.preflight",
 }
+
+wait_for_dynamo()
 
 
 def __getattr__(name: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from types import FrameType, TracebackType
-from typing import Self
+from typing import Literal, Self
 
 from autograd_inspector.api.progress import Progress
 from autograd_inspector.api.report import Report, report_of
@@ -24,7 +24,8 @@ class inspect:  # noqa: N801 - a context manager reads as a verb
         inspection.report
 
     ``values=True`` lets the inspector read tensor values (NaN, zero gradients); ``ignore`` drops findings by rule
-    code or prefix ("AG406", "AG4"). The report is there also when the block raised; the exception passes through.
+    code or prefix ("AG406", "AG4"). ``compiled="eager"`` runs what ``torch.compile`` made as it is written, uncompiled,
+    so that all of it is observed. The report is there also when the block raised; the exception passes through.
     Used for another block, it has that one's report. Raises NestedInspectionError inside another block.
     """
 
@@ -33,12 +34,15 @@ class inspect:  # noqa: N801 - a context manager reads as a verb
         *,
         values: bool = False,
         ignore: tuple[str, ...] | list[str] = (),
+        compiled: Literal["as it is", "eager"] = "as it is",
         _above: int = 1,
         _around: bool = False,
     ) -> None:
+        if compiled not in {"as it is", "eager"}:
+            raise ValueError(f"autograd_inspector: compiled={compiled!r} is neither 'as it is' nor 'eager'")
         # Stories end in the frame that opens the block: `_above` this one, 1 unless something opens it for another.
         # `_around` a whole program or test, which may use inspect() itself.
-        self._values, self._around = values, _around
+        self._values, self._around, self._eager = values, _around, compiled == "eager"
         self._session = self._session_in(caller_frame(_above))
         self._ignore = tuple(ignore)
         self._report: Report | None = None
@@ -58,7 +62,7 @@ class inspect:  # noqa: N801 - a context manager reads as a verb
         raise RuntimeError(f"autograd_inspector: there is no report: {why}")
 
     def _session_in(self, frame: FrameType) -> Session:
-        return Session(values=self._values, stop=frame, yields=self._around)
+        return Session(values=self._values, stop=frame, yields=self._around, eager=self._eager)
 
     def __enter__(self) -> Self:
         frame = _outside(caller_frame(0))

@@ -21,7 +21,6 @@ from autograd_inspector.capture.lines.frames import running
 from autograd_inspector.capture.lines.tracebacks import user_frames_of, without_own_frames
 from autograd_inspector.capture.observers.backward.runs import Engine, walk_alive
 from autograd_inspector.capture.observers.calls.checkpoints import Checkpoints
-from autograd_inspector.capture.observers.calls.compiled import Compiled
 from autograd_inspector.capture.observers.calls.custom_backward import CustomBackward
 from autograd_inspector.capture.observers.calls.fast_paths import FastPaths
 from autograd_inspector.capture.observers.calls.function_gradients import FunctionGradients
@@ -31,6 +30,7 @@ from autograd_inspector.capture.observers.calls.ops import Recorder
 from autograd_inspector.capture.observers.calls.regions import Regions
 from autograd_inspector.capture.observers.calls.seen_modes import SeenModes
 from autograd_inspector.capture.observers.calls.swaps import Swaps
+from autograd_inspector.capture.observers.compiled.calls import Compiled
 from autograd_inspector.capture.observers.modules.calls import Modules
 from autograd_inspector.capture.observers.modules.entering import ModuleCalls
 from autograd_inspector.capture.observers.modules.plain import note_plain_attributes
@@ -89,10 +89,14 @@ class Session:
 
     ``yields``: it was opened around the program, by a command or a magic, not in it. A capture that the program opens
     itself then ends this one, which is better than an error in a program that runs well without us.
+    ``eager``: what ``torch.compile`` made runs uncompiled.
     """
 
-    def __init__(self, *, values: bool = False, stop: FrameType | None = None, yields: bool = False) -> None:
+    def __init__(
+        self, *, values: bool = False, stop: FrameType | None = None, yields: bool = False, eager: bool = False
+    ) -> None:
         self.yields = yields
+        self._eager = eager
         self._ended: Capture | None = None
         """What was seen until the program's own capture began."""
         self.recording = new_recording(stop, values=values)
@@ -166,9 +170,16 @@ class Session:
         calls = ModuleCalls(self.modules, FastPaths(guard, recorder))
         unseen = (Unseen(recording, regions, guard), CustomBackward(recording, guard))
         asked = (Checkpoints(recording, guard), FunctionGradients(recording, guard))
-        everywhere = (SeenModes(), calls, self.modules, self.optimizers, *unseen, *asked, engine)
-        observers = Observers(everywhere, recorder)
-        for part in (limit, observers, Compiled(observers), Warned(), AnomalyStacks(), Swaps(recording, guard)):
+        everywhere = (SeenModes(), calls, self.modules, self.optimizers, *unseen, *asked)
+        observers = Observers(everywhere, recorder, (engine,))
+        for part in (
+            limit,
+            observers,
+            Compiled(observers, self.modules, self.optimizers.steps, eager=self._eager),
+            Warned(),
+            AnomalyStacks(),
+            Swaps(recording, guard),
+        ):
             part.install(self.installation)
 
     def finish(self, error: BaseException | None = None) -> Capture:

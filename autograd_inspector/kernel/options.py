@@ -24,6 +24,7 @@ class Options(Struct, frozen=True):
     models: tuple[str, ...] = ()
     optimizers: tuple[str, ...] = ()
     values: bool = False
+    eager: bool = False
     ignore: tuple[str, ...] = ()
     fail_on: Literal["error", "warning"] | None = None
     html: str | None = None
@@ -73,6 +74,7 @@ def _parser() -> MagicArgumentParser:
     add("--model", **names, help="also name this model's parameters")
     add("--optimizer", **names, help="also look at this optimizer")
     add("--values", action="store_true", help="let rules read tensor values (NaN, zero gradients)")
+    add("--eager", action="store_true", help="run what torch.compile made uncompiled, so that all of it is seen")
     add(
         "--ignore",
         action="extend",
@@ -92,7 +94,7 @@ def _parser() -> MagicArgumentParser:
 
 
 PARSER = _parser()
-_AS_THEY_ARE = ("values", "fail_on", "html", "json", "store", "quiet", "torchviz", "help")
+_AS_THEY_ARE = ("values", "eager", "fail_on", "html", "json", "store", "quiet", "torchviz", "help")
 
 
 def parse(line: str) -> Options:

@@ -246,6 +246,7 @@ def forked(call):
 
 def report(program, **options):
     """What the program computed or raised under the inspector, and what is told of it."""
+    importlib.import_module("autograd_inspector.arrival").wait_for_dynamo()
     import autograd_inspector
 
     with warnings.catch_warnings(record=True) as shown:
@@ -306,6 +307,9 @@ def without_times(value):
 
 def main():
     """One line for each name."""
+    before = list(sys.meta_path)
+    importlib.import_module("autograd_inspector")
+    sys.meta_path[:] = before  # Dynamo is imported here, and what waits for it looks names up.
     warm()
     assert not any(name.startswith("autograd_inspector.capture") for name in sys.modules)
     for line in sys.stdin:

@@ -34,6 +34,12 @@ def verify(node: Any, name: str) -> tuple[SavedStatus, str, int | None]:
     return "valid", "", None
 
 
+def tells_of(verdict: str, version: int | None) -> bool:
+    """Whether what autograd says is about a tensor that is at that version now."""
+    versions = _VERSIONS.search(verdict)
+    return versions is None or version is None or int(versions.group(1)) == version
+
+
 def freed(name: str) -> SavedTensor:
     """What is left of a saved tensor after a backward: asked for only where no op of the capture made the node."""
     return SavedTensor(name, -1, (), "", "", 0, -1, 0, 0, "freed")

@@ -14,8 +14,9 @@ from torch.autograd.function import BackwardCFunction
 
 from autograd_inspector.capture.graph_walk.ctx import ctx_tensors
 from autograd_inspector.capture.graph_walk.known_nodes import Known
+from autograd_inspector.capture.graph_walk.regions import Borders
 from autograd_inspector.capture.graph_walk.stand_ins import StandIns
-from autograd_inspector.capture.graph_walk.verdicts import freed, unused, verify
+from autograd_inspector.capture.graph_walk.verdicts import freed, tells_of, unused, verify
 from autograd_inspector.capture.recording.raw_records import OP_INPUTS, OP_OUTPUTS
 from autograd_inspector.capture.recording.recorded_nodes import Met, Recorded, Walked
 from autograd_inspector.capture.recording.recording import Recording
@@ -45,6 +46,7 @@ class Walk:
         """Those that the walk met."""
         self.stopped: list[int] = []
         """The recorded nodes that it did not go below."""
+        self._borders = Borders()
         self._ends: dict[int, int] = {}
         """Nodes that were not opened -> how deep they lie."""
         self._bounds = recording.sequence_bounds()
@@ -75,6 +77,8 @@ class Walk:
         depths: dict[int, int] = {}
         heap: list[tuple[int, int, Any]] = []
         floor = LEAF_SEQUENCE if self.recording.recorded.exhausted else 0
+        roots = list(roots)
+        self._borders.begin_at(roots)
         starts = [self._see(root, 0, numbers, depths, heap) for root in roots]
         met: dict[int, Met] = {}
         in_turn = True
@@ -98,13 +102,13 @@ class Walk:
                 # Another path may lead below this node: nothing older is opened either.
                 self._ends[number], floor = depth, max(floor, sequence)
             else:
-                for child, slot in node.next_functions:
+                for child, slot in self._borders.edges(node):
                     if child is not None:
                         place = self._see(child, depth + 1, numbers, depths, heap)
                         edges.append((place, slot))
                         in_turn = in_turn and place not in met  # Each thread has its own sequence numbers.
             met[number] = self.describe(number, node, tuple(edges))
-            if self.keep and sequence != LEAF_SEQUENCE:
+            if self.keep and sequence != LEAF_SEQUENCE and node not in self._borders.inner:
                 self.live.append((number, node))
         ordered = [met[i] for i in range(len(numbers))]
         if self._ends:
@@ -146,6 +150,8 @@ class Walk:
         else:
             op, position = self._op_at(sequence)
         saved: list[SavedTensor] = []
+        if node in self._borders.inner:
+            return Node(number, name, sequence, edges, op, variable, position)
         for attribute in _saved_attributes(type(node)):
             try:
                 raw = getattr(node, attribute)
@@ -198,6 +204,8 @@ class Walk:
         # capture may have been edited before it: only autograd knows.
         if saved != version or ledger.moved(counter, made[0]) or (version and made[0] < 0 and made[1] <= 0):
             status, verdict, expected = verify(node, name) if ask else ("unverifiable", "", None)
+            if status == "modified" and not tells_of(verdict, version):
+                status, verdict = "valid", ""  # A custom Function unpacks all at once: another one was modified.
             saved = version if status == "valid" else expected
         idle = unused(node, name)
         into.append(replace(kept, status=status, saved_version=saved, verdict=verdict, unused=idle))

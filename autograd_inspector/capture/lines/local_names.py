@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import compress, islice
 from operator import and_
-from types import FrameType, FunctionType, ModuleType
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, TypeVar
 
 from torch import Tensor, nn
@@ -15,6 +15,7 @@ from autograd_inspector.capture.lines.attributes import items_of, own_attributes
 from autograd_inspector.capture.lines.frame_locals import locals_of
 from autograd_inspector.capture.lines.stacks import USER, classify
 from autograd_inspector.capture.torch_private.modules import MADE
+from autograd_inspector.capture.torch_private.told import COMPILED_GRAPH
 
 T = TypeVar("T")
 
@@ -31,11 +32,16 @@ def variables(frame: FrameType) -> list[tuple[str, Any]]:
     return [*locals_of(frame), *items_of(frame.f_globals)]
 
 
+def is_dynamos(code: CodeType) -> bool:
+    """Whether Dynamo wrote it in the place of the user's: its variables are Dynamo's own."""
+    return any(name.startswith(COMPILED_GRAPH) for name in code.co_names)
+
+
 def user_frames(stop: FrameType | None) -> Iterator[FrameType]:
     """The user's frames from here outwards, up to the one that opened the capture."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if classify(frame.f_code.co_filename) == USER:
+        if classify(frame.f_code.co_filename) == USER and not is_dynamos(frame.f_code):
             yield frame
         if frame is stop:
             return

@@ -148,6 +148,11 @@ def _positions(code: CodeType) -> list[Position]:
     return cached[1]
 
 
+def line_at(code: CodeType, lasti: int) -> int:
+    """The line of an instruction, in the lines of the compiled text."""
+    return _span(code, lasti)[0]
+
+
 def source_at(filename: str) -> Source | None:
     """The index of a source file as it is in the line cache; None when it cannot be had, or is too long to be read."""
     return source_of(filename, lines_of(filename))

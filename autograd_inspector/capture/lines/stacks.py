@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import sysconfig
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
@@ -142,6 +143,26 @@ class Stacks:
         if through:
             self.through[site] = through
         return site
+
+    def of_frames(self, frames: Sequence[tuple[CodeType, int, bool]], outer: int) -> int:
+        """The id of a stack of frames that did not run as such, called from the stack ``outer``."""
+        users = sum(not library for _, _, library in frames)
+        around = [entry for entry in (self.chains[outer] if outer >= 0 else ()) if not (users and entry[2])]
+        chain = [*frames, *around][: MAX_USER + MAX_LIBRARY]
+        return self._site_of(tuple(part for code, at, _ in chain for part in (id(code), at)), chain)
+
+    @contextmanager
+    def standing_in(self, site: int) -> Iterator[None]:
+        """Whatever is called meanwhile is called from that site, wherever it runs."""
+        held = self.__dict__.get("at")
+        self.__dict__["at"] = lambda _start: site
+        try:
+            yield
+        finally:
+            if held is None:
+                del self.__dict__["at"]
+            else:
+                self.__dict__["at"] = held
 
     def of_code(self, code: CodeType, lineno: int | None = None) -> int:
         """The id of a one-frame stack at a function's definition (its decorator's line), or at one of its lines."""

@@ -60,6 +60,8 @@ class Recording(Records):
     """False while a call runs in which nothing is recorded: then ``active()`` tells whether its closure runs."""
     inside_opaque: bool = False
     """A call runs that is one op, whatever it does inside."""
+    elsewhere: set[int] = field(default_factory=set)
+    """Compiled calls that run in threads that are no part of the capture: nothing is observed meanwhile."""
     thread: int = field(default_factory=threading.get_ident)
     pauses: list[Pause] = field(default_factory=list)
     """The calls that run and in which nothing is recorded: optimizer steps, collectives. The innermost last."""

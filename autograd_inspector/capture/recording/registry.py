@@ -120,6 +120,36 @@ class Registry:
             self.parameters.add(number)
         return entry
 
+    def join(self, real: Tensor, stand_in: Tensor, now: int) -> None:
+        """A tensor that stands for a real one is that one to the capture, and so is its memory."""
+        met = self.enter(real, -1, now)
+        entry = Entry(stand_in)
+        entry.tensor, entry.storage, entry.untracked = met.tensor, met.storage, met.untracked
+        entry.requires_grad = needs_grad(stand_in)
+        self._share(stand_in, met.storage)
+        self.by_address[id(stand_in)] = entry
+
+    def take_over(self, stand_in: Tensor, real: Tensor) -> None:
+        """A real tensor is, to the capture, what a stand-in was that an op returned. One that was met before stays."""
+        made = self.by_address.get(id(stand_in))
+        if made is None or made() is not stand_in or self.entry_of(real) is not None:
+            return
+        number = made.tensor
+        self._share(real, made.storage)
+        entry = Entry(real)
+        entry.tensor, entry.storage, entry.requires_grad = number, made.storage, needs_grad(real)
+        entry.untracked = is_inference(real)
+        self.entries[number] = self.by_address[id(real)] = entry
+        self.refresh(number, real)
+
+    def _share(self, tensor: Tensor, storage: int) -> None:
+        """The memory of a tensor is known by that number, unless it has one."""
+        address = address_of(tensor)
+        memory = None if address is None or address in self._storages or storage < 0 else storage_of(tensor)
+        if address is not None and memory is not None:
+            memory._weak_ref()
+            self._storages[address] = storage
+
     def refresh(self, number: int, tensor: Tensor) -> None:
         """Read a tensor's layout again: ``.data = `` and ``module.to()`` change it under the same object."""
         storage = self.storage_of(tensor)

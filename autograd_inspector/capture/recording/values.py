@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from torch import Tensor
 
+from autograd_inspector.capture.recording.compiled_regions import inside_of
 from autograd_inspector.capture.recording.registry import Entry
 from autograd_inspector.capture.tensors.attributes import dtype_of, version_of
 from autograd_inspector.capture.tensors.reading import (
@@ -240,5 +241,5 @@ def _ranges(tensors: Iterable[tuple[int, Tensor]], *, counts: bool = False) -> t
 def _edges(record: Node, node: Any) -> tuple[Edge | None, ...]:
     """The edges of a node as its gradients are ordered: None where the input needs none; of an opened one alone."""
     edges = iter(record.edges)
-    opened = record.told_by == "node" and record.edges
+    opened = record.told_by == "node" and record.edges and inside_of(node) is None
     return tuple(None if child is None else next(edges) for child, _ in node.next_functions) if opened else ()

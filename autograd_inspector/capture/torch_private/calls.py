@@ -7,6 +7,8 @@ from typing import Any
 from autograd_inspector.capture.torch_private.resolving import Place, find, private
 from autograd_inspector.capture.torch_private.tensors import storage_address
 
+OpOverload = private("torch._ops:OpOverload", "compiled graphs call the overloads of dispatched ops", instead=())
+data_of = private("torch._C:_autograd._get_data_attr", "what is .data in compiled graphs", instead=None)
 SWAP = Place(
     "torch._C:_swap_tensor_impl",
     "where two tensors exchange what they hold",

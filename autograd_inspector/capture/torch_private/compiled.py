@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
+from types import CodeType
+from typing import Any
 
 from autograd_inspector.capture.torch_private.resolving import (
     MISSING,
@@ -11,10 +14,12 @@ from autograd_inspector.capture.torch_private.resolving import (
     UnsupportedTorch,
     attribute,
     looked_up,
+    read,
     spelled,
 )
 
 _HOME = "torch._dynamo.eval_frame"
+_FORCED = "force_eager"
 _UNSEEN = "programs that call torch.compile are not observed"
 
 COMPILED_CALL = spelled(
@@ -23,9 +28,72 @@ COMPILED_CALL = spelled(
     without=_UNSEEN,
     late=True,
 )
+DISABLED_CALL = spelled(
+    f"{_HOME}:DisableContext.__call__._fn",
+    "torch's function around what dynamo is kept out of",
+    without="functions under torch.compiler.disable that compiled code calls are not observed",
+    late=True,
+)
 SWITCH = Place(f"{_HOME}:_maybe_set_eval_frame", "where dynamo is switched on and off", without=_UNSEEN, late=True)
 COMPILED_MODULE = Place(
     f"{_HOME}:OptimizedModule.__call__", "the call of a compiled module", without=_UNSEEN, late=True
+)
+_ALL_EAGER = "compiled code runs compiled also where it was asked to run as it is written"
+STANCE = Place(f"{_HOME}:_stance", "whether dynamo compiles", without=_ALL_EAGER, late=True)
+_stance = looked_up(f"{_HOME}:DynamoStance", "compiled code runs as it is written")
+BACKEND_CALL = Place(
+    "torch._dynamo.output_graph:OutputGraph.call_user_compiler",
+    "what a compiled call does inside is read off Dynamo's graph",
+    without="each call of compiled code is one op",
+    late=True,
+)
+_strategy = looked_up("torch._C._dynamo.eval_frame:set_code_exec_strategy", "dynamo does not trace the observers")
+_strategies = looked_up("torch._C._dynamo.eval_frame:_FrameExecStrategy", "dynamo does not trace the observers")
+_actions = looked_up("torch._C._dynamo.eval_frame:_FrameAction", "dynamo does not trace the observers")
+_compiling = looked_up("torch._guards:CompileContext.try_get", "what runs to compile is not the program's own")
+
+
+def keep_out_of(codes: Iterable[CodeType]) -> bool:
+    """Dynamo leaves these functions, and what they call, alone. Whether it could be told so."""
+    if MISSING in {_strategy(), _strategies(), _actions()}:
+        return False
+    skip = _actions().SKIP
+    for code in codes:
+        _strategy()(code, _strategies()(skip, skip))
+    return True
+
+
+_metrics = looked_up("torch._dynamo.utils:get_metrics_context", "why code was compiled again")
+_kept = attribute("torch._dynamo.utils:MetricsContext.__init__._metrics", "why code was compiled again", late=True)
+
+
+def why_compiled_again() -> str:
+    """Which guard failed, while code is compiled that had been compiled before; "" for the first time."""
+    metrics = _metrics()
+    kept = None if metrics is MISSING else _kept(metrics())
+    reason = kept.get("recompile_reason") if isinstance(kept, dict) else None
+    return reason if isinstance(reason, str) else ""
+
+
+def is_compiling() -> bool:
+    """Whether something is being compiled in this thread: what runs then is not the program's own."""
+    context = _compiling()
+    return context is not MISSING and context() is not None
+
+
+_compiled_autograd = looked_up(
+    "torch._dynamo.compiled_autograd:compiled_autograd_enabled", "backward is not traced with the recorder in it"
+)
+
+
+def compiles_backward() -> bool:
+    """Whether what the engine runs is compiled: Dynamo would trace the recorder as well."""
+    return _compiled_autograd() is True
+
+
+fake_mode = looked_up("torch._subclasses:FakeTensorMode", "compiled graphs are run without data")
+set_version = looked_up(
+    "torch._C._autograd:_unsafe_set_version_counter", "what is written in compiled code has the right versions"
 )
 original_of = attribute(
     f"{_HOME}:OptimizedModule.__init__._orig_mod",
@@ -34,6 +102,18 @@ original_of = attribute(
     late=True,
 )
 _compilers = looked_up(f"{_HOME}:cached_backends", "whether anything was compiled so far")
+
+
+def eager_stance() -> Any:
+    """The stance in which dynamo compiles nothing; None where there is none."""
+    stance = _stance()
+    return None if stance is MISSING or STANCE.owner() is None else stance(_FORCED)
+
+
+def runs_eagerly() -> bool:
+    """Whether compiled calls run as they are written now."""
+    dynamo = STANCE.owner()
+    return dynamo is not None and read(vars(dynamo)[STANCE.name], "stance") == _FORCED
 
 
 def dynamo_shows_itself(*, used: bool) -> bool:

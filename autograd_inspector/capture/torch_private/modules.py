@@ -50,6 +50,8 @@ own_buffers = own_entry(
     "the buffers of a module itself, without a method that the program may have written",
     instead=_asked(lambda module: nn.Module.named_buffers(module, recurse=False, remove_duplicate=False)),
 )
+TABLES = {_CHILDREN.rpartition(".")[2]: own_children, "_parameters": own_parameters, "_buffers": own_buffers}
+"""What a module has, by the names under which Dynamo's expressions look for it."""
 left_out = attribute(
     "torch.nn:Module._non_persistent_buffers_set",
     "the buffers that are in no state_dict",

@@ -22,6 +22,8 @@ spelled(CACHE, "a weight is cached", without="what parametrize.cached() keeps is
 CACHED = spelled("torch.nn.utils.parametrize:cached", "weights are cached in a block", late=True)
 DECORATING = tuple(path.replace("/", os.sep) for path in ("/torch/_compile.py", "/torch/_dynamo/eval_frame.py"))
 """Where the frames are that torch puts around those methods of its optimizers that dynamo is kept out of."""
+COMPILED_GRAPH = "__compiled_fn"
+"""How the names begin by which the code that Dynamo writes calls its graphs."""
 COMPILED_BACKWARD = spelled(
     "torch:_functorch._aot_autograd",
     "the backward of a compiled region runs",

@@ -19,7 +19,7 @@ from autograd_inspector.frontends.cli.fixing import fixed, left_out, patch_of
 from autograd_inspector.frontends.cli.merge import merge_files
 from autograd_inspector.frontends.cli.module import run_module
 from autograd_inspector.frontends.cli.notebook import run_notebook
-from autograd_inspector.frontends.cli.outcome import FINDINGS, UNABLE, Outcome, ProgramError
+from autograd_inspector.frontends.cli.outcome import FINDINGS, UNABLE, Asked, Outcome, ProgramError
 from autograd_inspector.frontends.cli.overlay import lay_over
 from autograd_inspector.frontends.cli.parser import parser_of
 from autograd_inspector.frontends.cli.screen import Screen
@@ -87,9 +87,9 @@ def _rank_after(outcome: Outcome) -> int:
 
 
 def _outcome(options: argparse.Namespace, ending: Ending) -> Outcome:
-    asked = {"values": options.values, "ignore": options.ignore}
+    asked = Asked(values=options.values, eager=options.eager, ignore=tuple(options.ignore))
     if options.module:
-        return run_module(options.program, options.arguments, **asked, ended=ending.hold)
+        return run_module(options.program, options.arguments, asked, ended=ending.hold)
     path = Path(options.program)
     if not path.is_file():
         raise ProgramError(
@@ -99,10 +99,10 @@ def _outcome(options: argparse.Namespace, ending: Ending) -> Outcome:
     if other is not None:
         raise ProgramError(f"{path} is not a script or notebook; to open it: autograd-inspect {other} {path}")
     if path.suffix != ".ipynb":
-        return run_script(path, options.arguments, **asked, ended=ending.hold)
+        return run_script(path, options.arguments, asked, ended=ending.hold)
     if options.arguments:
         raise ProgramError("a notebook takes no arguments")
-    return run_notebook(path, **asked)
+    return run_notebook(path, asked)
 
 
 def _conclude(outcome: Outcome, options: argparse.Namespace, root: Path, screen: Screen) -> Conclusion:

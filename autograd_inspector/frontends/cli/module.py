@@ -9,11 +9,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import CodeType, ModuleType
 
-from autograd_inspector.frontends.cli.outcome import Outcome, ProgramError
+from autograd_inspector.frontends.cli.outcome import Asked, Outcome, ProgramError
 from autograd_inspector.frontends.cli.script import Ended, run
 
 
-def run_module(name: str, arguments: Sequence[str], *, values: bool, ignore: Sequence[str], ended: Ended) -> Outcome:
+def run_module(name: str, arguments: Sequence[str], asked: Asked, *, ended: Ended) -> Outcome:
     """Run the module, or a package's ``__main__``, with its own arguments and imports from the working directory.
 
     Raises ProgramError where there is no such module. Its parent packages are imported before the capture begins.
@@ -35,7 +35,7 @@ def run_module(name: str, arguments: Sequence[str], *, values: bool, ignore: Seq
         return code
 
     # "-m" is what Python itself has there while it imports the parents.
-    return run(load, ["-m", *arguments], Path.cwd(), values=values, ignore=ignore, ended=ended)
+    return run(load, ["-m", *arguments], Path.cwd(), asked, ended=ended)
 
 
 def _spec(name: str) -> ModuleSpec:

@@ -6,12 +6,11 @@ import re
 import shlex
 import sys
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from autograd_inspector.api.report import Report
-from autograd_inspector.frontends.cli.outcome import Outcome, ProgramError
+from autograd_inspector.frontends.cli.outcome import Asked, Outcome, ProgramError
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -20,7 +19,7 @@ class NotebookError(ProgramError):
     """A notebook that cannot be run here, or cannot be read."""
 
 
-def run_notebook(path: Path, *, values: bool, ignore: Sequence[str]) -> Outcome:
+def run_notebook(path: Path, asked: Asked) -> Outcome:
     """Execute all cells in the notebook's folder, as Jupyter would; the first failing cell ends the run."""
     try:
         import ipykernel  # noqa: F401 - the kernel that will be started
@@ -33,8 +32,9 @@ def run_notebook(path: Path, *, values: bool, ignore: Sequence[str]) -> Outcome:
     except (nbformat.reader.NotJSONError, nbformat.ValidationError) as error:
         raise NotebookError(f"{path} is not a notebook: {str(error).splitlines()[0]}") from None
     with tempfile.TemporaryDirectory() as folder:
-        options = ["--quiet", "--json", f"{folder}/report.json", *(["--values"] if values else [])]
-        options += ["--ignore", ",".join(ignore)] if ignore else []
+        options = ["--quiet", "--json", f"{folder}/report.json", *(["--values"] if asked.values else [])]
+        options += ["--eager"] if asked.eager else []
+        options += ["--ignore", ",".join(asked.ignore)] if asked.ignore else []
         begin = f"%load_ext autograd_inspector\n%autograd_inspect on {shlex.join(options)}"
         client = nbclient.NotebookClient(
             notebook,

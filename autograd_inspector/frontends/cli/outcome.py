@@ -21,6 +21,14 @@ class ProgramError(Exception):
     """There is nothing here that could be run: the command was wrong, not the program."""
 
 
+class Asked(Struct, frozen=True):
+    """What the capture of a run is to do: read values, run compiled code uncompiled, drop findings of some rules."""
+
+    values: bool = False
+    eager: bool = False
+    ignore: tuple[str, ...] = ()
+
+
 class Outcome(Struct, frozen=True):
     """The program's own exit status, its reports by cell number (0: a script has no cells), and its file."""
 

@@ -78,6 +78,9 @@ def _run(commands: argparse._SubParsersAction[_Parser]) -> None:
     )
     run.add_argument("--values", action="store_true", help="let rules read tensor values (NaN, zero gradients)")
     run.add_argument(
+        "--eager", action="store_true", help="run what torch.compile made uncompiled, so that all of it is seen"
+    )
+    run.add_argument(
         "--ignore", action="extend", type=codes, default=[], metavar="CODE", help="drop findings: AG406 or AG1,AG4"
     )
     run.add_argument(

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
-from typing import TypeVar
+from typing import Literal, TypeVar
 
-from autograd_inspector.frontends.cli.outcome import INTERRUPTED, Outcome, ProgramError
+from autograd_inspector.frontends.cli.outcome import INTERRUPTED, Asked, Outcome, ProgramError
 from autograd_inspector.frontends.cli.overlay import text_of
 from autograd_inspector.own_files import runs_a_program
 
@@ -21,7 +21,7 @@ Ended = Callable[[], None]
 T = TypeVar("T")
 
 
-def run_script(path: Path, arguments: Sequence[str], *, values: bool, ignore: Sequence[str], ended: Ended) -> Outcome:
+def run_script(path: Path, arguments: Sequence[str], asked: Asked, *, ended: Ended) -> Outcome:
     """Run the script as ``__main__`` with its own arguments; its traceback is printed once."""
 
     def load(main: ModuleType) -> CodeType:
@@ -29,10 +29,10 @@ def run_script(path: Path, arguments: Sequence[str], *, values: bool, ignore: Se
         text = text_of(str(path))
         return compile(path.read_bytes() if text is None else text, str(path), "exec")
 
-    return run(load, [str(path), *arguments], path.resolve().parent, values=values, ignore=ignore, ended=ended)
+    return run(load, [str(path), *arguments], path.resolve().parent, asked, ended=ended)
 
 
-def run(load: Load, argv: Sequence[str], folder: Path, *, values: bool, ignore: Sequence[str], ended: Ended) -> Outcome:
+def run(load: Load, argv: Sequence[str], folder: Path, asked: Asked, *, ended: Ended) -> Outcome:
     """Run what ``load`` finds for a new ``__main__``; ``folder`` is where its imports are looked for first.
 
     ``load`` runs outside of the capture; a ProgramError of its passes through. ``ended`` is called when it ends.
@@ -40,7 +40,8 @@ def run(load: Load, argv: Sequence[str], folder: Path, *, values: bool, ignore: 
     """
     from autograd_inspector.api.inspect import inspect  # torch is imported only where something is run
 
-    inspection = inspect(values=values, ignore=tuple(ignore), _around=True)
+    compiled: Literal["as it is", "eager"] = "eager" if asked.eager else "as it is"
+    inspection = inspect(values=asked.values, ignore=asked.ignore, compiled=compiled, _around=True)
     with _as_main(argv, folder) as main:
         status, code = _guarded(lambda: load(main))
         if code is None:

@@ -96,7 +96,7 @@ def _run(texts: dict[str, str], options: argparse.Namespace, limit: float) -> Re
         command = [sys.executable, "-m", "autograd_inspector", "run", "--quiet", "--overlay", str(overlay)]
         command += ["--json", str(result), *(["--values"] if options.values else [])]
         command += [f"--ignore={code}" for code in options.ignore]
-        command += ["-m"] if options.module else []
+        command += [*(["--eager"] if options.eager else []), *(["-m"] if options.module else [])]
         try:
             subprocess.run(  # noqa: S603 - the user's own program
                 [*command, options.program, *options.arguments],

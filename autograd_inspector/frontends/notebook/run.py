@@ -33,7 +33,7 @@ class Run:
         self._shell = shell
         self._unmet = {*options.models, *options.optimizers}
         self._shown_errors = ShownErrors(shell, on_error)
-        self._session = Session(values=options.values, stop=stop, yields=True)
+        self._session = Session(values=options.values, stop=stop, yields=True, eager=options.eager)
         self._session.start(held=held)
         try:
             self._session.installation.made(self._shown_errors.end)

@@ -32,6 +32,7 @@ from autograd_inspector.capture.tensors.attributes import (
     shape_of,
 )
 from autograd_inspector.capture.tensors.reading import any_nonzero
+from autograd_inspector.capture.torch_private.compiled import compiles_backward, is_compiling
 from autograd_inspector.capture.torch_private.graph import ENGINE, sequence_number
 from autograd_inspector.capture.torch_private.modes import is_on
 from autograd_inspector.capture.undisturbed.guard import Guard
@@ -92,14 +93,17 @@ class Engine:
     def before(self, seen: list[_Run], outputs: Any, /, *args: Any, **kwargs: Any) -> None:
         """A run begins. The recorder goes into it, so that hooks and recomputation are seen."""
         recording = self.recording
-        if not (recording.here() and recording.active()):
+        if recording.elsewhere or not (recording.here() and recording.active()):
             return
+        if recording.inside_opaque and is_compiling():
+            return  # What a backend differentiates is not the program's.
         run = _Run(self, outputs, args, kwargs)
         seen += (run,)
         run.number = self._guard.run(self._begin, outputs, args, kwargs)
         recording.traits = run.traits | BACKWARD
         self.limit.put(run.limit + FOR_ENGINE)
-        put_on(self.recorder)
+        if not compiles_backward():
+            put_on(self.recorder)
         if run.create_graph != run.place[1][0]:
             self._guard.run(self.recorder.regions.sync, run.create_graph, run.place[1][1])
 

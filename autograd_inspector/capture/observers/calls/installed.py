@@ -14,10 +14,11 @@ from autograd_inspector.capture.undisturbed.mode_stack import put_on, take_off
 
 
 class Observers:
-    """The process-wide ones, and the recorder, which is its thread's own."""
+    """The process-wide ones, and the recorder, which is its thread's own. ``beneath``: what nothing can trace."""
 
-    def __init__(self, everywhere: Sequence[Observer], recorder: Recorder) -> None:
+    def __init__(self, everywhere: Sequence[Observer], recorder: Recorder, beneath: Sequence[Observer] = ()) -> None:
         self.recorder = recorder
+        self._beneath = tuple(beneath)
         self._everywhere = tuple(everywhere)
         self._installation = Installation()
         self._away: list[tuple[int, object]] = []
@@ -28,6 +29,8 @@ class Observers:
     def install(self, into: Installation) -> None:
         """Put all in place."""
         into.made(partial(self._alone, self._end))
+        for observer in self._beneath:
+            observer.install(into)
         self._install_everywhere()
         into.made(partial(take_off, self.recorder))
         put_on(self.recorder)

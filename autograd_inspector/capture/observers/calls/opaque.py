@@ -24,13 +24,13 @@ class Opaque:
     def __init__(
         self, recorder: Recorder, name: str, what: Any, arguments: Any, observers: Observers | None = None
     ) -> None:
-        self._recorder = recorder
+        self.recorder = recorder
         self._guard = recorder.guard
         self._observers = observers
-        self._name = name
+        self.name = name
         self._what = what
         self._arguments = arguments
-        self._result: Any = None
+        self.result: Any = None
         self._raised = True
         self._was_on = is_on(recorder)
         self._outermost = False
@@ -45,25 +45,25 @@ class Opaque:
             recording.inside_opaque = True
         if self._observers is not None:
             self._observers.leave(self)
-        take_off(self._recorder)
+        take_off(self.recorder)
 
     def done(self, result: Any) -> None:
         """What the call returned."""
-        self._result, self._raised = result, False
+        self.result, self._raised = result, False
 
     def end(self, error: BaseException | None = None) -> None:
         """The call is over. Ended again, it goes on with what was not done."""
         put_back(error)
         if self._was_on and not self._guard.recording.closed:
-            put_on(self._recorder)
+            put_on(self.recorder)
         if self._observers is not None:
             self._guard.run(self._observers.come_back, self)
         if self._outermost:
             self._guard.recording.inside_opaque = False
         before, self._before = self._before, None
         if before is not None:
-            self._guard.run(self._note, before, error)
-        self._arguments = self._result = self._what = None
+            self._guard.run(self.note, before, error)
+        self._arguments = self.result = self._what = None
 
     def _look(self) -> Before:
         inputs: list[Tensor] = []
@@ -73,7 +73,8 @@ class Opaque:
             inputs += [*parameters_of(owner), *buffers_of(owner)]
         return look(self._guard.recording, inputs)
 
-    def _note(self, before: Before, raised: BaseException | None) -> None:
+    def note(self, before: Before, raised: BaseException | None) -> None:
+        """Record it, as it is over."""
         recording = self._guard.recording
         error = text_of(raised) if self._raised else ""
-        record(recording, before, self._name, self._result, site=recording.stacks.here(), error=error)
+        record(recording, before, self.name, self.result, site=recording.stacks.here(), error=error)

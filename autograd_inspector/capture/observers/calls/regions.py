@@ -74,6 +74,14 @@ class Regions:
         if mode != self.mode:
             self._begin(mode, api, outside(sys._getframe(1)))
 
+    def enter_at(self, api: str, site: int, decorated: str = "", definition: int = -1) -> None:
+        """A switch was thrown that another line had captured than the one that runs: in compiled code."""
+        self._outer.push(self.recording.region)
+        self.mode, number = _now(), len(self.recording.regions)
+        at = len(self.recording.ops)
+        self.recording.regions.append(Region(number, _kind(*self.mode), api, site, decorated, definition, at=at))
+        self.recording.region = number
+
     def leave(self) -> None:
         """A switch was undone: back to the innermost region of the mode that is on now."""
         mode = _now()

@@ -20,7 +20,7 @@ from autograd_inspector.capture.observers.calls.refusals import called
 from autograd_inspector.capture.observers.calls.regions import outside
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import is_leaf, needs_grad, retains_grad, shape_of, version_of
-from autograd_inspector.capture.torch_private.calls import QUESTIONS
+from autograd_inspector.capture.torch_private.calls import QUESTIONS, OpOverload
 from autograd_inspector.capture.torch_private.modes import set_grad_enabled
 from autograd_inspector.capture.torch_private.tensors import HOOKS
 from autograd_inspector.model.event import GradRead, GradWrite
@@ -129,7 +129,8 @@ def name_of(func: Any) -> str:
     name = str(getattr(func, "__name__", "") or type(func).__name__)
     if name in {"__get__", "__set__"}:
         name = str(getattr(getattr(func, "__self__", None), "__name__", name))
-    return name
+    # Of an overload of a dispatched op, as compiled graphs call them: ``detach.default``.
+    return name.partition(".")[0] if isinstance(func, OpOverload) else name
 
 
 def _normalise(recorder: Calling, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -53,6 +53,7 @@ class Modules:
         self._met_modules = KnownModules()
         self._switches = Switches(recording, guard, self._met_modules.place_of)
         self._stack: list[tuple[int, nn.Module]] = []
+        self._hints: dict[int, str] = {}
         self.used: Callable[[], None] = lambda: None
         """Called before a model is called or saved."""
 
@@ -70,6 +71,7 @@ class Modules:
     def close(self) -> None:
         """Let go of the modules whose call never came back."""
         self._stack.clear()
+        self._hints.clear()
 
     # --- the module call stack ---------------------------------------------------------------------------------
 
@@ -104,6 +106,10 @@ class Modules:
         )
         self._stack.append((recording.call, module))
         recording.call = number
+
+    def called_as(self, module: nn.Module, name: str) -> None:
+        """What the code that is about to call a module has for it, where no variable of a running frame holds it."""
+        self._hints[id(module)] = name
 
     def leave(self, depth: int) -> None:
         """The call outside which so many are open has ended, and with it those inside."""
@@ -208,7 +214,7 @@ class Modules:
         number, before = self._met, self._met_modules.place_of(model)
         root = Root(model, number)
         self.roots[number], self._met = root, number + 1
-        root.variable = variable_of(model, self.recording.stacks.stop)
+        root.variable = variable_of(model, self.recording.stacks.stop) or self._hints.get(id(model), "")
         if before is not None and before.gone:
             whole = before.root.number
             root.predecessor = whole

@@ -72,7 +72,7 @@ class Optimizers:
         """What the state was at the last look, to notice what the program exchanges by hand."""
         self._events = 0
         """How many had been told at the last step."""
-        self._steps = Steps(recording, guard, self)
+        self.steps = Steps(recording, guard, self)
         self._loads = Loads(recording, self)
         self._schedulers = Schedulers(recording, guard, self)
         self.modes = Modes(recording)
@@ -84,7 +84,7 @@ class Optimizers:
     def install(self, into: Installation) -> None:
         """The step hooks and the observers of construction and loading."""
         self.recording.stacks.watch = self.recording.state_owners.meet
-        self._steps.install(into)
+        self.steps.install(into)
         self._schedulers.install(into)
         for name, before, after in (
             ("__init__", self._begun, self._created),
@@ -96,7 +96,7 @@ class Optimizers:
 
     def close(self) -> None:
         """Let go of the steps that never came back."""
-        self._steps.close()
+        self.steps.close()
 
     def id_of(self, optimizer: Optimizer) -> int:
         """The number of an optimizer, met now if never before."""

@@ -58,6 +58,14 @@ class Steps:
         ):  # A step inside a step is part of it, unless the closure calls it.
             self._guard.run(self._begin, optimizer, (*args[1:], *kwargs.values()), sys._getframe(1))
 
+    def begin_compiled(self, optimizer: Optimizer, frame: FrameType) -> None:
+        """A step runs as compiled code, which calls no hooks; it is over when that frame is told to be."""
+        self._guard.run(self._begin, optimizer, (), frame)
+
+    def end_compiled(self, optimizer: Optimizer, frame: FrameType) -> None:
+        """It is over."""
+        self._guard.run(self._end, optimizer, frame)
+
     def _begin(self, optimizer: Optimizer, arguments: Iterable[Any], frame: FrameType) -> None:
         recording = self.recording
         number = self._optimizers.id_of(optimizer)

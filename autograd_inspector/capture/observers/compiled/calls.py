@@ -11,22 +11,30 @@ from typing import Any, Protocol
 
 import torch
 
+from autograd_inspector.capture.compiled.listener import unwatch, watch
 from autograd_inspector.capture.lines.frames import outwards
+from autograd_inspector.capture.observers.backward.runs import Engine
 from autograd_inspector.capture.observers.calls.installed import Observers
-from autograd_inspector.capture.observers.calls.opaque import Opaque
+from autograd_inspector.capture.observers.compiled.interpreter import Calls
+from autograd_inspector.capture.observers.compiled.opened import CompiledCall, KeptOut, Opener
+from autograd_inspector.capture.observers.optimizers.steps import Steps
 from autograd_inspector.capture.torch_private.compiled import (
     COMPILED_CALL,
     COMPILED_MODULE,
+    DISABLED_CALL,
+    STANCE,
     SWITCH,
     dynamo_shows_itself,
+    eager_stance,
+    keep_out_of,
     original_of,
+    runs_eagerly,
 )
 from autograd_inspector.capture.torch_private.resolving import UnsupportedTorch
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import around
 
-OPAQUE = "torch.compile made some of the code that ran: each call of it is one op, and what it did inside is not seen."
-
+EAGER = "torch.compile made some of the code that ran: as was asked for, it ran uncompiled, as it is written."
 
 ELSEWHERE = (
     "Code that torch.compile made ran in another thread: meanwhile only single calls of torch were observed here, no "
@@ -39,6 +47,7 @@ class _Thread(threading.local):
 
     def __init__(self) -> None:
         self.open: list[tuple[FrameType, Region]] = []
+        self.kept_out: list[KeptOut] = []
 
 
 class Region(Protocol):
@@ -57,7 +66,9 @@ class Region(Protocol):
 class Compiled:
     """Takes the observers away while compiled code is compiled or runs, and notes what went in and came out."""
 
-    def __init__(self, observers: Observers) -> None:
+    def __init__(self, observers: Observers, modules: Calls, steps: Steps, *, eager: bool = False) -> None:
+        self._eager = eager
+        self._opener = Opener(observers.recorder, modules, steps)
         self._observers = observers
         self._guard = observers.recorder.guard
         self._thread = _Thread()
@@ -67,6 +78,8 @@ class Compiled:
     def install(self, into: Installation) -> None:
         """Stand where dynamo is switched on and off, and around compiled modules."""
         into.made(self._forget)
+        into.made(unwatch)
+        watch(self._opener)
         self._into = into
         self._standing = self._stand_in(into, used=False)
         if not self._standing:
@@ -96,7 +109,11 @@ class Compiled:
         """Whether dynamo is there to stand in for; raises UnsupportedTorch where it would trace the observers."""
         if not dynamo_shows_itself(used=used):
             return False
+        keep_out_of([each.__code__ for each in (Engine.before, Engine.after, Engine.failed)])
         dynamo, module = SWITCH.owner(), COMPILED_MODULE.owner()
+        stance = eager_stance() if self._eager else None
+        if stance is not None:
+            into.replace(STANCE.owner(), STANCE.name, stance)
         into.replace(dynamo, SWITCH.name, self._switching(vars(dynamo)[SWITCH.name]))
         into.replace(module, COMPILED_MODULE.name, self._calling(vars(module)[COMPILED_MODULE.name]))
         return True
@@ -104,6 +121,8 @@ class Compiled:
     def _calling(self, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
         def call(module: Any, *args: Any, **kwargs: Any) -> Any:
+            if runs_eagerly():
+                return original(module, *args, **kwargs)
             region = self._region(module, args, kwargs)
             try:
                 region.begin()
@@ -125,6 +144,8 @@ class Compiled:
         @functools.wraps(original)
         def switch(callback: Any) -> Any:
             frame = sys._getframe(1)
+            if frame.f_code.co_name == DISABLED_CALL:
+                return self._kept_out(original, callback, frame)
             if frame.f_code.co_name != COMPILED_CALL:
                 return original(callback)
             if self._thread.open and self._thread.open[-1][0] is frame:
@@ -133,9 +154,25 @@ class Compiled:
                 return before
             if callback not in {None, False}:
                 self._enter(frame)
+            elif self._eager and not self._guard.recording.closed and self._guard.recording.here():
+                self._guard.recording.note(EAGER)
             return original(callback)
 
         return switch
+
+    def _kept_out(self, original: Callable[[Any], Any], callback: Any, frame: FrameType) -> Any:
+        """Dynamo is switched off for a function that compiled code calls, or on again: meanwhile all is observed."""
+        opened = self._thread.kept_out
+        if opened and opened[-1].frame is frame:
+            opened.pop().end()
+            return original(callback)
+        if callback not in {None, False}:
+            return original(callback)  # Whatever of ours ran after that would be compiled.
+        before = original(callback)
+        if self._opener.may_look_on(frame.f_locals.get("fn")):
+            opened.append(KeptOut(self._opener.calls[-1], self._observers, frame))
+            opened[-1].begin()
+        return before
 
     def _enter(self, frame: FrameType) -> None:
         """A compiled function begins. The frame is torch's: its locals hold the arguments and, later, the result."""
@@ -157,9 +194,8 @@ class Compiled:
     def _region(self, what: Any, args: Any, kwargs: Any) -> Region:
         if not self._guard.recording.here():
             return _Elsewhere(self._observers)
-        self._guard.recording.note(OPAQUE)
         name = f"compiled {_name_of(what)}"
-        return Opaque(self._observers.recorder, name, what, (args, kwargs), self._observers)
+        return CompiledCall(self._opener, name, what, (args, kwargs), self._observers)
 
 
 class _Elsewhere:
@@ -172,6 +208,7 @@ class _Elsewhere:
     def begin(self) -> None:
         """Nothing is observed meanwhile, and the report says so."""
         self._guard.recording.note(ELSEWHERE)
+        self._guard.recording.elsewhere.add(id(self))
         self._observers.leave(self)
 
     def done(self, result: Any) -> None:
@@ -179,6 +216,7 @@ class _Elsewhere:
 
     def end(self, error: BaseException | None = None) -> None:
         """All is observed again."""
+        self._guard.recording.elsewhere.discard(id(self))
         self._guard.run(self._observers.come_back, self)
 
 

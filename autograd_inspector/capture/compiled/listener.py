@@ -1,0 +1,113 @@
+"""Hears of each graph that Dynamo gives to a backend, and of each call of what the backend made of it.
+
+It stands in torch from the moment that Dynamo is imported, in a capture or before one: a graph is given to a backend
+once, and called for the rest of the program. Nothing else of torch's is changed, nothing is compiled otherwise, and
+outside of a capture a call costs one more Python frame.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from autograd_inspector.capture.compiled.plan import Plan, plan_of
+from autograd_inspector.capture.torch_private.compiled import why_compiled_again
+from autograd_inspector.interrupts import is_interrupt
+
+Run = Callable[..., Any]
+
+
+class Watcher(Protocol):
+    """Of a capture: makes the calls of compiled graphs."""
+
+    def __call__(self, graph: Graph, args: tuple[Any, ...]) -> Any:
+        """The result of the graph's own call."""
+
+
+class Graph:
+    """A graph that was compiled. ``plain``: what the backend made of it is the graph itself, run by Python."""
+
+    def __init__(self, plan: Plan, run: Run, *, plain: bool) -> None:
+        self.plan = plan
+        self.run = run
+        self.plain = plain
+
+
+_GRAPH = "_autograd_inspector_graph"
+_WATCHER: list[Watcher] = []
+
+
+def watch(watcher: Watcher) -> None:
+    """From now on it makes the calls."""
+    _WATCHER[:] = [watcher]
+
+
+def unwatch() -> None:
+    """Calls are made as if there was no capture."""
+    _WATCHER.clear()
+
+
+def heard(original: Run) -> Run:
+    """What stands in for ``OutputGraph.call_user_compiler``."""
+
+    @functools.wraps(original)
+    def call_user_compiler(output: Any, gm: Any, example_inputs: Any) -> Any:
+        plan = _planned(output, gm)
+        compiled = original(output, gm, example_inputs)
+        try:
+            return compiled if plan is None else _observable(output, plan, gm, compiled)
+        except Exception as failure:
+            if is_interrupt(failure):
+                raise
+            return compiled
+
+    return call_user_compiler
+
+
+def _planned(output: Any, gm: Any) -> Plan | None:
+    """The plan of a graph before its backend alters it; None where it is not run by this process as it is."""
+    try:
+        if output.export or output.package is not None:
+            return None
+        return plan_of(
+            gm,
+            output.root_tx.f_code,
+            output.tracing_context.traced_code or (),
+            reason=output.compile_subgraph_reason,
+            again=why_compiled_again(),
+        )
+    except Exception as failure:
+        if is_interrupt(failure):
+            raise
+        return None
+
+
+def _observable(output: Any, plan: Plan, gm: Any, compiled: Run) -> Run:
+    plain = compiled is gm or getattr(compiled, "__self__", None) is gm
+    if plain:  # The backend may have rewritten it.
+        plan = _planned(output, gm) or plan
+        compiled = _written_out(gm)
+    graph = Graph(plan, compiled, plain=plain)
+
+    def run_graph(*args: Any) -> Any:
+        for watcher in _WATCHER:
+            return watcher(graph, args)
+        return compiled(*args)
+
+    run_graph.__dict__.update(getattr(compiled, "__dict__", {}))
+    run_graph.__dict__[_GRAPH] = graph
+    return run_graph
+
+
+def is_graph(function: Any) -> bool:
+    """Whether a function is the call of a graph."""
+    return _GRAPH in getattr(function, "__dict__", ())
+
+
+def _written_out(gm: Any) -> Run:
+    """The graph as Python: a lazy one writes its code now, as Dynamo would have it do right after."""
+    if hasattr(gm, "real_recompile"):
+        gm.real_recompile()
+    forward: Run = gm.forward
+    return forward

@@ -1,0 +1,159 @@
+"""Runs the steps of a compiled graph one by one, each from the line and in the modules that it was captured from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FrameType
+from typing import Any, Protocol
+
+from torch import Tensor, nn
+
+from autograd_inspector.capture.compiled.module_sources import value_of, written
+from autograd_inspector.capture.compiled.plan import (
+    ATTRIBUTE,
+    CALL,
+    METHOD,
+    MODULE,
+    OUTPUT,
+    PLACEHOLDER,
+    Plan,
+    Step,
+    holds,
+    resolved,
+)
+from autograd_inspector.capture.observers.calls.ops import Recorder
+from autograd_inspector.capture.observers.compiled.switches import Switching
+from autograd_inspector.capture.tensors.attributes import is_leaf, needs_grad
+from autograd_inspector.capture.torch_private.calls import data_of
+from autograd_inspector.capture.torch_private.modes import set_grad_enabled
+
+
+class Calls(Protocol):
+    """Follows the calls of modules."""
+
+    @property
+    def depth(self) -> int:
+        """How many are open."""
+
+    def enter(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """One begins."""
+
+    def called_as(self, module: nn.Module, name: str) -> None:
+        """What the code has for one that is about to be called."""
+
+    def leave(self, depth: int) -> None:
+        """All but so many have ended."""
+
+
+Fallback = Callable[[Step, Any, Exception], Any]
+
+
+class Interpreter:
+    """One run of a plan. ``frame``: where the captured code runs; ``outer``: the stack that it was called from.
+
+    ``fallback`` makes the result of a step that raised; without one it raises into the program, whose step it is.
+    """
+
+    def __init__(self, recorder: Recorder, modules: Calls, plan: Plan, frame: FrameType) -> None:
+        self._recorder = recorder
+        self._recording = recorder.recording
+        self._modules = modules
+        self._plan = plan
+        self._frame = frame
+        self._switching = Switching(recorder.recording, recorder.regions)
+        self._known: dict[str, nn.Module | None] = {}
+        self._names: dict[int, str] = {}
+        self._open: list[nn.Module] = []
+        self.fallback: Fallback | None = None
+        self.reentered: dict[float, int] = {}
+        """Numbers that had left torch before the graph, and that are written into it -> the op by which they left."""
+
+    def run(self, args: tuple[Any, ...], outer: int) -> Any:
+        """The graph's results, as one tuple or list."""
+        results: dict[int, Any] = {}
+        inputs = iter(args)
+        depth = self._modules.depth
+        steps = self._plan.steps
+        sites = [self._recording.stacks.of_frames(step.frames, outer) if step.frames else outer for step in steps]
+        whole = self._whole()
+        try:
+            for number, step in enumerate(steps):
+                if step.kind == PLACEHOLDER:
+                    results[number] = next(inputs)
+                    self._name(step.source, results[number])
+                elif step.kind == OUTPUT:
+                    return resolved(step.args, results)[0]
+                elif step.kind == CALL and step.target is set_grad_enabled:
+                    self._switching.switch(step.args[0], steps[number:], outer)
+                else:
+                    self._enter(whole, step.modules, depth)
+                    with self._recording.stacks.standing_in(sites[number]):
+                        before = len(self._recording.ops)
+                        results[number] = self._made(step, results)
+                    if self.reentered and len(self._recording.ops) > before:
+                        self._link(step)
+                for gone in step.dropped:
+                    results.pop(gone, None)
+        finally:
+            self._modules.leave(depth)
+        return ()
+
+    def _link(self, step: Step) -> None:
+        """Numbers among a step's arguments that had left torch come back by it."""
+        recording = self._recording
+        recording.scalar_reentries += [
+            (len(recording.ops) - 1, export) for number, export in self.reentered.items() if holds(step, number)
+        ]
+
+    def _name(self, source: str, value: Any) -> None:
+        """A leaf of no module has the name that the captured code has for it."""
+        if not isinstance(value, Tensor) or not needs_grad(value) or not is_leaf(value):
+            return
+        number = self._recording.id_of(value)
+        if number not in self._recording.named and not self._recording.variables.get(number):
+            name = written(source)
+            if name:
+                self._recording.variables[number] = name
+
+    def _made(self, step: Step, results: dict[int, Any]) -> Any:
+        args, kwargs = resolved(step.args, results), resolved(step.kwargs, results)
+        try:
+            if step.kind == ATTRIBUTE:
+                return self._plan.attributes[step.target]()
+            if step.kind == METHOD:
+                return getattr(args[0], step.target)(*args[1:], **kwargs)
+            if step.target is data_of:
+                return args[0].data  # Which a mode sees.
+            target = self._plan.attributes[step.target]() if step.kind == MODULE else step.target
+            return target(*args, **kwargs)
+        except Exception as failure:
+            if self.fallback is None:
+                raise
+            return self.fallback(step, (args, kwargs), failure)
+
+    def _whole(self) -> nn.Module | None:
+        """The module whose forward was captured: Dynamo names only those that are called in it."""
+        name = self._plan.code.co_varnames[:1]
+        value = value_of(f"L[{name[0]!r}]", self._frame) if name and self._plan.code.co_argcount else None
+        return value if isinstance(value, nn.Module) else None
+
+    def _enter(self, whole: nn.Module | None, paths: tuple[str, ...], depth: int) -> None:
+        """Leave the modules that the step is not in, and enter those that it is in."""
+        wanted = [] if whole is None else [whole]
+        for path in paths:
+            if path not in self._known:
+                value = value_of(path, self._frame)
+                self._known[path] = value if isinstance(value, nn.Module) else None
+                self._names[id(value)] = written(path)
+            module = self._known[path]
+            if module is not None and module not in wanted:
+                wanted.append(module)
+        same = 0
+        while same < min(len(wanted), len(self._open)) and wanted[same] is self._open[same]:
+            same += 1
+        self._modules.leave(depth + same)
+        del self._open[same:]
+        for module in wanted[same:]:
+            self._modules.called_as(module, self._names.get(id(module), ""))
+            self._modules.enter(module, (), {})
+            self._open.append(module)

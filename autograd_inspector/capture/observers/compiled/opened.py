@@ -1,0 +1,256 @@
+"""Calls of compiled graphs, each opened into the ops that it was made from."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from types import FrameType
+from typing import Any
+
+from torch import Tensor
+
+from autograd_inspector.capture.compiled.listener import Graph, is_graph
+from autograd_inspector.capture.compiled.plan import Plan
+from autograd_inspector.capture.lines.frames import outwards
+from autograd_inspector.capture.observers.calls.bracket import Before, record
+from autograd_inspector.capture.observers.calls.installed import Observers
+from autograd_inspector.capture.observers.calls.opaque import Opaque
+from autograd_inspector.capture.observers.calls.ops import Recorder, gather
+from autograd_inspector.capture.observers.compiled.bridges import RESUMED, Bridges
+from autograd_inspector.capture.observers.compiled.interpreter import Calls, Interpreter
+from autograd_inspector.capture.observers.compiled.shadow import Shadow, can_stand_in
+from autograd_inspector.capture.observers.compiled.stepping import Stepping, stepped_by
+from autograd_inspector.capture.observers.optimizers.steps import Steps
+from autograd_inspector.capture.torch_private.compiled import COMPILED_CALL, is_compiling
+from autograd_inspector.capture.torch_private.graph import sequence_number
+from autograd_inspector.capture.torch_private.modes import DisableTorchFunction
+from autograd_inspector.capture.undisturbed.mode_stack import put_on, take_off
+from autograd_inspector.interrupts import is_interrupt
+from autograd_inspector.messages import text_of
+from autograd_inspector.model.op import Trait
+
+_BACKWARD = int(Trait.BACKWARD)
+OPAQUE = (
+    "torch.compile made some of the code that ran, and no graph of it was seen: each call of it is one op, and what it "
+    "did inside is not seen. inspect(compiled='eager') runs it uncompiled, and then all of it is seen."
+)
+UNREAD = "What a compiled call did inside could not be read off its graph, so that it is one op:"
+
+
+class CompiledCall(Opaque):
+    """A call of a compiled function or module: the calls of its graphs, and the Python that runs between them."""
+
+    def __init__(self, opener: Opener, name: str, what: Any, arguments: Any, observers: Observers) -> None:
+        super().__init__(opener.recorder, name, what, arguments, observers)
+        self._opener = opener
+        self.opened = False
+        """Some graph of it was."""
+
+    def begin(self) -> None:
+        """It begins, and with it the calls of its graphs."""
+        self._opener.calls.append(self)
+        super().begin()
+
+    def end(self, error: BaseException | None = None) -> None:
+        """It is over, and those inside it."""
+        calls = self._opener.calls
+        self._opener.stepping.ends()
+        if self in calls:
+            del calls[calls.index(self) :]
+        if not calls:
+            self._opener.over()
+        super().end(error)
+
+    def note(self, before: Before, raised: BaseException | None) -> None:
+        """What the graphs did is recorded. What else was returned comes from the Python between them."""
+        recording = self.recorder.recording
+        if not self.opened or raised is not None:
+            recording.note(OPAQUE)
+            super().note(before, raised)
+            return
+        results: list[Tensor] = []
+        gather((self.result,), results)
+        unknown = [each for each in results if recording.registry.entry_of(each) is None]
+        if unknown:
+            record(recording, before, self.name, unknown, site=recording.stacks.here())
+
+
+class KeptOut:
+    """A function that compiled code calls and that Dynamo is kept out of. It runs as it would without any compiling."""
+
+    def __init__(self, call: CompiledCall, observers: Observers, frame: FrameType) -> None:
+        self.frame = frame
+        self._call = call
+        self._observers = observers
+        self._recorder = observers.recorder
+        self._was_inside = self._recorder.recording.inside_opaque
+
+    def begin(self) -> None:
+        """All is observed again."""
+        self._recorder.recording.inside_opaque = False
+        self._recorder.guard.run(self._observers.come_back, self._call)
+        put_on(self._recorder)
+
+    def end(self) -> None:
+        """Compiled code goes on."""
+        take_off(self._recorder)
+        self._recorder.guard.run(self._observers.leave, self._call)
+        self._recorder.recording.inside_opaque = self._was_inside
+
+
+class Opener:
+    """Makes the calls of graphs for a capture."""
+
+    def __init__(self, recorder: Recorder, modules: Calls, steps: Steps) -> None:
+        self.recorder = recorder
+        self._modules = modules
+        self.stepping = Stepping(steps)
+        self._bridges = Bridges(recorder.recording)
+        self._inside = 0
+        """How many graphs run now."""
+        self.calls: list[CompiledCall] = []
+        """The calls of compiled functions that run, the innermost last."""
+
+    def __call__(self, graph: Graph, args: tuple[Any, ...]) -> Any:
+        """What the graph returns."""
+        self._inside += 1
+        try:
+            return self._call(graph, args)
+        finally:
+            self._inside -= 1
+
+    def _call(self, graph: Graph, args: tuple[Any, ...]) -> Any:
+        recording = self.recorder.recording
+        if not self.calls or not recording.here() or recording.traits & _BACKWARD:
+            return graph.run(*args)
+        frame = _captured(graph, sys._getframe(1))
+        optimizer = self.recorder.guard.run(stepped_by, graph.plan, frame)
+        self.stepping.ends(unless=optimizer)
+        if not recording.active() and optimizer is None:
+            return graph.run(*args)
+        if optimizer is not None:
+            self.opens()
+            self.stepping.begins(optimizer, _around(frame))
+            return graph.run(*args)
+        if graph.plain:
+            return self._observed(graph, args, frame)
+        return self._expanded(graph, args, frame)
+
+    def _begins(self, graph: Graph, args: Sequence[Any], outer: int) -> None:
+        self.recorder.guard.run(self._bridges.arrive, graph.plan, args, outer)
+        if graph.plan.again:
+            self.recorder.guard.run(self._note_again, graph.plan)
+
+    def _note_again(self, plan: Plan) -> None:
+        code = plan.code
+        name, _, line = code.co_name.removeprefix(RESUMED).rpartition("_at_")
+        line = line if name else str(code.co_firstlineno)
+        where = f"{code.co_filename.replace(chr(92), '/').rpartition('/')[2]}:{line}"
+        why = plan.again.strip().splitlines()[0].partition("  #")[0].strip().rpartition(": ")[2]
+        self.recorder.recording.note(
+            f"torch.compile compiled {name or code.co_name} ({where}) once more, as this no longer held: {why}"
+        )
+
+    def over(self) -> None:
+        """No compiled call runs any more."""
+        self._bridges.over()
+
+    def may_look_on(self, function: Any) -> bool:
+        """Whether a function that compiled code calls may be observed: not a graph, nor what runs to compile one."""
+        recording = self.recorder.recording
+        if self._inside or not self.calls or is_graph(function) or is_compiling() or not recording.here():
+            return False
+        return recording.active() and not recording.traits & _BACKWARD
+
+    def _observed(self, graph: Graph, args: tuple[Any, ...], frame: FrameType) -> Any:
+        """The graph is run by Python: so it is, with the recorder looking on."""
+        self.opens()
+        outer = self._outer(frame)
+        interpreter = self._interpreter(graph, frame)
+        self._begins(graph, args, outer)
+        put_on(self.recorder)
+        try:
+            results = interpreter.run(args, outer)
+        finally:
+            take_off(self.recorder)
+        self.recorder.guard.run(self._bridges.left, graph.plan, results, outer)
+        return results
+
+    def _expanded(self, graph: Graph, args: tuple[Any, ...], frame: FrameType) -> Any:
+        """The backend's code is run, and then the graph that it was made from, without data."""
+        recording = self.recorder.recording
+        shadow = self.recorder.guard.run(Shadow, recording, args) if can_stand_in(args) else None
+        first = sequence_number()
+        result = graph.run(*args)
+        if shadow is not None and not recording.closed:
+            try:
+                self._expand(graph, frame, shadow, result, first)
+            except RecursionError:
+                recording.out_of_stack = True
+            except Exception as failure:
+                if is_interrupt(failure):
+                    raise
+                recording.note(f"{UNREAD} {text_of(failure)}")
+        return result
+
+    def _expand(self, graph: Graph, frame: FrameType, shadow: Shadow, result: Any, first: int) -> None:
+        recording = self.recorder.recording
+        outer = self._outer(frame)
+        with DisableTorchFunction():
+            last = sequence_number()
+            self._begins(graph, shadow.given, outer)
+            if last > first:
+                recording.append(self.calls[0].name, site=outer, sequence=(first, last))
+        stand_ins = shadow.stand_ins()
+        interpreter = self._interpreter(graph, frame)
+        interpreter.fallback = shadow.fallback
+        values, recording.values = recording.values, recording.values if shadow.has_values else None
+        put_on(self.recorder)
+        try:
+            with shadow.mode:
+                results = interpreter.run(stand_ins, outer)
+        finally:
+            take_off(self.recorder)
+            recording.values = values
+        self.opens()
+        with DisableTorchFunction():
+            shadow.joined(results, result)
+            self._bridges.left(graph.plan, result, outer)
+
+    def opens(self) -> None:
+        """Something of the calls that run is recorded."""
+        for call in self.calls:
+            call.opened = True
+
+    def _outer(self, frame: FrameType) -> int:
+        """The stack that called the captured code, which the compiled one runs in the place of."""
+        caller: FrameType | None = frame
+        while caller is not None and caller.f_code.co_name.startswith(RESUMED):
+            caller = caller.f_back
+        return self.recorder.recording.stacks.at(None if caller is None else caller.f_back)
+
+    def _interpreter(self, graph: Graph, frame: FrameType) -> Interpreter:
+        recorder = self.recorder
+        interpreter = Interpreter(recorder, self._modules, graph.plan, frame)
+        interpreter.reentered = recorder.guard.run(self._bridges.numbers, frame) or {}
+        return interpreter
+
+
+def _around(frame: FrameType) -> FrameType:
+    """Torch's frame around the whole compiled call, which stands for as long as that runs."""
+    return next((each for each in outwards(frame) if each.f_code.co_name == COMPILED_CALL), frame)
+
+
+def _captured(graph: Graph, start: FrameType | None) -> FrameType:
+    """The frame of the captured code, or of what goes on with it after a break."""
+    code = graph.plan.code
+    frames = list(_few(outwards(start)))
+    same = (frame for frame in frames if frame.f_code.co_filename == code.co_filename)
+    return next(same, frames[-1])
+
+
+def _few(frames: Iterable[FrameType]) -> Iterable[FrameType]:
+    for place, frame in enumerate(frames):
+        if place == 12:  # noqa: PLR2004 - torch has two or three of its own between the graph and the captured code
+            return
+        yield frame

@@ -1,0 +1,56 @@
+"""Compiled code that is an optimizer's step: torch calls no hook of the step's there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import CodeType, FrameType
+from typing import Any
+
+from torch.optim import Optimizer
+
+from autograd_inspector.capture.compiled.module_sources import value_of
+from autograd_inspector.capture.compiled.plan import Plan
+from autograd_inspector.capture.lines.callables import code_of
+from autograd_inspector.capture.observers.optimizers.steps import Steps
+
+_GROUPS = ".param_groups"
+
+
+def stepped_by(plan: Plan, frame: FrameType) -> Optimizer | None:
+    """The optimizer whose step a graph was captured from; None where it was not."""
+    for source in plan.sources:
+        optimizer = value_of(source.partition(_GROUPS)[0], frame) if _GROUPS in source else None
+        if isinstance(optimizer, Optimizer) and any(code in plan.traced for code in _step_codes(type(optimizer))):
+            return optimizer
+    return None
+
+
+def _step_codes(kind: Any) -> Iterator[CodeType]:
+    """The code of the step itself, beneath what torch puts around it."""
+    step = kind.step
+    while step is not None:
+        inner = getattr(step, "__wrapped__", None)
+        code = code_of(step)
+        if inner is None and code is not None:
+            yield code
+        step = inner
+
+
+class Stepping:
+    """The step that runs as compiled code. It may be several graphs: it is over when something else runs."""
+
+    def __init__(self, steps: Steps) -> None:
+        self._steps = steps
+        self._open: tuple[Optimizer, FrameType] | None = None
+
+    def begins(self, optimizer: Optimizer, frame: FrameType) -> None:
+        """A graph of its step is about to run, in what that frame called."""
+        if self._open is None:
+            self._open = optimizer, frame
+            self._steps.begin_compiled(optimizer, frame)
+
+    def ends(self, unless: Optimizer | None = None) -> None:
+        """Whatever step was open is over, unless it is that optimizer's."""
+        if self._open is not None and (unless is None or self._open[0] is not unless):
+            (optimizer, frame), self._open = self._open, None
+            self._steps.end_compiled(optimizer, frame)

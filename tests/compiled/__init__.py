@@ -1,0 +1,1 @@
+"""Programs that compile their code, as practitioners write them."""

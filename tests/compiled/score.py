@@ -1,0 +1,109 @@
+"""Run the programs of this folder, one process each, and score what the report says of them.
+
+python -m tests.compiled.score [-v] [--backend NAME] [--eager] [NAME ...]
+"""
+
+import argparse
+import contextlib
+import importlib
+import io
+import os
+import pickle
+import warnings
+from pathlib import Path
+
+PROGRAMS = Path(__file__).parent / "programs"
+
+
+def names():
+    return sorted(path.stem for path in PROGRAMS.glob("*.py") if path.stem != "__init__")
+
+
+def score(name, *, compiled="as it is"):
+    """What is wrong with what the report says of a program; "" where nothing is. And all findings, in a line each."""
+    import autograd_inspector
+
+    program = importlib.import_module(f"tests.compiled.programs.{name}")
+    error = None
+    program.setup()
+    try:
+        values = getattr(program, "VALUES", False)
+        with autograd_inspector.inspect(values=values, compiled=compiled) as inspection:
+            program.run()
+    except Exception as raised:
+        error = raised
+    report = inspection.report
+    path = str(PROGRAMS / f"{name}.py")
+    said = [
+        f"{f.rule} {f.severity} {f.message} @{[loc.lineno for loc in f.locations if loc.filename == path]}"
+        for f in report.findings
+    ]
+    said += [f"note: {note}" for note in report.capture.notes]
+    return judged(program, path, report, error), said
+
+
+def judged(program, path, report, error):
+    wanted = getattr(program, "RAISES", "")
+    if (error is None) is bool(wanted) or (error is not None and wanted not in str(error)):
+        return f"ended with {error!r}"
+    loud = [finding for finding in report.findings if finding.severity != "info"]
+    if getattr(program, "HEALTHY", False):
+        return f"told of a healthy program: {[f.rule for f in loud]}" if loud else ""
+    mine = [finding for finding in loud if finding.rule in program.RULES.split()]
+    if not mine:
+        return f"missed; told {[finding.rule for finding in loud]}"
+    causes = {at for at, line in enumerate(Path(path).read_text("utf-8").splitlines(), 1) if line.endswith("# cause")}
+    if causes and not any(causes & {loc.lineno for loc in f.locations if loc.filename == path} for f in mine):
+        return "found on other lines"
+    told = ["\n".join([f.message, f.fix or "", *f.subjects, *[loc.source or "" for loc in f.locations]]) for f in mine]
+    if not any(all(name in text for name in program.NAMES) for text in told):
+        return "found without its names"
+    return "" if len([f for f in loud if f not in mine]) <= 1 else f"drowned: {[f.rule for f in loud]}"
+
+
+def in_child(name, backend, compiled):
+    """The score from a process of its own, which compiles from scratch."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(read)
+        os.environ["AUTOGRAD_INSPECTOR_BACKEND"] = backend
+        try:
+            with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+                warnings.simplefilter("ignore")
+                answer = score(name, compiled=compiled)
+        except BaseException as failure:
+            import traceback
+
+            answer = f"the score failed: {failure!r}", [traceback.format_exc()]
+        with os.fdopen(write, "wb") as file:
+            pickle.dump(answer, file)
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read, "rb") as file:
+        data = file.read()
+    os.waitpid(child, 0)
+    return pickle.loads(data) if data else ("the process died", [])
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("-v", action="store_true")
+    parser.add_argument("--backend", default="aot_eager")
+    parser.add_argument("--eager", action="store_true")
+    options = parser.parse_args()
+    chosen = [name for name in names() if not options.names or any(part in name for part in options.names)]
+    passed = 0
+    for name in chosen:
+        wrong, said = in_child(name, options.backend, "eager" if options.eager else "as it is")
+        passed += not wrong
+        if wrong or options.v:
+            print("FAIL" if wrong else "pass", name, wrong)
+            for line in said:
+                print("    ", line)
+    print(f"{passed}/{len(chosen)}")
+
+
+if __name__ == "__main__":
+    main()

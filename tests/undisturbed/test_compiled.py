@@ -1,0 +1,132 @@
+"""Compiled code computes, compiles and keeps what it would without the inspector."""
+
+import contextlib
+import gc
+import weakref
+
+import pytest
+import torch
+import torch._dynamo
+from torch import nn
+from torch._dynamo.utils import counters
+
+import autograd_inspector
+
+BACKENDS = ("eager", "aot_eager")
+
+
+@pytest.fixture(autouse=True)
+def nothing_compiled():
+    """Each test compiles from scratch."""
+    torch._dynamo.reset()
+    counters.clear()
+    yield
+    torch._dynamo.reset()
+
+
+class Net(nn.Module):
+    """Draws numbers, writes a buffer, breaks the graph, and calls what Dynamo is kept out of."""
+
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(4, 8)
+        self.norm = nn.BatchNorm1d(8)
+        self.drop = nn.Dropout(0.3)
+        self.last = nn.Linear(8, 1)
+        self.register_buffer("mean", torch.zeros(8))
+
+    def forward(self, x):
+        h = self.drop(torch.relu(self.norm(self.first(x))))
+        with torch.no_grad():
+            self.mean.lerp_(h.mean(0), 0.1)
+        h = h + torch.rand_like(h)
+        torch._dynamo.graph_break()
+        return self.last(apart(h)).relu_()
+
+
+@torch.compiler.disable
+def apart(h):
+    return h * 2 + torch.randn(8)
+
+
+def train(backend, rounds=3):
+    torch.manual_seed(0)
+    model = torch.compile(Net(), backend=backend)
+    optimizer = torch.optim.Adam(model.parameters(), lr=torch.tensor(0.01))
+    step = torch.compile(optimizer.step, backend=backend)
+    for size in range(4, 4 + rounds):
+        optimizer.zero_grad()
+        loss = model(torch.randn(size, 4)).pow(2).mean()
+        loss.backward()
+        step()
+    state = [value for entry in optimizer.state.values() for value in entry.values()]
+    tensors = [loss, *model.parameters(), *model.buffers(), *[p.grad for p in model.parameters()], *state]
+    return [each.detach().clone() for each in tensors] + [torch.get_rng_state()]
+
+
+def counted(backend, context):
+    """What training computed, and what Dynamo counted meanwhile."""
+    torch._dynamo.reset()
+    counters.clear()
+    with context:
+        values = train(backend)
+    return values, {name: dict(counters[name]) for name in ("stats", "graph_break", "frames", "recompiles")}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("values", [False, True])
+def test_bits_graphs_frames_and_breaks(backend, values):
+    """Results, gradients, buffers, state and random streams are the same bits; Dynamo counts the same."""
+    plain, expected = counted(backend, contextlib.nullcontext())
+    seen, found = counted(backend, autograd_inspector.inspect(values=values))
+    assert [torch.equal(a, b) for a, b in zip(plain, seen, strict=True)] == [True] * len(plain)
+    assert found == expected
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_nothing_is_kept_alive(backend):
+    """Model, activations and loss go as soon as the program lets go of them, while the report is there."""
+    with autograd_inspector.inspect() as inspection:
+        model = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 1))
+        compiled = torch.compile(model, backend=backend)
+        loss = compiled(torch.randn(3, 4)).sum()
+        loss.backward()
+        alive = [weakref.ref(each) for each in (loss, model, *model.parameters())]
+        del loss
+        assert alive[0]() is None
+    assert inspection.report.capture.ops
+    del model, compiled
+    torch._dynamo.reset()
+    gc.collect()
+    assert [ref() for ref in alive] == [None] * len(alive)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_an_exception_of_a_compiled_call_is_the_programs_own(backend):
+    """It has the type and the message that it has without the inspector, and the capture goes on."""
+    compiled = torch.compile(lambda x, y: (x @ y).sin(), backend=backend)
+
+    def refused():
+        with pytest.raises(Exception, match="reduction dim") as caught:
+            compiled(torch.ones(2, 3), torch.ones(2, 3))
+        return type(caught.value), str(caught.value)
+
+    expected = refused()
+    torch._dynamo.reset()
+    with autograd_inspector.inspect() as inspection:
+        assert refused() == expected
+        torch.ones(2).exp()
+    assert inspection.report.capture.ops[-1].name == "exp"
+
+
+def test_in_place_errors_of_autograd_still_come():
+    """Autograd's own check of what a compiled region saved is the same."""
+    compiled = torch.compile(nn.Linear(4, 4), backend="aot_eager")
+    weight = compiled.weight
+    with autograd_inspector.inspect() as inspection:
+        out = compiled(torch.ones(2, 4, requires_grad=True))
+        with torch.no_grad():
+            weight.mul_(2)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            out.sum().backward()
+    assert "AG201" in [finding.rule for finding in inspection.report.findings]
