@@ -22,6 +22,7 @@ from autograd_inspector.analysis.parameters.probed_copies import trained_beside
 from autograd_inspector.analysis.parameters.unoptimized import Unoptimized, copies_of, unoptimized_of
 from autograd_inspector.analysis.parameters.unregistered import unregistered_of
 from autograd_inspector.analysis.parameters.unserved import unserved
+from autograd_inspector.analysis.ranks.reductions import Reductions
 from autograd_inspector.analysis.read_values import ReadValues
 from autograd_inspector.analysis.recorded_edits import RecordedEdits
 from autograd_inspector.analysis.rounds import Rounds, rounds_of
@@ -58,6 +59,11 @@ class Analysis:
     def recorded_edits(self) -> RecordedEdits:
         """What autograd recorded in place."""
         return RecordedEdits(self.capture)
+
+    @cached_property
+    def reductions(self) -> Reductions:
+        """Which gradients were reduced over the ranks."""
+        return Reductions(self.capture, self.timeline, lambda: self.gradients)
 
     @cached_property
     def rounds(self) -> Rounds:
@@ -107,6 +113,7 @@ class Analysis:
         assigned = {write.tensor for write in self.capture.grad_writes if write.gradient >= 0}
         unserved_here = unserved(self.capture) - self.in_graph_without_gradient
         missed = (self.optimized_trainable - (self.received_gradient - unserved_here)) - orphans - assigned
+        missed -= self.reductions.brought
         return missed - self.capture.unsettled(missed)
 
     @cached_property

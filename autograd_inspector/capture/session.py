@@ -31,6 +31,9 @@ from autograd_inspector.capture.observers.calls.ops import Recorder
 from autograd_inspector.capture.observers.calls.regions import Regions
 from autograd_inspector.capture.observers.calls.seen_modes import SeenModes
 from autograd_inspector.capture.observers.calls.swaps import Swaps
+from autograd_inspector.capture.observers.distributed.reductions import Reductions
+from autograd_inspector.capture.observers.distributed.samplers import Samplers
+from autograd_inspector.capture.observers.distributed.wrappers import Wrappers
 from autograd_inspector.capture.observers.modules.calls import Modules
 from autograd_inspector.capture.observers.modules.entering import ModuleCalls
 from autograd_inspector.capture.observers.modules.plain import note_plain_attributes
@@ -162,11 +165,13 @@ class Session:
         recorder = Recorder(recording, regions, guard)
         recording.mode = recorder
         limit = RecursionLimit()
-        engine = Engine(recording, recorder, guard, limit)
+        wrappers = Wrappers(recording, guard)
+        engine = Engine(recording, recorder, guard, limit, Reductions(recording, wrappers))
         calls = ModuleCalls(self.modules, FastPaths(guard, recorder))
         unseen = (Unseen(recording, regions, guard), CustomBackward(recording, guard))
         asked = (Checkpoints(recording, guard), FunctionGradients(recording, guard))
-        everywhere = (SeenModes(), calls, self.modules, self.optimizers, *unseen, *asked, engine)
+        ranks = (wrappers, Samplers(recording, guard))
+        everywhere = (SeenModes(), calls, self.modules, self.optimizers, *unseen, *asked, *ranks, engine)
         observers = Observers(everywhere, recorder)
         for part in (limit, observers, Compiled(observers), Warned(), AnomalyStacks(), Swaps(recording, guard)):
             part.install(self.installation)

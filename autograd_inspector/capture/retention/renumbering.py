@@ -41,6 +41,7 @@ _OF_EVENTS = {
     "optimizer": "optimizer",
     "held": "optimizer",
     "model": "model",
+    "backward": "backward",
 }
 FIELDS: dict[type[Struct], dict[str, str]] = {
     Write: {"tensor": "tensor"},

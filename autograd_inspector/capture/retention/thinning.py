@@ -13,10 +13,15 @@ from autograd_inspector.model.program_events import (
     BareTensorHeld,
     Event,
     GradientModified,
+    GradientsLeftLocal,
     ModeSwitched,
     ModuleHookRegistered,
+    ReplicasWrapped,
     RequiresGradCompared,
+    SamplerIterated,
     SteppedAccumulating,
+    SyncSwitchedOff,
+    WrapperCalled,
 )
 
 T = TypeVar("T")
@@ -53,6 +58,17 @@ def _each(event: Event) -> Hashable:
             return event.due
         case GradientModified():
             return event.shared
+    return _among_ranks(event)
+
+
+def _among_ranks(event: Event) -> Hashable:
+    match event:
+        case WrapperCalled():
+            return event.wrapper, event.synced
+        case ReplicasWrapped() | GradientsLeftLocal() | SyncSwitchedOff():
+            return event.wrapper
+        case SamplerIterated():
+            return event.sampler, event.epoch
     return None
 
 

@@ -52,3 +52,17 @@ def local_of(tensor: Tensor) -> Tensor | None:
         return None
     local: Tensor | None = local_tensor(tensor)
     return local
+
+
+_reduced = attribute(
+    "torch.nn.parallel.distributed:DistributedDataParallel.__init__._module_parameters",
+    "the parameters whose gradients a wrapper reduces, in the order in which its errors number them",
+    instead=lambda _: (),
+    without="which gradients DistributedDataParallel reduces is not known",
+    late=True,
+)
+
+
+def reduced_parameters(wrapper: Any) -> tuple[Tensor, ...]:
+    """The parameters whose gradients a DistributedDataParallel reduces."""
+    return tuple(_reduced(wrapper))

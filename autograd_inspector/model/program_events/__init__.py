@@ -50,12 +50,22 @@ from autograd_inspector.model.program_events.optimizers import (
     UpdateDropped,
     ZeroGradCalled,
 )
+from autograd_inspector.model.program_events.ranks import (
+    Communicated,
+    GradientsLeftLocal,
+    ReplicasWrapped,
+    SamplerIterated,
+    SyncSwitchedOff,
+    WrapperCalled,
+)
 
 __all__ = [
     "BareTensorHeld",
+    "Communicated",
     "Event",
     "FunctionRefused",
     "GradientModified",
+    "GradientsLeftLocal",
     "IndependentResult",
     "LoadRefused",
     "ModeSwitched",
@@ -77,8 +87,10 @@ __all__ = [
     "ProgramEvent",
     "RandomStateDropped",
     "RandomUnderVmap",
+    "ReplicasWrapped",
     "RequiresGradCompared",
     "ResultDiscarded",
+    "SamplerIterated",
     "ScalerRefused",
     "SchedulerMade",
     "SchedulerStepped",
@@ -92,8 +104,10 @@ __all__ = [
     "StateStatement",
     "StateSwapped",
     "SteppedAccumulating",
+    "SyncSwitchedOff",
     "TensorHeld",
     "UpdateDropped",
+    "WrapperCalled",
     "ZeroGradCalled",
 ]
 
@@ -137,4 +151,10 @@ Event = (
     | OptionSet
     | StateAssigned
     | StateRemoved
+    | ReplicasWrapped
+    | WrapperCalled
+    | SyncSwitchedOff
+    | GradientsLeftLocal
+    | Communicated
+    | SamplerIterated
 )

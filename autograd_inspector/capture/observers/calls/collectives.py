@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import around
 from autograd_inspector.model.op import Trait, Write
+from autograd_inspector.model.program_events import Communicated
 
 _NAMES = (
     "all_reduce",
@@ -32,7 +34,16 @@ _NAMES = (
     "all_to_all",
     "all_to_all_single",
     "recv",
+    "irecv",
+    "send",
+    "isend",
+    "barrier",
+    "broadcast_object_list",
+    "all_reduce_coalesced",
 )
+_SENDS = ("send", "isend")
+"""They write to nothing here."""
+_OPS = ("SUM", "AVG", "PRODUCT", "MIN", "MAX", "BAND", "BOR", "BXOR")
 
 
 class Collectives:
@@ -41,12 +52,14 @@ class Collectives:
     def __init__(self, recording: Recording, guard: Guard) -> None:
         self._recording = recording
         self._guard = guard
+        self._seen: Counter[int] = Counter()
+        """Site -> how many calls it made."""
 
     def install(self, into: Installation) -> None:
         """Put the probes in place."""
         for name in _NAMES if dist.is_available() else ():
             if name in vars(dist):
-                around(into, dist, name, _Collective(name, self._recording, self._guard))
+                around(into, dist, name, _Collective(name, self._recording, self._guard, self._seen))
 
 
 class _OpenCollective(NamedTuple):
@@ -55,11 +68,14 @@ class _OpenCollective(NamedTuple):
     frame: FrameType
     tensors: list[Tensor]
     versions: list[int]
+    op: str
+    world: int
 
 
 class _Collective:
-    def __init__(self, name: str, recording: Recording, guard: Guard) -> None:
+    def __init__(self, name: str, recording: Recording, guard: Guard, seen: Counter[int]) -> None:
         self._name = name
+        self._seen = seen
         self._recording = recording
         self._guard = guard
 
@@ -68,15 +84,15 @@ class _Collective:
         if self._recording.here() and self._recording.active():
             tensors: list[Tensor] = []
             versions = self._guard.run(_versions, (args, kwargs), tensors)
-            seen += (_OpenCollective(sys._getframe(1), tensors, versions or []),)
+            op, world = self._guard.run(_reduced_by, (*args, *kwargs.values())) or ("", 0)
+            seen += (_OpenCollective(sys._getframe(1), tensors, versions or [], op, world),)
             self._recording.pause(Pause(sys._getframe(1)))
 
     def after(self, seen: list[_OpenCollective], result: Any, /) -> Any:
         """It returned."""
         for call in seen:
             self._recording.go_on(call.frame)
-            if call.versions:
-                self._guard.run(self._communicated, call.tensors, call.versions)
+            self._guard.run(self._communicated, call)
         seen.clear()
         return result
 
@@ -85,25 +101,56 @@ class _Collective:
         for call in seen:
             self._recording.go_on(call.frame)
 
-    def _communicated(self, inputs: list[Tensor], before: list[int]) -> None:
+    def _communicated(self, call: _OpenCollective) -> None:
         """Everything but the local contribution is written, whether or not a counter moved."""
         recording = self._recording
+        inputs, site = call.tensors, recording.stacks.here(0)
         entries = [recording.registry.enter(t, -1, len(recording.ops)) for t in inputs]
-        alive = any(e.requires_grad for e in entries)
+        tensors = tuple(e.tensor for e in entries)
+        self._seen[site] += 1
+        recording.events.append(
+            Communicated(
+                len(recording.ops),
+                site,
+                self._name,
+                call.op,
+                call.world,
+                self._seen.total(),
+                self._seen[site],
+                tensors,
+                bool(recording.traits & _INSIDE),
+            )
+        )
+        if not entries:
+            return
+        sends = self._name in _SENDS
+        alive = not sends and any(e.requires_grad for e in entries)
         written = [
-            e for e, t, b in zip(entries, inputs, before, strict=True) if version_of(t) != b or not e.requires_grad
+            e
+            for e, t, b in zip(entries, inputs, call.versions, strict=True)
+            if not sends and (version_of(t) != b or not e.requires_grad)
         ]
-        writes = tuple(Write(e.tensor, e.storage, -1, -1) for e in written)
-        traits = int(Trait.COLLECTIVE) | (int(Trait.CUT) if alive else 0)
         recording.append(
             self._name,
-            tuple(e.tensor for e in entries),
+            tensors,
             tuple(e.tensor for e in written),
-            writes,
-            traits,
-            recording.stacks.here(0),
-            versions=tuple(before),
+            tuple(Write(e.tensor, e.storage, -1, -1) for e in written),
+            int(Trait.COLLECTIVE) | (int(Trait.CUT) if alive else 0),
+            site,
+            versions=tuple(call.versions),
         )
+
+
+_INSIDE = int(Trait.INNER) | int(Trait.BACKWARD)
+
+
+def _reduced_by(arguments: tuple[Any, ...]) -> tuple[str, int]:
+    """("sum", the number of ranks in the group), of what a collective was given."""
+    ops = (value for value in arguments if isinstance(value, (dist.ReduceOp, dist.ReduceOp.RedOpType)))
+    op = next(ops, None)
+    name = next((name for name in _OPS if op == getattr(dist.ReduceOp, name)), "") if op is not None else ""
+    group = next((value for value in arguments if isinstance(value, dist.ProcessGroup)), None)
+    return name.lower(), dist.get_world_size(group) if dist.is_initialized() else 0
 
 
 def _versions(values: Any, into: list[Tensor]) -> list[int]:

@@ -1,0 +1,184 @@
+"""Whether each gradient that a step was given was reduced over the ranks between its backward and the step."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+
+from msgspec import Struct
+
+from autograd_inspector.analysis.ranks.exchanges import Exchanges
+from autograd_inspector.analysis.timeline import Timeline
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.event import ParameterStep, Step
+from autograd_inspector.model.op import Op
+from autograd_inspector.model.program_events import (
+    Communicated,
+    GradientsLeftLocal,
+    ReplicasWrapped,
+    SyncSwitchedOff,
+    WrapperCalled,
+)
+
+Gradients = Mapping[int, frozenset[int]]
+"""Tensor -> the tensors that were seen as its gradient."""
+
+
+class Reached(Struct, frozen=True):
+    """The parameters of one step whose gradient came last by one backward."""
+
+    step: Step
+    run: Backward
+    reduced: tuple[int, ...]
+    """By a wrapper or by the program's own calls."""
+    local: tuple[int, ...]
+    by_hand: bool
+    """Some by the program's own calls."""
+
+
+class Reductions:
+    """Answers for a capture of more than one rank; nothing is asked of any other."""
+
+    def __init__(self, capture: Capture, timeline: Timeline, gradients: Callable[[], Gradients]) -> None:
+        self._capture = capture
+        self._timeline = timeline
+        self._gradients = gradients
+        self.exchanges = Exchanges(capture)
+        self.wrappers = {wrapper.wrapper: wrapper for wrapper in capture.events_of(ReplicasWrapped)}
+        self.wrapper_of = {tensor: wrapper for wrapper in self.wrappers.values() for tensor in wrapper.tensors}
+        self._left = {event.backward: event for event in capture.events_of(GradientsLeftLocal)}
+
+    @property
+    def several_ranks(self) -> bool:
+        """Whether anything is exchanged, or meant to be."""
+        return bool(self.wrappers or self.exchanges.calls)
+
+    @cached_property
+    def reached(self) -> tuple[Reached, ...]:
+        """Of each step, what each of the backwards before it brought."""
+        return tuple(self._reached()) if self.several_ranks else ()
+
+    def _reached(self) -> Iterator[Reached]:
+        for step in self._capture.steps:
+            by_run: dict[int, tuple[Backward, list[ParameterStep]]] = {}
+            for parameter in step.parameters:
+                run = self.last_run(parameter, step)
+                if run is not None and not parameter.frozen:
+                    by_run.setdefault(run.index, (run, []))[1].append(parameter)
+            for run, parameters in by_run.values():
+                yield self._by_one(step, run, parameters)
+
+    def last_run(self, parameter: ParameterStep, step: Step) -> Backward | None:
+        """The last backward that reached a parameter before a step that was given a gradient of it."""
+        if parameter.gradient < 0 or parameter.tensor in self._sharded:
+            return None
+        runs = self._timeline.backwards_to(parameter.tensor)
+        return next(iter(runs.before(max(step.start, 0) + 1)), None)
+
+    @cached_property
+    def _sharded(self) -> frozenset[int]:
+        """What is reduced where it is sharded, by what shards it."""
+        return frozenset(row.tensor for row in self._capture.placement.rows if row.sharding is not None)
+
+    def _by_one(self, step: Step, run: Backward, parameters: list[ParameterStep]) -> Reached:
+        carried = self.exchanges.carried(run.start, step.start) if self.exchanges.calls else {}
+        left = self._left.get(run.index)
+        alone = frozenset(left.tensors) if left is not None else frozenset()
+        reduced, local, by_hand = [], [], False
+        for parameter in parameters:
+            tensor = parameter.tensor
+            if tensor in self.wrapper_of and tensor not in alone:
+                reduced.append(tensor)
+            elif carried and self._went(parameter, carried):
+                reduced.append(tensor)
+                by_hand = True
+            else:
+                local.append(tensor)
+        return Reached(step, run, tuple(reduced), tuple(local), by_hand)
+
+    def _went(self, parameter: ParameterStep, carried: dict[int, int]) -> bool:
+        """Whether an exchange carried as many elements of a gradient's memory as it has."""
+        gradients = {parameter.gradient, *self._gradients().get(parameter.tensor, ())}
+        size = self.exchanges.elements(parameter.tensor)
+        return any(carried.get(self.exchanges.storage(gradient), 0) >= size for gradient in gradients)
+
+    def exchanged(self, tensor: int) -> list[Communicated]:
+        """The calls that were given a gradient of a parameter's as it is, whenever that was."""
+        memory = {self.exchanges.storage(gradient) for gradient in self._gradients().get(tensor, ())} - {-1}
+        return [
+            event for event in self.exchanges.calls if any(self.exchanges.storage(t) in memory for t in event.tensors)
+        ]
+
+    def averaged(self, tensor: int) -> bool:
+        """Whether the ranks exchange the weights themselves."""
+        carried = self.exchanges.weights.get(self.exchanges.storage(tensor), 0)
+        return carried >= max(self.exchanges.elements(tensor), 1)
+
+    @cached_property
+    def brought(self) -> frozenset[int]:
+        """What a step was given a gradient of that other ranks have computed: a wrapper brought it."""
+        steps = self._capture.steps if self.wrappers else ()
+        given = {p.tensor for step in steps for p in step.parameters if p.gradient >= 0}
+        return frozenset(tensor for tensor in given if tensor in self.wrapper_of)
+
+    @cached_property
+    def meant(self) -> bool:
+        """Whether some gradient is reduced: then each rank is to hold a replica."""
+        return any(each.reduced for each in self.reached)
+
+    def call_of(self, wrapper: ReplicasWrapped, tensor: int, run: Backward) -> WrapperCalled | None:
+        """The call of a wrapper in which a parameter was used for a backward; None where it was used past it.
+
+        Where no op is known that used it, in compiled code, the last call since the backward before.
+        """
+        readers = self._capture.readers.get(tensor, [])
+        last = readers[: bisect_left(readers, run.start)][-1:]
+        calls = [each for each in self._calls if each.wrapper == wrapper.wrapper and each.at <= run.start]
+        if last:
+            inside = self._inside(self._capture.ops[last[0]], wrapper.type)
+            return next((each for each in reversed(calls) if each.at <= last[0]), None) if inside else None
+        before = next(iter(self._timeline.backwards.before(run.start)), None)
+        return calls[-1] if calls and (before is None or calls[-1].at >= before.start) else None
+
+    @cached_property
+    def _calls(self) -> tuple[WrapperCalled, ...]:
+        return self._capture.events_of(WrapperCalled)
+
+    def _inside(self, op: Op, kind: str) -> bool:
+        number = op.call
+        while number >= 0:
+            call = self._capture.calls[number]
+            if call.type == kind:
+                return True
+            number = call.parent
+        return False
+
+    def reached_between(self, tensor: int, start: int, run: Backward) -> bool:
+        """Whether another backward reached a parameter since a moment and before a run."""
+        return any(other.index < run.index for other in self._timeline.backwards_to(tensor).within(start, run.start))
+
+    def unreached(self, wrapper: ReplicasWrapped, call: WrapperCalled, end: int) -> list[int]:
+        """What a wrapper waits for in vain: what no backward reached from a call of its forward to a moment.
+
+        Nothing, where it looks for such parameters itself.
+        """
+        if wrapper.searches:
+            return []
+        runs = self._timeline.backwards.within(call.at, end)
+        reached = {tensor for run in runs for tensor in run.reached}
+        if any(run.graph.blind for run in runs) or reached.isdisjoint(wrapper.tensors):
+            return []
+        return [tensor for tensor in wrapper.tensors if tensor not in reached]
+
+    def switched_off(self, call: WrapperCalled) -> SyncSwitchedOff | None:
+        """The ``no_sync()`` that a call of a wrapper may be in."""
+        offs = [
+            off for off in self._capture.events_of(SyncSwitchedOff) if off.wrapper == call.wrapper and off.at <= call.at
+        ]
+        return offs[-1] if offs else None
+
+    def no_backward_between(self, start: int, end: int) -> bool:
+        """Whether no backward began between two moments."""
+        return not self._timeline.backwards.within(start, end)

@@ -1,0 +1,44 @@
+"""AG601: replicas of a model that do not stay equal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.rules.ag601_replicas_diverge.local_clipping import clipped_alone
+from autograd_inspector.rules.ag601_replicas_diverge.not_reduced import by_the_program, by_wrappers
+from autograd_inspector.rules.ag601_replicas_diverge.undivided import undivided_sums
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """Gradients that were to be reduced over the ranks, and that a step used as this rank alone computed them.
+
+    Why it matters
+        Data parallelism works as long as every replica makes the same step. A call of the model inside
+        DistributedDataParallel, a `no_sync()` around the last micro-batch, a module beside the wrapper, or a
+        reduction behind the step lets the replicas drift apart. Nothing raises: each rank trains a model of its own,
+        and rank 0 saves its own.
+
+    Example
+        ::
+
+            model = DistributedDataParallel(net)
+            loss = model.module(x).square().mean()
+            loss.backward()
+            optimizer.step()
+
+    Fix
+        ::
+
+            loss = model(x).square().mean()
+
+    References
+        torch.nn.parallel.DistributedDataParallel (no_sync, forward); torch.distributed.all_reduce.
+    """
+    if not analysis.reductions.several_ranks:
+        return
+    yield from by_wrappers(analysis)
+    yield from by_the_program(analysis)
+    yield from undivided_sums(analysis)
+    yield from clipped_alone(analysis)
