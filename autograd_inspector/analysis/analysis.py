@@ -14,6 +14,7 @@ from autograd_inspector.analysis.gradient_cuts.constant_derivatives import const
 from autograd_inspector.analysis.gradient_cuts.constant_loss_terms import constant_terms
 from autograd_inspector.analysis.gradient_cuts.harmful import harmful_cuts
 from autograd_inspector.analysis.gradient_cuts.partial_cuts import partial_cuts
+from autograd_inspector.analysis.gradients.seen import gradients_of
 from autograd_inspector.analysis.gradients_looked_for import looked_for
 from autograd_inspector.analysis.losses_without_backward import losses_without_backward
 from autograd_inspector.analysis.none_returned import behind_none
@@ -262,14 +263,7 @@ class Analysis:
     @cached_property
     def gradients(self) -> dict[int, frozenset[int]]:
         """Tensor -> the tensors that were seen as its ``.grad``."""
-        seen_gradients: dict[int, set[int]] = {}
-        pairs = [(read.tensor, read.gradient) for read in self.capture.grad_reads]
-        pairs += [(write.tensor, write.gradient) for write in self.capture.grad_writes]
-        pairs += [(p.tensor, p.gradient) for step in self.capture.steps for p in step.parameters]
-        for tensor, gradient in pairs:
-            if gradient >= 0:
-                seen_gradients.setdefault(tensor, set()).add(gradient)
-        return {tensor: frozenset(gradients) for tensor, gradients in seen_gradients.items()}
+        return gradients_of(self.capture)
 
     @cached_property
     def bad_tensors(self) -> frozenset[int]:

@@ -31,6 +31,7 @@ from autograd_inspector.capture.observers.calls.ops import Recorder
 from autograd_inspector.capture.observers.calls.regions import Regions
 from autograd_inspector.capture.observers.calls.seen_modes import SeenModes
 from autograd_inspector.capture.observers.calls.swaps import Swaps
+from autograd_inspector.capture.observers.distributed.fingerprints import Fingerprints
 from autograd_inspector.capture.observers.distributed.reductions import Reductions
 from autograd_inspector.capture.observers.distributed.samplers import Samplers
 from autograd_inspector.capture.observers.distributed.wrappers import Wrappers
@@ -105,6 +106,7 @@ class Session:
         self.optimizers.adopt = self.recording.adopt = self.modules.adopt
         self.optimizers.look_around = self.modules.look_around
         self.modules.used = self.optimizers.modes.look
+        self.modules.given = Fingerprints(self.recording).given
         self.folding: Folding | None = None
         self.failure = ""
         self._stopped = False

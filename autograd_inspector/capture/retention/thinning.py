@@ -11,6 +11,7 @@ from autograd_inspector.capture.recording.raw_records import OP_FIRST
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.model.program_events import (
     BareTensorHeld,
+    DataMet,
     Event,
     GradientModified,
     GradientsLeftLocal,
@@ -63,6 +64,8 @@ def _each(event: Event) -> Hashable:
 
 def _among_ranks(event: Event) -> Hashable:
     match event:
+        case DataMet():
+            return event.at  # Each batch is to be compared with the other ranks'.
         case WrapperCalled():
             return event.wrapper, event.synced
         case ReplicasWrapped() | GradientsLeftLocal() | SyncSwitchedOff():

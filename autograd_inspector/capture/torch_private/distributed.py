@@ -66,3 +66,16 @@ _reduced = attribute(
 def reduced_parameters(wrapper: Any) -> tuple[Tensor, ...]:
     """The parameters whose gradients a DistributedDataParallel reduces."""
     return tuple(_reduced(wrapper))
+
+
+_join_config = attribute(
+    "torch.distributed.algorithms.join:Joinable.__init__._join_config",
+    "whether ranks may do less than others",
+    without="whether the ranks of a join() block differ in their work is not known",
+    late=True,
+)
+
+
+def joins(wrapper: Any) -> bool:
+    """Whether a DistributedDataParallel runs in a ``join()`` block."""
+    return bool(getattr(_join_config(wrapper), "enable", False))

@@ -52,16 +52,19 @@ from autograd_inspector.model.program_events.optimizers import (
 )
 from autograd_inspector.model.program_events.ranks import (
     Communicated,
+    DataMet,
     GradientsLeftLocal,
     ReplicasWrapped,
     SamplerIterated,
     SyncSwitchedOff,
+    WeightsMet,
     WrapperCalled,
 )
 
 __all__ = [
     "BareTensorHeld",
     "Communicated",
+    "DataMet",
     "Event",
     "FunctionRefused",
     "GradientModified",
@@ -107,6 +110,7 @@ __all__ = [
     "SyncSwitchedOff",
     "TensorHeld",
     "UpdateDropped",
+    "WeightsMet",
     "WrapperCalled",
     "ZeroGradCalled",
 ]
@@ -157,4 +161,6 @@ Event = (
     | GradientsLeftLocal
     | Communicated
     | SamplerIterated
+    | DataMet
+    | WeightsMet
 )

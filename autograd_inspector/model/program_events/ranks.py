@@ -29,9 +29,14 @@ class ReplicasWrapped(_OfWrapper, frozen=True):
 
 
 class WrapperCalled(_OfWrapper, frozen=True):
-    """Its forward was called while gradient was recorded. ``synced``: the next backward is to reduce."""
+    """Its forward was called while gradient was recorded. ``synced``: the next backward is to reduce.
+
+    ``nth``: of those calls, for that wrapper, from 1. ``joins``: in a block in which ranks may do less than others.
+    """
 
     synced: bool
+    nth: int = 0
+    joins: bool = False
 
 
 class SyncSwitchedOff(_OfWrapper, frozen=True):
@@ -58,7 +63,7 @@ class Communicated(ProgramEvent, frozen=True):
 
     ``op`` is what it reduces by ("sum"), "" where it does not. ``world``: how many ranks take part. ``nth``: of the
     calls of the whole capture, ``times``: of those at its site, from 1. ``inside``: a Function of the program's made
-    it, in its forward or its backward, or a hook.
+    it, in its forward or its backward, or a hook. ``failed``: it raised.
     """
 
     name: str
@@ -68,6 +73,7 @@ class Communicated(ProgramEvent, frozen=True):
     times: int
     tensors: tuple[int, ...] = ()
     inside: bool = False
+    failed: bool = False
 
     @property
     def api(self) -> str:
@@ -93,3 +99,28 @@ class SamplerIterated(ProgramEvent, frozen=True):
     def api(self) -> str:
         """The class."""
         return "DistributedSampler"
+
+
+class DataMet(ProgramEvent, frozen=True):
+    """A model was called to learn, with tensors of that fingerprint; where values are read."""
+
+    type: str
+    digest: int
+
+    @property
+    def api(self) -> str:
+        """The class of the model."""
+        return self.type
+
+
+class WeightsMet(ProgramEvent, frozen=True):
+    """The fingerprints of a model's parameters at its first such call."""
+
+    type: str
+    tensors: tuple[int, ...]
+    digests: tuple[int, ...]
+
+    @property
+    def api(self) -> str:
+        """The class of the model."""
+        return self.type

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.rank_summary import RankSummary
+from autograd_inspector.model.ranks import RankedPlacement
 from autograd_inspector.rules.ag601_replicas_diverge.local_clipping import clipped_alone
 from autograd_inspector.rules.ag601_replicas_diverge.not_reduced import by_the_program, by_wrappers
+from autograd_inspector.rules.ag601_replicas_diverge.ranks import compared
 from autograd_inspector.rules.ag601_replicas_diverge.undivided import undivided_sums
 
 
@@ -42,3 +45,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from by_the_program(analysis)
     yield from undivided_sums(analysis)
     yield from clipped_alone(analysis)
+
+
+def compare(ranks: Mapping[int, RankSummary], _placement: RankedPlacement) -> Iterator[tuple[Problem, tuple[int, ...]]]:
+    """What the ranks' summaries show together."""
+    yield from compared(ranks)

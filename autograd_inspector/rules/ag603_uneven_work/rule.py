@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from autograd_inspector.advice.naming import names_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.program_events import ReplicasWrapped, WrapperCalled
+from autograd_inspector.model.rank_summary import RankSummary
+from autograd_inspector.model.ranks import RankedPlacement
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import agree, summarize_names
+from autograd_inspector.rules.ag603_uneven_work.ranks import compared
 
 _INDEX = re.compile(r"Parameter at index (\d+)")
 
@@ -106,3 +109,8 @@ def _twice(analysis: Analysis, calls: list[WrapperCalled]) -> Iterator[Problem]:
             tuple(names),
         )
         return
+
+
+def compare(ranks: Mapping[int, RankSummary], _placement: RankedPlacement) -> Iterator[tuple[Problem, tuple[int, ...]]]:
+    """What the ranks' summaries show together."""
+    yield from compared(ranks)

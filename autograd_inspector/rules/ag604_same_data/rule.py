@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.program_events import SamplerIterated
+from autograd_inspector.model.rank_summary import RankSummary
+from autograd_inspector.model.ranks import RankedPlacement
+from autograd_inspector.rules.ag604_same_data.ranks import compared
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
@@ -84,3 +87,8 @@ def _same_epoch(analysis: Analysis, events: list[SamplerIterated]) -> Iterator[P
         ),
         ("set_epoch",),
     )
+
+
+def compare(ranks: Mapping[int, RankSummary], _placement: RankedPlacement) -> Iterator[tuple[Problem, tuple[int, ...]]]:
+    """What the ranks' summaries show together."""
+    yield from compared(ranks)

@@ -22,9 +22,8 @@ def run():
         sgd.zero_grad(set_to_none=False)
         loss = net(torch.randn(4, 5)).square().mean()
         for p in net.parameters():
-            dist.all_reduce(p.grad, op=dist.ReduceOp.AVG) if dist.get_backend() == "nccl" else dist.all_reduce(
-                p.grad
-            )  # cause
+            dist.all_reduce(p.grad)  # cause
+            p.grad /= dist.get_world_size()
         loss.backward()  # also
         sgd.step()  # also
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from functools import partial
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -97,16 +98,14 @@ class _Collective:
         return result
 
     def failed(self, seen: list[_OpenCollective], _error: BaseException, /) -> None:
-        """It raised."""
+        """It raised: others did not come, perhaps."""
         for call in seen:
-            self._recording.go_on(call.frame)
+            if self._recording.go_on(call.frame) is not None:
+                self._guard.run(partial(self._note, call, (), failed=True))
 
-    def _communicated(self, call: _OpenCollective) -> None:
-        """Everything but the local contribution is written, whether or not a counter moved."""
+    def _note(self, call: _OpenCollective, tensors: tuple[int, ...], *, failed: bool = False) -> int:
         recording = self._recording
-        inputs, site = call.tensors, recording.stacks.here(0)
-        entries = [recording.registry.enter(t, -1, len(recording.ops)) for t in inputs]
-        tensors = tuple(e.tensor for e in entries)
+        site = recording.stacks.here(0)
         self._seen[site] += 1
         recording.events.append(
             Communicated(
@@ -119,8 +118,18 @@ class _Collective:
                 self._seen[site],
                 tensors,
                 bool(recording.traits & _INSIDE),
+                failed,
             )
         )
+        return site
+
+    def _communicated(self, call: _OpenCollective) -> None:
+        """Everything but the local contribution is written, whether or not a counter moved."""
+        recording = self._recording
+        inputs = call.tensors
+        entries = [recording.registry.enter(t, -1, len(recording.ops)) for t in inputs]
+        tensors = tuple(e.tensor for e in entries)
+        site = self._note(call, tensors)
         if not entries:
             return
         sends = self._name in _SENDS

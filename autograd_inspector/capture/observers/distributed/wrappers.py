@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
 from autograd_inspector.capture.recording.recording import Recording
-from autograd_inspector.capture.torch_private.distributed import reduced_parameters
+from autograd_inspector.capture.torch_private.distributed import joins, reduced_parameters
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import observed
@@ -36,6 +37,7 @@ class Wrappers:
         self._met: dict[int, Wrapper] = {}
         """By Python's id."""
         self._count = 0
+        self._calls: Counter[int] = Counter()
 
     def install(self, into: Installation) -> None:
         """Meet those that are there, and observe those that come."""
@@ -98,8 +100,11 @@ class Wrappers:
         wrapper = self._meet(model, -1)
         if wrapper is not None:
             synced = vars(model).get("require_backward_grad_sync") is not False
-            site, kind = recording.stacks.here(0), type(model).__name__
-            recording.events.append(WrapperCalled(len(recording.ops), site, kind, wrapper.number, synced))
+            self._calls[wrapper.number] += synced
+            site, kind, nth = recording.stacks.here(0), type(model).__name__, self._calls[wrapper.number]
+            recording.events.append(
+                WrapperCalled(len(recording.ops), site, kind, wrapper.number, synced, nth, joins(model))
+            )
 
     def _switched_off(self, model: Any, _args: Any, _kwargs: Any) -> None:
         recording = self._recording
