@@ -11,12 +11,15 @@ from autograd_inspector.analysis.ranks.reductions import Reached, Reductions
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.program_events import Communicated, ReplicasWrapped, WrapperCalled
 
-Why = Literal["around", "unsynced", "spent", "unfinished", "unhooked", "late", "early", "added", "beside"]
+Why = Literal[
+    "around", "unsynced", "spent", "unfinished", "unhooked", "late", "early", "added", "beside", "loss", "nothing"
+]
 """``around``: the wrapper's forward was not called. ``unsynced``: it was, and was told not to reduce. ``spent``: another
 backward through the same forward had been reduced already. ``unfinished``: the reducer waits for parameters that the
 backward did not reach. ``unhooked``: it was to reduce, and its hooks did not run. ``late``, ``early``: the program's own call came behind the step, or before
 the backward. ``added``: the wrapped model got the parameter later. ``beside``: it is in no wrapper, or the program's
-own calls leave it out."""
+own calls leave it out. ``loss``: the loss is reduced in their place. ``nothing``: the ranks share data or began with the
+same weights, and no gradient is ever reduced."""
 
 
 class Unreduced(Struct, frozen=True):
@@ -36,7 +39,7 @@ def unreduced(capture: Capture, reductions: Reductions) -> Iterator[Unreduced]:
     found: dict[tuple[Why, int], list[Unreduced]] = {}
     for reached in reductions.reached:
         for each in _of_step(capture, reductions, reached):
-            if each.exchange is not None:
+            if each.exchange is not None and each.why != "loss":
                 # The call behind the step of one round lies before the backward of the next.
                 found.setdefault(("late", each.exchange.site), []).append(each)
                 continue
@@ -78,8 +81,24 @@ def _why(capture: Capture, reductions: Reductions, reached: Reached, tensor: int
         # What is reduced before the backward of each round lies behind the step of the round before.
         early = before is not None and (behind is None or not _next_to(reductions, reached, behind))
         return Unreduced("early" if early else "late", (tensor,), reached, 1, exchange=before if early else behind)
-    if not reductions.meant or reductions.exchanges.in_functions or reductions.exchanges.point_to_point:
+    return _why_alone(capture, reductions, reached, tensor)
+
+
+def _why_alone(capture: Capture, reductions: Reductions, reached: Reached, tensor: int) -> Unreduced | None:
+    """Of what neither a wrapper nor a call of the program's reduces."""
+    exchanges = reductions.exchanges
+    if exchanges.point_to_point or tensor in reductions.ignored:
         return None
+    loss = reductions.reduces_loss(reached.run)
+    if loss is not None:
+        return Unreduced("loss", (tensor,), reached, 1, exchange=loss)
+    if reductions.meant:
+        return None if exchanges.in_functions else _left_out(capture, reductions, reached, tensor)
+    return Unreduced("nothing", (tensor,), reached, 1) if reductions.alike is not None else None
+
+
+def _left_out(capture: Capture, reductions: Reductions, reached: Reached, tensor: int) -> Unreduced:
+    """Of what is not reduced while others are."""
     models = {capture.owners.get(t, -1) for w in reductions.wrappers.values() for t in w.tensors} - {-1}
     if capture.owners.get(tensor, -2) in models:
         owner = capture.owners[tensor]

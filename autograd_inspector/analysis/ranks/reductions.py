@@ -15,9 +15,12 @@ from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.event import ParameterStep, Step
 from autograd_inspector.model.op import Op
 from autograd_inspector.model.program_events import (
+    Awaited,
     Communicated,
     GradientsLeftLocal,
+    ProgramEvent,
     ReplicasWrapped,
+    SamplerIterated,
     SyncSwitchedOff,
     WrapperCalled,
 )
@@ -53,7 +56,7 @@ class Reductions:
     @property
     def several_ranks(self) -> bool:
         """Whether anything is exchanged, or meant to be."""
-        return bool(self.wrappers or self.exchanges.calls)
+        return bool(self.wrappers or self.exchanges.calls) or self._capture.world_size > 1
 
     @cached_property
     def reached(self) -> tuple[Reached, ...]:
@@ -123,6 +126,52 @@ class Reductions:
         given = {p.tensor for step in steps for p in step.parameters if p.gradient >= 0}
         return frozenset(tensor for tensor in given if tensor in self.wrapper_of)
 
+    def reduces_loss(self, run: Backward) -> Communicated | None:
+        """The call that was given what a backward starts from: values are summed, and no gradient is."""
+        roots = set(run.roots)
+        events = (event for event in self.exchanges.calls if event.at <= run.start and event.op in {"sum", "avg"})
+        return next((event for event in events if not roots.isdisjoint(event.tensors)), None)
+
+    @cached_property
+    def alike(self) -> ProgramEvent | None:
+        """What shows that each rank is to hold a replica, although no gradient and no weight is ever reduced.
+
+        The ranks take parts of one data set, or one of them has sent the weights out before the first step.
+        """
+        if self.meant or self.exchanges.in_functions or self.exchanges.point_to_point:
+            return None
+        capture = self._capture
+        stepped = {p.tensor for step in capture.steps for p in step.parameters if p.gradient >= 0}
+        if any(self.averaged(tensor) for tensor in stepped):
+            return None
+        for event in capture.events_of(SamplerIterated):
+            later = self._timeline.steps.within(event.at, len(capture.ops))
+            if event.shuffle and event.parts == capture.world_size > 1 and later:
+                return event
+        memory = {self.exchanges.storage(tensor) for tensor in stepped} - {-1}
+        sent = {
+            self.exchanges.storage(t): event
+            for event in self.exchanges.calls
+            if event.name == "broadcast"
+            for t in event.tensors
+        }
+        return next(iter(sent.values())) if memory and memory <= sent.keys() else None
+
+    @cached_property
+    def ignored(self) -> frozenset[int]:
+        """What the program has told its wrappers to leave alone."""
+        return frozenset(tensor for wrapper in self.wrappers.values() for tensor in wrapper.ignored)
+
+    def on_the_way(self, tensor: int, reached: Reached) -> list[Communicated]:
+        """The calls that were given a parameter's gradient as it is, between its backward and a step."""
+        return [event for event in self.exchanged(tensor) if reached.run.start <= event.at < reached.step.start]
+
+    def awaited(self, event: Communicated, end: int) -> bool:
+        """Whether the program waited for a call before a moment."""
+        return not event.begun or any(
+            each.nth == event.nth and each.at <= end for each in self._capture.events_of(Awaited)
+        )
+
     @cached_property
     def meant(self) -> bool:
         """Whether some gradient is reduced: then each rank is to hold a replica."""
@@ -144,7 +193,7 @@ class Reductions:
 
     @cached_property
     def _calls(self) -> tuple[WrapperCalled, ...]:
-        return self._capture.events_of(WrapperCalled)
+        return tuple(call for call in self._capture.events_of(WrapperCalled) if call.learns)
 
     def _inside(self, op: Op, kind: str) -> bool:
         number = op.call

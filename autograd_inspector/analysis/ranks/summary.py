@@ -57,7 +57,7 @@ class _Summary:
     def made(self) -> RankSummary:
         capture, reductions = self.capture, self.reductions
         exchanges = reductions.exchanges
-        calls = [call for call in capture.events_of(WrapperCalled) if call.synced]
+        calls = [call for call in capture.events_of(WrapperCalled) if call.nth]
         data, weights = capture.events_of(DataMet), capture.events_of(WeightsMet)
         return RankSummary(
             reductions.meant and not exchanges.in_functions and not exchanges.point_to_point,

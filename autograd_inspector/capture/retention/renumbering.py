@@ -37,6 +37,7 @@ _OF_EVENTS = {
     "tensor": "tensor",
     "tensors": "tensors",
     "returned": "tensors",
+    "ignored": "tensors",
     "pairs": "sets of tensors",
     "optimizer": "optimizer",
     "held": "optimizer",

@@ -51,6 +51,7 @@ from autograd_inspector.model.program_events.optimizers import (
     ZeroGradCalled,
 )
 from autograd_inspector.model.program_events.ranks import (
+    Awaited,
     Communicated,
     DataMet,
     GradientsLeftLocal,
@@ -62,6 +63,7 @@ from autograd_inspector.model.program_events.ranks import (
 )
 
 __all__ = [
+    "Awaited",
     "BareTensorHeld",
     "Communicated",
     "DataMet",
@@ -161,6 +163,7 @@ Event = (
     | GradientsLeftLocal
     | Communicated
     | SamplerIterated
+    | Awaited
     | DataMet
     | WeightsMet
 )

@@ -21,22 +21,26 @@ class ReplicasWrapped(_OfWrapper, frozen=True):
     """A wrapper that reduces gradients over ``world`` ranks, with the parameters that it reduces, in its own order.
 
     ``site`` -1: it was made before the capture began. ``searches``: it looks for what a loss does not use.
+    ``ignored``: the program has told it to leave these alone.
     """
 
     tensors: tuple[int, ...]
     world: int
     searches: bool = False
+    ignored: tuple[int, ...] = ()
 
 
 class WrapperCalled(_OfWrapper, frozen=True):
-    """Its forward was called while gradient was recorded. ``synced``: the next backward is to reduce.
+    """Its forward was called while gradient was recorded (``learns``), or exchanges buffers.
 
-    ``nth``: of those calls, for that wrapper, from 1. ``joins``: in a block in which ranks may do less than others.
+    ``synced``: the next backward is to reduce. ``nth``: of the calls that exchange something, for that wrapper, from 1.
+    ``joins``: in a block in which ranks may do less than others.
     """
 
     synced: bool
     nth: int = 0
     joins: bool = False
+    learns: bool = True
 
 
 class SyncSwitchedOff(_OfWrapper, frozen=True):
@@ -63,7 +67,8 @@ class Communicated(ProgramEvent, frozen=True):
 
     ``op`` is what it reduces by ("sum"), "" where it does not. ``world``: how many ranks take part. ``nth``: of the
     calls of the whole capture, ``times``: of those at its site, from 1. ``inside``: a Function of the program's made
-    it, in its forward or its backward, or a hook. ``failed``: it raised.
+    it, in its forward or its backward, or a hook. ``failed``: it raised. ``begun``: it returned
+    before it was done.
     """
 
     name: str
@@ -74,11 +79,24 @@ class Communicated(ProgramEvent, frozen=True):
     tensors: tuple[int, ...] = ()
     inside: bool = False
     failed: bool = False
+    begun: bool = False
 
     @property
     def api(self) -> str:
         """The function."""
         return self.name
+
+
+class Awaited(ProgramEvent, frozen=True):
+    """The program waited for a call that it had only begun, the ``nth`` of the capture, or asked whether it is done."""
+
+    name: str
+    nth: int
+
+    @property
+    def api(self) -> str:
+        """The method."""
+        return f"{self.name}(async_op=True).wait()"
 
 
 class SamplerIterated(ProgramEvent, frozen=True):

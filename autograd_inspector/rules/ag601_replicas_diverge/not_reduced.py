@@ -9,7 +9,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.ranks.causes import Unreduced, unreduced
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
-from autograd_inspector.model.program_events import Communicated, WrapperCalled
+from autograd_inspector.model.program_events import Communicated, SamplerIterated, WrapperCalled
 from autograd_inspector.model.wording import agree, counted, summarize_names
 
 
@@ -27,7 +27,11 @@ def by_wrappers(analysis: Analysis) -> Iterator[Problem]:
 def by_the_program(analysis: Analysis) -> Iterator[Problem]:
     """What the program's own calls reduce too late or too early, and what nothing reduces while others are."""
     for found in unreduced(analysis.capture, analysis.reductions):
-        if found.exchange is not None:
+        if found.why == "loss" and found.exchange is not None:
+            yield _loss(analysis, found, found.exchange)
+        elif found.why == "nothing":
+            yield _nothing(analysis, found)
+        elif found.exchange is not None:
             yield _misplaced(analysis, found, found.exchange)
         elif found.why == "beside":
             yield _beside(analysis, found)
@@ -156,6 +160,48 @@ def _beside(analysis: Analysis, found: Unreduced) -> Problem:
                 ),
                 *called_at(analysis, found, f"{agree(names, 'it is', 'they are')} used here"),
                 *steps_here(analysis, found),
+            ]
+        ),
+        tuple(names),
+        ops=(found.first.step.op,),
+    )
+
+
+def _loss(analysis: Analysis, found: Unreduced, exchange: Communicated) -> Problem:
+    names, start = _subject(analysis, found)
+    return Problem(
+        "error",
+        f"{start}: {exchange.name} is called on the loss, which sums its value over the ranks and leaves its gradient what "
+        "this rank alone computed, so the replicas diverge",
+        f"Call {exchange.name} on the gradients, between backward() and step(), and on a `loss.detach().clone()` for the "
+        "log. Or wrap the model in DistributedDataParallel.",
+        dedupe_locations(
+            [
+                *analysis.user_frames(exchange.site, f"{exchange.name} of the loss called here"),
+                *steps_here(analysis, found),
+            ]
+        ),
+        tuple(names),
+        ops=(found.first.step.op, exchange.at),
+    )
+
+
+def _nothing(analysis: Analysis, found: Unreduced) -> Problem:
+    names, start = _subject(analysis, found)
+    shown = analysis.reductions.alike
+    shared = isinstance(shown, SamplerIterated)
+    why = "the ranks take parts of one data set" if shared else "the ranks were given the same weights"
+    what = "parts of the data are dealt out here" if shared else "weights sent to the other ranks here"
+    return Problem(
+        "warning",
+        f"{start}: {why}, and neither gradients nor weights are ever reduced, so the models part",
+        "Wrap the model: `DistributedDataParallel(model)`, and call the wrapper. Or call all_reduce on the gradients "
+        "between backward() and step().",
+        dedupe_locations(
+            [
+                *steps_here(analysis, found)[::-1],
+                *called_at(analysis, found, f"{agree(names, 'it is', 'they are')} used here"),
+                *(analysis.user_frames(shown.site, what) if shown is not None else ()),
             ]
         ),
         tuple(names),

@@ -8,6 +8,7 @@ from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.rank_summary import RankSummary
 from autograd_inspector.model.ranks import RankedPlacement
+from autograd_inspector.rules.ag601_replicas_diverge.carried_wrongly import carried_wrongly
 from autograd_inspector.rules.ag601_replicas_diverge.local_clipping import clipped_alone
 from autograd_inspector.rules.ag601_replicas_diverge.not_reduced import by_the_program, by_wrappers
 from autograd_inspector.rules.ag601_replicas_diverge.ranks import compared
@@ -43,6 +44,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
         return
     yield from by_wrappers(analysis)
     yield from by_the_program(analysis)
+    yield from carried_wrongly(analysis)
     yield from undivided_sums(analysis)
     yield from clipped_alone(analysis)
 

@@ -87,25 +87,26 @@ def _unhooked(analysis: Analysis, found: Unreduced) -> Problem:
 def _added(analysis: Analysis, found: Unreduced) -> Problem:
     names = names_in_order(analysis, found)
     kind = found.wrapper.type if found.wrapper is not None else ""
-    tensors = set(found.tensors)
-    sites = [
-        event.site
-        for event in analysis.capture.events_of(ModuleAttached)
-        if tensors & set(event.tensors) and event.path
-    ]
-    sites += [event.site for event in analysis.capture.events_of(ParameterRegistered) if event.tensor in tensors]
+    capture, tensors = analysis.capture, set(found.tensors)
+    thawed = [c for c in capture.requires_grad_changes if c.tensor in tensors and c.requires_grad]
+    sites = [(change.site, "thawed here") for change in thawed]
+    attached = [event for event in capture.events_of(ModuleAttached) if tensors & set(event.tensors) and event.path]
+    sites += [(event.site, "put into the model here") for event in attached]
+    made = [event for event in capture.events_of(ParameterRegistered) if event.tensor in tensors]
+    sites += [(event.site, "put into the model here") for event in made]
+    why = (
+        f"{agree(names, 'it', 'they')} did not require grad when the model was wrapped"
+        if thawed
+        else f"the model got {agree(names, 'it', 'them')} behind the wrapping, or thawed {agree(names, 'it', 'them')} then"
+    )
     return Problem(
         "error",
-        f"{_start(analysis, found, names)}: the model got {agree(names, 'it', 'them')} behind the wrapping, and {kind} "
-        "reduces what it was given then",
-        f"Change the model first, then wrap it in {kind}, then make the optimizer.",
+        f"{_start(analysis, found, names)}: {why}, and {kind} reduces what required grad in the model that it was given",
+        f"Change the model and set requires_grad first, then wrap it in {kind}, then make the optimizer. To thaw layers in "
+        "the course of training, wrap it again when they are thawed.",
         dedupe_locations(
             [
-                *(
-                    place
-                    for site in dict.fromkeys(sites)
-                    for place in analysis.user_frames(site, "put into the model here")
-                ),
+                *(place for site, role in dict.fromkeys(sites) for place in analysis.user_frames(site, role)),
                 *steps_here(analysis, found),
                 *_wrapped(analysis, found),
             ]

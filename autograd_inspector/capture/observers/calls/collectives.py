@@ -17,9 +17,9 @@ from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import version_of
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
-from autograd_inspector.capture.undisturbed.patches import around
+from autograd_inspector.capture.undisturbed.patches import around, observed
 from autograd_inspector.model.op import Trait, Write
-from autograd_inspector.model.program_events import Communicated
+from autograd_inspector.model.program_events import Awaited, Communicated
 
 _NAMES = (
     "all_reduce",
@@ -44,6 +44,9 @@ _NAMES = (
 )
 _SENDS = ("send", "isend")
 """They write to nothing here."""
+_BLOCKING = ("all_gather_object", "broadcast_object_list", "send", "recv")
+_ASKS = ("wait", "get_future", "synchronize", "is_completed", "block_current_stream")
+"""What a program may do with what it has begun."""
 _OPS = ("SUM", "AVG", "PRODUCT", "MIN", "MAX", "BAND", "BOR", "BXOR")
 
 
@@ -55,12 +58,24 @@ class Collectives:
         self._guard = guard
         self._seen: Counter[int] = Counter()
         """Site -> how many calls it made."""
+        self._handles: dict[int, tuple[int, str]] = {}
+        """Python's id of what a call that was only begun returned -> which call it was, and its name."""
 
     def install(self, into: Installation) -> None:
         """Put the probes in place."""
         for name in _NAMES if dist.is_available() else ():
             if name in vars(dist):
-                around(into, dist, name, _Collective(name, self._recording, self._guard, self._seen))
+                around(into, dist, name, _Collective(name, self._recording, self._guard, self._seen, self._handles))
+        for name in _ASKS if dist.is_available() else ():
+            if name in vars(dist.Work):
+                observed(into, dist.Work, name, before=self._awaited, guard=self._guard)
+
+    def _awaited(self, work: Any, _args: Any, _kwargs: Any) -> None:
+        """The program waits for a call that it had only begun, or asks for it."""
+        call = self._handles.pop(id(work), None)
+        recording = self._recording
+        if call is not None and recording.recording:
+            recording.events.append(Awaited(len(recording.ops), recording.stacks.here(0), call[1], call[0]))
 
 
 class _OpenCollective(NamedTuple):
@@ -74,8 +89,11 @@ class _OpenCollective(NamedTuple):
 
 
 class _Collective:
-    def __init__(self, name: str, recording: Recording, guard: Guard, seen: Counter[int]) -> None:
+    def __init__(
+        self, name: str, recording: Recording, guard: Guard, seen: Counter[int], handles: dict[int, tuple[int, str]]
+    ) -> None:
         self._name = name
+        self._handles = handles
         self._seen = seen
         self._recording = recording
         self._guard = guard
@@ -93,7 +111,7 @@ class _Collective:
         """It returned."""
         for call in seen:
             self._recording.go_on(call.frame)
-            self._guard.run(self._communicated, call)
+            self._guard.run(self._communicated, call, result)
         seen.clear()
         return result
 
@@ -103,7 +121,9 @@ class _Collective:
             if self._recording.go_on(call.frame) is not None:
                 self._guard.run(partial(self._note, call, (), failed=True))
 
-    def _note(self, call: _OpenCollective, tensors: tuple[int, ...], *, failed: bool = False) -> int:
+    def _note(
+        self, call: _OpenCollective, tensors: tuple[int, ...], *, failed: bool = False, begun: bool = False
+    ) -> int:
         recording = self._recording
         site = recording.stacks.here(0)
         self._seen[site] += 1
@@ -119,17 +139,21 @@ class _Collective:
                 tensors,
                 bool(recording.traits & _INSIDE),
                 failed,
+                begun,
             )
         )
         return site
 
-    def _communicated(self, call: _OpenCollective) -> None:
+    def _communicated(self, call: _OpenCollective, result: Any) -> None:
         """Everything but the local contribution is written, whether or not a counter moved."""
         recording = self._recording
         inputs = call.tensors
         entries = [recording.registry.enter(t, -1, len(recording.ops)) for t in inputs]
         tensors = tuple(e.tensor for e in entries)
-        site = self._note(call, tensors)
+        begun = result is not None and self._name not in _BLOCKING and hasattr(result, "wait")
+        site = self._note(call, tensors, begun=begun)
+        if begun:
+            self._handles[id(result)] = (self._seen.total(), self._name)
         if not entries:
             return
         sends = self._name in _SENDS

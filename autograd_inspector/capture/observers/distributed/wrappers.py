@@ -13,8 +13,10 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
+from autograd_inspector.capture.module_tree import named_parameters
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.torch_private.distributed import joins, reduced_parameters
+from autograd_inspector.capture.torch_private.modules import own_children
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import observed
@@ -87,23 +89,26 @@ class Wrappers:
         tensors = tuple(map(recording.id_of, reduced_parameters(model)))
         recording.registry.parameters.update(tensors)
         searches = bool(own.get("find_unused_parameters") or own.get("static_graph"))
+        names = own.get("parameters_to_ignore") or ()
+        ignored = tuple(
+            recording.id_of(p) for name, p in named_parameters(own_children(model)["module"]) if name in names
+        )
         at = len(recording.ops) if site >= 0 else 0
         recording.events.append(
-            ReplicasWrapped(at, site, type(model).__name__, wrapper.number, tensors, world, searches)
+            ReplicasWrapped(at, site, type(model).__name__, wrapper.number, tensors, world, searches, ignored)
         )
         return wrapper
 
     def _called(self, model: Any, _args: Any, _kwargs: Any) -> None:
         recording = self._recording
-        if not (recording.active() and torch.is_grad_enabled()):
-            return
-        wrapper = self._meet(model, -1)
-        if wrapper is not None:
-            synced = vars(model).get("require_backward_grad_sync") is not False
-            self._calls[wrapper.number] += synced
+        wrapper = self._meet(model, -1) if recording.active() else None
+        learns, own = torch.is_grad_enabled(), vars(model)
+        synced = learns and own.get("require_backward_grad_sync") is not False
+        if wrapper is not None and (learns or _exchanges_buffers(own)):
+            self._calls[wrapper.number] += synced or _exchanges_buffers(own)
             site, kind, nth = recording.stacks.here(0), type(model).__name__, self._calls[wrapper.number]
             recording.events.append(
-                WrapperCalled(len(recording.ops), site, kind, wrapper.number, synced, nth, joins(model))
+                WrapperCalled(len(recording.ops), site, kind, wrapper.number, synced, nth, joins(model), learns)
             )
 
     def _switched_off(self, model: Any, _args: Any, _kwargs: Any) -> None:
@@ -112,6 +117,13 @@ class Wrappers:
         if wrapper is not None:
             site, kind = recording.stacks.here(0), type(model).__name__
             recording.events.append(SyncSwitchedOff(len(recording.ops), site, kind, wrapper.number))
+
+
+def _exchanges_buffers(own: dict[str, Any]) -> bool:
+    """Whether each call makes the buffers those of rank 0."""
+    return bool(
+        own.get("forward_sync_buffers") and own.get("require_forward_param_sync") and own.get("modules_buffers")
+    )
 
 
 def _with_subclasses(kind: type) -> Iterator[type]:
