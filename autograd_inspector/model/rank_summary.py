@@ -25,11 +25,13 @@ class RankSummary(Struct, frozen=True, omit_defaults=True):
     """The work of one rank.
 
     ``replica``: it reduces gradients with the others, so that its weights are to stay theirs; ``reduced``: the names of
-    these parameters. ``exchanges``: the calls that all ranks have to make, in no order; ``forwards``: the calls of each
-    wrapper that prepare a reduction. ``waited``: the call that raised, as the others did not come. ``steps``: those of
-    each optimizer. ``settings``: the lines that made optimizers or moved their schedules. ``frozen``: the lines that
-    set ``requires_grad``. ``loads``: weights that were loaded when the replicas were equal already. ``data``,
-    ``weights``: fingerprints, where values are read.
+    these parameters. ``exchanges``: the calls that all ranks have to make; ``forwards``: the calls of each wrapper that
+    exchange something. ``waited``: the call that raised, as the others did not come. ``steps``: those of each
+    optimizer. ``made``, ``schedules``: the lines that made optimizers, and that stepped schedulers. ``frozen``: the lines
+    that set ``requires_grad``. ``loads``: weights that were loaded when the replicas were equal already. ``edits``:
+    lines that compute new values of replicated weights in place. ``sequence``: the first of the exchanges, in their
+    order, each with its place in ``exchanges`` and what it carries. ``data``, ``weights``: fingerprints, where values
+    are read.
     """
 
     replica: bool = False
@@ -43,6 +45,8 @@ class RankSummary(Struct, frozen=True, omit_defaults=True):
     schedules: tuple[Done, ...] = ()
     frozen: tuple[Done, ...] = ()
     loads: tuple[Done, ...] = ()
+    edits: tuple[Done, ...] = ()
+    sequence: tuple[tuple[int, str], ...] = ()
     data: tuple[int, ...] = ()
     data_place: tuple[Location, ...] = ()
     weights: dict[str, int] = {}

@@ -128,9 +128,26 @@ class Reductions:
 
     def reduces_loss(self, run: Backward) -> Communicated | None:
         """The call that was given what a backward starts from: values are summed, and no gradient is."""
-        roots = set(run.roots)
-        events = (event for event in self.exchanges.calls if event.at <= run.start and event.op in {"sum", "avg"})
-        return next((event for event in events if not roots.isdisjoint(event.tensors)), None)
+        events = [
+            event
+            for event in self.exchanges.calls
+            if event.at <= run.start and event.op in {"sum", "avg"} and not event.inside
+        ]
+        losses = self._on_the_way_to(run) if events else set()
+        return next((event for event in events if not losses.isdisjoint(event.tensors)), None)
+
+    def _on_the_way_to(self, run: Backward) -> set[int]:
+        """The tensors that a backward starts from, and those that they were computed from, as long as each is as small."""
+        tensors, seen = self._capture.tensors, set[int]()
+        todo = list(run.roots)
+        while todo:
+            tensor = todo.pop()
+            small = self.exchanges.elements(tensor) == 1 and tensors[tensor].requires_grad and not tensors[tensor].leaf
+            if tensor not in seen and small:
+                seen.add(tensor)
+                birth = tensors[tensor].birth
+                todo += self._capture.ops[birth].inputs if birth >= 0 else ()
+        return seen
 
     @cached_property
     def alike(self) -> ProgramEvent | None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 
 from autograd_inspector.analysis.gradients.seen import gradients_of
 from autograd_inspector.analysis.ranks.reductions import Reductions
 from autograd_inspector.analysis.timeline import Timeline
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.location import Location, with_role
+from autograd_inspector.model.op import Trait
 from autograd_inspector.model.program_events import (
     Communicated,
     DataMet,
@@ -37,8 +39,19 @@ ALL_JOIN = frozenset(
     }
 )
 """Calls that every rank of the group has to make."""
+_CALLS = 256
+"""Calls whose order is compared."""
 _DATA = 64
 """Batches that are compared."""
+
+
+_WRITERS = frozenset({"copy_", "set_", "set_data", "data", "detach_", "requires_grad_", "zero_grad"})
+"""They give other values, not new ones of the old: a swap of averaged weights, a restored copy."""
+
+
+def computes_in_place(name: str) -> bool:
+    """Whether an op that writes to weights computes with what they were: ``mul_``, ``clamp_``."""
+    return name not in _WRITERS and not name.startswith("_foreach_copy")
 
 
 def summary_of(capture: Capture, reductions: Reductions) -> RankSummary:
@@ -74,6 +87,8 @@ class _Summary:
             tuple(self._each_line(capture.events_of(SchedulerStepped), "scheduler stepped here")),
             tuple(self._frozen()),
             tuple(self._loads()),
+            tuple(self._edits()),
+            tuple(self._sequence()),
             tuple(event.digest for event in data[:_DATA]),
             self.places(data[0].site, "called here") if data else (),
             {
@@ -93,15 +108,51 @@ class _Summary:
         frames = [frame for frame in self.capture.site(site) if not frame.library]
         return tuple(with_role(frame, role if at == 0 else "called from") for at, frame in enumerate(frames))
 
-    def _exchanges(self) -> Iterator[Done]:
+    @cached_property
+    def _joined(self) -> list[Communicated]:
+        """The calls that all ranks have to make, in their order."""
         world = self.capture.world_size
-        last: dict[tuple[str, int], Communicated] = {}
-        for event in self.reductions.exchanges.calls:
-            if event.name in ALL_JOIN and event.world == world:
-                last[event.name, event.site] = event
-        end = max((event.nth for event in last.values()), default=0)
-        for (name, site), event in last.items():
+        return [event for event in self.reductions.exchanges.calls if event.name in ALL_JOIN and event.world == world]
+
+    @cached_property
+    def _last(self) -> dict[tuple[str, int], Communicated]:
+        """(name, site) -> the last call there."""
+        return {(event.name, event.site): event for event in self._joined}
+
+    def _exchanges(self) -> Iterator[Done]:
+        end = max((event.nth for event in self._last.values()), default=0)
+        for (name, site), event in self._last.items():
             yield Done(name, self.places(site, f"{name} called here"), event.times, last=event.nth == end)
+
+    def _sequence(self) -> Iterator[tuple[int, str]]:
+        """What each of the first carries: of weights and gradients whose. Not where older ones are folded away."""
+        if self.capture.history.folded:
+            return
+        exchanges = self.reductions.exchanges
+        whose = {exchanges.storage(t): t for t in self.reduced} | {
+            exchanges.storage(gradient): t
+            for t, gradients in gradients_of(self.capture).items()
+            for gradient in gradients
+        }
+        line = {key: place for place, key in enumerate(self._last)}
+        for event in self._joined[:_CALLS]:
+            carried = dict.fromkeys(whose[s] for s in map(exchanges.storage, event.tensors) if s in whose and s >= 0)
+            yield line[event.name, event.site], " ".join([event.name, event.op, *self.names(carried)])
+
+    def _edits(self) -> Iterator[Done]:
+        """Lines that compute new values of replicated weights from their old ones, past any step."""
+        exchanges = self.reductions.exchanges
+        weights = {exchanges.storage(t): t for t in self.reduced} if not self.capture.history.folded else {}
+        weights.pop(-1, None)
+        lines: dict[tuple[str, int], list[int]] = {}
+        for op in self.capture.ops if weights else ():
+            if op.writes and not op.has(Trait.STEP | Trait.COLLECTIVE | Trait.BACKWARD) and computes_in_place(op.name):
+                written = [weights[write.storage] for write in op.writes if write.storage in weights]
+                if written:
+                    lines.setdefault((op.name, op.site), []).extend(written)
+        for (name, site), tensors in lines.items():
+            names = tuple(dict.fromkeys(self.names(tensors)))
+            yield Done(name, self.places(site, "weights changed here"), len(tensors), names)
 
     def _forwards(self, calls: list[WrapperCalled]) -> Iterator[Done]:
         last = {call.wrapper: call for call in calls}

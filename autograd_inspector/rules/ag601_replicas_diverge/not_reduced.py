@@ -199,7 +199,8 @@ def _nothing(analysis: Analysis, found: Unreduced) -> Problem:
         "between backward() and step().",
         dedupe_locations(
             [
-                *steps_here(analysis, found)[::-1],
+                *analysis.user_frames(found.first.step.site, "step() called here"),
+                *steps_here(analysis, found),
                 *called_at(analysis, found, f"{agree(names, 'it is', 'they are')} used here"),
                 *(analysis.user_frames(shown.site, what) if shown is not None else ()),
             ]

@@ -18,6 +18,7 @@ def compared(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
     if all(summary.replica for summary in ranks.values()):
         yield from _loaded(ranks)
         yield from _begun(ranks)
+        yield from _edited(ranks)
 
 
 def _begun(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
@@ -72,4 +73,28 @@ def _loaded(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
                 names,
             ),
             having,
+        )
+
+
+def _edited(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
+    """Weights that some ranks change by a line that others never run."""
+    lines: dict[tuple[str, tuple[Location, ...]], dict[int, Done]] = {}
+    for rank, summary in ranks.items():
+        for done in summary.edits:
+            lines.setdefault((done.api, done.places), {})[rank] = done
+    for (api, places), by_rank in lines.items():
+        lacking = tuple(rank for rank in ranks if rank not in by_rank)
+        if not lacking or any(ranks[rank].edits for rank in lacking):
+            continue
+        names = tuple(dict.fromkeys(name for done in by_rank.values() for name in done.names))
+        yield (
+            Problem(
+                "warning",
+                f"`{api}` changes {summarize_names(names)} on {ranks_text(tuple(by_rank))}, and {ranks_text(lacking)} "
+                f"{agree(lacking, 'does', 'do')} nothing like it: the replicas diverge",
+                "Change the weights on every rank, or broadcast them behind the change.",
+                dedupe_locations(places),
+                names,
+            ),
+            tuple(by_rank),
         )

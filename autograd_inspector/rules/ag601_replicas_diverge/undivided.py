@@ -52,7 +52,7 @@ def undivided_sums(analysis: Analysis) -> Iterator[Problem]:
 def _scaled(analysis: Analysis, reached: Reached, gradients: set[int]) -> bool:
     """Whether anything but exchanges writes to the gradients, or computes others of them, before the step."""
     memory = {analysis.reductions.exchanges.storage(g) for g in gradients} - {-1}
-    ops = analysis.capture.ops[reached.run.end : reached.step.start]
+    ops = analysis.capture.ops[reached.run.start : reached.step.start]
     return any(_changes(analysis, op, memory) for op in ops if not op.has(Trait.COLLECTIVE))
 
 

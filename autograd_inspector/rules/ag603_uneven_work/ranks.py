@@ -15,7 +15,7 @@ Across = tuple[Problem, tuple[int, ...]]
 
 def compared(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
     """One problem: ranks that part in their calls part in their steps as well."""
-    found = [*_calls(ranks)] or [*_forwards(ranks)] or [*_steps(ranks)]
+    found = [*_calls(ranks)] or [*_order(ranks)] or [*_forwards(ranks)] or [*_steps(ranks)]
     yield from found
 
 
@@ -62,6 +62,31 @@ def _calls(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
     )
 
 
+def _order(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
+    """As many calls on each rank, which carry other things: what one rank sends is added to something else."""
+    first, *others = ranks
+    for rank in others:
+        pairs = zip(ranks[first].sequence, ranks[rank].sequence, strict=False)
+        parted = next(((at, *pair) for at, pair in enumerate(pairs, 1) if pair[0][1] != pair[1][1]), None)
+        if parted is None:
+            continue
+        at, (here, carries), (there, carried) = parted
+        places = (*ranks[first].exchanges[here].places, *ranks[rank].exchanges[there].places)
+        yield (
+            Problem(
+                "error",
+                f"ranks make their calls in different orders: call {at} is {carries} on rank {first} and {carried} on rank "
+                f"{rank}. What one rank sends meets something else of the other's",
+                "Let every rank make the same calls in the same order: loop over a list that is sorted, not over a set or "
+                "what arrives first.",
+                dedupe_locations(places),
+                tuple(dict.fromkeys([*carries.split(), *carried.split()])),
+            ),
+            (rank,),
+        )
+        return
+
+
 def _forwards(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
     """Calls of a wrapper's forward, each of which prepares a reduction in which all ranks take part."""
     if any(summary.joins for summary in ranks.values()) or not all(summary.forwards for summary in ranks.values()):
@@ -92,7 +117,7 @@ def _forwards(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
 
 def _steps(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
     """Steps of the optimizers of replicas, where every rank's program came to its end."""
-    if any(summary.raised for summary in ranks.values()):
+    if any(summary.raised or summary.joins for summary in ranks.values()):
         return
     # Of a rank that never steps no gradient is known to have been used: that it calls the wrapper tells as much.
     if not all(summary.replica or summary.forwards for summary in ranks.values()):

@@ -65,11 +65,15 @@ def _unhooked(analysis: Analysis, found: Unreduced) -> Problem:
         for event in analysis.capture.events_of(ParametersConverted)
         if not set(found.tensors).isdisjoint(event.tensors) and event.at <= found.first.run.start
     ]
-    what = f"{casts[-1].api} came behind the wrapping" if casts else "they were converted behind the wrapping"
+    what = (
+        f"{casts[-1].api} came behind the wrapping"
+        if casts
+        else "the model was converted, or parts of it thawed, behind the wrapping"
+    )
     return Problem(
         "error",
-        f"{_start(analysis, found, names)}: {kind} was called, and its hooks did not run. {what[0].upper()}{what[1:]}, and "
-        f"gave {agree(names, 'it another AccumulateGrad node', 'them other AccumulateGrad nodes')} than the hooks are on",
+        f"{_start(analysis, found, names)}: {kind} was called, and its hooks did not run. {what[0].upper()}{what[1:]}, so "
+        f"{agree(names, 'it has another AccumulateGrad node', 'they have other AccumulateGrad nodes')} than the hooks are on",
         f"Convert or move the model first, then wrap it: `{kind}(model.to(...))`. Make the optimizer behind that.",
         dedupe_locations(
             [

@@ -22,9 +22,9 @@ def run():
         opt.zero_grad()
         model(torch.randn(6, 4, generator=g)).square().mean().backward()  # also
         opt.step()
-        if dist.get_rank() == 0:
-            with torch.no_grad():
-                model(torch.randn(6, 4, generator=g))  # cause
+    if dist.get_rank() == 0:
+        with torch.no_grad():
+            model(torch.randn(6, 4, generator=g))  # cause
 
 
 TRUTH = Truth(fault='one rank calls the wrapper', names=('DistributedDataParallel',), rule='AG603', where='gather')

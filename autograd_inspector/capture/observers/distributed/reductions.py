@@ -38,8 +38,7 @@ class Reductions:
 
     def began(self, backward: int, leaves: Mapping[int, Tensor]) -> None:
         """A backward is about to run, to these leaves."""
-        for wrapper, parameters in self._wrappers.managed():
-            managed = {id(parameter) for parameter in parameters}
+        for wrapper, managed in self._wrappers.managed():
             reached = [_before(number, leaf) for number, leaf in leaves.items() if id(leaf) in managed]
             if reached:
                 self._open.setdefault(backward, {})[wrapper] = reached

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import torch
 import torch.distributed as dist
-from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
 from autograd_inspector.capture.module_tree import named_parameters
 from autograd_inspector.capture.recording.recording import Recording
+from autograd_inspector.capture.tensors.attributes import needs_grad
 from autograd_inspector.capture.torch_private.distributed import joins, reduced_parameters
 from autograd_inspector.capture.torch_private.modules import own_children
 from autograd_inspector.capture.undisturbed.guard import Guard
@@ -28,6 +28,8 @@ class Wrapper(NamedTuple):
 
     ref: weakref.ref[Any]
     number: int
+    managed: frozenset[int]
+    """Python's ids of its parameters, which it keeps alive."""
 
 
 class Wrappers:
@@ -51,12 +53,11 @@ class Wrappers:
         observed(into, DistributedDataParallel, "forward", before=self._called, guard=self._guard)
         observed(into, DistributedDataParallel, "no_sync", before=self._switched_off, guard=self._guard)
 
-    def managed(self) -> Iterator[tuple[int, list[Tensor]]]:
-        """(number, the parameters that it reduces) of each that is alive."""
+    def managed(self) -> Iterator[tuple[int, frozenset[int]]]:
+        """(number, Python's ids of the parameters that it reduces) of each that is alive."""
         for wrapper in list(self._met.values()):
-            model = wrapper.ref()
-            if model is not None:
-                yield wrapper.number, list(reduced_parameters(model))
+            if wrapper.ref() is not None:
+                yield wrapper.number, wrapper.managed
 
     def _find(self) -> None:
         """The program may have made them before the capture began, and call the model inside from now on.
@@ -84,9 +85,12 @@ class Wrappers:
         world = dist.get_world_size(own["process_group"])
         if world <= 1:
             return None
-        wrapper = self._met[id(model)] = Wrapper(weakref.ref(model), self._count)
+        # Of what did not require grad when it was made it reduces nothing; of one made earlier that is not known.
+        reduced = [parameter for parameter in reduced_parameters(model) if needs_grad(parameter)]
+        managed = frozenset(map(id, reduced))
+        wrapper = self._met[id(model)] = Wrapper(weakref.ref(model), self._count, managed)
         self._count += 1
-        tensors = tuple(map(recording.id_of, reduced_parameters(model)))
+        tensors = tuple(map(recording.id_of, reduced))
         recording.registry.parameters.update(tensors)
         searches = bool(own.get("find_unused_parameters") or own.get("static_graph"))
         names = own.get("parameters_to_ignore") or ()
