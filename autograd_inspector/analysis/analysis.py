@@ -14,7 +14,6 @@ from autograd_inspector.analysis.gradient_cuts.constant_derivatives import const
 from autograd_inspector.analysis.gradient_cuts.constant_loss_terms import constant_terms
 from autograd_inspector.analysis.gradient_cuts.harmful import harmful_cuts
 from autograd_inspector.analysis.gradient_cuts.partial_cuts import partial_cuts
-from autograd_inspector.analysis.gradients.seen import gradients_of
 from autograd_inspector.analysis.gradients_looked_for import looked_for
 from autograd_inspector.analysis.losses_without_backward import losses_without_backward
 from autograd_inspector.analysis.none_returned import behind_none
@@ -27,6 +26,7 @@ from autograd_inspector.analysis.ranks.reductions import Reductions
 from autograd_inspector.analysis.read_values import ReadValues
 from autograd_inspector.analysis.recorded_edits import RecordedEdits
 from autograd_inspector.analysis.rounds import Rounds, rounds_of
+from autograd_inspector.analysis.seen_gradients import gradients_of
 from autograd_inspector.analysis.timeline import Timeline
 from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.capture import Capture

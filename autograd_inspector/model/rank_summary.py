@@ -27,7 +27,7 @@ class RankSummary(Struct, frozen=True, omit_defaults=True):
     ``replica``: it reduces gradients with the others, so that its weights are to stay theirs; ``reduced``: the names of
     these parameters. ``exchanges``: the calls that all ranks have to make; ``forwards``: the calls of each wrapper that
     exchange something. ``waited``: the call that raised, as the others did not come. ``steps``: those of each
-    optimizer. ``made``, ``schedules``: the lines that made optimizers, and that stepped schedulers. ``frozen``: the lines
+    optimizer. ``made``, ``schedules``: the lines that made optimizers, and that stepped schedulers. ``frozen``: those
     that set ``requires_grad``. ``loads``: weights that were loaded when the replicas were equal already. ``edits``:
     lines that compute new values of replicated weights in place. ``sequence``: the first of the exchanges, in their
     order, each with its place in ``exchanges`` and what it carries. ``data``, ``weights``: fingerprints, where values

@@ -73,6 +73,16 @@ class Exchanges:
         """The memory of a tensor, -1 where it is not known."""
         return self._capture.tensors[tensor].storage if tensor >= 0 else -1
 
+    def origin(self, tensor: int) -> int:
+        """What a tensor is a view or an alias of, itself where it is none: ``p.grad`` of ``p.grad.data``."""
+        tensors, ops = self._capture.tensors, self._capture.ops
+        while tensor >= 0 and tensors[tensor].birth >= 0 and tensors[tensor].storage >= 0:
+            inputs = ops[tensors[tensor].birth].inputs
+            if not inputs or inputs[0] == tensor or tensors[inputs[0]].storage != tensors[tensor].storage:
+                break
+            tensor = inputs[0]
+        return tensor
+
     def elements(self, tensor: int) -> int:
         """How many elements it has."""
         return prod(self._capture.tensors[tensor].shape)

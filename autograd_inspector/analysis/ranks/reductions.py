@@ -109,10 +109,13 @@ class Reductions:
 
     def exchanged(self, tensor: int) -> list[Communicated]:
         """The calls that were given a gradient of a parameter's as it is, whenever that was."""
-        memory = {self.exchanges.storage(gradient) for gradient in self._gradients().get(tensor, ())} - {-1}
-        return [
-            event for event in self.exchanges.calls if any(self.exchanges.storage(t) in memory for t in event.tensors)
-        ]
+        gradients = self._gradients().get(tensor, frozenset())
+        return [event for event in self.exchanges.calls if not gradients.isdisjoint(self._given[event.nth])]
+
+    @cached_property
+    def _given(self) -> dict[int, frozenset[int]]:
+        """Call -> what it was given, and what that is a view or an alias of. Memory that is free is used again."""
+        return {event.nth: frozenset(map(self.exchanges.origin, event.tensors)) for event in self.exchanges.calls}
 
     def averaged(self, tensor: int) -> bool:
         """Whether the ranks exchange the weights themselves."""

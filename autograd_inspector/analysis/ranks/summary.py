@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-from autograd_inspector.analysis.gradients.seen import gradients_of
 from autograd_inspector.analysis.ranks.reductions import Reductions
+from autograd_inspector.analysis.seen_gradients import gradients_of
 from autograd_inspector.analysis.timeline import Timeline
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.location import Location, with_role
@@ -129,14 +129,12 @@ class _Summary:
         if self.capture.history.folded:
             return
         exchanges = self.reductions.exchanges
-        whose = {exchanges.storage(t): t for t in self.reduced} | {
-            exchanges.storage(gradient): t
-            for t, gradients in gradients_of(self.capture).items()
-            for gradient in gradients
+        whose = {t: t for t in self.reduced} | {
+            gradient: t for t, gradients in gradients_of(self.capture).items() for gradient in gradients
         }
         line = {key: place for place, key in enumerate(self._last)}
         for event in self._joined[:_CALLS]:
-            carried = dict.fromkeys(whose[s] for s in map(exchanges.storage, event.tensors) if s in whose and s >= 0)
+            carried = dict.fromkeys(whose[t] for t in map(exchanges.origin, event.tensors) if t in whose)
             yield line[event.name, event.site], " ".join([event.name, event.op, *self.names(carried)])
 
     def _edits(self) -> Iterator[Done]:

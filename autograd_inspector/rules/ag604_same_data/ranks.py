@@ -27,7 +27,7 @@ def compared(ranks: Mapping[int, RankSummary]) -> Iterator[tuple[Problem, tuple[
                 "warning",
                 f"{ranks_text(tuple(having))} train on the same data: their {counted(len(data), 'batch', 'batches')} are equal, "
                 f"bit by bit, so that {counted(len(having), 'rank')} compute what one would",
-                "Give each rank a part of its own: a DistributedSampler, or `dataset[rank::world_size]`. Where batches are "
+                "Give each rank another part: a DistributedSampler, or `dataset[rank::world_size]`. Where batches are "
                 "drawn, seed each rank by another number: `torch.manual_seed(seed + rank)`.",
                 dedupe_locations(ranks[having[0]].data_place),
                 (),

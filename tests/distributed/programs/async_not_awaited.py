@@ -29,4 +29,4 @@ def run():
         opt.step()
 
 
-TRUTH = Truth(fault='nothing waits', names=('0.weight',), rule='AG601')
+TRUTH = Truth(fault="nothing waits", names=("0.weight",), rule="AG601")

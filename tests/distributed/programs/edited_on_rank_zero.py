@@ -27,4 +27,4 @@ def run():
                 model.module.weight.mul_(model.module.weight.abs() > 0.1)  # cause
 
 
-TRUTH = Truth(fault='weights edited on one rank', names=('weight',), rule='AG601', where='gather')
+TRUTH = Truth(fault="weights edited on one rank", names=("weight",), rule="AG601", where="gather")

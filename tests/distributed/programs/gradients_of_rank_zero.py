@@ -28,4 +28,4 @@ def run():
         opt.step()
 
 
-TRUTH = Truth(fault="the others' gradients are lost", names=('0.weight',), rule='AG601')
+TRUTH = Truth(fault="the others' gradients are lost", names=("0.weight",), rule="AG601")

@@ -28,4 +28,4 @@ def run():
         opt.step()
 
 
-TRUTH = Truth(fault='not a mean', names=('0.weight',), rule='AG601')
+TRUTH = Truth(fault="not a mean", names=("0.weight",), rule="AG601")

@@ -31,4 +31,4 @@ def run():
         opt.step()  # cause
 
 
-TRUTH = Truth(fault='nothing is reduced', names=('weight',), rule='AG601')
+TRUTH = Truth(fault="nothing is reduced", names=("weight",), rule="AG601")

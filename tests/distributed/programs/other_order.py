@@ -30,4 +30,4 @@ def run():
         opt.step()
 
 
-TRUTH = Truth(fault='another order', names=('all_reduce', '0.weight'), rule='AG603', where='gather')
+TRUTH = Truth(fault="another order", names=("all_reduce", "0.weight"), rule="AG603", where="gather")

@@ -29,4 +29,4 @@ def run():
         opt.step()
 
 
-TRUTH = Truth(fault='only rank 0 has the sum', names=('0.weight',), rule='AG601')
+TRUTH = Truth(fault="only rank 0 has the sum", names=("0.weight",), rule="AG601")

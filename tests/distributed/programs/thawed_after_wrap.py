@@ -38,4 +38,4 @@ def run():
         opt.step()
 
 
-TRUTH = Truth(fault='thawed behind the wrapping', names=('backbone.weight',), rule='AG605')
+TRUTH = Truth(fault="thawed behind the wrapping", names=("backbone.weight",), rule="AG605")

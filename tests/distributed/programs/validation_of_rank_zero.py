@@ -27,4 +27,10 @@ def run():
             model(torch.randn(6, 4, generator=g))  # cause
 
 
-TRUTH = Truth(fault='one rank calls the wrapper', names=('DistributedDataParallel',), rule='AG603', where='gather')
+TRUTH = Truth(
+    fault="one rank calls the wrapper",
+    names=("DistributedDataParallel",),
+    rule="AG603",
+    where="gather",
+    raises="imed out",
+)

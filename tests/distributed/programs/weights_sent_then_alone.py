@@ -28,4 +28,4 @@ def run():
         opt.step()  # cause
 
 
-TRUTH = Truth(fault='nothing is reduced', names=('0.weight',), rule='AG601')
+TRUTH = Truth(fault="nothing is reduced", names=("0.weight",), rule="AG601")
