@@ -8,7 +8,7 @@ it; ``located``: it names a marked line; ``named``: it mentions the names. Of a 
 from __future__ import annotations
 
 import argparse
-import importlib
+import importlib.util
 import json
 import os
 import signal
@@ -19,6 +19,7 @@ import traceback
 import warnings
 from datetime import timedelta
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -28,6 +29,7 @@ import torch.distributed.nn.functional
 import torch.distributed.optim
 
 from autograd_inspector import inspect
+from tests.distributed.repairs import REPAIRS
 from tests.distributed.truth import Truth
 from tests.practice.truth import ALSO, CAUSE, marked
 
@@ -48,19 +50,28 @@ def told_of(findings: Any) -> list[dict[str, Any]]:
             "rule": f.rule,
             "severity": f.severity,
             "lines": [place.lineno for place in f.locations],
+            "fix": f.fix,
             "text": " ".join([f.message, f.fix, *f.subjects, *f.consequences]),
         }
         for f in findings
     ]
 
 
-def rank_runs(name: str, rank: int, world: int, folder: str) -> None:
+def loaded(source: Path) -> ModuleType:
+    """The program in a file."""
+    spec = importlib.util.spec_from_file_location(source.stem, source)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def rank_runs(source: Path, rank: int, world: int, folder: str) -> None:
     """One rank's part: run, report, gather, write what was said."""
     torch.set_num_threads(1)
     dist.init_process_group(
         "gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=world, timeout=timedelta(seconds=4)
     )
-    module = importlib.import_module(f"tests.distributed.programs.{name}")
+    module = loaded(source)
     if hasattr(module, "setup"):
         module.setup()
     raised = ""
@@ -80,7 +91,7 @@ def rank_runs(name: str, rank: int, world: int, folder: str) -> None:
     (Path(folder) / f"{rank}.json").write_text(json.dumps(told))
 
 
-def run(name: str, world: int = 2) -> list[dict[str, Any]]:
+def run(source: Path, world: int = 2) -> list[dict[str, Any]]:
     """What each rank told; fewer where one did not end in time."""
     with tempfile.TemporaryDirectory() as folder:
         children = []
@@ -88,7 +99,7 @@ def run(name: str, world: int = 2) -> list[dict[str, Any]]:
             child = os.fork()
             if child == 0:
                 try:
-                    rank_runs(name, rank, world, folder)
+                    rank_runs(source, rank, world, folder)
                 except BaseException:
                     traceback.print_exc()
                 finally:
@@ -107,8 +118,9 @@ def run(name: str, world: int = 2) -> list[dict[str, Any]]:
 
 def score(name: str) -> tuple[dict[str, bool], list[dict[str, Any]]]:
     """Aim -> whether it is reached; and what the ranks told."""
-    truth: Truth = importlib.import_module(f"tests.distributed.programs.{name}").TRUTH
-    ranks = run(name)
+    source = PROGRAMS / f"{name}.py"
+    truth: Truth = loaded(source).TRUTH
+    ranks = run(source)
     aims = {"ran": len(ranks) == 2 and all("gather_failed" not in each for each in ranks)}
     aims["as described"] = bool(ranks) and (
         any(truth.raises in each["raised"] for each in ranks)
@@ -120,7 +132,6 @@ def score(name: str) -> tuple[dict[str, bool], list[dict[str, Any]]]:
     if truth.healthy:
         return aims | {"silent": not own and not gathered}, ranks
     said = {"own": own, "gather": gathered, "any": own + gathered}[truth.where]
-    source = PROGRAMS / f"{name}.py"
     lines = {*marked(source, CAUSE), *marked(source, ALSO)}
     hits = [f for f in said if f["rule"] in truth.rule.split("|")]
     located = [f for f in hits if truth.before or lines & set(f["lines"])]
@@ -132,23 +143,49 @@ def score(name: str) -> tuple[dict[str, bool], list[dict[str, Any]]]:
     return aims, ranks
 
 
+def repaired(name: str) -> list[str]:
+    """What is still said of a program once its fix is made; empty: nothing, as it should be."""
+    text = (PROGRAMS / f"{name}.py").read_text()
+    for old, new in REPAIRS[name]:
+        if text.count(old) != 1:
+            return [f"{old!r} is {text.count(old)} times in {name}"]
+        text = text.replace(old, new)
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / f"{name}.py"
+        source.write_text(text)
+        ranks = run(source)
+    raised = [each["raised"] for each in ranks if each["raised"]]
+    loud = [f"{f['rule']} {f['text']}" for each in ranks for f in each["own"] + each["gather"] if f["severity"] in LOUD]
+    return [*raised, *loud] if len(ranks) > 1 else ["a rank did not end", *raised, *loud]
+
+
 def main() -> None:
     """Print what is missed, and the sums."""
     parser = argparse.ArgumentParser()
     parser.add_argument("names", nargs="*")
     parser.add_argument("-v", action="store_true")
+    parser.add_argument("--json", type=Path, help="write what came of each program there")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     sums: dict[str, list[bool]] = {}
+    kept: dict[str, Any] = {}
     for name in every():
         if options.names and not any(part in name for part in options.names):
             continue
         aims, ranks = score(name)
         for aim, reached in aims.items():
             sums.setdefault(aim, []).append(reached)
+        left = repaired(name) if name in REPAIRS else []
+        if name in REPAIRS:
+            aims["repaired"] = not left
+            sums.setdefault("repaired", []).append(not left)
+        fixes = sorted({f["fix"] for each in ranks for f in each["own"] + each["gather"]})
+        kept[name] = {"missed": [aim for aim, reached in aims.items() if not reached], "left": left, "fixes": fixes}
         missed = [aim for aim, reached in aims.items() if not reached]
         if missed or options.v:
             print(f"{name}: misses {', '.join(missed) or 'nothing'}", flush=True)
+            for line in left:
+                print("   repaired, and still:", line[:300])
         if options.v:
             for number, each in enumerate(ranks):
                 print(
@@ -158,6 +195,8 @@ def main() -> None:
                 for kind in ("own", "gather"):
                     for f in each[kind]:
                         print(f"    {kind} {f['rule']} {f['severity']} {f['lines']} {f['text'][:500]}")
+    if options.json:
+        options.json.write_text(json.dumps(kept))
     print({aim: f"{sum(got)}/{len(got)}" for aim, got in sums.items()})
 
 

@@ -21,8 +21,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     Why it matters
         Data parallelism works as long as every replica makes the same step. A call of the model inside
         DistributedDataParallel, a `no_sync()` around the last micro-batch, a module beside the wrapper, or a
-        reduction behind the step lets the replicas drift apart. Nothing raises: each rank trains a model of its own,
-        and rank 0 saves its own.
+        reduction behind the step lets the replicas drift apart. Nothing raises: each rank trains another model,
+        and rank 0 saves that of rank 0.
 
     Example
         ::
@@ -35,7 +35,10 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     Fix
         ::
 
+            model = DistributedDataParallel(net)
             loss = model(x).square().mean()
+            loss.backward()
+            optimizer.step()
 
     References
         torch.nn.parallel.DistributedDataParallel (no_sync, forward); torch.distributed.all_reduce.

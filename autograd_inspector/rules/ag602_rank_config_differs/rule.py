@@ -28,12 +28,18 @@ def check(_analysis: Analysis) -> Iterator[Problem]:
     Example
         ::
 
+            model = DistributedDataParallel(net)
             optimizer = torch.optim.SGD(model.parameters(), lr=0.1 * (1 + dist.get_rank()))
+            model(x).square().mean().backward()
+            optimizer.step()
 
     Fix
         ::
 
+            model = DistributedDataParallel(net)
             optimizer = torch.optim.SGD(model.parameters(), lr=0.1 * dist.get_world_size())
+            model(x).square().mean().backward()
+            optimizer.step()
 
     References
         torch.nn.parallel.DistributedDataParallel.

@@ -30,16 +30,18 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     Example
         ::
 
-            model = DistributedDataParallel(net)
-            for x in batches:
-                loss = model(x, skip_branch=True).mean()
-                loss.backward()
-                optimizer.step()
+            model = DistributedDataParallel(branched)
+            loss = model(x, branch=False).square().mean()
+            loss.backward()
+            optimizer.step()
 
     Fix
         ::
 
-            model = DistributedDataParallel(net, find_unused_parameters=True)
+            model = DistributedDataParallel(branched, find_unused_parameters=True)
+            loss = model(x, branch=dist.get_rank() == 0).square().mean()
+            loss.backward()
+            optimizer.step()
 
     References
         torch.nn.parallel.DistributedDataParallel (find_unused_parameters, static_graph, join).

@@ -32,6 +32,8 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     Fix
         ::
 
+            sampler = DistributedSampler(dataset, shuffle=True)
+            loader = DataLoader(dataset, sampler=sampler)
             for epoch in range(3):
                 sampler.set_epoch(epoch)
                 for x in loader:

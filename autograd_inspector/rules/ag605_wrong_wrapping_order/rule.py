@@ -26,14 +26,14 @@ def check(analysis: Analysis) -> Iterator[Problem]:
 
             model = DistributedDataParallel(net)
             model.to(torch.float64)
-            model(x).square().mean().backward()
+            model(x.double()).square().mean().backward()
             optimizer.step()
 
     Fix
         ::
 
             model = DistributedDataParallel(net.to(torch.float64))
-            model(x).square().mean().backward()
+            model(x.double()).square().mean().backward()
             optimizer.step()
 
     References
