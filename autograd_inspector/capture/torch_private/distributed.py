@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from autograd_inspector.capture.torch_private.resolving import MISSING, attribute, looked_up
+from autograd_inspector.capture.torch_private.resolving import MISSING, Place, attribute, looked_up
 
 local_tensor = attribute(
     "torch.distributed.tensor:DTensor._local_tensor",
@@ -79,3 +79,14 @@ _join_config = attribute(
 def joins(wrapper: Any) -> bool:
     """Whether a DistributedDataParallel runs in a ``join()`` block."""
     return bool(getattr(_join_config(wrapper), "enable", False))
+
+
+FUNCTIONAL = tuple(
+    Place(
+        f"torch.distributed._functional_collectives:{name}",
+        "collectives that return what they computed, by which parallel layers exchange activations",
+        without="",
+        late=True,
+    )
+    for name in ("all_reduce", "all_gather_tensor", "reduce_scatter_tensor", "broadcast", "all_to_all_single")
+)

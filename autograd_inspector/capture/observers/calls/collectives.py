@@ -15,6 +15,7 @@ from autograd_inspector.capture.observers.calls.ops import gather
 from autograd_inspector.capture.recording.pauses import Pause
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import version_of
+from autograd_inspector.capture.torch_private.distributed import FUNCTIONAL
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
 from autograd_inspector.capture.undisturbed.patches import around, observed
@@ -66,6 +67,10 @@ class Collectives:
         for name in _NAMES if dist.is_available() else ():
             if name in vars(dist):
                 around(into, dist, name, _Collective(name, self._recording, self._guard, self._seen, self._handles))
+        for place in FUNCTIONAL if dist.is_available() else ():
+            owner = place.owner()
+            if owner is not None:
+                around(into, owner, place.name, _Functional(place.name, self._recording, self._guard))
         for name in _ASKS if dist.is_available() else ():
             if name in vars(dist.Work):
                 observed(into, dist.Work, name, before=self._awaited, guard=self._guard)
@@ -76,6 +81,40 @@ class Collectives:
         recording = self._recording
         if call is not None and recording.recording:
             recording.events.append(Awaited(len(recording.ops), recording.stacks.here(0), call[1], call[0]))
+
+
+class _Functional:
+    """A probe in a collective that returns what it computed. That it was called is noted, not where its values go."""
+
+    def __init__(self, name: str, recording: Recording, guard: Guard) -> None:
+        self._name = name
+        self._recording = recording
+        self._guard = guard
+
+    def before(self, seen: list[Any], /, *args: Any, **kwargs: Any) -> None:
+        if self._recording.here() and self._recording.active():
+            self._guard.run(self._note)
+
+    def after(self, seen: list[Any], result: Any, /) -> Any:
+        return result
+
+    def failed(self, seen: list[Any], _error: BaseException, /) -> None:
+        pass
+
+    def _note(self) -> None:
+        recording = self._recording
+        recording.events.append(
+            Communicated(
+                len(recording.ops),
+                recording.stacks.here(0),
+                f"functional {self._name}",
+                "",
+                dist.get_world_size() if dist.is_initialized() else 0,
+                0,
+                0,
+                inside=True,
+            )
+        )
 
 
 class _OpenCollective(NamedTuple):
