@@ -51,7 +51,7 @@ class Reductions:
         self.exchanges = Exchanges(capture)
         self.wrappers = {wrapper.wrapper: wrapper for wrapper in capture.events_of(ReplicasWrapped)}
         self.wrapper_of = {tensor: wrapper for wrapper in self.wrappers.values() for tensor in wrapper.tensors}
-        self._left = {event.backward: event for event in capture.events_of(GradientsLeftLocal)}
+        self._left = {event.run: event for event in capture.events_of(GradientsLeftLocal)}
 
     @property
     def several_ranks(self) -> bool:

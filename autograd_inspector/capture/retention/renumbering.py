@@ -42,7 +42,7 @@ _OF_EVENTS = {
     "optimizer": "optimizer",
     "held": "optimizer",
     "model": "model",
-    "backward": "backward",
+    "run": "backward",
 }
 FIELDS: dict[type[Struct], dict[str, str]] = {
     Write: {"tensor": "tensor"},

@@ -30,7 +30,7 @@ class ProgramEvent(Struct, frozen=True, omit_defaults=True, tag_field="kind", ta
         return -1
 
     @property
-    def backward(self) -> int:
+    def run(self) -> int:
         """The engine run concerned, -1 for none."""
         return -1
 

@@ -58,7 +58,7 @@ class GradientsLeftLocal(_OfWrapper, frozen=True):
     By the version counters: to reduce a gradient writes to it once more than to accumulate it does.
     """
 
-    backward: int
+    run: int
     tensors: tuple[int, ...]
 
 
