@@ -22,9 +22,11 @@ from autograd_inspector.analysis.parameters.probed_copies import trained_beside
 from autograd_inspector.analysis.parameters.unoptimized import Unoptimized, copies_of, unoptimized_of
 from autograd_inspector.analysis.parameters.unregistered import unregistered_of
 from autograd_inspector.analysis.parameters.unserved import unserved
+from autograd_inspector.analysis.ranks.reductions import Reductions
 from autograd_inspector.analysis.read_values import ReadValues
 from autograd_inspector.analysis.recorded_edits import RecordedEdits
 from autograd_inspector.analysis.rounds import Rounds, rounds_of
+from autograd_inspector.analysis.seen_gradients import gradients_of
 from autograd_inspector.analysis.timeline import Timeline
 from autograd_inspector.model.autograd import Backward, Node
 from autograd_inspector.model.capture import Capture
@@ -58,6 +60,11 @@ class Analysis:
     def recorded_edits(self) -> RecordedEdits:
         """What autograd recorded in place."""
         return RecordedEdits(self.capture)
+
+    @cached_property
+    def reductions(self) -> Reductions:
+        """Which gradients were reduced over the ranks."""
+        return Reductions(self.capture, self.timeline, lambda: self.gradients)
 
     @cached_property
     def rounds(self) -> Rounds:
@@ -107,6 +114,7 @@ class Analysis:
         assigned = {write.tensor for write in self.capture.grad_writes if write.gradient >= 0}
         unserved_here = unserved(self.capture) - self.in_graph_without_gradient
         missed = (self.optimized_trainable - (self.received_gradient - unserved_here)) - orphans - assigned
+        missed -= self.reductions.brought
         return missed - self.capture.unsettled(missed)
 
     @cached_property
@@ -255,14 +263,7 @@ class Analysis:
     @cached_property
     def gradients(self) -> dict[int, frozenset[int]]:
         """Tensor -> the tensors that were seen as its ``.grad``."""
-        seen_gradients: dict[int, set[int]] = {}
-        pairs = [(read.tensor, read.gradient) for read in self.capture.grad_reads]
-        pairs += [(write.tensor, write.gradient) for write in self.capture.grad_writes]
-        pairs += [(p.tensor, p.gradient) for step in self.capture.steps for p in step.parameters]
-        for tensor, gradient in pairs:
-            if gradient >= 0:
-                seen_gradients.setdefault(tensor, set()).add(gradient)
-        return {tensor: frozenset(gradients) for tensor, gradients in seen_gradients.items()}
+        return gradients_of(self.capture)
 
     @cached_property
     def bad_tensors(self) -> frozenset[int]:

@@ -10,11 +10,14 @@ from typing import Any
 from msgspec import Struct
 
 from autograd_inspector.analysis.across_ranks import placement_of_ranks
+from autograd_inspector.analysis.ranks.summary import summarized
 from autograd_inspector.analysis.report_data import ReportData
 from autograd_inspector.model.finding import SEVERITIES, Finding
 from autograd_inspector.model.placement import Placement
+from autograd_inspector.model.rank_summary import RankSummary
 from autograd_inspector.model.ranks import RankedFinding, RankedPlacement
 from autograd_inspector.model.sound import fault_in_placement, fault_in_ranks
+from autograd_inspector.rules import findings_across
 from autograd_inspector.views.archive import decode, encode
 from autograd_inspector.views.whole import write_whole
 
@@ -31,6 +34,7 @@ class RankPart(Struct, frozen=True):
     findings: tuple[Finding, ...] = ()
     error: str = ""
     schema: int = SCHEMA
+    summary: RankSummary = RankSummary()
 
 
 class RanksReport(Struct, frozen=True):
@@ -85,7 +89,8 @@ class RanksReport(Struct, frozen=True):
 
 def part_of(report: ReportData) -> RankPart:
     """What a report tells the other ranks."""
-    return RankPart(report.placement, report.findings, report.capture.error.split("\n", maxsplit=1)[0][:_LONGEST])
+    error = report.capture.error.split("\n", maxsplit=1)[0][:_LONGEST]
+    return RankPart(report.placement, report.findings, error, summary=summarized(report.capture))
 
 
 def ranks_report(parts: Mapping[int, RankPart | None], notes: tuple[str, ...] = ()) -> RanksReport:
@@ -98,14 +103,14 @@ def ranks_report(parts: Mapping[int, RankPart | None], notes: tuple[str, ...] = 
             key = encode(finding)
             findings.setdefault(key, finding)
             ranks.setdefault(key, []).append(rank)
-    ordered_keys = sorted(findings, key=lambda key: SEVERITIES.index(findings[key].severity))
     placements = {rank: part.placement if part is not None else None for rank, part in parts.items()}
     raised = tuple(f"rank {r}: the program raised {p.error}" for r, p in parts.items() if p is not None and p.error)
-    return RanksReport(
-        placement_of_ranks(placements),
-        tuple(RankedFinding(findings[key], tuple(ranks[key])) for key in ordered_keys),
-        (*notes, *raised),
-    )
+    placement = placement_of_ranks(placements)
+    summaries = {rank: part.summary for rank, part in parts.items() if part is not None}
+    across, failed = findings_across(summaries, placement)
+    own = (RankedFinding(finding, tuple(ranks[key])) for key, finding in findings.items())
+    ordered = sorted((*across, *own), key=lambda each: SEVERITIES.index(each.finding.severity))
+    return RanksReport(placement, tuple(ordered), (*notes, *raised, *failed))
 
 
 def _fault(part: RankPart) -> str:

@@ -31,6 +31,10 @@ from autograd_inspector.capture.observers.calls.regions import Regions
 from autograd_inspector.capture.observers.calls.seen_modes import SeenModes
 from autograd_inspector.capture.observers.calls.swaps import Swaps
 from autograd_inspector.capture.observers.compiled.calls import Compiled
+from autograd_inspector.capture.observers.distributed.fingerprints import Fingerprints
+from autograd_inspector.capture.observers.distributed.reductions import Reductions
+from autograd_inspector.capture.observers.distributed.samplers import Samplers
+from autograd_inspector.capture.observers.distributed.wrappers import Wrappers
 from autograd_inspector.capture.observers.modules.calls import Modules
 from autograd_inspector.capture.observers.modules.entering import ModuleCalls
 from autograd_inspector.capture.observers.modules.plain import note_plain_attributes
@@ -106,6 +110,7 @@ class Session:
         self.optimizers.adopt = self.recording.adopt = self.modules.adopt
         self.optimizers.look_around = self.modules.look_around
         self.modules.used = self.optimizers.modes.look
+        self.modules.given = Fingerprints(self.recording).given
         self.folding: Folding | None = None
         self.failure = ""
         self._stopped = False
@@ -166,11 +171,13 @@ class Session:
         recorder = Recorder(recording, regions, guard)
         recording.mode = recorder
         limit = RecursionLimit()
-        engine = Engine(recording, recorder, guard, limit)
+        wrappers = Wrappers(recording, guard)
+        engine = Engine(recording, recorder, guard, limit, Reductions(recording, wrappers))
         calls = ModuleCalls(self.modules, FastPaths(guard, recorder))
         unseen = (Unseen(recording, regions, guard), CustomBackward(recording, guard))
         asked = (Checkpoints(recording, guard), FunctionGradients(recording, guard))
-        everywhere = (SeenModes(), calls, self.modules, self.optimizers, *unseen, *asked)
+        ranks = (wrappers, Samplers(recording, guard))
+        everywhere = (SeenModes(), calls, self.modules, self.optimizers, *unseen, *asked, *ranks)
         observers = Observers(everywhere, recorder, (engine,))
         for part in (
             limit,

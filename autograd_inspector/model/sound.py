@@ -86,6 +86,7 @@ _POINTING: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "tensor_hooks.site",
             "requires_grad_changes.site",
             "events.site",
+            "events.made",
             "replacements.site",
             "alias_writes.site",
             "retained_graphs.site",
@@ -111,7 +112,7 @@ _POINTING: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "calls": ((), ("ops.call",)),
     "regions": (("ops.region",), ()),
     "models": (("replacements.model",), ("calls.root",)),
-    "backwards": (("gradient_faults.backward", "leaf_values.backward"), ()),
+    "backwards": (("gradient_faults.backward", "leaf_values.backward"), ("events.run",)),
     "nodes": (("backwards.graph.roots", "gradient_faults.node"), ()),
 }
 """Table -> (the fields that point into it, those of them that may be -1: into nothing)."""

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.interrupts import is_interrupt
 from autograd_inspector.messages import text_of
 from autograd_inspector.model.capture import Capture
 from autograd_inspector.model.finding import Finding
+from autograd_inspector.model.rank_summary import RankSummary
+from autograd_inspector.model.ranks import RankedFinding, RankedPlacement
 from autograd_inspector.rules.catalogue import CATALOGUE, Rule, Write
 from autograd_inspector.rules.causes import merged, unignored
 from autograd_inspector.rules.order import ordered
 from autograd_inspector.rules.unread import unread
 
-__all__ = ["CATALOGUE", "Rule", "findings_of", "unignored"]
+__all__ = ["CATALOGUE", "Rule", "findings_across", "findings_of", "unignored"]
 
 
 def findings_of(
@@ -40,3 +42,19 @@ def findings_of(
                 raise
             notes.append(f"rule {code} failed on this capture: {text_of(failure)}")
     return tuple(merged(ordered(capture, findings))), (*unread(capture), *notes)
+
+
+def findings_across(
+    ranks: Mapping[int, RankSummary], placement: RankedPlacement
+) -> tuple[tuple[RankedFinding, ...], tuple[str, ...]]:
+    """(what only the comparison of ranks shows, notes about rules that failed)."""
+    findings: list[RankedFinding] = []
+    notes: list[str] = []
+    for code in sorted(CATALOGUE) if len(ranks) > 1 else ():
+        try:
+            findings += CATALOGUE[code].across(ranks, placement)
+        except Exception as failure:
+            if is_interrupt(failure) or os.environ.get("AUTOGRAD_INSPECTOR_STRICT"):
+                raise
+            notes.append(f"rule {code} failed on these ranks: {text_of(failure)}")
+    return tuple(findings), tuple(notes)

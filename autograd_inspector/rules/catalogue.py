@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -13,9 +13,14 @@ from msgspec import Struct
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.finding import Finding, Problem
+from autograd_inspector.model.rank_summary import RankSummary
+from autograd_inspector.model.ranks import RankedFinding, RankedPlacement
 from autograd_inspector.model.remedy import Remedies
 
 Check = Callable[[Analysis], Iterable[Problem]]
+Across = tuple[Problem, tuple[int, ...]]
+"""A problem, and the ranks that have it."""
+Compare = Callable[[Mapping[int, RankSummary], RankedPlacement], Iterable[Across]]
 Write = Callable[[tuple[Remedies, ...]], tuple[Edit, ...]]
 
 _MODULE = re.compile(r"ag(\d+)_(\w+)")
@@ -27,6 +32,8 @@ class Rule(Struct, frozen=True):
     code: str
     name: str
     check: Check
+    compare: Compare | None = None
+    """What only several ranks' summaries show together."""
 
     @property
     def page(self) -> str:
@@ -43,6 +50,11 @@ class Rule(Struct, frozen=True):
         for problem in self.check(analysis):
             yield Finding.of(self.code, self.name, problem, write(problem.cures))
 
+    def across(self, ranks: Mapping[int, RankSummary], placement: RankedPlacement) -> Iterator[RankedFinding]:
+        """What the rule concludes from a comparison of ranks."""
+        for problem, having in self.compare(ranks, placement) if self.compare is not None else ():
+            yield RankedFinding(Finding.of(self.code, self.name, problem), having)
+
 
 def _rules() -> Iterator[Rule]:
     """``ag404_not_in_optimizer`` is AG404, not-in-optimizer; a folder has its ``check`` in ``rule.py``."""
@@ -51,7 +63,7 @@ def _rules() -> Iterator[Rule]:
         named = _MODULE.fullmatch(module_info.name)
         if named is not None:
             module = import_module(f"{room}.{module_info.name}{'.rule' if module_info.ispkg else ''}")
-            yield Rule(f"AG{named[1]}", named[2].replace("_", "-"), module.check)
+            yield Rule(f"AG{named[1]}", named[2].replace("_", "-"), module.check, getattr(module, "compare", None))
 
 
 CATALOGUE: dict[str, Rule] = {rule.code: rule for rule in _rules()}

@@ -170,13 +170,14 @@ def test_an_optimizer_that_stops_stepping_is_not_waited_for_for_ever():
     assert found[-20:] == ["a"] * 20
 
 
-REFERENCES = {"site", "definition", "step", "factors", "returns"}
+REFERENCES = {"site", "definition", "step", "factors", "returns", "made"}
 """Fields whose numbers mean no record that folding takes away."""
 COUNTS = {
     "version", "versions", "before", "after", "storage", "offset", "extent", "nbytes", "allocated", "version_before",
     "version_after", "gradient_before", "gradient_after", "seq", "hooks", "saved_version", "current_version", "nth",
     "group", "stepped_by", "steps", "folded", "untold", "more", "nan", "inf", "shape", "traits",
     "first_seq", "last_seq", "again", "saved_groups", "own_groups", "given", "unmatched", "left",
+    "wrapper", "world", "times", "sampler", "epoch", "shard", "parts", "digest", "digests",
 }  # fmt: skip
 """Fields whose numbers are no references at all."""
 

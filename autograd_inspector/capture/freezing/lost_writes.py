@@ -18,7 +18,7 @@ from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.model.op import Trait
 from autograd_inspector.model.program_events import ResultDiscarded
 
-_ASIDE = int(Trait.BACKWARD | Trait.STEP | Trait.INNER)
+_ASIDE = int(Trait.BACKWARD | Trait.STEP | Trait.INNER | Trait.COLLECTIVE)
 
 
 def lost_writes(recording: Recording) -> Iterator[ResultDiscarded]:

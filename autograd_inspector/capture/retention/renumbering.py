@@ -37,10 +37,12 @@ _OF_EVENTS = {
     "tensor": "tensor",
     "tensors": "tensors",
     "returned": "tensors",
+    "ignored": "tensors",
     "pairs": "sets of tensors",
     "optimizer": "optimizer",
     "held": "optimizer",
     "model": "model",
+    "run": "backward",
 }
 FIELDS: dict[type[Struct], dict[str, str]] = {
     Write: {"tensor": "tensor"},

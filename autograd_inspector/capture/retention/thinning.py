@@ -11,12 +11,18 @@ from autograd_inspector.capture.recording.raw_records import OP_FIRST
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.model.program_events import (
     BareTensorHeld,
+    DataMet,
     Event,
     GradientModified,
+    GradientsLeftLocal,
     ModeSwitched,
     ModuleHookRegistered,
+    ReplicasWrapped,
     RequiresGradCompared,
+    SamplerIterated,
     SteppedAccumulating,
+    SyncSwitchedOff,
+    WrapperCalled,
 )
 
 T = TypeVar("T")
@@ -53,6 +59,19 @@ def _each(event: Event) -> Hashable:
             return event.due
         case GradientModified():
             return event.shared
+    return _among_ranks(event)
+
+
+def _among_ranks(event: Event) -> Hashable:
+    match event:
+        case DataMet():
+            return event.at  # Each batch is to be compared with the other ranks'.
+        case WrapperCalled():
+            return event.wrapper, event.synced
+        case ReplicasWrapped() | GradientsLeftLocal() | SyncSwitchedOff():
+            return event.wrapper
+        case SamplerIterated():
+            return event.sampler, event.epoch
     return None
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor
 
-from autograd_inspector.capture.torch_private.resolving import MISSING, attribute, looked_up
+from autograd_inspector.capture.torch_private.resolving import MISSING, Place, attribute, looked_up
 
 local_tensor = attribute(
     "torch.distributed.tensor:DTensor._local_tensor",
@@ -52,3 +52,41 @@ def local_of(tensor: Tensor) -> Tensor | None:
         return None
     local: Tensor | None = local_tensor(tensor)
     return local
+
+
+_reduced = attribute(
+    "torch.nn.parallel.distributed:DistributedDataParallel.__init__._module_parameters",
+    "the parameters whose gradients a wrapper reduces, in the order in which its errors number them",
+    instead=lambda _: (),
+    without="which gradients DistributedDataParallel reduces is not known",
+    late=True,
+)
+
+
+def reduced_parameters(wrapper: Any) -> tuple[Tensor, ...]:
+    """The parameters whose gradients a DistributedDataParallel reduces."""
+    return tuple(_reduced(wrapper))
+
+
+_join_config = attribute(
+    "torch.distributed.algorithms.join:Joinable.__init__._join_config",
+    "whether ranks may do less than others",
+    without="whether the ranks of a join() block differ in their work is not known",
+    late=True,
+)
+
+
+def joins(wrapper: Any) -> bool:
+    """Whether a DistributedDataParallel runs in a ``join()`` block."""
+    return bool(getattr(_join_config(wrapper), "enable", False))
+
+
+FUNCTIONAL = tuple(
+    Place(
+        f"torch.distributed._functional_collectives:{name}",
+        "collectives that return what they computed, by which parallel layers exchange activations",
+        without="",
+        late=True,
+    )
+    for name in ("all_reduce", "all_gather_tensor", "reduce_scatter_tensor", "broadcast", "all_to_all_single")
+)

@@ -50,12 +50,27 @@ from autograd_inspector.model.program_events.optimizers import (
     UpdateDropped,
     ZeroGradCalled,
 )
+from autograd_inspector.model.program_events.ranks import (
+    Awaited,
+    Communicated,
+    DataMet,
+    GradientsLeftLocal,
+    ReplicasWrapped,
+    SamplerIterated,
+    SyncSwitchedOff,
+    WeightsMet,
+    WrapperCalled,
+)
 
 __all__ = [
+    "Awaited",
     "BareTensorHeld",
+    "Communicated",
+    "DataMet",
     "Event",
     "FunctionRefused",
     "GradientModified",
+    "GradientsLeftLocal",
     "IndependentResult",
     "LoadRefused",
     "ModeSwitched",
@@ -77,8 +92,10 @@ __all__ = [
     "ProgramEvent",
     "RandomStateDropped",
     "RandomUnderVmap",
+    "ReplicasWrapped",
     "RequiresGradCompared",
     "ResultDiscarded",
+    "SamplerIterated",
     "ScalerRefused",
     "SchedulerMade",
     "SchedulerStepped",
@@ -92,8 +109,11 @@ __all__ = [
     "StateStatement",
     "StateSwapped",
     "SteppedAccumulating",
+    "SyncSwitchedOff",
     "TensorHeld",
     "UpdateDropped",
+    "WeightsMet",
+    "WrapperCalled",
     "ZeroGradCalled",
 ]
 
@@ -137,4 +157,13 @@ Event = (
     | OptionSet
     | StateAssigned
     | StateRemoved
+    | ReplicasWrapped
+    | WrapperCalled
+    | SyncSwitchedOff
+    | GradientsLeftLocal
+    | Communicated
+    | SamplerIterated
+    | Awaited
+    | DataMet
+    | WeightsMet
 )

@@ -28,3 +28,13 @@ class ProgramEvent(Struct, frozen=True, omit_defaults=True, tag_field="kind", ta
     def optimizer(self) -> int:
         """The optimizer concerned, -1 for none."""
         return -1
+
+    @property
+    def run(self) -> int:
+        """The engine run concerned, -1 for none."""
+        return -1
+
+    @property
+    def made(self) -> int:
+        """The site that made what is concerned, -1 for none."""
+        return -1

@@ -19,6 +19,7 @@ from autograd_inspector.capture.observers.backward.failing_node import Failure, 
 from autograd_inspector.capture.observers.backward.node_hooks import NodeHooks
 from autograd_inspector.capture.observers.calls.hooks import older_hooks
 from autograd_inspector.capture.observers.calls.ops import Recorder
+from autograd_inspector.capture.observers.distributed.reductions import Reductions
 from autograd_inspector.capture.recording.held_tensors import note_held
 from autograd_inspector.capture.recording.raw_records import OP_INPUTS, OP_OUTPUTS
 from autograd_inspector.capture.recording.recorded_nodes import Walked
@@ -76,8 +77,11 @@ class _Run:
 class Engine:
     """Observes every engine run through the one function that all of torch's Python entries call."""
 
-    def __init__(self, recording: Recording, recorder: Recorder, guard: Guard, limit: RecursionLimit) -> None:
+    def __init__(
+        self, recording: Recording, recorder: Recorder, guard: Guard, limit: RecursionLimit, reductions: Reductions
+    ) -> None:
         self.recording = recording
+        self._reductions = reductions
         self.recorder = recorder
         self.limit = limit
         self._guard = guard
@@ -182,6 +186,8 @@ class Engine:
             )
         )
         recording.running.append(number)
+        if accumulate:
+            self._reductions.began(number, walk.leaves)
         if head.truncated and accumulate and not wanted:
             self._arrivals[number] = Arrivals(self._leaves(walk, blind=head.blind))
         if recording.values is not None:
@@ -234,6 +240,7 @@ class Engine:
 
     def _end(self, number: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         recording = self.recording
+        self._reductions.ended(number)
         # A hook may step, or carry the gradient off: the optimizer in backward.
         start = recording.backwards[number].start
         steps = takewhile(lambda step: step.at >= start, reversed(recording.steps))

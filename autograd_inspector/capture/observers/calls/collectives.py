@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
+from functools import partial
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -13,10 +15,12 @@ from autograd_inspector.capture.observers.calls.ops import gather
 from autograd_inspector.capture.recording.pauses import Pause
 from autograd_inspector.capture.recording.recording import Recording
 from autograd_inspector.capture.tensors.attributes import version_of
+from autograd_inspector.capture.torch_private.distributed import FUNCTIONAL
 from autograd_inspector.capture.undisturbed.guard import Guard
 from autograd_inspector.capture.undisturbed.installing import Installation
-from autograd_inspector.capture.undisturbed.patches import around
+from autograd_inspector.capture.undisturbed.patches import around, observed
 from autograd_inspector.model.op import Trait, Write
+from autograd_inspector.model.program_events import Awaited, Communicated
 
 _NAMES = (
     "all_reduce",
@@ -32,7 +36,19 @@ _NAMES = (
     "all_to_all",
     "all_to_all_single",
     "recv",
+    "irecv",
+    "send",
+    "isend",
+    "barrier",
+    "broadcast_object_list",
+    "all_reduce_coalesced",
 )
+_SENDS = ("send", "isend")
+"""They write to nothing here."""
+_BLOCKING = ("all_gather_object", "broadcast_object_list", "send", "recv")
+_ASKS = ("wait", "get_future", "synchronize", "is_completed", "block_current_stream")
+"""What a program may do with what it has begun."""
+_OPS = ("SUM", "AVG", "PRODUCT", "MIN", "MAX", "BAND", "BOR", "BXOR")
 
 
 class Collectives:
@@ -41,12 +57,64 @@ class Collectives:
     def __init__(self, recording: Recording, guard: Guard) -> None:
         self._recording = recording
         self._guard = guard
+        self._seen: Counter[int] = Counter()
+        """Site -> how many calls it made."""
+        self._handles: dict[int, tuple[int, str]] = {}
+        """Python's id of what a call that was only begun returned -> which call it was, and its name."""
 
     def install(self, into: Installation) -> None:
         """Put the probes in place."""
         for name in _NAMES if dist.is_available() else ():
             if name in vars(dist):
-                around(into, dist, name, _Collective(name, self._recording, self._guard))
+                around(into, dist, name, _Collective(name, self._recording, self._guard, self._seen, self._handles))
+        for place in FUNCTIONAL if dist.is_available() else ():
+            owner = place.owner()
+            if owner is not None:
+                around(into, owner, place.name, _Functional(place.name, self._recording, self._guard))
+        for name in _ASKS if dist.is_available() else ():
+            if name in vars(dist.Work):
+                observed(into, dist.Work, name, before=self._awaited, guard=self._guard)
+
+    def _awaited(self, work: Any, _args: Any, _kwargs: Any) -> None:
+        """The program waits for a call that it had only begun, or asks for it."""
+        call = self._handles.pop(id(work), None)
+        recording = self._recording
+        if call is not None and recording.recording:
+            recording.events.append(Awaited(len(recording.ops), recording.stacks.here(0), call[1], call[0]))
+
+
+class _Functional:
+    """A probe in a collective that returns what it computed. That it was called is noted, not where its values go."""
+
+    def __init__(self, name: str, recording: Recording, guard: Guard) -> None:
+        self._name = name
+        self._recording = recording
+        self._guard = guard
+
+    def before(self, seen: list[Any], /, *args: Any, **kwargs: Any) -> None:
+        if self._recording.here() and self._recording.active():
+            self._guard.run(self._note)
+
+    def after(self, seen: list[Any], result: Any, /) -> Any:
+        return result
+
+    def failed(self, seen: list[Any], _error: BaseException, /) -> None:
+        pass
+
+    def _note(self) -> None:
+        recording = self._recording
+        recording.events.append(
+            Communicated(
+                len(recording.ops),
+                recording.stacks.here(0),
+                f"functional {self._name}",
+                "",
+                dist.get_world_size() if dist.is_initialized() else 0,
+                0,
+                0,
+                inside=True,
+            )
+        )
 
 
 class _OpenCollective(NamedTuple):
@@ -55,11 +123,17 @@ class _OpenCollective(NamedTuple):
     frame: FrameType
     tensors: list[Tensor]
     versions: list[int]
+    op: str
+    world: int
 
 
 class _Collective:
-    def __init__(self, name: str, recording: Recording, guard: Guard) -> None:
+    def __init__(
+        self, name: str, recording: Recording, guard: Guard, seen: Counter[int], handles: dict[int, tuple[int, str]]
+    ) -> None:
         self._name = name
+        self._handles = handles
+        self._seen = seen
         self._recording = recording
         self._guard = guard
 
@@ -68,42 +142,87 @@ class _Collective:
         if self._recording.here() and self._recording.active():
             tensors: list[Tensor] = []
             versions = self._guard.run(_versions, (args, kwargs), tensors)
-            seen += (_OpenCollective(sys._getframe(1), tensors, versions or []),)
+            op, world = self._guard.run(_reduced_by, (*args, *kwargs.values())) or ("", 0)
+            seen += (_OpenCollective(sys._getframe(1), tensors, versions or [], op, world),)
             self._recording.pause(Pause(sys._getframe(1)))
 
     def after(self, seen: list[_OpenCollective], result: Any, /) -> Any:
         """It returned."""
         for call in seen:
             self._recording.go_on(call.frame)
-            if call.versions:
-                self._guard.run(self._communicated, call.tensors, call.versions)
+            self._guard.run(self._communicated, call, result)
         seen.clear()
         return result
 
     def failed(self, seen: list[_OpenCollective], _error: BaseException, /) -> None:
-        """It raised."""
+        """It raised: others did not come, perhaps."""
         for call in seen:
-            self._recording.go_on(call.frame)
+            if self._recording.go_on(call.frame) is not None:
+                self._guard.run(partial(self._note, call, (), failed=True))
 
-    def _communicated(self, inputs: list[Tensor], before: list[int]) -> None:
+    def _note(
+        self, call: _OpenCollective, tensors: tuple[int, ...], *, failed: bool = False, begun: bool = False
+    ) -> int:
+        recording = self._recording
+        site = recording.stacks.here(0)
+        self._seen[site] += 1
+        recording.events.append(
+            Communicated(
+                len(recording.ops),
+                site,
+                self._name,
+                call.op,
+                call.world,
+                self._seen.total(),
+                self._seen[site],
+                tensors,
+                bool(recording.traits & _INSIDE),
+                failed,
+                begun,
+            )
+        )
+        return site
+
+    def _communicated(self, call: _OpenCollective, result: Any) -> None:
         """Everything but the local contribution is written, whether or not a counter moved."""
         recording = self._recording
+        inputs = call.tensors
         entries = [recording.registry.enter(t, -1, len(recording.ops)) for t in inputs]
-        alive = any(e.requires_grad for e in entries)
+        tensors = tuple(e.tensor for e in entries)
+        begun = result is not None and self._name not in _BLOCKING and hasattr(result, "wait")
+        site = self._note(call, tensors, begun=begun)
+        if begun:
+            self._handles[id(result)] = (self._seen.total(), self._name)
+        if not entries:
+            return
+        sends = self._name in _SENDS
+        alive = not sends and any(e.requires_grad for e in entries)
         written = [
-            e for e, t, b in zip(entries, inputs, before, strict=True) if version_of(t) != b or not e.requires_grad
+            e
+            for e, t, b in zip(entries, inputs, call.versions, strict=True)
+            if not sends and (version_of(t) != b or not e.requires_grad)
         ]
-        writes = tuple(Write(e.tensor, e.storage, -1, -1) for e in written)
-        traits = int(Trait.COLLECTIVE) | (int(Trait.CUT) if alive else 0)
         recording.append(
             self._name,
-            tuple(e.tensor for e in entries),
+            tensors,
             tuple(e.tensor for e in written),
-            writes,
-            traits,
-            recording.stacks.here(0),
-            versions=tuple(before),
+            tuple(Write(e.tensor, e.storage, -1, -1) for e in written),
+            int(Trait.COLLECTIVE) | (int(Trait.CUT) if alive else 0),
+            site,
+            versions=tuple(call.versions),
         )
+
+
+_INSIDE = int(Trait.INNER) | int(Trait.BACKWARD)
+
+
+def _reduced_by(arguments: tuple[Any, ...]) -> tuple[str, int]:
+    """("sum", the number of ranks in the group), of what a collective was given."""
+    ops = (value for value in arguments if isinstance(value, (dist.ReduceOp, dist.ReduceOp.RedOpType)))
+    op = next(ops, None)
+    name = next((name for name in _OPS if op == getattr(dist.ReduceOp, name)), "") if op is not None else ""
+    group = next((value for value in arguments if isinstance(value, dist.ProcessGroup)), None)
+    return name.lower(), dist.get_world_size(group) if dist.is_initialized() else 0
 
 
 def _versions(values: Any, into: list[Tensor]) -> list[int]:

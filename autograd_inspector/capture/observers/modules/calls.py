@@ -56,6 +56,8 @@ class Modules:
         self._hints: dict[int, str] = {}
         self.used: Callable[[], None] = lambda: None
         """Called before a model is called or saved."""
+        self.given: Callable[[int, nn.Module, tuple[Any, ...]], None] = lambda *_: None
+        """Told what the outermost call of a model is given."""
 
     def install(self, into: Installation) -> None:
         """What observes registration, conversion and loading."""
@@ -95,6 +97,7 @@ class Modules:
         root, path = self.place_of(module)
         if not self._stack:
             self._switches.called(root.number, path)
+            self.given(root.number, module, (*args, *kwargs.values()))
         nth = self._met_modules.nth_call(module)
         number = len(recording.calls)
         # Of the module's own attributes only: a property or `__getattr__` would be the program's code.

@@ -1,0 +1,40 @@
+"""Places and names that findings about replicas share."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+from autograd_inspector.advice.naming import names_of
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.ranks.causes import Unreduced
+from autograd_inspector.model.location import Location
+
+
+def names_in_order(analysis: Analysis, found: Unreduced) -> list[str]:
+    """The names of the parameters, in the order of the optimizer."""
+    order = {parameter.tensor: place for place, parameter in enumerate(found.first.step.parameters)}
+    return names_of(analysis, sorted(found.tensors, key=lambda tensor: order.get(tensor, len(order))))
+
+
+def steps_here(analysis: Analysis, found: Unreduced) -> tuple[Location, ...]:
+    """The backward and the step."""
+    return (
+        *analysis.user_frames(found.first.run.site, "backward() called here"),
+        *analysis.user_frames(found.first.step.site, "step() called here"),
+    )
+
+
+def called_at(analysis: Analysis, found: Unreduced, role: str) -> tuple[Location, ...]:
+    """The call of the program's outermost module that used the parameters for that backward."""
+    capture, end = analysis.capture, found.first.run.start
+    for tensor in found.tensors:
+        readers = capture.readers.get(tensor, [])
+        last = readers[: bisect_left(readers, end)][-1:]
+        for reader in last:
+            op = capture.ops[reader]
+            call = capture.calls[op.call] if op.call >= 0 else None
+            while call is not None and call.parent >= 0:
+                call = capture.calls[call.parent]
+            site = call.site if call is not None and call.site >= 0 else op.site
+            return analysis.user_frames(site, role)
+    return ()

@@ -1,0 +1,1 @@
+"""What ranks do together: exchanges between them, and whether gradients went through one before a step."""

@@ -1,0 +1,102 @@
+"""Which memory went through an exchange between ranks, and which came out of one, within a stretch of the program.
+
+A gradient may be reduced as it is, as a view, in a flat copy of many, or be assigned from what came back. So sizes
+are followed through the ops: a number computed from a gradient (its norm) that ranks sum is no reduction of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from functools import cached_property
+from math import prod
+
+from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.program_events import Communicated
+
+Sizes = dict[int, int]
+"""Storage -> the most elements of it that an exchange may have carried."""
+
+
+class Exchanges:
+    """The calls of a capture that exchange tensors among more than one rank."""
+
+    def __init__(self, capture: Capture) -> None:
+        self._capture = capture
+        self.calls = tuple(event for event in capture.events_of(Communicated) if event.world > 1)
+        self._tensors = {event.at: event.tensors for event in self.calls if event.tensors}
+
+    @cached_property
+    def in_functions(self) -> bool:
+        """Whether Functions exchange tensors: parallel layers, of which no rank has the whole gradient to give."""
+        return any(event.inside and event.name != "barrier" for event in self.calls)
+
+    @cached_property
+    def point_to_point(self) -> bool:
+        """Whether some rank sends to another: a pipeline, a parameter server."""
+        return any(event.name in {"send", "isend", "recv", "irecv"} for event in self.calls)
+
+    def within(self, start: int, end: int) -> list[Communicated]:
+        """Those among the ops from ``start`` to ``end``."""
+        return [event for event in self.calls if start <= event.at < end]
+
+    def carried(self, start: int, end: int, *, of: Collection[int] | None = None) -> Sizes:
+        """What went in and what came out, by ops ``start`` to ``end``; ``of``: by those exchanges alone."""
+        ops = [op for op in self._capture.ops[max(start, 0) : end] if self._passes_on(op, of)]
+        sizes: Sizes = {}
+        for op in reversed(ops):
+            self._flow(op, of, _stores(op), op.inputs, sizes)
+        came: Sizes = {}
+        for op in ops:
+            self._flow(op, of, op.inputs, _stores(op), came)
+        for storage, size in came.items():
+            sizes[storage] = max(size, sizes.get(storage, 0))
+        return sizes
+
+    def _passes_on(self, op: Op, of: Collection[int] | None) -> bool:
+        """Whether values go through an op to an exchange: not those of a model's forward, nor of a step."""
+        if op.index in self._tensors:
+            return of is None or op.index in of
+        return op.call < 0 and not op.has(Trait.STEP) and op.last_seq <= op.first_seq
+
+    def _flow(self, op: Op, of: Collection[int] | None, given: Iterable[int], to: Iterable[int], sizes: Sizes) -> None:
+        if op.index in self._tensors and (of is None or op.index in of):
+            size, to = max(map(self.elements, self._tensors[op.index]), default=0), self._tensors[op.index]
+        else:
+            size = max((sizes.get(self.storage(t), 0) for t in given), default=0)
+        for tensor in to if size else ():
+            storage = self.storage(tensor)
+            if storage >= 0:
+                sizes[storage] = max(size, sizes.get(storage, 0))
+
+    def storage(self, tensor: int) -> int:
+        """The memory of a tensor, -1 where it is not known."""
+        return self._capture.tensors[tensor].storage if tensor >= 0 else -1
+
+    def origin(self, tensor: int) -> int:
+        """What a tensor is a view or an alias of, itself where it is none: ``p.grad`` of ``p.grad.data``."""
+        tensors, ops = self._capture.tensors, self._capture.ops
+        while tensor >= 0 and tensors[tensor].birth >= 0 and tensors[tensor].storage >= 0:
+            inputs = ops[tensors[tensor].birth].inputs
+            if not inputs or inputs[0] == tensor or tensors[inputs[0]].storage != tensors[tensor].storage:
+                break
+            tensor = inputs[0]
+        return tensor
+
+    def elements(self, tensor: int) -> int:
+        """How many elements it has."""
+        return prod(self._capture.tensors[tensor].shape)
+
+    @cached_property
+    def weights(self) -> Sizes:
+        """What ranks exchange of weights in the course of training: averaged every few steps, or sent out anew.
+
+        A broadcast before the first step only makes the replicas equal.
+        """
+        first = min((step.at for step in self._capture.steps), default=0)
+        of = {event.at for event in self.calls if event.name != "broadcast" or event.at >= first}
+        return self.carried(0, len(self._capture.ops), of=of)
+
+
+def _stores(op: Op) -> tuple[int, ...]:
+    return (*op.outputs, *(write.tensor for write in op.writes))

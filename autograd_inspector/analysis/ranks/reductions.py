@@ -1,0 +1,253 @@
+"""Whether each gradient that a step was given was reduced over the ranks between its backward and the step."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+
+from msgspec import Struct
+
+from autograd_inspector.analysis.ranks.exchanges import Exchanges
+from autograd_inspector.analysis.timeline import Timeline
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.event import ParameterStep, Step
+from autograd_inspector.model.op import Op
+from autograd_inspector.model.program_events import (
+    Awaited,
+    Communicated,
+    GradientsLeftLocal,
+    ProgramEvent,
+    ReplicasWrapped,
+    SamplerIterated,
+    SyncSwitchedOff,
+    WrapperCalled,
+)
+
+Gradients = Mapping[int, frozenset[int]]
+"""Tensor -> the tensors that were seen as its gradient."""
+
+
+class Reached(Struct, frozen=True):
+    """The parameters of one step whose gradient came last by one backward."""
+
+    step: Step
+    run: Backward
+    reduced: tuple[int, ...]
+    """By a wrapper or by the program's own calls."""
+    local: tuple[int, ...]
+    by_hand: bool
+    """Some by the program's own calls."""
+
+
+class Reductions:
+    """Answers for a capture of more than one rank; nothing is asked of any other."""
+
+    def __init__(self, capture: Capture, timeline: Timeline, gradients: Callable[[], Gradients]) -> None:
+        self._capture = capture
+        self._timeline = timeline
+        self._gradients = gradients
+        self.exchanges = Exchanges(capture)
+        self.wrappers = {wrapper.wrapper: wrapper for wrapper in capture.events_of(ReplicasWrapped)}
+        self.wrapper_of = {tensor: wrapper for wrapper in self.wrappers.values() for tensor in wrapper.tensors}
+        self._left = {event.run: event for event in capture.events_of(GradientsLeftLocal)}
+
+    @property
+    def several_ranks(self) -> bool:
+        """Whether anything is exchanged, or meant to be."""
+        return bool(self.wrappers or self.exchanges.calls) or self._capture.world_size > 1
+
+    @cached_property
+    def reached(self) -> tuple[Reached, ...]:
+        """Of each step, what each of the backwards before it brought."""
+        return tuple(self._reached()) if self.several_ranks else ()
+
+    def _reached(self) -> Iterator[Reached]:
+        for step in self._capture.steps:
+            by_run: dict[int, tuple[Backward, list[ParameterStep]]] = {}
+            for parameter in step.parameters:
+                run = self.last_run(parameter, step)
+                if run is not None and not parameter.frozen:
+                    by_run.setdefault(run.index, (run, []))[1].append(parameter)
+            for run, parameters in by_run.values():
+                yield self._by_one(step, run, parameters)
+
+    def last_run(self, parameter: ParameterStep, step: Step) -> Backward | None:
+        """The last backward that reached a parameter before a step that was given a gradient of it."""
+        if parameter.gradient < 0 or parameter.tensor in self._sharded:
+            return None
+        runs = self._timeline.backwards_to(parameter.tensor)
+        return next(iter(runs.before(max(step.start, 0) + 1)), None)
+
+    @cached_property
+    def _sharded(self) -> frozenset[int]:
+        """What is reduced where it is sharded, by what shards it."""
+        return frozenset(row.tensor for row in self._capture.placement.rows if row.sharding is not None)
+
+    def _by_one(self, step: Step, run: Backward, parameters: list[ParameterStep]) -> Reached:
+        carried = self.exchanges.carried(run.start, step.start) if self.exchanges.calls else {}
+        left = self._left.get(run.index)
+        alone = frozenset(left.tensors) if left is not None else frozenset()
+        reduced, local, by_hand = [], [], False
+        for parameter in parameters:
+            tensor = parameter.tensor
+            if tensor in self.wrapper_of and tensor not in alone:
+                reduced.append(tensor)
+            elif carried and self._went(parameter, carried):
+                reduced.append(tensor)
+                by_hand = True
+            else:
+                local.append(tensor)
+        return Reached(step, run, tuple(reduced), tuple(local), by_hand)
+
+    def _went(self, parameter: ParameterStep, carried: dict[int, int]) -> bool:
+        """Whether an exchange carried as many elements of a gradient's memory as it has."""
+        gradients = {parameter.gradient, *self._gradients().get(parameter.tensor, ())}
+        size = self.exchanges.elements(parameter.tensor)
+        return any(carried.get(self.exchanges.storage(gradient), 0) >= size for gradient in gradients)
+
+    def exchanged(self, tensor: int) -> list[Communicated]:
+        """The calls that were given a gradient of a parameter's as it is, whenever that was."""
+        gradients = self._gradients().get(tensor, frozenset())
+        return [event for event in self.exchanges.calls if not gradients.isdisjoint(self._given[event.nth])]
+
+    @cached_property
+    def _given(self) -> dict[int, frozenset[int]]:
+        """Call -> what it was given, and what that is a view or an alias of. Memory that is free is used again."""
+        return {event.nth: frozenset(map(self.exchanges.origin, event.tensors)) for event in self.exchanges.calls}
+
+    def averaged(self, tensor: int) -> bool:
+        """Whether the ranks exchange the weights themselves."""
+        carried = self.exchanges.weights.get(self.exchanges.storage(tensor), 0)
+        return carried >= max(self.exchanges.elements(tensor), 1)
+
+    @cached_property
+    def brought(self) -> frozenset[int]:
+        """What a step was given a gradient of that other ranks have computed: a wrapper brought it."""
+        steps = self._capture.steps if self.wrappers else ()
+        given = {p.tensor for step in steps for p in step.parameters if p.gradient >= 0}
+        return frozenset(tensor for tensor in given if tensor in self.wrapper_of)
+
+    def reduces_loss(self, run: Backward) -> Communicated | None:
+        """The call that was given what a backward starts from: values are summed, and no gradient is."""
+        events = [
+            event
+            for event in self.exchanges.calls
+            if event.at <= run.start and event.op in {"sum", "avg"} and not event.inside
+        ]
+        losses = self._on_the_way_to(run) if events else set()
+        return next((event for event in events if not losses.isdisjoint(event.tensors)), None)
+
+    def _on_the_way_to(self, run: Backward) -> set[int]:
+        """The tensors that a backward starts from, and those that they were computed from, as long as each is as small."""
+        tensors, seen = self._capture.tensors, set[int]()
+        todo = list(run.roots)
+        while todo:
+            tensor = todo.pop()
+            small = self.exchanges.elements(tensor) == 1 and tensors[tensor].requires_grad and not tensors[tensor].leaf
+            if tensor not in seen and small:
+                seen.add(tensor)
+                birth = tensors[tensor].birth
+                todo += self._capture.ops[birth].inputs if birth >= 0 else ()
+        return seen
+
+    @cached_property
+    def alike(self) -> ProgramEvent | None:
+        """What shows that each rank is to hold a replica, although no gradient and no weight is ever reduced.
+
+        The ranks take parts of one data set, or one of them has sent the weights out before the first step.
+        """
+        if self.meant or self.exchanges.in_functions or self.exchanges.point_to_point:
+            return None
+        capture = self._capture
+        stepped = {p.tensor for step in capture.steps for p in step.parameters if p.gradient >= 0}
+        if any(self.averaged(tensor) for tensor in stepped):
+            return None
+        for event in capture.events_of(SamplerIterated):
+            later = self._timeline.steps.within(event.at, len(capture.ops))
+            if event.shuffle and event.parts == capture.world_size > 1 and later:
+                return event
+        memory = {self.exchanges.storage(tensor) for tensor in stepped} - {-1}
+        sent = {
+            self.exchanges.storage(t): event
+            for event in self.exchanges.calls
+            if event.name == "broadcast"
+            for t in event.tensors
+        }
+        return next(iter(sent.values())) if memory and memory <= sent.keys() else None
+
+    @cached_property
+    def ignored(self) -> frozenset[int]:
+        """What the program has told its wrappers to leave alone."""
+        return frozenset(tensor for wrapper in self.wrappers.values() for tensor in wrapper.ignored)
+
+    def on_the_way(self, tensor: int, reached: Reached) -> list[Communicated]:
+        """The calls that were given a parameter's gradient as it is, between its backward and a step."""
+        return [event for event in self.exchanged(tensor) if reached.run.start <= event.at < reached.step.start]
+
+    def awaited(self, event: Communicated, end: int) -> bool:
+        """Whether the program waited for a call before a moment."""
+        return not event.begun or any(
+            each.nth == event.nth and each.at <= end for each in self._capture.events_of(Awaited)
+        )
+
+    @cached_property
+    def meant(self) -> bool:
+        """Whether some gradient is reduced: then each rank is to hold a replica."""
+        return any(each.reduced for each in self.reached)
+
+    def call_of(self, wrapper: ReplicasWrapped, tensor: int, run: Backward) -> WrapperCalled | None:
+        """The call of a wrapper in which a parameter was used for a backward; None where it was used past it.
+
+        Where no op is known that used it, in compiled code, the last call since the backward before.
+        """
+        readers = self._capture.readers.get(tensor, [])
+        last = readers[: bisect_left(readers, run.start)][-1:]
+        calls = [each for each in self._calls if each.wrapper == wrapper.wrapper and each.at <= run.start]
+        if last:
+            inside = self._inside(self._capture.ops[last[0]], wrapper.type)
+            return next((each for each in reversed(calls) if each.at <= last[0]), None) if inside else None
+        before = next(iter(self._timeline.backwards.before(run.start)), None)
+        return calls[-1] if calls and (before is None or calls[-1].at >= before.start) else None
+
+    @cached_property
+    def _calls(self) -> tuple[WrapperCalled, ...]:
+        return tuple(call for call in self._capture.events_of(WrapperCalled) if call.learns)
+
+    def _inside(self, op: Op, kind: str) -> bool:
+        number = op.call
+        while number >= 0:
+            call = self._capture.calls[number]
+            if call.type == kind:
+                return True
+            number = call.parent
+        return False
+
+    def reached_between(self, tensor: int, start: int, run: Backward) -> bool:
+        """Whether another backward reached a parameter since a moment and before a run."""
+        return any(other.index < run.index for other in self._timeline.backwards_to(tensor).within(start, run.start))
+
+    def unreached(self, wrapper: ReplicasWrapped, call: WrapperCalled, end: int) -> list[int]:
+        """What a wrapper waits for in vain: what no backward reached from a call of its forward to a moment.
+
+        Nothing, where it looks for such parameters itself.
+        """
+        if wrapper.searches:
+            return []
+        runs = self._timeline.backwards.within(call.at, end)
+        reached = {tensor for run in runs for tensor in run.reached}
+        if any(run.graph.blind for run in runs) or reached.isdisjoint(wrapper.tensors):
+            return []
+        return [tensor for tensor in wrapper.tensors if tensor not in reached]
+
+    def switched_off(self, call: WrapperCalled) -> SyncSwitchedOff | None:
+        """The ``no_sync()`` that a call of a wrapper may be in."""
+        offs = [
+            off for off in self._capture.events_of(SyncSwitchedOff) if off.wrapper == call.wrapper and off.at <= call.at
+        ]
+        return offs[-1] if offs else None
+
+    def no_backward_between(self, start: int, end: int) -> bool:
+        """Whether no backward began between two moments."""
+        return not self._timeline.backwards.within(start, end)

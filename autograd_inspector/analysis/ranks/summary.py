@@ -1,0 +1,206 @@
+"""One rank's capture -> what it tells the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+from autograd_inspector.analysis.ranks.reductions import Reductions
+from autograd_inspector.analysis.seen_gradients import gradients_of
+from autograd_inspector.analysis.timeline import Timeline
+from autograd_inspector.model.capture import Capture
+from autograd_inspector.model.location import Location, with_role
+from autograd_inspector.model.op import Trait
+from autograd_inspector.model.program_events import (
+    Communicated,
+    DataMet,
+    ModelLoaded,
+    SchedulerStepped,
+    WeightsMet,
+    WrapperCalled,
+)
+from autograd_inspector.model.rank_summary import Done, RankSummary
+
+ALL_JOIN = frozenset(
+    {
+        "all_reduce",
+        "all_gather",
+        "all_gather_into_tensor",
+        "all_gather_object",
+        "broadcast",
+        "broadcast_object_list",
+        "reduce",
+        "reduce_scatter",
+        "reduce_scatter_tensor",
+        "all_to_all",
+        "all_to_all_single",
+        "all_reduce_coalesced",
+        "barrier",
+    }
+)
+"""Calls that every rank of the group has to make."""
+_CALLS = 256
+"""Calls whose order is compared."""
+_DATA = 64
+"""Batches that are compared."""
+
+
+_WRITERS = frozenset({"copy_", "set_", "set_data", "data", "detach_", "requires_grad_", "zero_grad"})
+"""They give other values, not new ones of the old: a swap of averaged weights, a restored copy."""
+
+
+def computes_in_place(name: str) -> bool:
+    """Whether an op that writes to weights computes with what they were: ``mul_``, ``clamp_``."""
+    return name not in _WRITERS and not name.startswith("_foreach_copy")
+
+
+def summary_of(capture: Capture, reductions: Reductions) -> RankSummary:
+    """What there is to compare; next to nothing where no other rank is known."""
+    if not reductions.several_ranks:
+        return RankSummary()
+    return _Summary(capture, reductions).made()
+
+
+class _Summary:
+    def __init__(self, capture: Capture, reductions: Reductions) -> None:
+        self.capture = capture
+        self.reductions = reductions
+        self.reduced = {tensor for each in reductions.reached for tensor in each.reduced}
+
+    def made(self) -> RankSummary:
+        capture, reductions = self.capture, self.reductions
+        exchanges = reductions.exchanges
+        calls = [call for call in capture.events_of(WrapperCalled) if call.nth]
+        data, weights = capture.events_of(DataMet), capture.events_of(WeightsMet)
+        return RankSummary(
+            reductions.meant and not exchanges.in_functions and not exchanges.point_to_point,
+            tuple(self.names(sorted(self.reduced))),
+            tuple(self._exchanges()),
+            tuple(self._forwards(calls)),
+            any(call.joins for call in calls),
+            self._waited(),
+            tuple(self._steps()),
+            tuple(
+                Done(optimizer.type, self.places(optimizer.site, "optimizer made here"))
+                for optimizer in capture.placement.optimizers
+            ),
+            tuple(self._each_line(capture.events_of(SchedulerStepped), "scheduler stepped here")),
+            tuple(self._frozen()),
+            tuple(self._loads()),
+            tuple(self._edits()),
+            tuple(self._sequence()),
+            tuple(event.digest for event in data[:_DATA]),
+            self.places(data[0].site, "called here") if data else (),
+            {
+                name: digest
+                for event in weights
+                for name, digest in zip(self.names(event.tensors), event.digests, strict=True)
+            },
+            self.places(weights[0].site, "called here") if weights else (),
+            bool(capture.error),
+        )
+
+    def names(self, tensors: Iterable[int]) -> list[str]:
+        """Their names, as all ranks know them."""
+        return [self.capture.display_names.of(tensor) for tensor in tensors]
+
+    def places(self, site: int, role: str) -> tuple[Location, ...]:
+        frames = [frame for frame in self.capture.site(site) if not frame.library]
+        return tuple(with_role(frame, role if at == 0 else "called from") for at, frame in enumerate(frames))
+
+    @cached_property
+    def _joined(self) -> list[Communicated]:
+        """The calls that all ranks have to make, in their order."""
+        world = self.capture.world_size
+        return [event for event in self.reductions.exchanges.calls if event.name in ALL_JOIN and event.world == world]
+
+    @cached_property
+    def _last(self) -> dict[tuple[str, int], Communicated]:
+        """(name, site) -> the last call there."""
+        return {(event.name, event.site): event for event in self._joined}
+
+    def _exchanges(self) -> Iterator[Done]:
+        end = max((event.nth for event in self._last.values()), default=0)
+        for (name, site), event in self._last.items():
+            yield Done(name, self.places(site, f"{name} called here"), event.times, last=event.nth == end)
+
+    def _sequence(self) -> Iterator[tuple[int, str]]:
+        """What each of the first carries: of weights and gradients whose. Not where older ones are folded away."""
+        if self.capture.history.folded:
+            return
+        exchanges = self.reductions.exchanges
+        whose = {t: t for t in self.reduced} | {
+            gradient: t for t, gradients in gradients_of(self.capture).items() for gradient in gradients
+        }
+        line = {key: place for place, key in enumerate(self._last)}
+        for event in self._joined[:_CALLS]:
+            carried = dict.fromkeys(whose[t] for t in map(exchanges.origin, event.tensors) if t in whose)
+            yield line[event.name, event.site], " ".join([event.name, event.op, *self.names(carried)])
+
+    def _edits(self) -> Iterator[Done]:
+        """Lines that compute new values of replicated weights from their old ones, past any step."""
+        exchanges = self.reductions.exchanges
+        weights = {exchanges.storage(t): t for t in self.reduced} if not self.capture.history.folded else {}
+        weights.pop(-1, None)
+        lines: dict[tuple[str, int], list[int]] = {}
+        for op in self.capture.ops if weights else ():
+            if op.writes and not op.has(Trait.STEP | Trait.COLLECTIVE | Trait.BACKWARD) and computes_in_place(op.name):
+                written = [weights[write.storage] for write in op.writes if write.storage in weights]
+                if written:
+                    lines.setdefault((op.name, op.site), []).extend(written)
+        for (name, site), tensors in lines.items():
+            names = tuple(dict.fromkeys(self.names(tensors)))
+            yield Done(name, self.places(site, "weights changed here"), len(tensors), names)
+
+    def _forwards(self, calls: list[WrapperCalled]) -> Iterator[Done]:
+        last = {call.wrapper: call for call in calls}
+        for call in last.values():
+            yield Done(call.type, self.places(call.site, "forward called here"), call.nth)
+
+    def _waited(self) -> Done | None:
+        failed = [event for event in self.reductions.exchanges.calls if event.failed]
+        if not failed:
+            return None
+        event = failed[-1]
+        return Done(event.name, self.places(event.site, f"{event.name} waits here"), event.times)
+
+    def _steps(self) -> Iterator[Done]:
+        for optimizer in self.capture.placement.optimizers:
+            sites = [step.site for step in self.capture.steps if step.optimizer == optimizer.id]
+            yield Done(
+                optimizer.type,
+                self.places(sites[-1] if sites else -1, "step() called here"),
+                optimizer.steps,
+                tuple(self.names(t for t in optimizer.held if t in self.reduced)),
+            )
+
+    def _each_line(self, events: Iterable[SchedulerStepped], role: str) -> Iterator[Done]:
+        sites: dict[int, list[SchedulerStepped]] = {}
+        for event in events:
+            sites.setdefault(event.site, []).append(event)
+        for site, alike in sites.items():
+            yield Done(alike[0].type, self.places(site, role), len(alike))
+
+    def _frozen(self) -> Iterator[Done]:
+        for change in self.capture.requires_grad_changes:
+            if self.capture.tensors[change.tensor].kind == "parameter":
+                role = f"requires_grad set to {change.requires_grad} here"
+                places = self.places(change.site, role)
+                yield Done("requires_grad", places, 1, tuple(self.names([change.tensor])), str(change.requires_grad))
+
+    def _loads(self) -> Iterator[Done]:
+        """Behind a wrapping, or where none is, and no broadcast of the weights follows."""
+        capture, reductions = self.capture, self.reductions
+        for load in capture.events_of(ModelLoaded):
+            wrapped = [reductions.wrapper_of[t] for t in load.tensors if t in reductions.wrapper_of]
+            concerned = [t for t in load.tensors if t in self.reduced]
+            told = any(
+                event.at >= load.at and event.name.startswith("broadcast") for event in reductions.exchanges.calls
+            )
+            if concerned and not told and all(wrapper.at <= load.at for wrapper in wrapped):
+                yield Done(load.api, self.places(load.site, "loaded here"), 1, tuple(self.names(concerned)))
+
+
+def summarized(capture: Capture) -> RankSummary:
+    """The same of a capture alone."""
+    return summary_of(capture, Reductions(capture, Timeline(capture), lambda: gradients_of(capture)))

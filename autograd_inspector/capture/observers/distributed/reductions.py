@@ -1,0 +1,78 @@
+"""Whether a backward's gradients were reduced over the ranks: seen by their version counters."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from torch import Tensor
+
+from autograd_inspector.capture.observers.distributed.wrappers import Wrappers
+from autograd_inspector.capture.recording.recording import Recording
+from autograd_inspector.capture.tensors.attributes import address_of, gradient_of, version_of
+from autograd_inspector.model.program_events import GradientsLeftLocal
+
+
+class _Before(NamedTuple):
+    """A parameter and its gradient when a backward began."""
+
+    number: int
+    parameter: Tensor
+    address: int | None
+    version: int
+
+
+class Reductions:
+    """Looks at the gradients of what wrappers manage before and behind each backward.
+
+    To accumulate a gradient writes to it once, or makes a new one, whose counter is 0. What the reducer brings is
+    copied into it behind that: another write. Views of one bucket share their counter, so all of them count there.
+    """
+
+    def __init__(self, recording: Recording, wrappers: Wrappers) -> None:
+        self._recording = recording
+        self._wrappers = wrappers
+        self._open: dict[int, dict[int, list[_Before]]] = {}
+        """Backward -> wrapper -> its parameters that the backward reaches."""
+
+    def began(self, backward: int, leaves: Mapping[int, Tensor]) -> None:
+        """A backward is about to run, to these leaves."""
+        for wrapper, managed in self._wrappers.managed():
+            reached = [_before(number, leaf) for number, leaf in leaves.items() if id(leaf) in managed]
+            if reached:
+                self._open.setdefault(backward, {})[wrapper] = reached
+
+    def ended(self, backward: int) -> None:
+        """It is over: note what was left as this rank alone computed it."""
+        for wrapper, reached in self._open.pop(backward, {}).items():
+            local = tuple(_local(reached))
+            if local:
+                recording = self._recording
+                site = recording.backwards[backward].site
+                recording.events.append(
+                    GradientsLeftLocal(len(recording.ops), site, "DistributedDataParallel", wrapper, backward, local)
+                )
+
+
+def _before(number: int, leaf: Tensor) -> _Before:
+    gradient = gradient_of(leaf)
+    if gradient is None:
+        return _Before(number, leaf, None, -1)
+    return _Before(number, leaf, address_of(gradient), version_of(gradient))
+
+
+def _local(reached: list[_Before]) -> list[int]:
+    after = [(before, gradient_of(before.parameter)) for before in reached]
+    # A hook may have used and cleared it; a sparse one has neither address nor counter that tell.
+    there = [
+        (before, address_of(gradient), version_of(gradient))
+        for before, gradient in after
+        if gradient is not None and address_of(gradient) is not None
+    ]
+    kept = Counter(address for before, address, _ in there if address == before.address)
+    return [
+        before.number
+        for before, address, version in there
+        if (version - before.version <= kept[address] if address == before.address else version == 0)
+    ]

@@ -1,0 +1,63 @@
+"""DistributedSampler: which part of which epoch's order it gives."""
+
+from __future__ import annotations
+
+import weakref
+from collections import Counter
+from typing import Any, NamedTuple
+
+import torch.distributed as dist
+from torch.utils.data.distributed import DistributedSampler
+
+from autograd_inspector.capture.recording.recording import Recording
+from autograd_inspector.capture.undisturbed.guard import Guard
+from autograd_inspector.capture.undisturbed.installing import Installation
+from autograd_inspector.capture.undisturbed.patches import observed
+from autograd_inspector.model.program_events import SamplerIterated
+
+
+class _Met(NamedTuple):
+    ref: weakref.ref[Any]
+    number: int
+    made: int
+    epochs: Counter[int]
+
+
+class Samplers:
+    """Notes each iteration."""
+
+    def __init__(self, recording: Recording, guard: Guard) -> None:
+        self._recording = recording
+        self._guard = guard
+        self._met: dict[int, _Met] = {}
+        self._count = 0
+
+    def install(self, into: Installation) -> None:
+        """Put the probes in place."""
+        if dist.is_available():
+            observed(into, DistributedSampler, "__init__", after=self._made, guard=self._guard)
+            observed(into, DistributedSampler, "__iter__", before=self._iterated, guard=self._guard)
+
+    def _made(self, sampler: Any, _args: Any, _kwargs: Any, _before: Any) -> None:
+        if self._recording.active():
+            self._meet(sampler, self._recording.stacks.here(0))
+
+    def _meet(self, sampler: Any, site: int) -> _Met:
+        met = self._met.get(id(sampler))
+        if met is None or met.ref() is not sampler:
+            met = self._met[id(sampler)] = _Met(weakref.ref(sampler), self._count, site, Counter())
+            self._count += 1
+        return met
+
+    def _iterated(self, sampler: Any, _args: Any, _kwargs: Any) -> None:
+        recording, own = self._recording, vars(sampler)
+        epoch, parts, shard = own.get("epoch"), own.get("num_replicas"), own.get("rank")
+        if not (recording.active() and isinstance(epoch, int) and isinstance(parts, int) and isinstance(shard, int)):
+            return
+        met = self._meet(sampler, -1)
+        again = met.epochs[epoch]
+        met.epochs[epoch] += 1
+        site, shuffle = recording.stacks.here(0), own.get("shuffle") is True
+        recording.events.append(
+            SamplerIterated(len(recording.ops), site, met.number, epoch, shuffle, shard, parts, met.made, again)
+        )

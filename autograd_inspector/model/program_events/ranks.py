@@ -1,0 +1,144 @@
+"""What the program did together with other ranks."""
+
+from __future__ import annotations
+
+from autograd_inspector.model.program_events.event import ProgramEvent
+
+
+class _OfWrapper(ProgramEvent, frozen=True):
+    """``type`` is the wrapper's class, ``wrapper`` its number in the capture."""
+
+    type: str
+    wrapper: int
+
+    @property
+    def api(self) -> str:
+        """The class."""
+        return self.type
+
+
+class ReplicasWrapped(_OfWrapper, frozen=True):
+    """A wrapper that reduces gradients over ``world`` ranks, with the parameters that it reduces, in its own order.
+
+    ``site`` -1: it was made before the capture began. ``searches``: it looks for what a loss does not use.
+    ``ignored``: the program has told it to leave these alone.
+    """
+
+    tensors: tuple[int, ...]
+    world: int
+    searches: bool = False
+    ignored: tuple[int, ...] = ()
+
+
+class WrapperCalled(_OfWrapper, frozen=True):
+    """Its forward was called while gradient was recorded (``learns``), or exchanges buffers.
+
+    ``synced``: the next backward is to reduce. ``nth``: of the calls that exchange something, for that wrapper, from 1.
+    ``joins``: in a block in which ranks may do less than others.
+    """
+
+    synced: bool
+    nth: int = 0
+    joins: bool = False
+    learns: bool = True
+
+
+class SyncSwitchedOff(_OfWrapper, frozen=True):
+    """Its ``no_sync()`` was called."""
+
+    @property
+    def api(self) -> str:
+        """The call."""
+        return f"{self.type}.no_sync()"
+
+
+class GradientsLeftLocal(_OfWrapper, frozen=True):
+    """A backward accumulated the gradients of these parameters of its, and nothing was reduced behind that.
+
+    By the version counters: to reduce a gradient writes to it once more than to accumulate it does.
+    """
+
+    run: int
+    tensors: tuple[int, ...]
+
+
+class Communicated(ProgramEvent, frozen=True):
+    """A call that exchanges tensors with other ranks; ``at`` is the op that it is, where it got tensors.
+
+    ``op`` is what it reduces by ("sum"), "" where it does not. ``world``: how many ranks take part. ``nth``: of the
+    calls of the whole capture, ``times``: of those at its site, from 1. ``inside``: a Function of the program's made
+    it, in its forward or its backward, or a hook. ``failed``: it raised. ``begun``: it returned
+    before it was done.
+    """
+
+    name: str
+    op: str
+    world: int
+    nth: int
+    times: int
+    tensors: tuple[int, ...] = ()
+    inside: bool = False
+    failed: bool = False
+    begun: bool = False
+
+    @property
+    def api(self) -> str:
+        """The function."""
+        return self.name
+
+
+class Awaited(ProgramEvent, frozen=True):
+    """The program waited for a call that it had only begun, the ``nth`` of the capture, or asked whether it is done."""
+
+    name: str
+    nth: int
+
+    @property
+    def api(self) -> str:
+        """The method."""
+        return f"{self.name}(async_op=True).wait()"
+
+
+class SamplerIterated(ProgramEvent, frozen=True):
+    """A ``DistributedSampler`` began to give the indices of an epoch: those of part ``shard`` of ``parts``.
+
+    ``made``: where the sampler was made. ``again``: it had given those of that very epoch before.
+    """
+
+    sampler: int
+    epoch: int
+    shuffle: bool
+    shard: int
+    parts: int
+    made: int = -1
+    again: int = 0
+
+    @property
+    def api(self) -> str:
+        """The class."""
+        return "DistributedSampler"
+
+
+class DataMet(ProgramEvent, frozen=True):
+    """A model was called to learn, with tensors of that fingerprint; where values are read."""
+
+    type: str
+    digest: int
+
+    @property
+    def api(self) -> str:
+        """The class of the model."""
+        return self.type
+
+
+class WeightsMet(ProgramEvent, frozen=True):
+    """The fingerprints of a model's parameters at its first such call."""
+
+    type: str
+    tensors: tuple[int, ...]
+    digests: tuple[int, ...]
+
+    @property
+    def api(self) -> str:
+        """The class of the model."""
+        return self.type

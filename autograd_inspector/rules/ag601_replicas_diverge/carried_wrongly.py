@@ -1,0 +1,85 @@
+"""AG601 where a call carries gradients between ranks, and does not leave the same mean on all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from autograd_inspector.advice.naming import names_of
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.ranks.reductions import Reached
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.program_events import Communicated
+from autograd_inspector.model.wording import agree, summarize_names
+
+How = Literal["unwaited", "to one", "from one", "by another op"]
+
+
+def carried_wrongly(analysis: Analysis) -> Iterator[Problem]:
+    """One finding for each line and way."""
+    found: dict[tuple[How, int], tuple[Communicated, Reached, list[int]]] = {}
+    for reached in analysis.reductions.reached:
+        for tensor in reached.reduced:
+            if tensor in analysis.reductions.wrapper_of or analysis.reductions.averaged(tensor):
+                continue
+            calls = analysis.reductions.on_the_way(tensor, reached)
+            how = _how(analysis, calls, reached)
+            if how is not None:
+                found.setdefault((how, calls[-1].site), (calls[-1], reached, []))[2].append(tensor)
+    for (how, _), (call, reached, tensors) in found.items():
+        yield _problem(analysis, how, call, reached, list(dict.fromkeys(tensors)))
+
+
+def _how(analysis: Analysis, calls: list[Communicated], reached: Reached) -> How | None:
+    if not calls:
+        return None  # They went in a flat copy, or what came back was assigned.
+    if any(not analysis.reductions.awaited(call, reached.step.start) for call in calls):
+        return "unwaited"
+    names = {call.name for call in calls}
+    if names == {"reduce"}:
+        return "to one"
+    if names == {"broadcast"}:
+        return "from one"
+    if all(call.op and call.op not in {"sum", "avg"} for call in calls):
+        return "by another op"
+    return None
+
+
+def _problem(analysis: Analysis, how: How, call: Communicated, reached: Reached, tensors: list[int]) -> Problem:
+    names = names_of(analysis, tensors)
+    subject = f"the {agree(names, 'gradient', 'gradients')} of {summarize_names(names)}"
+    message, fix = {
+        "unwaited": (
+            f"step() uses {subject} while {call.name} may still be at work: it was begun with async_op=True, and nothing "
+            "waits for it before the step",
+            "Keep what it returns and wait before step(): `work.wait()` for each, or leave async_op out.",
+        ),
+        "to one": (
+            f"{call.name} brings {subject} to one rank, and the others step by what they computed alone, so the replicas "
+            "diverge",
+            "Call all_reduce in its place: it leaves the sum on every rank. Or broadcast the result before step().",
+        ),
+        "from one": (
+            f"broadcast replaces {subject} by those of one rank: what the other ranks computed is lost, and several "
+            "machines do the work of one",
+            "Call all_reduce in its place, and divide by the number of ranks.",
+        ),
+        "by another op": (
+            f"{call.name} reduces {subject} by {call.op}, which is not the gradient of any loss over all ranks",
+            "Call it with `op=dist.ReduceOp.SUM`, and divide by the number of ranks.",
+        ),
+    }[how]
+    return Problem(
+        "warning" if how in {"from one", "by another op"} else "error",
+        message,
+        fix,
+        dedupe_locations(
+            [
+                *analysis.user_frames(call.site, f"{call.name} called here"),
+                *analysis.user_frames(reached.step.site, "step() called here"),
+            ]
+        ),
+        tuple(names),
+        ops=(call.at, reached.step.op),
+    )

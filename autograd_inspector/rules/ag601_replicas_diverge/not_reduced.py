@@ -1,0 +1,210 @@
+"""AG601 where gradients are not reduced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.replicas import called_at, names_in_order, steps_here
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.ranks.causes import Unreduced, unreduced
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.program_events import Communicated, SamplerIterated, WrapperCalled
+from autograd_inspector.model.wording import agree, counted, summarize_names
+
+
+def by_wrappers(analysis: Analysis) -> Iterator[Problem]:
+    """What a wrapper manages, and did not reduce."""
+    for found in unreduced(analysis.capture, analysis.reductions):
+        if found.why == "around":
+            yield _around(analysis, found)
+        elif found.why == "unsynced" and found.call is not None:
+            yield _unsynced(analysis, found, found.call)
+        elif found.why == "spent" and found.call is not None:
+            yield _spent(analysis, found, found.call)
+
+
+def by_the_program(analysis: Analysis) -> Iterator[Problem]:
+    """What the program's own calls reduce too late or too early, and what nothing reduces while others are."""
+    for found in unreduced(analysis.capture, analysis.reductions):
+        if found.why == "loss" and found.exchange is not None:
+            yield _loss(analysis, found, found.exchange)
+        elif found.why == "nothing":
+            yield _nothing(analysis, found)
+        elif found.exchange is not None:
+            yield _misplaced(analysis, found, found.exchange)
+        elif found.why == "beside":
+            yield _beside(analysis, found)
+
+
+def _subject(analysis: Analysis, found: Unreduced) -> tuple[list[str], str]:
+    """The names, and how a sentence begins."""
+    names = names_in_order(analysis, found)
+    optimizer = analysis.capture.placement.optimizers[found.first.step.optimizer].type
+    return (
+        names,
+        f"{optimizer} steps {summarize_names(names)} by {agree(names, 'a gradient', 'gradients')} of this rank alone",
+    )
+
+
+def _around(analysis: Analysis, found: Unreduced) -> Problem:
+    names, start = _subject(analysis, found)
+    kind = found.wrapper.type if found.wrapper is not None else ""
+    made = found.wrapper.site if found.wrapper is not None else -1
+    return Problem(
+        "error",
+        f"{start}: the loss comes from a call of the model inside {kind}. Only the forward of {kind} itself prepares "
+        "the reduction of the next backward, so the replicas diverge",
+        "Call the wrapper: `model(x)` instead of `model.module(x)`. Where a method of the model computes the loss, let "
+        "the model's forward call it.",
+        dedupe_locations(
+            [
+                *called_at(analysis, found, f"called past {kind} here"),
+                *steps_here(analysis, found),
+                *analysis.user_frames(made, "wrapped here"),
+            ]
+        ),
+        tuple(names),
+        ops=(found.first.step.op,),
+    )
+
+
+def _unsynced(analysis: Analysis, found: Unreduced, call: WrapperCalled) -> Problem:
+    names, start = _subject(analysis, found)
+    kind = call.type
+    off = analysis.reductions.switched_off(call)
+    switched: tuple[Location, ...] = ()
+    if off is not None:
+        switched = analysis.user_frames(off.site, "no_sync() called here")
+    how = "in a no_sync() block" if off is not None else "with require_backward_grad_sync=False"
+    return Problem(
+        "error",
+        f"{start}: the last forward of {kind} before the step ran {how}, so that its backward reduces nothing and the "
+        "replicas diverge",
+        "Leave the last micro-batch before each step outside of no_sync(), forward and backward: its backward reduces "
+        "what the others have accumulated."
+        if off is not None
+        else "Set require_backward_grad_sync to True before the forward of the last micro-batch of each step.",
+        dedupe_locations(
+            [
+                *switched,
+                *analysis.user_frames(call.site, "forward called here"),
+                *steps_here(analysis, found),
+            ]
+        ),
+        tuple(names),
+        ops=(found.first.step.op,),
+    )
+
+
+def _spent(analysis: Analysis, found: Unreduced, call: WrapperCalled) -> Problem:
+    names, start = _subject(analysis, found)
+    return Problem(
+        "error",
+        f"{start}: one forward of {call.type} prepares one reduction, which the first backward() used. What a second one "
+        "adds is not reduced, so the replicas diverge",
+        "Add the losses and call backward() once, or call the wrapper again for the second loss.",
+        dedupe_locations([*steps_here(analysis, found), *analysis.user_frames(call.site, "forward called here")]),
+        tuple(names),
+        ops=(found.first.step.op,),
+    )
+
+
+def _misplaced(analysis: Analysis, found: Unreduced, exchange: Communicated) -> Problem:
+    names, start = _subject(analysis, found)
+    call = exchange.name
+    late = found.why == "late"
+    where = "behind step()" if late else "before backward()"
+    return Problem(
+        "error",
+        f"{start}: {call} is called on {agree(names, 'it', 'them')} {where}, so the replicas diverge",
+        f"Call {call} between backward() and step().",
+        dedupe_locations(
+            [
+                *analysis.user_frames(exchange.site, f"{call} called here, {where}"),
+                *steps_here(analysis, found),
+            ]
+        ),
+        tuple(names),
+        ops=(found.first.step.op, exchange.at),
+    )
+
+
+def _beside(analysis: Analysis, found: Unreduced) -> Problem:
+    names, start = _subject(analysis, found)
+    reductions = analysis.reductions
+    together = {t for each in reductions.reached if each.step == found.first.step for t in each.reduced}
+    reduced = sorted(together or {t for each in reductions.reached for t in each.reduced})
+    by_hand = any(each.by_hand for each in reductions.reached)
+    calls = [event for event in reductions.exchanges.within(found.first.run.start, found.first.step.at) if event.op]
+    others = f"{counted(len(reduced), 'other parameter')} {agree(reduced, 'is', 'are')} reduced"
+    if by_hand:
+        why = f"{others} by the program's own calls, and {agree(names, 'this one is', 'these are')} left out"
+        fix = "Reduce the gradients of all parameters that the optimizer holds: loop over `optimizer.param_groups`."
+    else:
+        why = f"{others} by DistributedDataParallel, and {agree(names, 'this one stands', 'these stand')} outside of it"
+        fix = (
+            "Wrap the module that has them, too: best one module that has both and computes the loss in its forward. Or "
+            "call all_reduce on their gradients between backward() and step()."
+        )
+    return Problem(
+        "warning",
+        f"{start}: {why}, so the ranks go on with different values of {agree(names, 'it', 'them')}",
+        fix,
+        dedupe_locations(
+            [
+                *(
+                    place
+                    for event in (calls[:1] if by_hand else ())
+                    for place in analysis.user_frames(event.site, f"{event.name} of the others called here")
+                ),
+                *called_at(analysis, found, f"{agree(names, 'it is', 'they are')} used here"),
+                *steps_here(analysis, found),
+            ]
+        ),
+        tuple(names),
+        ops=(found.first.step.op,),
+    )
+
+
+def _loss(analysis: Analysis, found: Unreduced, exchange: Communicated) -> Problem:
+    names, start = _subject(analysis, found)
+    return Problem(
+        "error",
+        f"{start}: {exchange.name} is called on the loss, which sums its value over the ranks and leaves its gradient what "
+        "this rank alone computed, so the replicas diverge",
+        f"Call {exchange.name} on the gradients, between backward() and step(), and on a `loss.detach().clone()` for the "
+        "log. Or wrap the model in DistributedDataParallel.",
+        dedupe_locations(
+            [
+                *analysis.user_frames(exchange.site, f"{exchange.name} of the loss called here"),
+                *steps_here(analysis, found),
+            ]
+        ),
+        tuple(names),
+        ops=(found.first.step.op, exchange.at),
+    )
+
+
+def _nothing(analysis: Analysis, found: Unreduced) -> Problem:
+    names, start = _subject(analysis, found)
+    shown = analysis.reductions.alike
+    shared = isinstance(shown, SamplerIterated)
+    why = "the ranks take parts of one data set" if shared else "the ranks were given the same weights"
+    what = "parts of the data are dealt out here" if shared else "weights sent to the other ranks here"
+    return Problem(
+        "warning",
+        f"{start}: {why}, and neither gradients nor weights are ever reduced, so the models part",
+        "Wrap the model: `DistributedDataParallel(model)`, and call the wrapper. Or call all_reduce on the gradients "
+        "between backward() and step().",
+        dedupe_locations(
+            [
+                *analysis.user_frames(found.first.step.site, "step() called here"),
+                *steps_here(analysis, found),
+                *called_at(analysis, found, f"{agree(names, 'it is', 'they are')} used here"),
+                *(analysis.user_frames(shown.site, what) if shown is not None else ()),
+            ]
+        ),
+        tuple(names),
+        ops=(found.first.step.op,),
+    )

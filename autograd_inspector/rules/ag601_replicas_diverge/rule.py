@@ -1,0 +1,57 @@
+"""AG601: replicas of a model that do not stay equal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.rank_summary import RankSummary
+from autograd_inspector.model.ranks import RankedPlacement
+from autograd_inspector.rules.ag601_replicas_diverge.carried_wrongly import carried_wrongly
+from autograd_inspector.rules.ag601_replicas_diverge.local_clipping import clipped_alone
+from autograd_inspector.rules.ag601_replicas_diverge.not_reduced import by_the_program, by_wrappers
+from autograd_inspector.rules.ag601_replicas_diverge.ranks import compared
+from autograd_inspector.rules.ag601_replicas_diverge.undivided import undivided_sums
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """Gradients that were to be reduced over the ranks, and that a step used as this rank alone computed them.
+
+    Why it matters
+        Data parallelism works as long as every replica makes the same step. A call of the model inside
+        DistributedDataParallel, a `no_sync()` around the last micro-batch, a module beside the wrapper, or a
+        reduction behind the step lets the replicas drift apart. Nothing raises: each rank trains another model,
+        and rank 0 saves that of rank 0.
+
+    Example
+        ::
+
+            model = DistributedDataParallel(net)
+            loss = model.module(x).square().mean()
+            loss.backward()
+            optimizer.step()
+
+    Fix
+        ::
+
+            model = DistributedDataParallel(net)
+            loss = model(x).square().mean()
+            loss.backward()
+            optimizer.step()
+
+    References
+        torch.nn.parallel.DistributedDataParallel (no_sync, forward); torch.distributed.all_reduce.
+    """
+    if not analysis.reductions.several_ranks:
+        return
+    yield from by_wrappers(analysis)
+    yield from by_the_program(analysis)
+    yield from carried_wrongly(analysis)
+    yield from undivided_sums(analysis)
+    yield from clipped_alone(analysis)
+
+
+def compare(ranks: Mapping[int, RankSummary], _placement: RankedPlacement) -> Iterator[tuple[Problem, tuple[int, ...]]]:
+    """What the ranks' summaries show together."""
+    yield from compared(ranks)

@@ -1,0 +1,74 @@
+"""AG601 where gradients of mean losses are summed over the ranks, and nothing divides the sum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autograd_inspector.advice.naming import names_of
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.ranks.reductions import Reached
+from autograd_inspector.model.autograd import Backward
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.wording import agree, summarize_names
+
+
+def undivided_sums(analysis: Analysis) -> Iterator[Problem]:
+    """One finding, about the first step of that kind."""
+    for reached in analysis.reductions.reached:
+        events = [
+            event
+            for event in analysis.reductions.exchanges.within(reached.run.start, reached.step.start)
+            if event.op == "sum" and event.name in {"all_reduce", "reduce_scatter", "reduce_scatter_tensor"}
+        ]
+        summed = [t for t in reached.reduced if t not in analysis.reductions.wrapper_of]
+        given = {t for event in events for t in event.tensors}
+        gradients = {g for t in summed for g in analysis.gradients.get(t, ())}
+        if not (events and summed and given & gradients) or _scaled(analysis, reached, gradients):
+            continue
+        if not _mean(analysis, reached.run):
+            continue
+        event = next(event for event in events if gradients & set(event.tensors))
+        names = names_of(analysis, summed)
+        yield Problem(
+            "warning",
+            f"{event.name} sums the gradients of {summarize_names(names)} over {event.world} ranks, and nothing divides "
+            f"{agree(names, 'it', 'them')} by their number: each rank's loss is a mean, so the step is {event.world} times "
+            "as large as one process would make it",
+            "Divide by the number of ranks behind it: `p.grad /= dist.get_world_size()`, or divide the loss.",
+            dedupe_locations(
+                [
+                    *analysis.user_frames(event.site, f"{event.name} called here"),
+                    *analysis.user_frames(reached.step.site, "step() called here"),
+                ]
+            ),
+            tuple(names),
+            ops=(event.at, reached.step.op),
+        )
+        return
+
+
+def _scaled(analysis: Analysis, reached: Reached, gradients: set[int]) -> bool:
+    """Whether anything but exchanges writes to the gradients, or computes others of them, before the step."""
+    memory = {analysis.reductions.exchanges.storage(g) for g in gradients} - {-1}
+    ops = analysis.capture.ops[reached.run.start : reached.step.start]
+    return any(_changes(analysis, op, memory) for op in ops if not op.has(Trait.COLLECTIVE))
+
+
+def _changes(analysis: Analysis, op: Op, memory: set[int]) -> bool:
+    storage = analysis.reductions.exchanges.storage
+    if any(write.storage in memory for write in op.writes):
+        return True
+    return any(storage(t) in memory for t in op.inputs) and any(storage(t) not in memory for t in op.outputs)
+
+
+def _mean(analysis: Analysis, run: Backward) -> bool:
+    """Whether the loss was a mean as it is: the op that made it takes one, and no other scaled what it gave."""
+    births = {analysis.capture.tensors[root].birth for root in run.roots}
+    ops = [analysis.capture.ops[birth] for birth in births if birth >= 0]
+    return (
+        bool(ops)
+        and not run.weights
+        and all(op.name == "mean" or op.name.endswith("loss") or op.name == "cross_entropy" for op in ops)
+    )

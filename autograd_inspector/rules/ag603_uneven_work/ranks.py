@@ -1,0 +1,157 @@
+"""AG603 where ranks make different numbers of calls that all have to make, or of steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import Location, dedupe_locations
+from autograd_inspector.model.rank_summary import Done, RankSummary
+from autograd_inspector.model.ranks import ranks_text
+from autograd_inspector.model.wording import counted
+
+Across = tuple[Problem, tuple[int, ...]]
+
+
+def compared(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
+    """One problem: ranks that part in their calls part in their steps as well."""
+    found = [*_calls(ranks)] or [*_order(ranks)] or [*_forwards(ranks)] or [*_steps(ranks)]
+    yield from found
+
+
+def _calls(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
+    """Calls of torch.distributed, which all ranks have to make equally often, whatever lines they make them at."""
+    totals = {rank: sum(done.times for done in summary.exchanges) for rank, summary in ranks.items()}
+    if len(set(totals.values())) < 2:
+        return
+    most = max(totals.values())
+    ahead = tuple(rank for rank, total in totals.items() if total == most)
+    behind = tuple(rank for rank in totals if rank not in ahead)
+    waiting = [ranks[rank].waited for rank in ahead if ranks[rank].waited is not None]
+    differing = [*_differing({rank: summary.exchanges for rank, summary in ranks.items()})]
+    last = [done for rank in ahead for done in ranks[rank].exchanges if done.last]
+    shown = [done for done in waiting if done is not None] or differing or last
+    names = ", ".join(dict.fromkeys(done.api for done in shown))
+    fewest = min(totals.values())
+    ends = [done for rank in behind for done in ranks[rank].exchanges if done.last]
+    counts = (
+        f"ranks make different numbers of calls that all have to make: {ranks_text(ahead)} {counted(most, 'call')}, "
+        f"{ranks_text(behind)} {counted(fewest, 'call')}"
+    )
+    waits = (
+        f"{names} waits on {ranks_text(ahead)} for {ranks_text(behind)}, which did not come"
+        if waiting
+        else f"they differ in {names}"
+    )
+    yield (
+        Problem(
+            "error",
+            f"{counts}; {waits}",
+            "Let every rank make the same calls in the same order: the same number of batches (`drop_last=True`, a "
+            "DistributedSampler), and no collective behind a condition that depends on the rank or its data.",
+            dedupe_locations(
+                [
+                    *(place for done in shown for place in done.places),
+                    *(place for done in differing for place in done.places),
+                    *(place for done in ends for place in done.places),
+                ]
+            ),
+            tuple(dict.fromkeys(done.api for done in shown)),
+        ),
+        ahead,
+    )
+
+
+def _order(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
+    """As many calls on each rank, which carry other things: what one rank sends is added to something else."""
+    first, *others = ranks
+    for rank in others:
+        pairs = zip(ranks[first].sequence, ranks[rank].sequence, strict=False)
+        parted = next(((at, *pair) for at, pair in enumerate(pairs, 1) if pair[0][1] != pair[1][1]), None)
+        if parted is None:
+            continue
+        at, (here, carries), (there, carried) = parted
+        places = (*ranks[first].exchanges[here].places, *ranks[rank].exchanges[there].places)
+        yield (
+            Problem(
+                "error",
+                f"ranks make their calls in different orders: call {at} is {carries} on rank {first} and {carried} on rank "
+                f"{rank}. What one rank sends meets something else of the other's",
+                "Let every rank make the same calls in the same order: loop over a list that is sorted, not over a set or "
+                "what arrives first.",
+                dedupe_locations(places),
+                tuple(dict.fromkeys([*carries.split(), *carried.split()])),
+            ),
+            (rank,),
+        )
+        return
+
+
+def _forwards(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
+    """Calls of a wrapper's forward, each of which prepares a reduction in which all ranks take part."""
+    if any(summary.joins for summary in ranks.values()) or not all(summary.forwards for summary in ranks.values()):
+        return
+    for number in range(min(len(summary.forwards) for summary in ranks.values())):
+        done = {rank: summary.forwards[number] for rank, summary in ranks.items()}
+        most = max(each.times for each in done.values())
+        ahead = tuple(rank for rank, each in done.items() if each.times == most)
+        behind = tuple(rank for rank in done if rank not in ahead)
+        if not behind:
+            continue
+        fewest = min(each.times for each in done.values())
+        kind = done[ahead[0]].api
+        yield (
+            Problem(
+                "error",
+                f"ranks call {kind} different numbers of times: {ranks_text(ahead)} {counted(most, 'time')}, "
+                f"{ranks_text(behind)} {counted(fewest, 'time')}. Each call prepares a reduction for which all ranks have to "
+                "come",
+                "Give every rank the same number of batches: a DistributedSampler, or drop_last=True. Where they cannot be "
+                f"equal, train in `with model.join():` of {kind}.",
+                dedupe_locations(place for rank in (*ahead, *behind) for place in done[rank].places),
+                (kind,),
+            ),
+            ahead,
+        )
+
+
+def _steps(ranks: Mapping[int, RankSummary]) -> Iterator[Across]:
+    """Steps of the optimizers of replicas, where every rank's program came to its end."""
+    if any(summary.raised or summary.joins for summary in ranks.values()):
+        return
+    # Of a rank that never steps no gradient is known to have been used: that it calls the wrapper tells as much.
+    if not all(summary.replica or summary.forwards for summary in ranks.values()):
+        return
+    count = min(len(summary.steps) for summary in ranks.values())
+    for number in range(count):
+        done = {rank: summary.steps[number] for rank, summary in ranks.items()}
+        if len({each.api for each in done.values()}) > 1 or len({each.times for each in done.values()}) < 2:
+            continue
+        most = max(each.times for each in done.values())
+        ahead = tuple(rank for rank, each in done.items() if each.times == most)
+        behind = tuple(rank for rank in done if rank not in ahead)
+        names = tuple(dict.fromkeys(name for each in done.values() for name in each.names))
+        kind = done[ahead[0]].api
+        yield (
+            Problem(
+                "error",
+                f"ranks step {kind} different numbers of times: {ranks_text(ahead)} {counted(most, 'time')}, "
+                f"{ranks_text(behind)} {counted(min(each.times for each in done.values()), 'time')}. The replicas get the same "
+                "gradients, and diverge",
+                "Call step() on every rank: only logs and checkpoints belong behind `if rank == 0`.",
+                dedupe_locations(place for rank in (*ahead, *behind) for place in done[rank].places),
+                (kind, *names),
+            ),
+            behind,
+        )
+
+
+def _differing(done: Mapping[int, Iterable[Done]]) -> Iterator[Done]:
+    """What some ranks did more often at a line than others."""
+    by_line: dict[tuple[str, tuple[Location, ...]], dict[int, Done]] = {}
+    for rank, each in done.items():
+        for one in each:
+            by_line.setdefault((one.api, one.places), {})[rank] = one
+    for at in by_line.values():
+        if len({at[rank].times if rank in at else 0 for rank in done}) > 1:
+            yield next(iter(at.values()))

@@ -1,0 +1,118 @@
+"""AG603: ranks that do not do the same work, or not all that the others wait for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from autograd_inspector.advice.naming import names_of
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.program_events import ReplicasWrapped, WrapperCalled
+from autograd_inspector.model.rank_summary import RankSummary
+from autograd_inspector.model.ranks import RankedPlacement
+from autograd_inspector.model.torch_errors import TorchError, says
+from autograd_inspector.model.wording import agree, summarize_names
+from autograd_inspector.rules.ag603_uneven_work.ranks import compared
+
+_INDEX = re.compile(r"Parameter at index (\d+)")
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """A rank leaves out what the others wait for: a parameter of the wrapped model, or a call that exchanges tensors.
+
+    Why it matters
+        DistributedDataParallel reduces a bucket once every gradient in it has arrived. A parameter that a loss does not
+        reach keeps the others of its bucket local, and the next forward raises with indices in place of names. On
+        one rank only, it leaves the other ranks waiting. So does a loop with one batch more.
+
+    Example
+        ::
+
+            model = DistributedDataParallel(branched)
+            loss = model(x, branch=False).square().mean()
+            loss.backward()
+            optimizer.step()
+
+    Fix
+        ::
+
+            model = DistributedDataParallel(branched, find_unused_parameters=True)
+            loss = model(x, branch=dist.get_rank() == 0).square().mean()
+            loss.backward()
+            optimizer.step()
+
+    References
+        torch.nn.parallel.DistributedDataParallel (find_unused_parameters, static_graph, join).
+    """
+    reductions = analysis.reductions
+    calls = [call for call in analysis.capture.events_of(WrapperCalled) if call.synced]
+    for wrapper in reductions.wrappers.values():
+        yield from _unreached(analysis, wrapper, [call for call in calls if call.wrapper == wrapper.wrapper])
+    yield from _twice(analysis, calls)
+
+
+def _unreached(analysis: Analysis, wrapper: ReplicasWrapped, calls: list[WrapperCalled]) -> Iterator[Problem]:
+    """One finding, about the first forward after which the reducer waits in vain."""
+    capture = analysis.capture
+    for place, call in enumerate(calls):
+        following = calls[place + 1] if place + 1 < len(calls) else None
+        end = following.at if following is not None else len(capture.ops)
+        done = following is not None or bool(analysis.timeline.steps.within(call.at, end)) or bool(capture.error)
+        missing = analysis.reductions.unreached(wrapper, call, end) if done else []
+        if not missing:
+            continue
+        names = names_of(analysis, missing)
+        run = analysis.timeline.backwards.within(call.at, end)[0]
+        yield Problem(
+            "error",
+            f"backward() does not reach {summarize_names(names)} of {wrapper.type}, which waits for "
+            f"{agree(names, 'its gradient', 'their gradients')} before it reduces: gradients in the same bucket stay those of "
+            "this rank alone, ranks that did reach it wait, and the next forward raises",
+            f"Use all parameters in each forward, or let {wrapper.type} look for those that a loss does not use: "
+            "`find_unused_parameters=True`.",
+            dedupe_locations(
+                [
+                    *analysis.user_frames(call.site, "forward called here"),
+                    *analysis.user_frames(run.site, "backward() called here"),
+                    *analysis.user_frames(wrapper.site, "wrapped here"),
+                ]
+            ),
+            tuple(names),
+        )
+        return
+
+
+def _twice(analysis: Analysis, calls: list[WrapperCalled]) -> Iterator[Problem]:
+    """A parameter whose gradient came twice for one forward."""
+    for run in analysis.capture.backwards:
+        found = _INDEX.search(run.error) if says(run.error, TorchError.DDP_REDUCTION) else None
+        before = [call for call in calls if call.at <= run.start]
+        if found is None or not before:
+            continue
+        wrapper = analysis.reductions.wrappers[before[-1].wrapper]
+        place = int(found[1])
+        if place >= len(wrapper.tensors):
+            continue
+        names = names_of(analysis, wrapper.tensors[place : place + 1])
+        yield Problem(
+            "error",
+            f"the gradient of {names[0]} arrived twice for one forward of {wrapper.type}, which reduces each once: the "
+            "layer runs in several checkpoints with use_reentrant=True, or in several forwards before one backward",
+            "Pass use_reentrant=False to checkpoint(). Where the same layers run in each step, static_graph=True of "
+            f"{wrapper.type} allows both.",
+            dedupe_locations(
+                [
+                    *analysis.user_frames(run.site, "raised here"),
+                    *analysis.user_frames(before[-1].site, "forward called here"),
+                ]
+            ),
+            tuple(names),
+        )
+        return
+
+
+def compare(ranks: Mapping[int, RankSummary], _placement: RankedPlacement) -> Iterator[tuple[Problem, tuple[int, ...]]]:
+    """What the ranks' summaries show together."""
+    yield from compared(ranks)

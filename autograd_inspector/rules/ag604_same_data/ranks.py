@@ -1,0 +1,36 @@
+"""AG604 where ranks give their replicas the same batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.rank_summary import RankSummary
+from autograd_inspector.model.ranks import ranks_text
+from autograd_inspector.model.wording import counted
+
+
+def compared(ranks: Mapping[int, RankSummary]) -> Iterator[tuple[Problem, tuple[int, ...]]]:
+    """One problem for each set of ranks whose batches are the same, one by one."""
+    if not all(summary.replica for summary in ranks.values()):
+        return
+    alike: dict[tuple[int, ...], list[int]] = {}
+    for rank, summary in ranks.items():
+        if summary.data:
+            alike.setdefault(summary.data, []).append(rank)
+    for data, having in alike.items():
+        if len(having) < 2:
+            continue
+        yield (
+            Problem(
+                "warning",
+                f"{ranks_text(tuple(having))} train on the same data: their {counted(len(data), 'batch', 'batches')} are equal, "
+                f"bit by bit, so that {counted(len(having), 'rank')} compute what one would",
+                "Give each rank another part: a DistributedSampler, or `dataset[rank::world_size]`. Where batches are "
+                "drawn, seed each rank by another number: `torch.manual_seed(seed + rank)`.",
+                dedupe_locations(ranks[having[0]].data_place),
+                (),
+            ),
+            tuple(having),
+        )

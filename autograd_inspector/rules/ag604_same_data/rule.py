@@ -1,0 +1,96 @@
+"""AG604: ranks, or epochs, that get the same data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.program_events import SamplerIterated
+from autograd_inspector.model.rank_summary import RankSummary
+from autograd_inspector.model.ranks import RankedPlacement
+from autograd_inspector.rules.ag604_same_data.ranks import compared
+
+
+def check(analysis: Analysis) -> Iterator[Problem]:
+    """Ranks train on the same samples, or every epoch has the same order.
+
+    Why it matters
+        With the same samples on each rank, several machines do the work of one. A DistributedSampler shuffles by its
+        seed and its epoch: where `set_epoch` is not called, each epoch has the order of the first. Nothing raises.
+
+    Example
+        ::
+
+            sampler = DistributedSampler(dataset, shuffle=True)
+            loader = DataLoader(dataset, sampler=sampler)
+            for epoch in range(3):
+                for x in loader:
+                    train(x)
+
+    Fix
+        ::
+
+            sampler = DistributedSampler(dataset, shuffle=True)
+            loader = DataLoader(dataset, sampler=sampler)
+            for epoch in range(3):
+                sampler.set_epoch(epoch)
+                for x in loader:
+                    train(x)
+
+    References
+        torch.utils.data.distributed.DistributedSampler (set_epoch).
+    """
+    by_sampler: dict[int, list[SamplerIterated]] = {}
+    for event in analysis.capture.events_of(SamplerIterated):
+        if event.parts > 1:
+            by_sampler.setdefault(event.sampler, []).append(event)
+    for events in by_sampler.values():
+        yield from _another_part(analysis, events)
+        yield from _same_epoch(analysis, events)
+
+
+def _another_part(analysis: Analysis, events: list[SamplerIterated]) -> Iterator[Problem]:
+    capture, first = analysis.capture, events[0]
+    if capture.rank < 0 or first.parts != capture.world_size or first.shard == capture.rank:
+        return
+    yield Problem(
+        "warning",
+        f"rank {capture.rank} reads part {first.shard} of {first.parts} of the data, which is the part of rank "
+        f"{first.shard}: DistributedSampler was given rank={first.shard}",
+        "Leave num_replicas and rank out: DistributedSampler asks the process group. Or pass `rank=dist.get_rank()`.",
+        dedupe_locations(
+            [
+                *analysis.user_frames(first.made, "sampler made here"),
+                *analysis.user_frames(first.site, "iterated here"),
+            ]
+        ),
+        ("DistributedSampler", "rank"),
+    )
+
+
+def _same_epoch(analysis: Analysis, events: list[SamplerIterated]) -> Iterator[Problem]:
+    """A sampler that always says the same epoch, and between two iterations of which the program trains."""
+    first, last = events[0], events[-1]
+    trained = analysis.timeline.steps.within(first.at, last.at) or analysis.capture.history.folded
+    if not last.again or not last.shuffle or len({event.epoch for event in events}) > 1 or not trained:
+        return
+    yield Problem(
+        "warning",
+        f"DistributedSampler gives the same order {last.again + 1} times: its epoch stays {last.epoch}, and it shuffles by "
+        "its seed and its epoch",
+        "Call `sampler.set_epoch(epoch)` at the beginning of each epoch, before the loader is iterated.",
+        dedupe_locations(
+            [
+                *analysis.user_frames(last.site, "iterated again here"),
+                *analysis.user_frames(last.made, "sampler made here"),
+            ]
+        ),
+        ("set_epoch",),
+    )
+
+
+def compare(ranks: Mapping[int, RankSummary], _placement: RankedPlacement) -> Iterator[tuple[Problem, tuple[int, ...]]]:
+    """What the ranks' summaries show together."""
+    yield from compared(ranks)

@@ -1,0 +1,29 @@
+"""The scheduler moves on rank 0 alone."""
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+from tests.distributed.truth import Truth
+
+
+def setup():
+    global model, opt, sched
+    torch.manual_seed(0)
+    model = DDP(nn.Linear(4, 2))
+    opt = torch.optim.SGD(model.parameters(), lr=0.1)
+    sched = torch.optim.lr_scheduler.StepLR(opt, 1, 0.5)
+
+
+def run():
+    torch.manual_seed(dist.get_rank())
+    for _ in range(3):
+        opt.zero_grad()
+        model(torch.randn(3, 4)).square().mean().backward()
+        opt.step()  # also
+        if dist.get_rank() == 0:
+            sched.step()  # cause
+
+
+TRUTH = Truth(fault="lr differs", names=("lr",), rule="AG602", where="gather")

@@ -1,0 +1,87 @@
+"""What the fixes ask for: program -> pairs of its text and what takes the place of that."""
+
+REPAIRS: dict[str, tuple[tuple[str, str], ...]] = {
+    "ddp_module_called": (("model.module(x)", "model(x)"),),
+    "no_sync_last": (
+        ("for _ in range(3):\n            with model.no_sync():", "for _ in range(1):\n            if True:"),
+    ),
+    "no_sync_off_by_one": (("sync = i % K == 0", "sync = (i + 1) % K == 0"),),
+    "flag_left_off": (("model.require_backward_grad_sync = False", "model.require_backward_grad_sync = True"),),
+    "two_backwards_one_forward": (
+        ("out[:, 0].square().mean().backward(retain_graph=True)", "first = out[:, 0].square().mean()"),
+        ("out[:, 1].square().mean().backward()", "(first + out[:, 1].square().mean()).backward()"),
+    ),
+    "dtype_after_wrap": (
+        (
+            "DDP(nn.Sequential(nn.Linear(4, 8), nn.GELU(), nn.Linear(8, 1)))",
+            "DDP(nn.Sequential(nn.Linear(4, 8), nn.GELU(), nn.Linear(8, 1)).to(torch.float64))",
+        ),
+        ("    model.to(torch.float64)  # cause\n", ""),
+    ),
+    "head_replaced_after_wrap": (
+        ("model = DDP(Net(), find_unused_parameters=True)", "net = Net()"),
+        ("model.module.head = nn.Linear(6, 3)", "net.head = nn.Linear(6, 3)\n    model = DDP(net)"),
+    ),
+    "thawed_after_wrap": (
+        (
+            "model.module.backbone.requires_grad_(True)",
+            "model.module.backbone.requires_grad_(True)\n            globals().update(model=DDP(model.module))",
+        ),
+    ),
+    "loss_module_outside": (("criterion = CenterLoss(3, 4)", "criterion = DDP(CenterLoss(3, 4))"),),
+    "hand_average_partial": (("if p.dim() > 1:", "if True:"),),
+    "sum_not_divided": (
+        (
+            "dist.all_reduce(p.grad, op=dist.ReduceOp.SUM)",
+            "dist.all_reduce(p.grad, op=dist.ReduceOp.SUM)\n            p.grad /= dist.get_world_size()",
+        ),
+    ),
+    "reduced_after_step": (
+        ("        sgd.step()  # also\n        average(net)", "        average(net)\n        sgd.step()"),
+    ),
+    "loss_all_reduced": (
+        ("dist.all_reduce(loss)", "dist.all_reduce(loss.detach().clone())"),
+        (
+            "loss.backward()  # also",
+            "loss.backward()\n        for p in net.parameters():\n            dist.all_reduce(p.grad)",
+        ),
+    ),
+    "clipped_before_reduction": (
+        ("        nn.utils.clip_grad_norm_(net.parameters(), 0.1)  # cause\n", ""),
+        ("        opt.step()", "        nn.utils.clip_grad_norm_(net.parameters(), 0.1)\n        opt.step()"),
+    ),
+    "async_not_awaited": (("async_op=True)", "async_op=True).wait()"),),
+    "reduced_to_one": (("dist.reduce(p.grad, dst=0)", "dist.all_reduce(p.grad)"),),
+    "gradients_of_rank_zero": (
+        ("dist.broadcast(p.grad, src=0)", "dist.all_reduce(p.grad)\n            p.grad /= dist.get_world_size()"),
+    ),
+    "largest_gradient": (
+        (
+            "dist.all_reduce(p.grad, op=dist.ReduceOp.MAX)",
+            "dist.all_reduce(p.grad, op=dist.ReduceOp.SUM)\n            p.grad /= dist.get_world_size()",
+        ),
+    ),
+    "never_wrapped": (("model = nn.Linear(4, 2)", "model = DDP(nn.Linear(4, 2))"),),
+    "branch_per_rank": (
+        ("DDP(Two())", "DDP(Two(), find_unused_parameters=True)"),
+        ("use_extra=False", "use_extra=dist.get_rank() == 0"),
+    ),
+    "marked_ready_twice": (("find_unused_parameters=True", "static_graph=True"),),
+    "set_epoch_forgotten": (
+        ("    for _ in range(3):\n", "    for epoch in range(3):\n        loader.sampler.set_epoch(epoch)\n"),
+    ),
+    "same_shard_everywhere": (("DistributedSampler(data, num_replicas=2, rank=0)", "DistributedSampler(data)"),),
+    "lr_scaled_on_one_rank": (("0.1 * (dist.get_rank() + 1)", "0.1"),),
+    "frozen_on_one_rank": (("if dist.get_rank() == 1:", "if False:"),),
+    "one_batch_more": (("for x in batches:", "for x in batches[:2]:"),),
+    "other_order": (("if dist.get_rank() == 1:", "if False:"),),
+    "validation_of_rank_zero": (("    if dist.get_rank() == 0:\n", "    if True:\n"),),
+    "step_on_rank_zero": (("if dist.get_rank() == 0:", "if True:"),),
+    "same_seed_same_data": (("torch.manual_seed(1234)", "torch.manual_seed(1234 + torch.distributed.get_rank())"),),
+    "other_initial_weights": (
+        ("torch.manual_seed(dist.get_rank())\n    model", "torch.manual_seed(0)\n    model"),
+        ("def run():\n", "def run():\n    torch.manual_seed(dist.get_rank())\n"),
+    ),
+    "loaded_on_rank_zero": (("if dist.get_rank() == 0:", "if True:"),),
+    "edited_on_rank_zero": (("if dist.get_rank() == 0:", "if True:"),),
+}

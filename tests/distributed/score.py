@@ -1,0 +1,204 @@
+"""Scores the inspector on the programs of several ranks: `python -m tests.distributed.score [-v] [NAME...]`.
+
+Each program runs on two gloo ranks, each a fork of this process, in a block of its own; then the reports are gathered.
+``found``: the rule of the truth speaks, in a rank's own report or in the gathered one, as the truth says who can know
+it; ``located``: it names a marked line; ``named``: it mentions the names. Of a healthy one: ``silent``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import signal
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from datetime import timedelta
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+import torch.distributed as dist
+import torch.distributed.fsdp
+import torch.distributed.nn.functional
+import torch.distributed.optim
+
+from autograd_inspector import inspect
+from tests.distributed.repairs import REPAIRS
+from tests.distributed.truth import Truth
+from tests.practice.truth import ALSO, CAUSE, marked
+
+PROGRAMS = Path(__file__).parent / "programs"
+LOUD = ("error", "warning")
+PATIENCE = 60
+
+
+def every() -> list[str]:
+    """The names of the programs."""
+    return sorted(path.stem for path in PROGRAMS.glob("*.py") if path.stem != "__init__")
+
+
+def told_of(findings: Any) -> list[dict[str, Any]]:
+    """What findings say, as plain data."""
+    return [
+        {
+            "rule": f.rule,
+            "severity": f.severity,
+            "lines": [place.lineno for place in f.locations],
+            "fix": f.fix,
+            "text": " ".join([f.message, f.fix, *f.subjects, *f.consequences]),
+        }
+        for f in findings
+    ]
+
+
+def loaded(source: Path) -> ModuleType:
+    """The program in a file."""
+    spec = importlib.util.spec_from_file_location(source.stem, source)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def rank_runs(source: Path, rank: int, world: int, folder: str) -> None:
+    """One rank's part: run, report, gather, write what was said."""
+    torch.set_num_threads(1)
+    dist.init_process_group(
+        "gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=world, timeout=timedelta(seconds=4)
+    )
+    module = loaded(source)
+    if hasattr(module, "setup"):
+        module.setup()
+    raised = ""
+    try:
+        with inspect(values=module.TRUTH.values) as inspection:
+            module.run()
+    except Exception as error:
+        raised = str(error)
+    report = inspection.report
+    told = {"own": told_of(report.findings), "raised": raised, "notes": list(report.notes), "gather": []}
+    try:
+        merged = report.gather(timeout=10)
+        told["gather"] = told_of(each.finding for each in merged.findings)
+        merged.to_text()
+    except Exception:
+        told["gather_failed"] = traceback.format_exc()
+    (Path(folder) / f"{rank}.json").write_text(json.dumps(told))
+
+
+def run(source: Path, world: int = 2) -> list[dict[str, Any]]:
+    """What each rank told; fewer where one did not end in time."""
+    with tempfile.TemporaryDirectory() as folder:
+        children = []
+        for rank in range(world):
+            child = os.fork()
+            if child == 0:
+                try:
+                    rank_runs(source, rank, world, folder)
+                except BaseException:
+                    traceback.print_exc()
+                finally:
+                    sys.stderr.flush()
+                    os._exit(0)
+            children.append(child)
+        until = time.monotonic() + PATIENCE
+        while children and time.monotonic() < until:
+            children = [child for child in children if os.waitpid(child, os.WNOHANG)[0] == 0]
+            time.sleep(0.02)
+        for child in children:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+        return [json.loads(path.read_text()) for path in sorted(Path(folder).glob("*.json"))]
+
+
+def score(name: str) -> tuple[dict[str, bool], list[dict[str, Any]]]:
+    """Aim -> whether it is reached; and what the ranks told."""
+    source = PROGRAMS / f"{name}.py"
+    truth: Truth = loaded(source).TRUTH
+    ranks = run(source)
+    aims = {"ran": len(ranks) == 2 and all("gather_failed" not in each for each in ranks)}
+    aims["as described"] = bool(ranks) and (
+        any(truth.raises in each["raised"] for each in ranks)
+        if truth.raises
+        else not any(each["raised"] for each in ranks)
+    )
+    own = [f for each in ranks for f in each["own"] if f["severity"] in LOUD]
+    gathered = [f for each in ranks[:1] for f in each["gather"] if f["severity"] in LOUD]
+    if truth.healthy:
+        return aims | {"silent": not own and not gathered}, ranks
+    said = {"own": own, "gather": gathered, "any": own + gathered}[truth.where]
+    lines = {*marked(source, CAUSE), *marked(source, ALSO)}
+    hits = [f for f in said if f["rule"] in truth.rule.split("|")]
+    located = [f for f in hits if truth.before or lines & set(f["lines"])]
+    aims["found"] = bool(hits)
+    aims["located"] = bool(located)
+    aims["first"] = any(truth.before or (f["lines"] and f["lines"][0] in lines) for f in located)
+    aims["named"] = any(all(part.lower() in f["text"].lower() for part in truth.names) for f in located)
+    aims["alone"] = not [f for f in own + gathered if f["rule"] not in truth.rule.split("|")]
+    return aims, ranks
+
+
+def repaired(name: str) -> list[str]:
+    """What is still said of a program once its fix is made; empty: nothing, as it should be."""
+    text = (PROGRAMS / f"{name}.py").read_text()
+    for old, new in REPAIRS[name]:
+        if text.count(old) != 1:
+            return [f"{old!r} is {text.count(old)} times in {name}"]
+        text = text.replace(old, new)
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / f"{name}.py"
+        source.write_text(text)
+        ranks = run(source)
+    raised = [each["raised"] for each in ranks if each["raised"]]
+    loud = [f"{f['rule']} {f['text']}" for each in ranks for f in each["own"] + each["gather"] if f["severity"] in LOUD]
+    return [*raised, *loud] if len(ranks) > 1 else ["a rank did not end", *raised, *loud]
+
+
+def main() -> None:
+    """Print what is missed, and the sums."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("-v", action="store_true")
+    parser.add_argument("--json", type=Path, help="write what came of each program there")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    sums: dict[str, list[bool]] = {}
+    kept: dict[str, Any] = {}
+    for name in every():
+        if options.names and not any(part in name for part in options.names):
+            continue
+        aims, ranks = score(name)
+        for aim, reached in aims.items():
+            sums.setdefault(aim, []).append(reached)
+        left = repaired(name) if name in REPAIRS else []
+        if name in REPAIRS:
+            aims["repaired"] = not left
+            sums.setdefault("repaired", []).append(not left)
+        fixes = sorted({f["fix"] for each in ranks for f in each["own"] + each["gather"]})
+        kept[name] = {"missed": [aim for aim, reached in aims.items() if not reached], "left": left, "fixes": fixes}
+        missed = [aim for aim, reached in aims.items() if not reached]
+        if missed or options.v:
+            print(f"{name}: misses {', '.join(missed) or 'nothing'}", flush=True)
+            for line in left:
+                print("   repaired, and still:", line[:300])
+        if options.v:
+            for number, each in enumerate(ranks):
+                print(
+                    f"  rank {number} raised {each['raised'][:300]!r} notes {each['notes']}",
+                    each.get("gather_failed", ""),
+                )
+                for kind in ("own", "gather"):
+                    for f in each[kind]:
+                        print(f"    {kind} {f['rule']} {f['severity']} {f['lines']} {f['text'][:500]}")
+    if options.json:
+        options.json.write_text(json.dumps(kept))
+    print({aim: f"{sum(got)}/{len(got)}" for aim, got in sums.items()})
+
+
+if __name__ == "__main__":
+    main()
