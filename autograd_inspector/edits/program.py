@@ -30,10 +30,19 @@ class Program:
         return Source(parsed(self.text) or ast.Module([], []))
 
     def expression(self, at: Location) -> ast.expr | None:
-        """The expression, of more than a name, that stands exactly at a place."""
+        """The expression, of more than a name, that stands exactly at a place; None within an f-string.
+
+        Before Python 3.12 the columns of what an f-string computes are not those of the file.
+        """
         if at.column < 0:
             return None
-        return self.source.expression_at((at.lineno, at.end_lineno or at.lineno, at.column, at.end_column))
+        found = self.source.expression_at((at.lineno, at.end_lineno or at.lineno, at.column, at.end_column))
+        return None if found is None or self._in_text(found) else found
+
+    def _in_text(self, node: ast.AST | None) -> bool:
+        while node is not None and not isinstance(node, ast.JoinedStr):
+            node = self.source.parents.get(node)
+        return node is not None
 
     def statement(self, at: Location) -> ast.stmt | None:
         """The innermost statement at a place; of a line without columns the one whose line it is."""

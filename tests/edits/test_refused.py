@@ -67,6 +67,7 @@ CASES = {
     "a comparison without a cast": ("y = x > 1\n", lambda t: StraightThrough(place(t, "x > 1"))),
     "several values": ("a, b = x, y\n", lambda t: Substitute(place(t, "a, b = x, y"), "", "{}.detach()")),
     "what is not read there": ("a = x\n", lambda t: Substitute(place(t, "a = x"), "y", "{}.clone()")),
+    "what an f-string computes": ('y = f"{x.detach()}"\n', lambda t: TakeOff(place(t, "x.detach()"))),
     "arguments that are unpacked": ("y = f(*x)\n", lambda t: Operand(place(t, "f(*x)"), "first", "{}.clone()")),
     "a block that is run again": (
         "for x in y:\n    pass\nfor x in y:\n    f(x)\n",
