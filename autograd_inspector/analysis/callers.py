@@ -18,6 +18,14 @@ def called_on(place: Location | None, method: str) -> str:
     return ""
 
 
+def callee(place: Location | None) -> str:
+    """The variable or attribute that the expression calls: ``self.teacher`` of ``self.teacher(x)``."""
+    match None if place is None else expression(place.expression):
+        case ast.Call(func=function) if is_path(function):
+            return written(function)
+    return ""
+
+
 def reads(place: Location, name: str) -> bool:
     """Whether the expression reads a variable or an attribute of that name."""
     parsed = expression(place.expression)

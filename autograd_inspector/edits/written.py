@@ -17,6 +17,7 @@ from autograd_inspector.edits.expressions import (
 from autograd_inspector.edits.out_of_place import computed_anew, copied_before, not_in_place
 from autograd_inspector.edits.patching import compiles, overlap, patched
 from autograd_inspector.edits.program import Program
+from autograd_inspector.edits.registration import registered
 from autograd_inspector.edits.statements import hoisted, inserted, moved, removed, repeated
 from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.location import Location
@@ -29,6 +30,7 @@ from autograd_inspector.model.remedy import (
     NotInPlace,
     Operand,
     OutOfPlace,
+    Register,
     Remedies,
     Remove,
     Rename,
@@ -47,6 +49,7 @@ _WRITERS: Mapping[type, Writer] = {
     TakeOff: taken_off,
     OutOfPlace: computed_anew,
     NotInPlace: not_in_place,
+    Register: registered,
     CopyBefore: copied_before,
     Remove: removed,
     Insert: inserted,

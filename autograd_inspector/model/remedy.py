@@ -48,6 +48,16 @@ class NotInPlace(Remedy, frozen=True):
     module: str
 
 
+class Register(Remedy, frozen=True):
+    """Let a module know what the statement at a place gives it as a plain attribute.
+
+    A list becomes a ModuleList, or with ``parameters`` a ParameterList; what is no list becomes a Parameter.
+    """
+
+    at: Location
+    parameters: bool = False
+
+
 class CopyBefore(Remedy, frozen=True):
     """Give a variable a copy of its tensor before the statement at a place: ``x = x.clone()``."""
 
@@ -169,6 +179,7 @@ Remedies = tuple[
     TakeOff
     | OutOfPlace
     | NotInPlace
+    | Register
     | CopyBefore
     | Remove
     | Insert

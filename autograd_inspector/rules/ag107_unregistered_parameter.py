@@ -11,6 +11,7 @@ from autograd_inspector.analysis.optimizers.empty_parameter_list import waiting
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import Location, dedupe_locations
 from autograd_inspector.model.program_events import BareTensorHeld, ParameterRegistered
+from autograd_inspector.model.remedy import Register, Remedies
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.model.wording import agree, summarize_names
 
@@ -95,6 +96,7 @@ def _attributes(analysis: Analysis, held: list[BareTensorHeld]) -> Problem:
             ]
         ),
         tuple(names),
+        cures=tuple((Register(place, parameters=True),) for e in held[:1] for place in _birthplace(analysis, e.tensor)),
     )
 
 
@@ -116,7 +118,14 @@ def _finding(analysis: Analysis, tensors: list[int]) -> Problem:
         f"list; make {them} once, not in forward.",
         dedupe_locations([*born, *(analysis.user_frames(use.site, "used here") if use is not None else ())]),
         tuple(names),
+        cures=tuple(_registered(born)),
     )
+
+
+def _registered(born: list[Location]) -> Iterator[Remedies]:
+    """Where a layer of a list made the parameter, the list stands further out; a parameter's own line comes first."""
+    frames = list(dict.fromkeys(place for place in born if not place.library))
+    yield from ((Register(place, parameters=place == frames[0]),) for place in [*frames[1:], *frames[:1]])
 
 
 def _numbered(analysis: Analysis, tensors: list[int]) -> Counter[str]:
@@ -152,4 +161,5 @@ def _empty(analysis: Analysis) -> Problem:
         "Hold layers in nn.ModuleList and weights as nn.Parameter attributes.",
         dedupe_locations([place for site in sites for place in analysis.user_frames(site, "made here")])[:8],
         tuple(dict.fromkeys(names)),
+        cures=tuple(_registered([place for site in sites[:1] for place in analysis.user_frames(site, "")])),
     )

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from autograd_inspector.analysis.analysis import Analysis
-from autograd_inspector.analysis.callers import called_on
+from autograd_inspector.analysis.callers import called_on, callee
 from autograd_inspector.model.remedy import Insert, Remedies
-from autograd_inspector.source.fragments import expression, is_path
-from autograd_inspector.source.writing import written
 
 
 def in_training_mode(analysis: Analysis, switched: int, trained: int) -> Iterator[Remedies]:
@@ -19,6 +16,6 @@ def in_training_mode(analysis: Analysis, switched: int, trained: int) -> Iterato
         return
     if name:
         yield (Insert(place, f"{name}.train()"),)
-    match expression(place.expression):
-        case ast.Call(func=function) if is_path(function):
-            yield (Insert(place, f"{written(function)}.train()"),)
+    called = callee(place)
+    if called:
+        yield (Insert(place, f"{called}.train()"),)

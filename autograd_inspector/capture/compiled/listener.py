@@ -85,9 +85,9 @@ def _planned(output: Any, gm: Any) -> Plan | None:
 
 def _observable(output: Any, plan: Plan, gm: Any, compiled: Run) -> Run:
     plain = compiled is gm or getattr(compiled, "__self__", None) is gm
-    if plain:  # The backend may have rewritten it.
-        plan = _planned(output, gm) or plan
+    if plain:  # The backend may have rewritten it; and only now its code is written.
         compiled = _written_out(gm)
+        plan = _planned(output, gm) or plan
     graph = Graph(plan, compiled, plain=plain)
 
     def run_graph(*args: Any) -> Any:

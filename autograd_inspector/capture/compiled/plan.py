@@ -14,6 +14,7 @@ from typing import Any
 from torch import Tensor
 
 from autograd_inspector.capture.compiled.code_places import CodePlaces, Frame
+from autograd_inspector.capture.compiled.written_code import StandIn, written_lines
 
 PLACEHOLDER, CALL, METHOD, MODULE, ATTRIBUTE, OUTPUT = range(6)
 _KINDS = {
@@ -47,7 +48,8 @@ class Made:
 class Step:
     """One node of the graph. ``frames``: the user's lines, innermost first. ``modules``: expressions, outermost first.
 
-    ``dropped``: the earlier steps whose results nothing needs after this one.
+    ``dropped``: the earlier steps whose results nothing needs after this one. ``line``: where the code that torch wrote
+    of the graph makes the call; 0 where that is not known.
     """
 
     kind: int
@@ -59,6 +61,7 @@ class Step:
     source: str = ""
     made: Any = None
     dropped: tuple[int, ...] = ()
+    line: int = 0
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,8 @@ class Plan:
     """Why Dynamo could not follow the code any further, and where; ("", ()) where it came to the end."""
     again: str = ""
     """Why it was captured although the same code had been before."""
+    standing: StandIn | None = None
+    """Calls functions as the code that torch wrote of the graph would."""
 
     @property
     def sources(self) -> Iterator[str]:
@@ -92,7 +97,7 @@ def plan_of(gm: Any, code: CodeType, traced: Iterable[CodeType], *, reason: Any 
     drops: dict[int, list[int]] = {}
     for number, user in last_uses.items():
         drops.setdefault(user, []).append(number)
-    steps, attributes = [], {}
+    steps, attributes, lines = [], {}, written_lines(gm)
     for node, number in numbers.items():
         kind = _KINDS[node.op]
         if kind in {ATTRIBUTE, MODULE}:
@@ -108,9 +113,10 @@ def plan_of(gm: Any, code: CodeType, traced: Iterable[CodeType], *, reason: Any 
                 _source(node) if kind == PLACEHOLDER else "",
                 _made(node.meta.get("example_value")),
                 tuple(drops.get(number, ())),
+                lines.get(number, 0),
             )
         )
-    return Plan(tuple(steps), code, attributes, traced, _break(reason, places), again)
+    return Plan(tuple(steps), code, attributes, traced, _break(reason, places), again, StandIn.of(gm))
 
 
 def resolved(value: Any, results: dict[int, Any]) -> Any:

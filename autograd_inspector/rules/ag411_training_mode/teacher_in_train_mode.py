@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autograd_inspector.analysis.analysis import Analysis
+from autograd_inspector.analysis.callers import called_on, callee
 from autograd_inspector.analysis.modules.train_mode_effects import InTrainMode, untrained_in_train_mode
 from autograd_inspector.model.finding import Problem
 from autograd_inspector.model.location import dedupe_locations
 from autograd_inspector.model.op import ModuleCall
+from autograd_inspector.model.remedy import Insert, Remedies
 from autograd_inspector.model.wording import agree, join_names
 
 _NAMED = 3
@@ -46,7 +48,20 @@ def _problem(analysis: Analysis, found: InTrainMode) -> Problem:
         ),
         (name, *_layers(analysis, (*found.dropping, *found.counting))[:_NAMED]),
         ops=(found.op.index,),
+        cures=tuple(_evaluated(analysis, found)),
     )
+
+
+def _evaluated(analysis: Analysis, found: InTrainMode) -> Iterator[Remedies]:
+    """The part is in eval mode again: right after what put it into train mode, or right before it is called."""
+    undone = analysis.capture.place(found.undone.site) if found.undone is not None else None
+    name = called_on(analysis.capture.place(found.switch.site), "eval") if found.switch is not None else ""
+    if undone is not None and name:
+        yield (Insert(undone, f"{name}.eval()", "behind"),)
+    place = analysis.capture.place(found.call.site)
+    called = callee(place)
+    if place is not None and called:
+        yield (Insert(place, f"{called}.eval()"),)
 
 
 def _effects(analysis: Analysis, found: InTrainMode) -> str:

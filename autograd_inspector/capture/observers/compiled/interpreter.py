@@ -45,7 +45,12 @@ class Calls(Protocol):
         """All but so many have ended."""
 
 
+Calling = Callable[[Callable[..., Any], Any, Any], Any]
 Fallback = Callable[[Step, Any, Exception], Any]
+
+
+def _call(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    return function(*args, **kwargs)
 
 
 class Interpreter:
@@ -63,6 +68,7 @@ class Interpreter:
         self._switching = Switching(recorder.recording, recorder.regions)
         self._known: dict[str, nn.Module | None] = {}
         self._names: dict[int, str] = {}
+        self._callers: dict[int, Calling] = {}
         self._open: list[nn.Module] = []
         self.fallback: Fallback | None = None
         self.reentered: dict[float, int] = {}
@@ -125,11 +131,20 @@ class Interpreter:
             if step.target is data_of:
                 return args[0].data  # Which a mode sees.
             target = self._plan.attributes[step.target]() if step.kind == MODULE else step.target
-            return target(*args, **kwargs)
+            return self._calling(step.line)(target, args, kwargs)
         except Exception as failure:
             if self.fallback is None:
                 raise
             return self.fallback(step, (args, kwargs), failure)
+
+    def _calling(self, line: int) -> Calling:
+        """Calls a function from where torch's own code of the graph does."""
+        calling = self._callers.get(line)
+        if calling is None:
+            standing = self._plan.standing
+            calling = _call if standing is None or not line else standing.calling(line)
+            self._callers[line] = calling
+        return calling
 
     def _whole(self) -> nn.Module | None:
         """The module whose forward was captured: Dynamo names only those that are called in it."""

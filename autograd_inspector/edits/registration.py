@@ -1,0 +1,71 @@
+"""What a module holds as a plain attribute -> what it registers."""
+
+from __future__ import annotations
+
+import ast
+
+from autograd_inspector.edits.expressions import with_argument
+from autograd_inspector.edits.program import Program, end_of, start_of
+from autograd_inspector.edits.scope import all_known
+from autograd_inspector.model.edit import Edit
+from autograd_inspector.model.remedy import Register
+
+_LISTS = (ast.List, ast.ListComp, ast.Tuple)
+
+
+def registered(program: Program, remedy: Register) -> list[Edit]:
+    """``nn.ModuleList([...])`` for a list that an attribute gets, or that such an attribute's list is extended by."""
+    statement = program.statement(remedy.at)
+    value = None if statement is None else _value(program, statement)
+    if statement is None or value is None:
+        return []
+    home = "nn" if all_known(program, statement, "nn") else "torch.nn"
+    if _is_list(value):
+        kind = "ParameterList" if remedy.parameters else "ModuleList"
+    elif remedy.parameters and not _is_parameter(value):
+        kind = "Parameter"
+    else:
+        return []
+    inside = program.written(value)
+    if isinstance(value, ast.Call) and _is_list(value) and not value.args:
+        inside = ""
+    if kind == "Parameter" and isinstance(value, ast.Call):
+        freed = with_argument(program, value, "requires_grad", "")
+        if freed:
+            begin, end = start_of(value), end_of(value)
+            return [program.edit(begin, begin, f"{home}.Parameter("), *freed, program.edit(end, end, ")")]
+    if kind == "Parameter":
+        inside = f"({inside}).detach()" if not isinstance(value, (ast.Call, ast.Name)) else f"{inside}.detach()"
+    return [program.edit(start_of(value), end_of(value), f"{home}.{kind}({inside})")]
+
+
+def _value(program: Program, statement: ast.stmt) -> ast.expr | None:
+    """What an attribute of ``self`` is given; of ``self.layers.append(x)`` what it was given in that class."""
+    match statement:
+        case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"))], value=value):
+            return value
+        case ast.AnnAssign(target=ast.Attribute(value=ast.Name(id="self")), value=ast.expr() as value):
+            return value
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Attribute(value=ast.Name(id="self"), attr=name)))):
+            return _made(program, statement, name)
+    return None
+
+
+def _made(program: Program, statement: ast.stmt, name: str) -> ast.expr | None:
+    owner: ast.AST | None = statement
+    while owner is not None and not isinstance(owner, ast.ClassDef):
+        owner = program.source.parents.get(owner)
+    for node in ast.walk(owner) if owner is not None else ():
+        match node:
+            case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=attr)], value=value) if attr == name:
+                return value
+    return None
+
+
+def _is_list(value: ast.expr) -> bool:
+    made = isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in {"list", "tuple"}
+    return made or isinstance(value, _LISTS)
+
+
+def _is_parameter(value: ast.expr) -> bool:
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "Parameter"
