@@ -141,6 +141,11 @@ class Step(Struct, frozen=True, omit_defaults=True, dict=True):
         """Whether it ran a closure that computes something: Lightning hands an empty one to each manual step."""
         return self.closure and 0 <= self.start < self.at
 
+    @property
+    def updates_from(self) -> int:
+        """The op index behind which it uses the gradients: those that its closure has computed, where it ran one."""
+        return self.at if self.computed else max(self.start, 0)
+
 
 class ParameterReplacement(Struct, frozen=True, omit_defaults=True):
     """A model no longer has the parameters that it had at the last look.

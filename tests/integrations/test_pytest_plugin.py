@@ -290,7 +290,7 @@ def test_start_up(tmp_path):
         "import sys\ndef test_it(pytestconfig):\n"
         "    assert pytestconfig.pluginmanager.has_plugin('autograd_inspector')\n"
         "    ours = [name for name in sys.modules if name.startswith('autograd_inspector')]\n"
-        "    assert len(ours) == 3, ours\n    assert 'torch' not in sys.modules and 'msgspec' not in sys.modules\n"
+        "    assert len(ours) == 4, ours\n    assert 'torch' not in sys.modules and 'msgspec' not in sys.modules\n"
     )
     path = os.pathsep.join([str(tmp_path), str(Path(autograd_inspector.__file__).parent.parent)])
     done = subprocess.run(

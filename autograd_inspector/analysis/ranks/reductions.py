@@ -65,6 +65,8 @@ class Reductions:
 
     def _reached(self) -> Iterator[Reached]:
         for step in self._capture.steps:
+            if step.error:
+                continue  # Its closure may have raised before its backward came to an end.
             by_run: dict[int, tuple[Backward, list[ParameterStep]]] = {}
             for parameter in step.parameters:
                 run = self.last_run(parameter, step)
@@ -78,7 +80,7 @@ class Reductions:
         if parameter.gradient < 0 or parameter.tensor in self._sharded:
             return None
         runs = self._timeline.backwards_to(parameter.tensor)
-        return next(iter(runs.before(max(step.start, 0) + 1)), None)
+        return next(iter(runs.before(step.updates_from + 1)), None)
 
     @cached_property
     def _sharded(self) -> frozenset[int]:
@@ -86,7 +88,7 @@ class Reductions:
         return frozenset(row.tensor for row in self._capture.placement.rows if row.sharding is not None)
 
     def _by_one(self, step: Step, run: Backward, parameters: list[ParameterStep]) -> Reached:
-        carried = self.exchanges.carried(run.start, step.start) if self.exchanges.calls else {}
+        carried = self.exchanges.carried(run.start, step.updates_from) if self.exchanges.calls else {}
         left = self._left.get(run.index)
         alone = frozenset(left.tensors) if left is not None else frozenset()
         reduced, local, by_hand = [], [], False
@@ -184,7 +186,7 @@ class Reductions:
 
     def on_the_way(self, tensor: int, reached: Reached) -> list[Communicated]:
         """The calls that were given a parameter's gradient as it is, between its backward and a step."""
-        return [event for event in self.exchanged(tensor) if reached.run.start <= event.at < reached.step.start]
+        return [event for event in self.exchanged(tensor) if reached.run.start <= event.at < reached.step.updates_from]
 
     def awaited(self, event: Communicated, end: int) -> bool:
         """Whether the program waited for a call before a moment."""

@@ -92,7 +92,7 @@ def _run(commands: argparse._SubParsersAction[_Parser]) -> None:
     fixes.add_argument(
         "--try-fixes",
         action="store_true",
-        help="run the program again with each fix, in a process of its own; the files stay as they are",
+        help="run the program again with each fix, in a separate process; the files stay as they are",
     )
     fixes.add_argument("--diff", action="store_true", help="print on stdout what --fix would change")
     fixes.add_argument("--fix", action="store_true", help="make the safe edits in the program's files")

@@ -34,7 +34,7 @@ def carried_wrongly(analysis: Analysis) -> Iterator[Problem]:
 def _how(analysis: Analysis, calls: list[Communicated], reached: Reached) -> How | None:
     if not calls:
         return None  # They went in a flat copy, or what came back was assigned.
-    if any(not analysis.reductions.awaited(call, reached.step.start) for call in calls):
+    if any(not analysis.reductions.awaited(call, reached.step.updates_from) for call in calls):
         return "unwaited"
     names = {call.name for call in calls}
     if names == {"reduce"}:

@@ -18,7 +18,7 @@ def clipped_alone(analysis: Analysis) -> Iterator[Problem]:
         by_hand = [t for t in reached.reduced if t not in analysis.reductions.wrapper_of]
         events = [
             event
-            for event in analysis.reductions.exchanges.within(reached.run.end, reached.step.start)
+            for event in analysis.reductions.exchanges.within(reached.run.end, reached.step.updates_from)
             if event.op in {"sum", "avg"}
         ]
         for tensor in by_hand if events else ():

@@ -19,7 +19,7 @@ def undivided_sums(analysis: Analysis) -> Iterator[Problem]:
     for reached in analysis.reductions.reached:
         events = [
             event
-            for event in analysis.reductions.exchanges.within(reached.run.start, reached.step.start)
+            for event in analysis.reductions.exchanges.within(reached.run.start, reached.step.updates_from)
             if event.op == "sum" and event.name in {"all_reduce", "reduce_scatter", "reduce_scatter_tensor"}
         ]
         summed = [t for t in reached.reduced if t not in analysis.reductions.wrapper_of]
@@ -52,7 +52,7 @@ def undivided_sums(analysis: Analysis) -> Iterator[Problem]:
 def _scaled(analysis: Analysis, reached: Reached, gradients: set[int]) -> bool:
     """Whether anything but exchanges writes to the gradients, or computes others of them, before the step."""
     memory = {analysis.reductions.exchanges.storage(g) for g in gradients} - {-1}
-    ops = analysis.capture.ops[reached.run.start : reached.step.start]
+    ops = analysis.capture.ops[reached.run.start : reached.step.updates_from]
     return any(_changes(analysis, op, memory) for op in ops if not op.has(Trait.COLLECTIVE))
 
 
