@@ -69,7 +69,7 @@ def rank_runs(source: Path, rank: int, world: int, folder: str) -> None:
     """One rank's part: run, report, gather, write what was said."""
     torch.set_num_threads(1)
     dist.init_process_group(
-        "gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=world, timeout=timedelta(seconds=4)
+        "gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=world, timeout=timedelta(seconds=8)
     )
     module = loaded(source)
     if hasattr(module, "setup"):
@@ -83,7 +83,7 @@ def rank_runs(source: Path, rank: int, world: int, folder: str) -> None:
     report = inspection.report
     told = {"own": told_of(report.findings), "raised": raised, "notes": list(report.notes), "gather": []}
     try:
-        merged = report.gather(timeout=10)
+        merged = report.gather(timeout=60)
         told["gather"] = told_of(each.finding for each in merged.findings)
         merged.to_text()
     except Exception:
