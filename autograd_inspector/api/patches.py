@@ -13,22 +13,38 @@ from autograd_inspector.model.finding import Finding
 
 
 def patched_files(findings: Iterable[Finding], codes: tuple[str, ...] | None, *, unsafe: bool) -> dict[str, str]:
-    """File or cell -> its whole new text, of those that the findings' edits change."""
-    chosen = [
-        finding.edits
-        for finding in findings
-        if finding.edits
-        and (finding.severity != "info" if codes is None else finding.rule.startswith(codes))
-        and (unsafe or finding.applicability == "safe")
-    ]
-    files = dict.fromkeys(edit.filename for edits in chosen for edit in edits)
-    new_texts = {}
-    for filename in files:
-        before = whole_text_of(filename)
-        after = _as_python(before, [_of_file(edits, filename) for edits in chosen])
-        if after != before:
-            new_texts[filename] = after
-    return new_texts
+    """File or cell -> its whole new text, of those that the findings' edits change.
+
+    A finding's edits are made all together, in each of their files, or not at all: they are left out where a file does
+    not read as it did when they were written, or an earlier finding has changed the same lines.
+    """
+    programs = Programs()
+    made: dict[str, list[list[Edit]]] = {}
+    for finding in findings:
+        wanted = finding.severity != "info" if codes is None else finding.rule.startswith(codes)
+        if not finding.edits or not wanted or not (unsafe or finding.applicability == "safe"):
+            continue
+        if _changes(patch_of_edits(finding.edits, programs)) != _changes(finding.patch):
+            continue
+        with_it = {
+            filename: [*made.get(filename, []), _of_file(finding.edits, filename)]
+            for filename in dict.fromkeys(edit.filename for edit in finding.edits)
+        }
+        if all(_stands(whole_text_of(filename), groups) for filename, groups in with_it.items()):
+            made |= with_it
+    return {filename: patched(whole_text_of(filename), groups) for filename, groups in made.items()}
+
+
+def _changes(patch: str) -> list[str]:
+    """What a patch says of the lines; the name of a file depends on the working folder."""
+    return [line for line in patch.split("\n") if not line.startswith(("--- a/", "+++ b/"))]
+
+
+def _stands(text: str, groups: list[list[Edit]]) -> bool:
+    """Whether the last finding's edits can be made with those before, and the result is Python."""
+    before, after = patched(text, groups[:-1]), patched(text, groups)
+    alike = all(group in groups[:-1] for group in groups[-1:])
+    return (after != before or alike) and compiles(after)
 
 
 def patch_of_edits(edits: tuple[Edit, ...], programs: Programs) -> str:
@@ -54,12 +70,3 @@ def _shown(filename: str) -> str:
 
 def _of_file(edits: tuple[Edit, ...], filename: str) -> list[Edit]:
     return [edit for edit in edits if edit.filename == filename]
-
-
-def _as_python(before: str, groups: list[list[Edit]]) -> str:
-    """The text with as many findings' edits as can stand together, the first in order before the others."""
-    kept: list[list[Edit]] = []
-    for group in groups:
-        if group and compiles(patched(before, [*kept, group])):
-            kept.append(group)
-    return patched(before, kept)

@@ -18,16 +18,20 @@ Place = tuple[int, int]
 
 
 class Program:
-    """One file or cell. Nothing in it is an expression or a statement where the text is no Python."""
+    """One file or cell. Nothing in it is an expression or a statement where the text is no Python.
 
-    def __init__(self, filename: str, cell: str | None, text: str) -> None:
+    ``source``: the text's index, where it is there already.
+    """
+
+    def __init__(self, filename: str, cell: str | None, text: str, source: Source | None = None) -> None:
         self.filename, self.cell, self.text = filename, cell, text
+        self._source = source
         self.lines = lines_of(text)
 
     @cached_property
     def source(self) -> Source:
         """The syntax, with the indices over it."""
-        return Source(parsed(self.text) or ast.Module([], []))
+        return self._source or Source(parsed(self.text) or ast.Module([], []))
 
     def expression(self, at: Location) -> ast.expr | None:
         """The expression, of more than a name, that stands exactly at a place; None within an f-string.

@@ -17,11 +17,15 @@ def patch_of(reports: Iterable[Report], *, unsafe: bool) -> str:
     return "".join(report.to_patch(unsafe=unsafe) for report in reports)
 
 
-def fixed(reports: Iterable[Report], *, unsafe: bool) -> Iterator[str]:
-    """Make the edits; a line for each file that was changed, or why it was not."""
+def fixed(reports: Iterable[Report], *, unsafe: bool, begun: float) -> Iterator[str]:
+    """Make the edits; a line for each file that was changed, or why it was not.
+
+    A file that was written to after the run had ``begun`` (seconds since the epoch) is left alone:
+    it may not be what ran.
+    """
     for report in reports:
         for name, text in report.patched(unsafe=unsafe).items():
-            yield _rewritten(Path(name), text)
+            yield _rewritten(Path(name), text, begun)
 
 
 def left_out(reports: Iterable[Report]) -> str:
@@ -39,11 +43,13 @@ def left_out(reports: Iterable[Report]) -> str:
     )
 
 
-def _rewritten(path: Path, text: str) -> str:
+def _rewritten(path: Path, text: str, begun: float) -> str:
     shown = os.path.relpath(path) if path.is_absolute() else str(path)
     if not path.is_file():
         return f"{shown} is not a file (a notebook's cell?): --diff prints its edits"
     try:
+        if path.stat().st_mtime > begun:
+            return f"{shown} has changed since it was run: left as it is"
         with tokenize.open(path) as file:
             encoding, newlines = file.encoding, (file.read(), file.newlines)[1]
         ending = newlines if isinstance(newlines, str) else "\n"

@@ -53,11 +53,11 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     problem = ""
     try:
         _prepare(options, status_file)
-        started = time.perf_counter()
+        begun, started = time.time(), time.perf_counter()
         outcome = _outcome(options, ending)
         if options.try_fixes:
             outcome = tried(outcome, options, time.perf_counter() - started, screen.say)
-        conclusion = _conclude(outcome, options, root, screen)
+        conclusion = _conclude(outcome, options, root, screen, begun)
         if status_file:
             problem = write_status(own_file(status_file, rank=_rank_after(outcome)), conclusion)
     except ProgramError as error:
@@ -105,8 +105,8 @@ def _outcome(options: argparse.Namespace, ending: Ending) -> Outcome:
     return run_notebook(path, asked)
 
 
-def _conclude(outcome: Outcome, options: argparse.Namespace, root: Path, screen: Screen) -> Conclusion:
-    """Print and write the reports."""
+def _conclude(outcome: Outcome, options: argparse.Namespace, root: Path, screen: Screen, begun: float) -> Conclusion:
+    """Print and write the reports. ``begun``: when the run did, in seconds since the epoch."""
     files: list[Saved] = []
     for cell, report in outcome.reports:
         rank = rank_of(report)
@@ -116,7 +116,7 @@ def _conclude(outcome: Outcome, options: argparse.Namespace, root: Path, screen:
         html, json = (path and own_file(path, cell=cell, rank=rank) for path in (options.html, options.json))
         files += written(report, html=html, json=json)
     conclusion = concluded(outcome, options.fail_on)
-    _fix([report for _, report in outcome.reports], options, screen)
+    _fix([report for _, report in outcome.reports], options, screen, begun)
     if options.sarif:
         log = own_file(options.sarif, rank=_rank_after(outcome))
         files.append(saved(log, lambda: _sarif(outcome, root, conclusion.status)))
@@ -126,14 +126,14 @@ def _conclude(outcome: Outcome, options: argparse.Namespace, root: Path, screen:
     return conclusion
 
 
-def _fix(reports: list[Report], options: argparse.Namespace, screen: Screen) -> None:
+def _fix(reports: list[Report], options: argparse.Namespace, screen: Screen, begun: float) -> None:
     """Show, or make, the edits that were asked for."""
     if not (options.fix or options.diff):
         return
     if options.diff:
         print(patch_of(reports, unsafe=options.unsafe_fixes), end="")
     else:
-        for line in fixed(reports, unsafe=options.unsafe_fixes):
+        for line in fixed(reports, unsafe=options.unsafe_fixes, begun=begun):
             screen.say(line)
     hint = "" if options.unsafe_fixes else left_out(reports)
     if hint:

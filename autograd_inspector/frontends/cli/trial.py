@@ -13,6 +13,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from autograd_inspector.api.destinations import rank_of
 from autograd_inspector.api.report import Report, ReportFormatError
 from autograd_inspector.frontends.cli.outcome import Outcome
 from autograd_inspector.model.edit import Verdict
@@ -46,7 +47,10 @@ def tried(outcome: Outcome, options: argparse.Namespace, seconds: float, say: Sa
 
 
 def _tried(report: Report, options: argparse.Namespace, seconds: float, say: Say) -> Report:
-    candidates = [finding for finding in report.findings if finding.edits and finding.severity != "info"][:_MOST]
+    candidates = [finding for finding in report.findings if _is_tried(finding)][:_MOST]
+    if candidates and rank_of(report) >= 0:
+        say("fixes are not tried on several ranks")
+        return report
     if not candidates or not agreed(len(candidates)):
         return report
     verdicts: dict[Finding, Verdict] = {}
@@ -61,10 +65,19 @@ def _tried(report: Report, options: argparse.Namespace, seconds: float, say: Say
     )
 
 
+def _is_tried(finding: Finding) -> bool:
+    """A notebook's cells have no file that another text could be laid over."""
+    return finding.severity != "info" and bool(finding.edits) and all(edit.cell is None for edit in finding.edits)
+
+
 def _verdict(report: Report, findings: list[Finding], options: argparse.Namespace, seconds: float, say: Say) -> Verdict:
     codes = " and ".join(finding.rule for finding in findings)
     started = time.perf_counter()
-    after = _run(replace(report, findings=tuple(findings)).patched(), options, max(_LEAST_SECONDS, _TIMES * seconds))
+    texts = replace(report, findings=tuple(findings)).patched()
+    if not texts:
+        say(f"{codes}: the program has changed since it was run, so the fix cannot be tried")
+        return ""
+    after = _run(texts, options, max(_LEAST_SECONDS, _TIMES * seconds))
     took = f"{time.perf_counter() - started:.1f} s"
     if after is None:
         say(f"{codes}: the trial of the fix did not end with a report ({took})")
