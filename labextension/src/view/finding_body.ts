@@ -29,7 +29,7 @@ export function fixBox(context: Context, finding: FindingView): HTMLElement | nu
   if (!fix) return null;
   const code = fix.includes("\n") && !fix.includes("`");
   const text = code
-    ? el("pre", { class: "agi-fix-text" }, el("code", {}, fix))
+    ? el("pre", { class: "agi-fix-text", ...scrolled("the statements") }, el("code", {}, fix))
     : el("p", { class: "agi-fix-text" }, prose(fix));
   return el(
     "div",
@@ -61,7 +61,7 @@ export function patchBox(finding: FindingView): HTMLElement | null {
       el("span", { class: "agi-fix-title" }, "Edit"),
       finding.patch ? copyButton(finding.patch, "the patch", "Copy patch") : null,
     ),
-    el("pre", {}, ...lines),
+    el("pre", scrolled("the edit"), ...lines),
     el("p", { class: "agi-quiet" }, caveat),
   );
 }
@@ -80,6 +80,11 @@ function applying({ edits, announce }: Context, finding: FindingView): HTMLEleme
       "aria-label": "Apply the edit to the cell, and run it",
     }),
   ];
+}
+
+/** A text that may be larger than its box is scrolled with the keyboard as well. */
+function scrolled(name: string): { tabindex: string; role: string; "aria-label": string } {
+  return { tabindex: "0", role: "group", "aria-label": name };
 }
 
 const SIGNS: Record<string, string> = { "-": "agi-goes", "+": "agi-comes" };
