@@ -40,20 +40,28 @@ def group_added(analysis: Analysis, optimizer: OptimizerRecord, parameters: Iter
     return f'{variable(analysis, optimizer)}.add_param_group({{"params": {parameter_list}}})' if parameter_list else ""
 
 
-def remade(analysis: Analysis, optimizer: OptimizerRecord, parameters: Iterable[int]) -> str:
-    """The optimizer made anew over the model of these parameters; "" where it has groups, or settings of its own."""
-    owners = {analysis.capture.owners.get(tensor, -1) for tensor in parameters}
+def remade(analysis: Analysis, optimizer: OptimizerRecord, parameters: Iterable[int], name: str = "") -> str:
+    """The optimizer made anew over the model of these parameters; "" where it has groups, or settings of its own.
+
+    ``name``: the variable that gets it, by default the optimizer's.
+    """
     home = next((prefix for module, prefix in HOMES.items() if optimizer.module.startswith(module)), "")
-    if len(owners) != 1 or -1 in owners or len(optimizer.groups) != 1 or not home:
-        return ""
-    model = analysis.capture.models[owners.pop()]
-    if not TARGET.fullmatch(model):
+    model = model_of(analysis, parameters)
+    if not model or len(optimizer.groups) != 1 or not home:
         return ""
     group = optimizer.groups[0]
     # A scheduler has moved the rate since: a new one would start from here and move it again.
     group = group | {"lr": group.get("initial_lr", group.get("lr"))}
     options = [f"{key}={setting_text(group[key])}" for key in _SETTINGS if not is_off(group.get(key))]
-    return f"{variable(analysis, optimizer)} = {home}{optimizer.type}({', '.join([f'{model}.parameters()', *options])})"
+    name = name or variable(analysis, optimizer)
+    return f"{name} = {home}{optimizer.type}({', '.join([f'{model}.parameters()', *options])})"
+
+
+def model_of(analysis: Analysis, parameters: Iterable[int]) -> str:
+    """The variable of the one model that has all of these; "" where that is none."""
+    owners = {analysis.capture.owners.get(tensor, -1) for tensor in parameters}
+    model = analysis.capture.models[owners.pop()] if len(owners) == 1 and -1 not in owners else ""
+    return model if TARGET.fullmatch(model) else ""
 
 
 def collected(analysis: Analysis, parameters: Iterable[int]) -> tuple[str, str]:

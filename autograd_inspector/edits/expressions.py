@@ -7,6 +7,7 @@ import ast
 from autograd_inspector.edits.program import Program, end_of, start_of
 from autograd_inspector.edits.statements import left_out
 from autograd_inspector.model.edit import Edit
+from autograd_inspector.model.location import Location
 from autograd_inspector.model.remedy import Operand, Rename, SetArgument, StraightThrough, Substitute, TakeOff
 from autograd_inspector.source.fragments import expression
 from autograd_inspector.source.writing import written
@@ -164,14 +165,14 @@ def with_operand(program: Program, remedy: Operand) -> list[Edit]:
     node = program.expression(remedy.at)
     if node is None:
         return []
-    operand = node if remedy.which == "whole" else _operand(node, first=remedy.which == "first")
+    operand = node if remedy.which == "whole" else _operand(node, remedy.at, first=remedy.which == "first")
     return [] if operand is None or isinstance(operand, ast.Starred) else [_filled(program, operand, remedy.new)]
 
 
 def straight_through(program: Program, remedy: StraightThrough) -> list[Edit]:
     """``x + (hard - x).detach()``, with the cast that a comparison is followed by."""
     node = program.expression(remedy.at)
-    operand = _compared(node) if node is not None else None
+    operand = _compared(node, remedy.at) if node is not None else None
     if node is None or operand is None or isinstance(operand, ast.Starred):
         return []
     outer = program.source.parents.get(node)
@@ -189,31 +190,21 @@ def straight_through(program: Program, remedy: StraightThrough) -> list[Edit]:
 _CASTS = {"float", "double", "half", "bfloat16", "to", "type_as"}
 
 
-def _compared(node: ast.expr) -> ast.expr | None:
-    return node.left if isinstance(node, ast.Compare) else _operand(node, first=True)
+def _compared(node: ast.expr, at: Location) -> ast.expr | None:
+    return node.left if isinstance(node, ast.Compare) else _operand(node, at, first=True)
 
 
-def _operand(node: ast.expr, *, first: bool) -> ast.expr | None:
+def _operand(node: ast.expr, at: Location, *, first: bool) -> ast.expr | None:
     match node:
         case ast.BinOp(left=left, right=right):
             return left if first else right
         case ast.UnaryOp(operand=operand):
             return operand
-        case ast.Call(func=ast.Attribute(value=value), args=args) if first and not _is_namespace(value):
+        case ast.Call(func=ast.Attribute(value=value), args=args) if first and written(value) not in at.namespaces:
             return value
         case ast.Call(args=args) if args:
             return args[0] if first else args[-1]
     return None
-
-
-def _is_namespace(node: ast.expr) -> bool:
-    """Whether its attributes are functions of torch's or NumPy's: ``torch``, ``F``, ``nn.init``."""
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return isinstance(node, ast.Name) and node.id in _NAMESPACES
-
-
-_NAMESPACES = {"torch", "nn", "F", "np", "numpy", "math", "functional", "linalg", "special"}
 
 
 def _filled(program: Program, node: ast.expr, new: str) -> Edit:

@@ -8,7 +8,7 @@ from autograd_inspector.edits.expressions import called, with_argument
 from autograd_inspector.edits.program import Program, end_of, start_of
 from autograd_inspector.edits.statements import beside
 from autograd_inspector.model.edit import Edit
-from autograd_inspector.model.remedy import CopyBefore, NotInPlace, OutOfPlace
+from autograd_inspector.model.remedy import NotInPlace, OutOfPlace
 from autograd_inspector.source.fragments import is_path
 
 _OPERATORS = {
@@ -158,14 +158,6 @@ def _outermost_call(program: Program, node: ast.Call) -> ast.Call:
 
 def _without_data(node: ast.expr) -> ast.expr:
     return node.value if isinstance(node, ast.Attribute) and node.attr == "data" else node
-
-
-def copied_before(program: Program, remedy: CopyBefore) -> list[Edit]:
-    """``x = x.clone()`` before the statement."""
-    statement = program.statement(remedy.at)
-    if statement is None:
-        return []
-    return beside(program, statement, f"{remedy.name} = {remedy.name}.clone()", "before")
 
 
 def not_in_place(program: Program, remedy: NotInPlace) -> list[Edit]:

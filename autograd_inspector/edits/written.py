@@ -14,7 +14,7 @@ from autograd_inspector.edits.expressions import (
     taken_off,
     with_operand,
 )
-from autograd_inspector.edits.out_of_place import computed_anew, copied_before, not_in_place
+from autograd_inspector.edits.out_of_place import computed_anew, not_in_place
 from autograd_inspector.edits.patching import compiles, overlap, patched
 from autograd_inspector.edits.program import Program
 from autograd_inspector.edits.registration import registered
@@ -23,7 +23,6 @@ from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.location import Location
 from autograd_inspector.model.remedy import (
     Again,
-    CopyBefore,
     Hoist,
     Insert,
     Move,
@@ -50,7 +49,6 @@ _WRITERS: Mapping[type, Writer] = {
     OutOfPlace: computed_anew,
     NotInPlace: not_in_place,
     Register: registered,
-    CopyBefore: copied_before,
     Remove: removed,
     Insert: inserted,
     Move: moved,

@@ -58,13 +58,6 @@ class Register(Remedy, frozen=True):
     parameters: bool = False
 
 
-class CopyBefore(Remedy, frozen=True):
-    """Give a variable a copy of its tensor before the statement at a place: ``x = x.clone()``."""
-
-    at: Location
-    name: str
-
-
 class Remove(Remedy, frozen=True):
     """Leave out the statement at a place."""
 
@@ -180,7 +173,6 @@ Remedies = tuple[
     | OutOfPlace
     | NotInPlace
     | Register
-    | CopyBefore
     | Remove
     | Insert
     | Move

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from autograd_inspector.advice.copies import read_as
 from autograd_inspector.advice.remedies.meeting import meeting
@@ -32,10 +32,7 @@ def kept_apart(
     if not by_site or len(by_site) > _MOST:
         return
     if any(_has_to_last(analysis, edit) for edit in by_site.values()):
-        pairs = [meeting(analysis, site, run.site) for site in by_site]
-        moved = tuple(Move(pair[0], pair[1]) for pair in pairs if pair is not None)
-        if len(moved) == len(pairs):
-            yield moved
+        yield from _behind(analysis, by_site, run)
         return
     places = [(analysis.capture.place(site), edit) for site, edit in by_site.items()]
     apart = tuple(OutOfPlace(place, _works_on_a_copy(edit)) for place, edit in places if place is not None)
@@ -72,9 +69,13 @@ def _works_on_a_copy(edit: Op) -> bool:
 def kept_until(analysis: Analysis, edits: list[Op], needed: Op) -> Iterator[Remedies]:
     """Ways to keep some edits from a recomputation, which looks names up again: the edits come after the backward."""
     run = next((run for run in analysis.capture.backwards if run.start <= needed.index < run.end), None)
-    if run is None:
-        return
-    pairs = [meeting(analysis, site, run.site) for site in dict.fromkeys(edit.site for edit in edits)]
-    moved = tuple(Move(pair[0], pair[1]) for pair in pairs if pair is not None)
+    if run is not None:
+        yield from _behind(analysis, dict.fromkeys(edit.site for edit in edits), run)
+
+
+def _behind(analysis: Analysis, sites: Iterable[int], run: Backward) -> Iterator[Remedies]:
+    """All that runs at those sites comes behind the backward."""
+    pairs = [meeting(analysis, site, run.site) for site in sites]
+    moved = tuple(Move(*pair) for pair in pairs if pair is not None)
     if len(moved) == len(pairs):
         yield moved

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from autograd_inspector.advice.optimizer_snippets import group_added, remade, state_moved, stepper
+from autograd_inspector.advice.optimizer_snippets import group_added, model_of, remade, state_moved, stepper
 from autograd_inspector.advice.remedies.meeting import meeting_of
 from autograd_inspector.analysis.analysis import Analysis
 from autograd_inspector.analysis.callers import called_on
@@ -34,8 +34,7 @@ def made_afterwards(
             for step in analysis.capture.steps
             if step.optimizer == optimizer.id
         ]
-        name = next(filter(None, stepped), again.partition(" = ")[0])
-        made = f"{name} = {again.partition(' = ')[2]}"
+        made = remade(analysis, optimizer, parameters, next(filter(None, stepped), ""))
         yield from ((Insert(place, made),) for place in analysis.user_frames(first.site, "")[:1])
 
 
@@ -57,9 +56,8 @@ def added_to(
 
 def given_instead(analysis: Analysis, optimizer: OptimizerRecord, parameters: tuple[int, ...]) -> Iterator[Remedies]:
     """The parameters that its loss trains, in place of those that it was given."""
-    text, place = remade(analysis, optimizer, parameters), analysis.capture.place(optimizer.site)
-    if text and place is not None:
-        model = text.partition("(")[2].partition(".parameters()")[0]
+    model, place = model_of(analysis, parameters), analysis.capture.place(optimizer.site)
+    if model and len(optimizer.groups) == 1 and place is not None:
         yield (Operand(place, "first", f"{model}.parameters()"),)
 
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
+from autograd_inspector.capture.torch_private.compiled import first_line_written, lines_written
+
 _FIRST = 1
 """The line of a function's body behind that of its definition."""
 
@@ -17,8 +19,8 @@ _FIRST = 1
 def written_lines(gm: Any) -> dict[int, int]:
     """The number of a graph's node -> the line of the written code that runs it."""
     lines: dict[int, int] = {}
-    start = getattr(gm, "_prologue_start", 0)
-    for line, node in (getattr(gm, "_lineno_map", None) or {}).items():
+    start = first_line_written(gm) or 0
+    for line, node in (lines_written(gm) or {}).items():
         if node is not None:
             lines.setdefault(node, start + line)
     return lines

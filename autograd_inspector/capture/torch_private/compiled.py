@@ -47,6 +47,19 @@ BACKEND_CALL = Place(
     without="each call of compiled code is one op",
     late=True,
 )
+_WRITTEN = 'warnings out of compiled code name another line under the backend "eager"'
+lines_written = attribute(
+    "torch.fx.graph_module:GraphModule.recompile._lineno_map",
+    "which line of the code that torch writes of a graph runs which node",
+    without=_WRITTEN,
+    late=True,
+)
+first_line_written = attribute(
+    "torch.fx.graph_module:GraphModule.recompile._prologue_start",
+    "where that code begins",
+    without=_WRITTEN,
+    late=True,
+)
 _strategy = looked_up("torch._C._dynamo.eval_frame:set_code_exec_strategy", "dynamo does not trace the observers")
 _strategies = looked_up("torch._C._dynamo.eval_frame:_FrameExecStrategy", "dynamo does not trace the observers")
 _actions = looked_up("torch._C._dynamo.eval_frame:_FrameAction", "dynamo does not trace the observers")

@@ -108,11 +108,11 @@ def check(analysis: Analysis) -> Iterator[Problem]:
                 yield _in_step(analysis, op, what, fix)
                 break
             if says(op.error, error) and op.inputs:
-                yield _finding(analysis, op, what, fix)
+                yield _finding(analysis, op, what, fix, error)
                 break
 
 
-def _finding(analysis: Analysis, op: Op, what: str, fix: str) -> Problem:
+def _finding(analysis: Analysis, op: Op, what: str, fix: str, error: TorchError) -> Problem:
     # `out=` comes last among the arguments, what a method modifies comes first.
     target = op.inputs[-1 if "out=" in what else 0]
     record = analysis.capture.tensors[target]
@@ -148,15 +148,18 @@ def _finding(analysis: Analysis, op: Op, what: str, fix: str) -> Problem:
         ),
         (name, op.name),
         ops=(op.index,),
-        cures=tuple(_cures(analysis, op, fix)),
+        cures=tuple(_cures(analysis, op, of_leaf=error in _OF_LEAVES or fix is _UNDER_NO_GRAD)),
     )
 
 
-def _cures(analysis: Analysis, op: Op, fix: str) -> Iterator[Remedies]:
+_OF_LEAVES = {TorchError.VIEW_OF_LEAF, TorchError.LEAF_IN_PLACE}
+
+
+def _cures(analysis: Analysis, op: Op, *, of_leaf: bool) -> Iterator[Remedies]:
     place = analysis.capture.place(op.site)
     if place is None:
         return
-    if "torch.no_grad()" in fix and fix is not _OUTSIDE:
+    if of_leaf:
         yield (Wrap(place, "with torch.no_grad():"),)
     elif op.call >= 0 and analysis.capture.calls[op.call].inplace:
         call = analysis.capture.calls[op.call]

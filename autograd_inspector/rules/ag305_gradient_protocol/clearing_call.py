@@ -14,5 +14,5 @@ def clearing_call(analysis: Analysis, step: Step, before: int) -> str:
     for call in reversed(clearings(analysis, tensors, 0, before)):
         place = analysis.capture.place(call.site)
         if place is not None and place.expression.endswith(")") and "\n" not in place.expression:
-            return f"`{place.expression}`"
-    return f"`{variable(analysis, analysis.capture.placement.optimizers[step.optimizer])}.zero_grad()`"
+            return place.expression
+    return f"{variable(analysis, analysis.capture.placement.optimizers[step.optimizer])}.zero_grad()"

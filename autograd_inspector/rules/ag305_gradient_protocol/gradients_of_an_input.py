@@ -144,7 +144,7 @@ def _finding(analysis: Analysis, foreign: Foreign) -> Problem:
     inputs = summarize_names(name_of(analysis, t) for t in foreign.inputs)
     clearing = clearing_call(analysis, foreign.step, foreign.runs[0].start)
     fix = (
-        f"Call {clearing} right before the backward() of the training's own loss, or take the gradient of {inputs} alone, with "
+        f"Call `{clearing}` right before the backward() of the training's own loss, or take the gradient of {inputs} alone, with "
         f"torch.autograd.grad(loss, {inputs})."
     )
     if not wrong:
@@ -165,5 +165,5 @@ def _finding(analysis: Analysis, foreign: Foreign) -> Problem:
         ),
         tuple(names),
         ops=(foreign.step.op,),
-        cures=tuple(added_between(analysis, clearing.strip("`"), foreign.own.run.site)),
+        cures=tuple(added_between(analysis, clearing, foreign.own.run.site)),
     )

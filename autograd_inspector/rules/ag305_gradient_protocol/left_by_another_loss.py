@@ -104,7 +104,7 @@ def _problem(analysis: Analysis, left: Left, tensors: list[int]) -> Problem:
         "warning",
         f"the loss that {other}.step() was for has left gradients in {summarize_names(names)} as well; nothing cleared "
         f"them before the next backward(), and {own}.step() uses the sum of both losses for {agree(names, 'it', 'them')}",
-        f"Call {clearing_call(analysis, left.step, left.own.start)} right before the backward() of "
+        f"Call `{clearing_call(analysis, left.step, left.own.start)}` right before the backward() of "
         f"{agree(names, 'its', 'their')} own loss.",
         dedupe_locations(
             [
@@ -115,7 +115,5 @@ def _problem(analysis: Analysis, left: Left, tensors: list[int]) -> Problem:
         ),
         tuple(names),
         ops=(left.step.op,),
-        cures=tuple(
-            added_between(analysis, clearing_call(analysis, left.step, left.own.start).strip("`"), left.own.run.site)
-        ),
+        cures=tuple(added_between(analysis, clearing_call(analysis, left.step, left.own.start), left.own.run.site)),
     )

@@ -231,7 +231,7 @@ def _several_serve_one(analysis: Analysis, step: Step, run: Backward) -> bool:
 def _clearing_fix(analysis: Analysis, step: Step, run: Backward) -> str:
     """Where several backwards serve one step, clearing before each of them would leave the step the last one only."""
     if step.computed and run.start >= step.start:
-        return f"Call {clearing_call(analysis, step, step.start)} at the beginning of the closure."
+        return f"Call `{clearing_call(analysis, step, step.start)}` at the beginning of the closure."
     if _several_serve_one(analysis, step, run):
         return "Call optimizer.zero_grad() once for each step(), right after it."
     return "Call optimizer.zero_grad() before backward()."

@@ -53,7 +53,7 @@ def _evaluations(analysis: Analysis, step: Step, added: list[Consumed]) -> Probl
         "warning",
         "the closure that step() runs never clears the gradients: step() evaluates it at one value of "
         f"{summarize_names(names)} after the other, and each evaluation adds its gradients to those of the evaluations before",
-        f"Call {clearing} at the beginning of the closure.",
+        f"Call `{clearing}` at the beginning of the closure.",
         dedupe_locations(
             [
                 *loss_line(analysis, second, "computed again here, with the old gradients still there"),
@@ -150,7 +150,7 @@ def _perturbed(analysis: Analysis, sources: GradientSources, pair: Pair, moved: 
         "at the new place are added to those at the old one: nothing cleared them, and step() uses the sum"
     )
     clearing = clearing_call(analysis, step, first.start)
-    fix = f"Call {clearing} between the two backward() calls, after the gradients have moved the parameters."
+    fix = f"Call `{clearing}` between the two backward() calls, after the gradients have moved the parameters."
     if not wrong:
         fix = f"Where the step is to use the gradients at the new place alone: {fix[0].lower()}{fix[1:]}"
     moving = driven_by(analysis, moved, first.end, second.start).storages
