@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from autograd_inspector.capture.lines.gutter import whole_text_of
-from autograd_inspector.capture.lines.sources import source_at
 from autograd_inspector.edits.program import Program
 from autograd_inspector.model.location import Location
 
@@ -22,7 +21,5 @@ class Programs:
         """The program in a file, or in a cell with that execution count ("In [3]")."""
         if filename not in self._read:
             text = whole_text_of(filename)
-            # A cell is parsed as it was typed, not as it was compiled.
-            source = source_at(filename) if cell is None else None
-            self._read[filename] = Program(filename, cell, text, source) if text else None
+            self._read[filename] = Program(filename, cell, text) if text else None
         return self._read[filename]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import io
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -11,6 +12,7 @@ from autograd_inspector.model.edit import Edit
 from autograd_inspector.model.location import Location
 from autograd_inspector.source.index import Source
 from autograd_inspector.source.parsed import parsed
+from autograd_inspector.source.shelf import source_of
 from autograd_inspector.source.statements import Statements
 
 Place = tuple[int, int]
@@ -18,20 +20,18 @@ Place = tuple[int, int]
 
 
 class Program:
-    """One file or cell. Nothing in it is an expression or a statement where the text is no Python.
+    """One file or cell. Nothing in it is an expression or a statement where the text is no Python."""
 
-    ``source``: the text's index, where it is there already.
-    """
-
-    def __init__(self, filename: str, cell: str | None, text: str, source: Source | None = None) -> None:
+    def __init__(self, filename: str, cell: str | None, text: str) -> None:
         self.filename, self.cell, self.text = filename, cell, text
-        self._source = source
         self.lines = lines_of(text)
 
     @cached_property
     def source(self) -> Source:
         """The syntax, with the indices over it."""
-        return self._source or Source(parsed(self.text) or ast.Module([], []))
+        # A file was parsed for the report; a cell only as it was compiled, not as it was typed.
+        source = source_of(self.filename, list(io.StringIO(self.text))) if self.cell is None else None
+        return source or Source(parsed(self.text) or ast.Module([], []))
 
     def expression(self, at: Location) -> ast.expr | None:
         """The expression, of more than a name, that stands exactly at a place; None within an f-string.

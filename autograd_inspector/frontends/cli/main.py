@@ -57,7 +57,8 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
         outcome = _outcome(options, ending)
         if options.try_fixes:
             outcome = tried(outcome, options, time.perf_counter() - started, screen.say)
-        conclusion = _conclude(outcome, options, root, screen, begun)
+        conclusion = _conclude(outcome, options, root, screen)
+        _fix([report for _, report in outcome.reports], options, screen, begun)
         if status_file:
             problem = write_status(own_file(status_file, rank=_rank_after(outcome)), conclusion)
     except ProgramError as error:
@@ -105,8 +106,8 @@ def _outcome(options: argparse.Namespace, ending: Ending) -> Outcome:
     return run_notebook(path, asked)
 
 
-def _conclude(outcome: Outcome, options: argparse.Namespace, root: Path, screen: Screen, begun: float) -> Conclusion:
-    """Print and write the reports. ``begun``: when the run did, in seconds since the epoch."""
+def _conclude(outcome: Outcome, options: argparse.Namespace, root: Path, screen: Screen) -> Conclusion:
+    """Print and write the reports."""
     files: list[Saved] = []
     for cell, report in outcome.reports:
         rank = rank_of(report)
@@ -116,7 +117,6 @@ def _conclude(outcome: Outcome, options: argparse.Namespace, root: Path, screen:
         html, json = (path and own_file(path, cell=cell, rank=rank) for path in (options.html, options.json))
         files += written(report, html=html, json=json)
     conclusion = concluded(outcome, options.fail_on)
-    _fix([report for _, report in outcome.reports], options, screen, begun)
     if options.sarif:
         log = own_file(options.sarif, rank=_rank_after(outcome))
         files.append(saved(log, lambda: _sarif(outcome, root, conclusion.status)))
@@ -127,7 +127,7 @@ def _conclude(outcome: Outcome, options: argparse.Namespace, root: Path, screen:
 
 
 def _fix(reports: list[Report], options: argparse.Namespace, screen: Screen, begun: float) -> None:
-    """Show, or make, the edits that were asked for."""
+    """Show, or make, the edits that were asked for. ``begun``: when the run did, in seconds since the epoch."""
     if not (options.fix or options.diff):
         return
     if options.diff:

@@ -64,7 +64,7 @@ def parser_of() -> argparse.ArgumentParser:
     _files(checkpoint)
     _look(checkpoint)
     checkpoint.add_argument("file", help="checkpoint.pt, model.safetensors, or a folder of shards")
-    checkpoint.set_defaults(quiet=False, fail_on="error", sarif=None, fix=False, diff=False, try_fixes=False)
+    checkpoint.set_defaults(quiet=False, fail_on="error", sarif=None)
     return parser
 
 
