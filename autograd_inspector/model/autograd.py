@@ -69,6 +69,23 @@ class Node(Struct, frozen=True, omit_defaults=True, gc=False):
     told_by: Witness = "node"
     blind: bool = False
 
+    def placed(self, index: int, edges: tuple[tuple[int, int], ...]) -> Node:
+        """The node at another place: what ``replace`` does, in a third of its time."""
+        return Node(
+            index,
+            self.name,
+            self.seq,
+            edges,
+            self.op,
+            self.variable,
+            self.position,
+            self.saved,
+            self.hooks,
+            self.failed,
+            self.told_by,
+            self.blind,
+        )
+
     @property
     def leaf(self) -> bool:
         """It accumulates a gradient, so it has no sequence number of its own."""

@@ -22,9 +22,7 @@ class Known:
     nodes below it: loops in two threads may make nodes of the same numbers.
     """
 
-    def __init__(
-        self, recorded: Recorded, describe: Callable[[int, Any], Node], id_of: Callable[[Tensor], int]
-    ) -> None:
+    def __init__(self, recorded: Recorded, describe: Callable[[Any], Node], id_of: Callable[[Tensor], int]) -> None:
         self._describe, self._id_of = describe, id_of
         self._recorded = recorded
         self._taken: set[int] = set()
@@ -42,7 +40,7 @@ class Known:
 
     def _same(self, node: Any, record: Node) -> bool:
         self._left -= 1
-        if record.told_by == "op" or not alike(self._describe(-1, node), record, opened=False):
+        if record.told_by == "op" or not alike(self._describe(node), record, opened=False):
             return False
         return record.told_by == "edge" or self._leads_on(node, record)
 

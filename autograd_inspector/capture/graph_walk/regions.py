@@ -43,26 +43,32 @@ class Borders:
         for root in roots:
             self._used.setdefault(root, set()).add(_ANY)
 
-    def edges(self, node: Any) -> Iterator[Edge]:
+    def edges(self, node: Any) -> Iterable[Edge]:
         """Where a node's gradients go."""
         inside = inside_of(node)
+        if inside is not None or (self.inner and node in self.inner):
+            return list(self._within(node, inside))
+        following: tuple[Edge, ...] = node.next_functions
+        for child, slot in following:
+            if isinstance(child, BackwardCFunction):
+                self._used.setdefault(child, set()).add(slot)
+        return following
+
+    def _within(self, node: Any, inside: Any) -> Iterator[Edge]:
+        """Those of a region's node, or of a node inside one."""
+        edges: Any = node.next_functions
         if isinstance(inside, Inside):
             self._borders |= inside.borders
             used = self._used.get(node, set())
-            edges: Any = [edge for slot, edge in inside.ends if not used or slot < 0 or slot in used or _ANY in used]
-        else:
-            edges = node.next_functions
-        within = inside is not None or node in self.inner
+            edges = [edge for slot, edge in inside.ends if not used or slot < 0 or slot in used or _ANY in used]
         for child, slot in edges:
             if isinstance(child, BackwardCFunction):
                 self._used.setdefault(child, set()).add(slot)
-            if not within or child is None:
-                yield child, slot
-                continue
-            border = self._borders.get(child)
+            border = None if child is None else self._borders.get(child)
             if border is not None:
                 self._used.setdefault(border[0], set()).add(border[1])
                 yield border
             else:
-                self.inner.add(child)
+                if child is not None:
+                    self.inner.add(child)
                 yield child, slot

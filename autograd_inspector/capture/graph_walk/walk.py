@@ -29,9 +29,12 @@ from autograd_inspector.model.autograd import (
     AutogradGraph,
     GraphHead,
     Node,
-    SavedStatus,
     SavedTensor,
 )
+
+_BY_NONE = (-1, -1)
+"""(op, position) of a node that no op made."""
+_OF_FUNCTIONS = ((RAW_OF_FUNCTIONS, RAW_OF_FUNCTIONS.removeprefix(RAW)),)
 
 
 class Walk:
@@ -86,19 +89,18 @@ class Walk:
         if recorded is not None and not self.keep:
             known_nodes = Known(recorded, self.describe, self.recording.id_of)
         while heap:
-            _, number, node = heapq.heappop(heap)
-            depth = depths[number]
-            sequence = node._sequence_nr()
-            edges: list[tuple[int, int]] = []
-            recorded_number = (
-                None if known_nodes is None or sequence == LEAF_SEQUENCE else known_nodes.number(node, sequence, depth)
-            )
+            key, number, node = heapq.heappop(heap)
+            leaf = key == LEAF_SEQUENCE
+            sequence, depth = key if leaf else -key, depths[number]
+            recorded_number = None if known_nodes is None or leaf else known_nodes.number(node, sequence, depth)
             if recorded_number is not None:
                 met[number] = recorded_number
                 continue
-            if self._too_wide(sequence):
+            made = _BY_NONE if leaf else self._op_at(sequence)
+            edges: list[tuple[int, int]] = []
+            if made[0] >= 0 and self._too_wide(made[0]):
                 self._ends[number] = depth
-            elif sequence != LEAF_SEQUENCE and (depth >= MAX_DEPTH or sequence < floor):
+            elif not leaf and (depth >= MAX_DEPTH or sequence < floor):
                 # Another path may lead below this node: nothing older is opened either.
                 self._ends[number], floor = depth, max(floor, sequence)
             else:
@@ -107,8 +109,8 @@ class Walk:
                         place = self._see(child, depth + 1, numbers, depths, heap)
                         edges.append((place, slot))
                         in_turn = in_turn and place not in met  # Each thread has its own sequence numbers.
-            met[number] = self.describe(number, node, tuple(edges))
-            if self.keep and sequence != LEAF_SEQUENCE and node not in self._borders.inner:
+            met[number] = self._described(number, node, sequence, made, tuple(edges))
+            if self.keep and not leaf and node not in self._borders.inner:
                 self.live.append((number, node))
         ordered = [met[i] for i in range(len(numbers))]
         if self._ends:
@@ -119,10 +121,9 @@ class Walk:
         order = [*reversed(met)] if in_turn else None
         return Walked(ordered, starts, [depths[i] for i in range(len(numbers))], order)
 
-    def _too_wide(self, sequence: int) -> bool:
+    def _too_wide(self, op: int) -> bool:
         """Opening a node meets all its inputs at once; they may be one chain, as the steps of a loop are."""
-        op = -1 if sequence == LEAF_SEQUENCE else self._op_at(sequence)[0]
-        return op >= 0 and len(self.recording.ops[op][OP_INPUTS]) > MAX_WIDTH
+        return len(self.recording.ops[op][OP_INPUTS]) > MAX_WIDTH
 
     def _see(
         self, node: Any, depth: int, numbers: dict[Any, int], depths: dict[int, int], heap: list[tuple[int, int, Any]]
@@ -137,31 +138,37 @@ class Walk:
             depths[number] = depth
         return number
 
-    def describe(self, number: int, node: Any, edges: tuple[tuple[int, int], ...] = ()) -> Node:
-        """The record of a node as it is now."""
-        name = node.name()
+    def describe(self, node: Any) -> Node:
+        """The record of a node as it is now, wherever it leads."""
         sequence = node._sequence_nr()
-        op = position = variable = -1
+        return self._described(-1, node, sequence, _BY_NONE if sequence == LEAF_SEQUENCE else self._op_at(sequence), ())
+
+    def _described(
+        self, number: int, node: Any, sequence: int, made: tuple[int, int], edges: tuple[tuple[int, int], ...]
+    ) -> Node:
+        name = node.name()
+        op, position = made
+        variable = -1
         if sequence == LEAF_SEQUENCE:
             leaf = getattr(node, "variable", None)
             if isinstance(leaf, Tensor):
                 variable = self.recording.id_of(leaf)
                 self.leaves[variable] = leaf
-        else:
-            op, position = self._op_at(sequence)
-        saved: list[SavedTensor] = []
-        if node in self._borders.inner:
+        if self._borders.inner and node in self._borders.inner:
             return Node(number, name, sequence, edges, op, variable, position)
-        for attribute in _saved_attributes(type(node)):
+        saved: list[SavedTensor] = []
+        kind = type(node)
+        for attribute, saved_name in _saved_attributes(kind):
             try:
                 raw = getattr(node, attribute)
             except RuntimeError as error:
                 if op < 0 and "freed" in message_of(error):
-                    saved.append(freed(attribute.removeprefix(RAW)))
+                    saved.append(freed(saved_name))
                 continue  # A custom Function that saved nothing, or one whose buffers backward has freed.
-            self._saved(node, attribute, raw, (op, position), saved)
-        for attribute, tensor in ctx_tensors(node):
-            saved.append(self._unchecked(attribute, tensor, (op, position)))
+            self._saved(node, saved_name, raw, made, saved)
+        if issubclass(kind, BackwardCFunction):
+            for attribute, tensor in ctx_tensors(node):
+                saved.append(self._unchecked(attribute, tensor, made))
         return Node(number, name, sequence, edges, op, variable, position, tuple(saved))
 
     def _op_at(self, sequence: int) -> tuple[int, int]:
@@ -174,8 +181,7 @@ class Walk:
             return indices[at], indices[at]
         return -1, indices[at] + 1
 
-    def _saved(self, node: Any, attribute: str, raw: Any, made: tuple[int, int], into: list[SavedTensor]) -> None:
-        name = attribute.removeprefix(RAW)
+    def _saved(self, node: Any, name: str, raw: Any, made: tuple[int, int], into: list[SavedTensor]) -> None:
         if isinstance(raw, (tuple, list)):
             # The node tells of all of them at once: of one without a hook it would run the hooks of the others.
             ask = all(item.unpack_hook is None for item in raw)
@@ -196,19 +202,18 @@ class Walk:
                 into.append(freed(name))
             return
         kept = self._unchecked(name, tensor, made)
-        status: SavedStatus = "valid"
         ledger = self.recording.ledger
+        version, saved = kept.current_version, kept.saved_version
         counter = ledger.counter_of(kept.tensor, kept.storage)
-        verdict, saved, version = "", kept.saved_version, kept.current_version
         # An op that modifies what it saved (`x *= x`) may have saved it before or after, and a graph from before the
         # capture may have been edited before it: only autograd knows.
-        if saved != version or ledger.moved(counter, made[0]) or (version and made[0] < 0 and made[1] <= 0):
+        if saved != version or ledger.moved(counter, made[0]) or (version and made[1] <= 0 > made[0]):
             status, verdict, expected = verify(node, name) if ask else ("unverifiable", "", None)
             if status == "modified" and not tells_of(verdict, version):
                 status, verdict = "valid", ""  # A custom Function unpacks all at once: another one was modified.
             saved = version if status == "valid" else expected
-        idle = unused(node, name)
-        into.append(replace(kept, status=status, saved_version=saved, verdict=verdict, unused=idle))
+            kept = replace(kept, status=status, saved_version=saved, verdict=verdict)
+        into.append(replace(kept, unused=True) if unused(node, name) else kept)
 
     def _unchecked(self, name: str, tensor: Tensor, made: tuple[int, int]) -> SavedTensor:
         """A tensor that a node keeps, with the version that the ledger says it had when the node was made."""
@@ -217,7 +222,7 @@ class Walk:
         storage = registry.storage_of(tensor)
         number = self._result(made[0], storage) if entry is None else entry.tensor
         offset, extent, nbytes = span_of(tensor)
-        saved = ledger.expected(ledger.counter_of(number, storage), *made)
+        saved, version = ledger.expected(ledger.counter_of(number, storage), *made), version_of(tensor)
         return SavedTensor(
             name,
             number,
@@ -229,8 +234,8 @@ class Walk:
             offset,
             extent,
             "valid",
-            saved,
-            version_of(tensor),
+            0 if saved is None and version == 0 else saved,  # A counter that has not moved yet had not then either.
+            version,
         )
 
     def _result(self, op: int, storage: int) -> int:
@@ -238,8 +243,10 @@ class Walk:
 
         Autograd keeps another object of what a node returned than the program has, with the same counter.
         """
-        made = self.recording.ops.get(op) if op >= 0 else None
         ledger, entries = self.recording.ledger, self.recording.registry.entries
+        if op < 0 or not ledger.has_aliases:
+            return -1
+        made = self.recording.ops.get(op)
         of_memory = (n for n in (made[OP_OUTPUTS] if made else ()) if n in entries and entries[n].storage == storage)
         return next((number for number in of_memory if ledger.counter_of(number, storage) != storage), -1)
 
@@ -250,17 +257,17 @@ def short(value: Any) -> str:
     return str(value).removeprefix("torch.")
 
 
-def _saved_attributes(kind: type) -> tuple[str, ...]:
+def _saved_attributes(kind: type) -> tuple[tuple[str, str], ...]:
+    """(attribute, name of what it holds)."""
     # The class of a custom Function's node is the program's own: a cache would keep it alive.
     if not SAVED_READABLE:
         return ()
-    return (RAW_OF_FUNCTIONS,) if issubclass(kind, BackwardCFunction) else _of_kind(kind)  # type: ignore[arg-type]
+    return _OF_FUNCTIONS if issubclass(kind, BackwardCFunction) else _of_kind(kind)  # type: ignore[arg-type]
 
 
 def raw_saved(node: Any) -> Iterator[tuple[str, Any]]:
     """(name, its unpack hook) of all that a node saves, or has saved until a backward freed it."""
-    for attribute in _saved_attributes(type(node)):
-        name = attribute.removeprefix(RAW)
+    for attribute, name in _saved_attributes(type(node)):
         try:
             raw = getattr(node, attribute)
         except RuntimeError:
@@ -271,5 +278,5 @@ def raw_saved(node: Any) -> Iterator[tuple[str, Any]]:
 
 
 @lru_cache(maxsize=1024)
-def _of_kind(kind: type) -> tuple[str, ...]:
-    return tuple([name for name in dir(kind) if name.startswith(RAW)])
+def _of_kind(kind: type) -> tuple[tuple[str, str], ...]:
+    return tuple([(name, name.removeprefix(RAW)) for name in dir(kind) if name.startswith(RAW)])

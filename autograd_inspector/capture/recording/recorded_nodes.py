@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from msgspec.structs import replace
-
 from autograd_inspector.capture.recording.raw_records import OP_WRITES
 from autograd_inspector.capture.recording.records import Records
 from autograd_inspector.capture.recording.walk_budget import MAX_TOTAL
@@ -143,7 +141,7 @@ class Recorded:
             numbers[place] = number
         first = len(self.nodes)
         made = [
-            replace(node, index=numbers[place], edges=tuple([(numbers[child], slot) for child, slot in node.edges]))
+            node.placed(numbers[place], tuple([(numbers[child], slot) for child, slot in node.edges]))
             for place in fresh
             if isinstance(node := met[place], Node)
         ]
@@ -178,12 +176,12 @@ class Recorded:
             self._watch(self.nodes[number])
 
     def _same(self, node: Node, numbers: list[int], taken: set[int]) -> int:
-        if any(numbers[child] == _NEW for child, _ in node.edges):
-            return _NEW
-        edges = tuple([(numbers[child], slot) for child, slot in node.edges])
         candidates = (
             self._leaf.get(node.variable, ()) if node.variable >= 0 else self._by_key.get((node.seq, node.name), ())
         )
+        if not candidates or any(numbers[child] == _NEW for child, _ in node.edges):
+            return _NEW
+        edges = tuple([(numbers[child], slot) for child, slot in node.edges])
         for number in candidates:
             if number not in taken and self.nodes[number].edges == edges and alike(self.nodes[number], node):
                 return number

@@ -22,6 +22,11 @@ class Ledger:
         self._moves: dict[int, tuple[list[int], list[int]]] = {}
         self._seen = 0
 
+    @property
+    def has_aliases(self) -> bool:
+        """Whether any tensor has a counter that is not its storage's."""
+        return bool(self._aliases)
+
     def counter_of(self, tensor: int, storage: int) -> int:
         """The counter of a tensor: its storage's own, unless it comes from a ``.data``."""
         return self._aliases.get(tensor, storage)
