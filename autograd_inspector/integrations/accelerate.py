@@ -11,7 +11,8 @@ from accelerate import Accelerator
 
 from autograd_inspector.api.report import Report
 from autograd_inspector.integrations.delivery import add_text, counts_of
-from autograd_inspector.integrations.stepwise import Options, Reported, Stepwise
+from autograd_inspector.integrations.options import Options
+from autograd_inspector.integrations.stepwise import Reported, Stepwise
 
 
 class AutogradInspector(Reported):
@@ -25,7 +26,7 @@ class AutogradInspector(Reported):
                 ...
 
     A step goes from its first micro-batch to the end of the one in which the optimizer steps. Options: see
-    :class:`~..stepwise.Options`. ``report`` and ``step`` are the last that were reported. A loop that is left between
+    :class:`~..options.Options`. ``report`` and ``step`` are the last that were reported. A loop that is left between
     two micro-batches of a step is not noticed until ``close()``, or until the inspector is gone.
     """
 

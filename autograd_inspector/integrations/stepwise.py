@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypedDict
+from typing import Any, Self
 
 from torch import nn
 from torch.optim import Optimizer
@@ -18,6 +18,7 @@ from autograd_inspector.capture.session import Session, current
 from autograd_inspector.capture.undisturbed.holding import by
 from autograd_inspector.capture.undisturbed.warnings.own import InspectorWarning
 from autograd_inspector.integrations.delivery import FORMATS, LOGGER, deliver
+from autograd_inspector.integrations.options import Options, captures_each, refuse_unknown, schedule_of
 from autograd_inspector.interrupts import is_interrupt
 from autograd_inspector.messages import text_of
 
@@ -25,42 +26,16 @@ Log = Callable[[int, Report, str], None]
 """Told the step, its report and the report in a few lines: puts them where the trainer logs."""
 
 
-class Options(TypedDict, total=False):
-    """What every integration takes.
-
-    ``first``: the first N steps of a run are inspected (1); ``every``: and every K-th (0: no further ones).
-    ``failing``: a step that raises is explained, whichever it is (True). Which step will fail is not known before, so
-    each step is captured then, and forgotten at its end, for about 0.06 ms of CPU a torch call, however large the
-    tensors are. Where that is too much, False captures only the chosen.
-    ``values``, ``ignore``: as in ``inspect()``. ``directory``: where the reports go, by default a folder beside the
-    trainer's own logs; ``formats``: any of "html", "json", "txt", or () for no file.
-    ``all_ranks``: with several ranks, rank 0 reports on the chosen steps, and another only on a step that raised there
-    and that a finding explains: a rank that only lost the connection to one that failed stays silent. True: all report.
-    """
-
-    first: int
-    every: int
-    failing: bool
-    values: bool
-    ignore: tuple[str, ...] | list[str]
-    directory: str | os.PathLike[str] | None
-    formats: tuple[str, ...] | list[str]
-    all_ranks: bool
-
-
-_KNOWN = frozenset(Options.__annotations__)
+_UNWATCHED = (
+    "step %d raised %s and was not captured; with failing=True each step is, and the one that raises is explained"
+)
 
 
 class Stepwise:
     """The captures of one training run. Whatever fails in here is one warning; the training goes on."""
 
     def __init__(self, log: Log, options: Options) -> None:
-        unknown = sorted(set(options) - _KNOWN)
-        if unknown:
-            raise TypeError(f"autograd_inspector: no option is called {unknown[0]!r}; there are {sorted(_KNOWN)}")
-        unknown_formats = sorted(set(options.get("formats", ())) - set(FORMATS))
-        if unknown_formats:
-            raise ValueError(f"autograd_inspector: formats are {', '.join(FORMATS)}, not {unknown_formats[0]!r}")
+        refuse_unknown(options)
         self.report: Report | None = None
         """The report of the last step that was reported."""
         self.step = 0
@@ -69,8 +44,10 @@ class Stepwise:
         self._options = options
         self._session: Session | None = None
         self._open = 0
-        """The step that runs."""
-        self._taken = 0
+        """The step that runs; 0: none."""
+        self._schedule = schedule_of(options)
+        self._chosen = False
+        """Whether the step that runs is to be reported."""
         self._off = False
         self._aside = False
         """On a rank that speaks only of a failure that it can explain."""
@@ -79,7 +56,7 @@ class Stepwise:
     def start(self, folder: str | os.PathLike[str], *, main: bool) -> None:
         """A run begins; ``main``: on rank 0."""
         self.drop()
-        self._taken = 0
+        self._schedule = schedule_of(self._options)
         self._off = False
         self._aside = not (main or self._options.get("all_ranks", False))
         self._folder = Path(self._options.get("directory") or Path(folder) / "autograd-inspector")
@@ -87,21 +64,24 @@ class Stepwise:
     def begin(self, step: int, models: Iterable[nn.Module], optimizers: Iterable[Any]) -> None:
         """That step begins."""
         self.drop()
-        self._taken += 1
         self._open = step
-        if not self._off and (self._chosen() or self._options.get("failing", True)):
+        self._chosen = self._schedule.begins(step) and not self._aside
+        if not self._off and (self._chosen or captures_each(self._options)):
             self._guarded(self._begin, models, optimizers)
 
     def end(self) -> None:
         """The step has ended well: report on it if it was chosen, else forget it."""
-        if self._session is not None and self._chosen():
+        if self._session is not None and self._chosen:
             self._guarded(self._report, None)
         self.drop()
+        self._schedule.ended()
 
     def failed(self, error: BaseException) -> None:
         """An exception ends the run. One that is raised inside a step is explained; a user's interrupt is not."""
         if self._session is not None and isinstance(error, Exception):
             self._guarded(self._report, error)
+        elif self._open and not self._off and not self._aside and isinstance(error, Exception):
+            LOGGER.warning(_UNWATCHED, self._open, type(error).__name__)
         self.drop()
 
     def drop(self) -> None:
@@ -109,6 +89,7 @@ class Stepwise:
         if self._session is not None:
             self._guarded(self._abandon, self._session)
         self._session = None  # Not before: an interrupt may have struck, and the next event ends it then.
+        self._open = 0
 
     def stop(self, why: str) -> None:
         """Inspect nothing more of this run, and say why in one line."""
@@ -135,12 +116,6 @@ class Stepwise:
             self.failed(error)
         self.drop()
 
-    def _chosen(self) -> bool:
-        if self._aside:
-            return False
-        every = self._options.get("every", 0)
-        return self._taken <= self._options.get("first", 1) or (every > 0 and self._open % every == 0)
-
     def _begin(self, models: Iterable[nn.Module], optimizers: Iterable[Any]) -> None:
         if current() is not None:
             self.stop("training runs inside a capture that is open already, which sees all of it")
@@ -159,6 +134,8 @@ class Stepwise:
         self._off = self._off or bool(session.failure)
         report = report_of(capture, ignore=tuple(self._options.get("ignore", ())))
         if self._aside and all(finding.severity != "error" for finding in report.findings):
+            return
+        if error is None and not self._schedule.told(report.findings):
             return
         self.step, self.report = self._open, report
         text = deliver(self.step, self.report, self._folder, tuple(self._options.get("formats", FORMATS[:2])))

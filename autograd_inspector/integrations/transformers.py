@@ -20,7 +20,8 @@ from transformers import PrinterCallback, ProgressCallback, Trainer, TrainerCall
 from autograd_inspector.api.report import Report
 from autograd_inspector.capture.lines.local_names import variables
 from autograd_inspector.integrations.delivery import add_text, counts_of
-from autograd_inspector.integrations.stepwise import Options, Reported, Stepwise
+from autograd_inspector.integrations.options import Options
+from autograd_inspector.integrations.stepwise import Reported, Stepwise
 
 _EPOCH = "_run_epoch"
 _REPORTERS = "transformers.integrations."
@@ -34,7 +35,7 @@ class AutogradInspectorCallback(Reported, TrainerCallback):
         trainer = SFTTrainer(..., callbacks=[AutogradInspectorCallback(first=1, every=1000)])
 
     A step goes from the first forward to the end of the optimizer step, gradient accumulation included. Options: see
-    :class:`~..stepwise.Options`. ``report`` and ``step`` are the last that were reported.
+    :class:`~..options.Options`. ``report`` and ``step`` are the last that were reported.
     """
 
     def __init__(self, **options: Unpack[Options]) -> None:

@@ -8,7 +8,7 @@ import warnings
 
 import torch
 
-from . import comparison, ending, growth, inference, long, placement, recording, training, widget
+from . import comparison, ending, growth, inference, long, placement, recording, stepping, training, widget
 from .display import Section, console, show, summary
 from .workloads import chain, gpt2, t5
 
@@ -22,7 +22,7 @@ def main() -> None:
     """Run the benchmarks."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="shorter chains, shallower models, fewer rounds")
-    parser.add_argument("--only", choices=["growth", "long", "widget"], help="one part alone")
+    parser.add_argument("--only", choices=["growth", "long", "stepping", "widget"], help="one part alone")
     arguments = parser.parse_args()
     quick: bool = arguments.quick
     warnings.simplefilter("ignore")
@@ -45,6 +45,10 @@ def main() -> None:
             add(section)
         summary(sections)
         return
+    if arguments.only == "stepping":
+        add(stepping.measure(gpt2(quick=quick, narrow=True), quick=quick))
+        summary(sections)
+        return
     if arguments.only == "growth":
         for section in growth.measure(lengths=LENGTHS[:3] if quick else LENGTHS):
             add(section)
@@ -63,6 +67,7 @@ def main() -> None:
     add(training.measure(model, gpt2(quick=quick, narrow=True), quick=quick))
     add(long.memory(quick=quick))
     add(long.overhead(model, gpt2(quick=quick, narrow=True), quick=quick))
+    add(stepping.measure(gpt2(quick=quick, narrow=True), quick=quick))
     add(training.measure(t5(quick=quick), t5(quick=quick, narrow=True), quick=quick))
     for section in growth.measure(lengths=LENGTHS[:2] if quick else LENGTHS[:3]):
         add(section)

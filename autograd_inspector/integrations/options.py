@@ -1,0 +1,69 @@
+"""What every integration takes, and what of it is refused."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import Literal, TypedDict
+
+from autograd_inspector.integrations.delivery import FORMATS
+from autograd_inspector.integrations.schedule import BUDGET, Regularly, Schedule, WithinBudget
+
+
+class Options(TypedDict, total=False):
+    """What every integration takes.
+
+    ``first``: the first N steps of a run are inspected (1); ``every``: and every K-th (0: no further ones).
+    ``failing``: a step that raises is explained, whichever it is (True). Which step will fail is not known before, so
+    each step is captured then, and forgotten at its end, for about 0.06 ms of CPU a torch call, however large the
+    tensors are. Where that is too much, False captures only the chosen.
+    ``every="auto"``: as many steps as make the training ``budget`` (0.03) longer at most, the others untouched, with
+    those where something is new: see :class:`~..schedule.WithinBudget`. ``failing`` is False then.
+    ``values``, ``ignore``: as in ``inspect()``. ``directory``: where the reports go, by default a folder beside the
+    trainer's own logs; ``formats``: any of "html", "json", "txt", or () for no file.
+    ``all_ranks``: with several ranks, rank 0 reports on the chosen steps, and another only on a step that raised there
+    and that a finding explains: a rank that only lost the connection to one that failed stays silent. True: all report.
+    """
+
+    first: int
+    every: int | Literal["auto"]
+    budget: float
+    failing: bool
+    values: bool
+    ignore: tuple[str, ...] | list[str]
+    directory: str | os.PathLike[str] | None
+    formats: tuple[str, ...] | list[str]
+    all_ranks: bool
+
+
+_KNOWN = frozenset(Options.__annotations__)
+
+
+def schedule_of(options: Options) -> Schedule:
+    """Which steps are watched."""
+    first, every = options.get("first", 1), options.get("every", 0)
+    return WithinBudget(options.get("budget", BUDGET), first) if every == "auto" else Regularly(first, every)
+
+
+def captures_each(options: Options) -> bool:
+    """Whether each step is captured, since any may fail."""
+    return options.get("failing", options.get("every") != "auto")
+
+
+def refuse_unknown(options: Options) -> None:
+    """Raise TypeError for an option that does not exist, ValueError for what one cannot be."""
+    unknown = sorted(set(options) - _KNOWN)
+    if unknown:
+        raise TypeError(f"autograd_inspector: no option is called {unknown[0]!r}; there are {sorted(_KNOWN)}")
+    unknown_formats = sorted(set(options.get("formats", ())) - set(FORMATS))
+    if unknown_formats:
+        raise ValueError(f"autograd_inspector: formats are {', '.join(FORMATS)}, not {unknown_formats[0]!r}")
+    every, budget = options.get("every", 0), options.get("budget", BUDGET)
+    if every != "auto" and not isinstance(every, int):
+        raise ValueError(f'autograd_inspector: every is a number of steps or "auto", not {every!r}')
+    if every != "auto" and "budget" in options:
+        raise ValueError('autograd_inspector: budget goes with every="auto"')
+    if every == "auto" and options.get("failing", False):
+        raise ValueError('autograd_inspector: failing=True captures each step, so every="auto" cannot keep its budget')
+    if not 0 <= budget < math.inf:
+        raise ValueError(f"autograd_inspector: budget is a share of the training's time such as 0.03, not {budget!r}")
