@@ -134,7 +134,7 @@ class WithinBudget:
 
     def _met(self, nodes: int) -> None:
         before = self._shapes.get(nodes)
-        if before == 0:
+        if before == 0 or self._extras >= _EXTRAS:  # Nor is it remembered: each step may be of another size.
             return
         self._shapes[nodes] = self._step
         self._look_at(self._step + (1 if before is None else self._step - before))
