@@ -123,7 +123,7 @@ def score(name: str) -> tuple[dict[str, bool], list[dict[str, Any]]]:
     ranks = run(source)
     aims = {"ran": len(ranks) == 2 and all("gather_failed" not in each for each in ranks)}
     aims["as described"] = bool(ranks) and (
-        any(truth.raises in each["raised"] for each in ranks)
+        any(text in each["raised"] for each in ranks for text in truth.raises.split("|"))
         if truth.raises
         else not any(each["raised"] for each in ranks)
     )

@@ -16,7 +16,7 @@ class Truth:
     where: Literal["own", "gather", "any"] = "own"  # who can know it: each affected rank's own report, or all together
     values: bool = False  # only who reads the numbers can know it
     before: bool = False  # the fault was made in ``setup()``, before anything is recorded: no line of it is known
-    raises: str = ""  # how the message of what ends ``run()`` on some rank begins
+    raises: str = ""  # what ends ``run()`` on some rank says this; "one|other": gloo words a timeout in two ways
 
     @property
     def healthy(self) -> bool:

@@ -26,4 +26,4 @@ def run():
         opt.step()  # also
 
 
-TRUTH = Truth(fault="uneven work", rule="AG603", where="gather", raises="imed out")
+TRUTH = Truth(fault="uneven work", rule="AG603", where="gather", raises="imed out|timeout caused")

@@ -32,5 +32,5 @@ TRUTH = Truth(
     names=("DistributedDataParallel",),
     rule="AG603",
     where="gather",
-    raises="imed out",
+    raises="imed out|timeout caused",
 )
