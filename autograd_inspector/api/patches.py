@@ -42,9 +42,9 @@ def _changes(patch: str) -> list[str]:
 
 def _stands(text: str, groups: list[list[Edit]]) -> bool:
     """Whether the last finding's edits can be made with those before, and the result is Python."""
-    before, after = patched(text, groups[:-1]), patched(text, groups)
-    alike = all(group in groups[:-1] for group in groups[-1:])
-    return (after != before or alike) and compiles(after)
+    *others, last = groups
+    after = patched(text, groups)
+    return (last in others or after != patched(text, others)) and compiles(after)
 
 
 def patch_of_edits(edits: tuple[Edit, ...], programs: Programs) -> str:

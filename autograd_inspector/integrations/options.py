@@ -50,7 +50,7 @@ def captures_each(options: Options) -> bool:
     return options.get("failing", options.get("every") != "auto")
 
 
-def refuse_unknown(options: Options) -> None:
+def check_options(options: Options) -> None:
     """Raise TypeError for an option that does not exist, ValueError for what one cannot be."""
     unknown = sorted(set(options) - _KNOWN)
     if unknown:

@@ -18,7 +18,7 @@ from autograd_inspector.capture.session import Session, current
 from autograd_inspector.capture.undisturbed.holding import by
 from autograd_inspector.capture.undisturbed.warnings.own import InspectorWarning
 from autograd_inspector.integrations.delivery import FORMATS, LOGGER, deliver
-from autograd_inspector.integrations.options import Options, captures_each, refuse_unknown, schedule_of
+from autograd_inspector.integrations.options import Options, captures_each, check_options, schedule_of
 from autograd_inspector.interrupts import is_interrupt
 from autograd_inspector.messages import text_of
 
@@ -35,7 +35,7 @@ class Stepwise:
     """The captures of one training run. Whatever fails in here is one warning; the training goes on."""
 
     def __init__(self, log: Log, options: Options) -> None:
-        refuse_unknown(options)
+        check_options(options)
         self.report: Report | None = None
         """The report of the last step that was reported."""
         self.step = 0

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from autograd_inspector.capture.session import current
-from autograd_inspector.integrations.options import refuse_unknown
+from autograd_inspector.integrations.options import check_options
 from autograd_inspector.integrations.schedule import WithinBudget
 from autograd_inspector.model.finding import Finding
 from autograd_inspector.model.location import Location
@@ -145,4 +145,4 @@ def test_a_step_that_raises_unwatched_says_how_to_have_it_explained(tmp_path, ca
 def test_options_that_contradict_each_other_are_refused(options, why):
     """When the callback is made, in one line."""
     with pytest.raises(ValueError, match=why):
-        refuse_unknown(options)
+        check_options(options)

@@ -26,7 +26,8 @@ def written_lines(gm: Any) -> dict[int, int]:
     return lines
 
 
-def _call(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+def call(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Call a function; its code is what a stand-in runs under another file and line."""
     return function(*args, **kwargs)
 
 
@@ -48,7 +49,7 @@ class StandIn:
 
     def calling(self, line: int) -> Callable[[Callable[..., Any], Any, Any], Any]:
         """Calls a function from a line of that code."""
-        code = _call.__code__.replace(
+        code = call.__code__.replace(
             co_filename=self.filename, co_name=self.name, co_qualname=self.name, co_firstlineno=line - _FIRST
         )
         return FunctionType(code, self.namespace)

@@ -21,6 +21,7 @@ from autograd_inspector.capture.compiled.plan import (
     holds,
     resolved,
 )
+from autograd_inspector.capture.compiled.written_code import call
 from autograd_inspector.capture.observers.calls.ops import Recorder
 from autograd_inspector.capture.observers.compiled.switches import Switching
 from autograd_inspector.capture.tensors.attributes import is_leaf, needs_grad
@@ -47,10 +48,6 @@ class Calls(Protocol):
 
 Calling = Callable[[Callable[..., Any], Any, Any], Any]
 Fallback = Callable[[Step, Any, Exception], Any]
-
-
-def _call(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    return function(*args, **kwargs)
 
 
 class Interpreter:
@@ -142,7 +139,7 @@ class Interpreter:
         calling = self._callers.get(line)
         if calling is None:
             standing = self._plan.standing
-            calling = _call if standing is None or not line else standing.calling(line)
+            calling = call if standing is None or not line else standing.calling(line)
             self._callers[line] = calling
         return calling
 
