@@ -12,10 +12,6 @@ from typing import Any
 
 from autograd_inspector.capture.torch_private.compiled import first_line_written, lines_written
 
-_FIRST = 1
-"""The line of a function's body behind that of its definition."""
-
-
 def written_lines(gm: Any) -> dict[int, int]:
     """The number of a graph's node -> the line of the written code that runs it."""
     lines: dict[int, int] = {}
@@ -29,6 +25,10 @@ def written_lines(gm: Any) -> dict[int, int]:
 def call(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """Call a function; its code is what a stand-in runs under another file and line."""
     return function(*args, **kwargs)
+
+
+_FIRST = max(line for _, _, line in call.__code__.co_lines() if line) - call.__code__.co_firstlineno
+"""The lines from its definition to where it calls."""
 
 
 @dataclass(frozen=True)
