@@ -12,6 +12,7 @@ from typing import Any
 
 from autograd_inspector.capture.torch_private.compiled import first_line_written, lines_written
 
+
 def written_lines(gm: Any) -> dict[int, int]:
     """The number of a graph's node -> the line of the written code that runs it."""
     lines: dict[int, int] = {}
