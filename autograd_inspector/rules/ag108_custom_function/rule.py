@@ -13,17 +13,19 @@ from autograd_inspector.model.program_events import OnceDifferentiable
 from autograd_inspector.model.torch_errors import TorchError, says
 from autograd_inspector.rules.ag108_custom_function.ignored_grad_output import ignoring
 from autograd_inspector.rules.ag108_custom_function.modified_grad_output import modifying
+from autograd_inspector.rules.ag108_custom_function.modified_input import modifying_input
 from autograd_inspector.rules.ag108_custom_function.partly_none import PartlyNone
 from autograd_inspector.rules.ag108_custom_function.transforms import refused_by_transforms
 from autograd_inspector.rules.ag108_custom_function.zeros_returned import zeroing
 
 
 def check(analysis: Analysis) -> Iterator[Problem]:
-    """A custom autograd.Function that returns None or what does not fit, or ignores or modifies grad_output.
+    """A custom autograd.Function that returns None or what does not fit, or modifies or ignores what it is given.
 
     Why it matters
         None from backward means "no gradient": whatever lies behind gets nothing, silently. A grad_output that backward
-        modifies in place may be the gradient of another branch as well. torch.func (vmap, grad, jacrev) takes a Function
+        modifies in place may be the gradient of another branch as well. An input that forward modifies in place without
+        `ctx.mark_dirty` keeps its old history with new values. torch.func (vmap, grad, jacrev) takes a Function
         only if its `forward` has no `ctx`: what is saved then is saved in a separate `setup_context`.
 
     Example
@@ -70,6 +72,7 @@ def check(analysis: Analysis) -> Iterator[Problem]:
     yield from refused_by_transforms(analysis)
     yield from ignoring(analysis)
     yield from modifying(analysis)
+    yield from modifying_input(analysis)
     yield from zeroing(analysis)
 
 

@@ -42,6 +42,59 @@ z = y * 2
         by("work on a copy (`grad_output.clone()`)", "grad_output.mul_(2)", "grad_output.clone().mul_(2)"),
         symptom="not torch.equal(y.grad, torch.full((3,), 2.0))",
     ),
+    "forward modifies an input that is read again": case(
+        "AG108",
+        """
+class Halve(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        x.mul_(0.5)
+        return x.clone()
+    @staticmethod
+    def backward(ctx, grad_output):
+        return 0.5 * grad_output
+w = torch.ones(3, requires_grad=True)
+h = 2 * w
+loss = (Halve.apply(h) + h).sum()
+loss.backward()
+""",
+        by(
+            "Compute a new tensor in Halve.forward",
+            "x.mul_(0.5)\n        return x.clone()",
+            "return x.mul(0.5)",
+        ),
+        by(
+            "call `ctx.mark_dirty` with the input and return the input itself",
+            "return x.clone()",
+            "ctx.mark_dirty(x)\n        return x",
+        ),
+        symptom="not torch.allclose((w.grad * w).sum(), loss)",
+    ),
+    "forward saves an input that it has modified": case(
+        "AG108",
+        """
+class Times(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, w):
+        ctx.save_for_backward(x, w)
+        x.mul_(w)
+        return x.clone()
+    @staticmethod
+    def backward(ctx, grad_output):
+        x, w = ctx.saved_tensors
+        return grad_output * w, grad_output * x
+v = torch.ones(3, requires_grad=True)
+w = torch.full((3,), 0.5, requires_grad=True)
+loss = Times.apply(2 * v, w).sum()
+loss.backward()
+""",
+        by(
+            "Modify a copy (`.clone()`) in Times.forward, and save the input as it was given",
+            "x.mul_(w)\n        return x.clone()",
+            "x = x.clone().mul_(w)\n        return x",
+        ),
+        symptom="not torch.allclose((w.grad * w).sum(), loss)",
+    ),
     "backward returns None for a weight": case(
         "AG108",
         """

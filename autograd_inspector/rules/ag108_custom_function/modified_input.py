@@ -1,0 +1,94 @@
+"""AG108: custom autograd.Functions whose forward modifies an input in place, and autograd is not told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import takewhile
+
+from autograd_inspector.advice.naming import name_of
+from autograd_inspector.analysis.analysis import Analysis, line_of
+from autograd_inspector.model.autograd import Node
+from autograd_inspector.model.finding import Problem
+from autograd_inspector.model.location import dedupe_locations
+from autograd_inspector.model.op import Op, Trait
+from autograd_inspector.model.tensor import TensorRecord
+
+
+def modifying_input(analysis: Analysis) -> Iterator[Problem]:
+    """Each such line once: an error where another op reads what was written, else where the Function itself saved it.
+
+    Where another node had saved the input before, autograd raises, and AG201 tells of it.
+    """
+    told: set[tuple[str, int] | None] = set()
+    for _, new in analysis.run_graphs:
+        for node in new:
+            op = analysis.capture.ops[node.op] if node.op >= 0 else None
+            for edit in _edits(analysis, op) if op is not None and op.has(Trait.FUNCTION) else ():
+                line = line_of(analysis, edit.site)
+                if op is None or line in told or not _is_users(analysis, op):
+                    continue
+                problem = _problem(analysis, node, op, edit)
+                if problem is not None:
+                    told.add(line)
+                    yield problem
+
+
+def _edits(analysis: Analysis, function: Op) -> list[Op]:
+    """The ops of its forward that wrote an input with a history which it did not return as its result."""
+    memory = {record.storage for record in _tracked(analysis, function)} - {-1}
+    ops, before = analysis.capture.ops, range(function.index - 1, -1, -1) if memory else ()
+    inner = list(takewhile(lambda op: op.has(Trait.INNER), map(ops.__getitem__, before)))
+    return [op for op in reversed(inner) if any(write.storage in memory for write in op.writes)]
+
+
+def _tracked(analysis: Analysis, function: Op) -> list[TensorRecord]:
+    """The inputs that have a history and that it did not return: marked as dirty, its result is the input itself."""
+    records = [analysis.capture.tensors[tensor] for tensor in function.inputs if tensor not in function.outputs]
+    return [record for record in records if record.requires_grad and not record.leaf]
+
+
+def _is_users(analysis: Analysis, function: Op) -> bool:
+    """Whether the program defines it: what runs inside a library's, a checkpoint's say, is not its forward's own work."""
+    place = analysis.capture.place(analysis.capture.function_sites.get(function.name.removesuffix(".apply"), -1))
+    return place is not None and not place.library
+
+
+def _problem(analysis: Analysis, node: Node, function: Op, edit: Op) -> Problem | None:
+    capture, name = analysis.capture, function.name.removesuffix(".apply")
+    written = {write.storage for write in edit.writes}
+    changed = next(record.id for record in _tracked(analysis, function) if record.storage in written)
+    readers = [
+        reader
+        for reader in map(capture.ops.__getitem__, capture.readers.get(changed, ()))
+        if reader.index > function.index and reader.last_seq > reader.first_seq
+    ]
+    saved = any(saved.tensor == changed for saved in node.saved)
+    if not readers and not saved:
+        return None
+    made = name_of(analysis, changed)
+    effect = (
+        f"`{readers[0].name}` reads the new values, and its gradient for {made} is computed as if {name} had not been "
+        "called"
+        if readers
+        else f"{name}.backward gets the new values from ctx.saved_tensors, not those that forward was given"
+    )
+    fix = (
+        f"Compute a new tensor in {name}.forward; if it is meant to work in place, call `ctx.mark_dirty` with the input "
+        "and return the input itself."
+        if readers
+        else f"Modify a copy (`.clone()`) in {name}.forward, and save the input as it was given."
+    )
+    return Problem(
+        "error" if readers else "warning",
+        f"{name}.forward modifies its input {made} in place without ctx.mark_dirty: {effect}",
+        fix,
+        dedupe_locations(
+            [
+                *analysis.user_frames(edit.site, "input modified here"),
+                *analysis.user_frames(function.site, "applied here"),
+                *(place for reader in readers[:1] for place in analysis.user_frames(reader.site, "read here")),
+            ]
+        ),
+        (name, made),
+        ops=(function.index,),
+    )
