@@ -48,7 +48,7 @@ def _tracked(analysis: Analysis, function: Op) -> list[TensorRecord]:
 
 
 def _is_users(analysis: Analysis, function: Op) -> bool:
-    """Whether the program defines it: what runs inside a library's, a checkpoint's say, is not its forward's own work."""
+    """Whether the program defines it: a library's may run the program's code inside, and is not to be repaired here."""
     place = analysis.capture.place(analysis.capture.function_sites.get(function.name.removesuffix(".apply"), -1))
     return place is not None and not place.library
 
