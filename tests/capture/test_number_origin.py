@@ -13,6 +13,29 @@ def test_a_constant_of_the_code_is_told_by_the_object():
     assert not is_literal(float("0.375"), frame)
 
 
+def test_a_number_of_a_tuple_of_constants_is_a_literal():
+    """A loop over literals hands out the very objects of the code."""
+    frame = sys._getframe()
+    for number in (0.3751, 0.3752):
+        assert is_literal(number, frame)
+    for number in (float("0.3751"), float("0.3752")):
+        assert not is_literal(number, frame)
+
+
+def test_what_tells_nothing_of_what_left():
+    """A product with zero is zero, and a large number stays itself when next to nothing is added."""
+    origin, zero, large = NumberOrigin(), float("0"), float("2.5")
+    origin.left(-1.7e-20, 1, 1, 1, 0)
+    assert origin.behind(zero, frame_with_two(zero, large), 0) == []
+    assert origin.behind(large, frame_with_two(zero, large), 0) == []
+
+
+def frame_with_two(zero, large):
+    """That of a function which has two numbers."""
+    assert zero < large
+    return sys._getframe()
+
+
 def frame_with(scale):
     """That of a function which has one number."""
     assert scale

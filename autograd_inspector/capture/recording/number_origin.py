@@ -76,18 +76,20 @@ class NumberOrigin:
 
 
 def _results(values: list[float], others: list[float]) -> Iterator[float]:
-    """What one expression makes of the values: their sum or mean, with another number, or the sum of such products."""
+    """What one expression makes of the values: their sum or mean, with another number, or the sum of such products.
+
+    A result that is the other number itself (``2.0 + 1e-20``), or a product with zero, tells nothing of the values.
+    """
     total = sum(values)
     for base in dict.fromkeys((total, total / len(values))):
         yield base
-        for other in others:
-            for operation in _OPERATIONS:
-                if operation is not truediv or other:
-                    yield operation(base, other)
+        for other in filter(None, others):
+            results = [operation(base, other) for operation in _OPERATIONS]
             if base:
-                yield other / base
+                results.append(other / base)
+            yield from (result for result in results if abs(result) != abs(other))
     if len(values) > 1:
-        for other in others:
+        for other in filter(None, others):
             yield sum([other * value for value in values])
 
 
@@ -98,8 +100,17 @@ def _at_hand(frame: FrameType) -> Iterator[float]:
         yield from (float(value) for value in values if type(value) is float or type(value) is int)
 
 
-def _constants(code: CodeType) -> Iterable[object]:
-    return code.co_consts
+def _constants(code: CodeType) -> Iterator[object]:
+    """The literals of a function, with those in the tuples that it loops over."""
+    return _opened(code.co_consts)
+
+
+def _opened(constants: Iterable[object]) -> Iterator[object]:
+    for constant in constants:
+        if isinstance(constant, (tuple, frozenset)):
+            yield from _opened(constant)
+        else:
+            yield constant
 
 
 def _caller(frame: FrameType | None) -> FrameType | None:
