@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from autograd_inspector.arrival import wait_for_dynamo
 
 if TYPE_CHECKING:
+    from autograd_inspector.api.demo import demo
     from autograd_inspector.api.errors import AutogradFindingsError
     from autograd_inspector.api.inspect import inspect
     from autograd_inspector.api.inspect_live import inspect_checkpoint, inspect_graph, inspect_model, inspect_optimizer
@@ -25,6 +26,7 @@ __all__ = [
     "PreflightFindingsError",
     "Report",
     "__version__",
+    "demo",
     "inspect",
     "inspect_checkpoint",
     "inspect_graph",
@@ -42,6 +44,7 @@ _HOMES = {
     "PreflightError": "api.preflight",
     "PreflightFindingsError": "api.preflight",
     "Report": "api.report",
+    "demo": "api.demo",
     "inspect": "api.inspect",
     "inspect_checkpoint": "api.inspect_live",
     "inspect_graph": "api.inspect_live",

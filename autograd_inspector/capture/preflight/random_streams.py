@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -23,6 +25,17 @@ def keep_streams(into: Installation) -> None:
     numpy: Any = sys.modules.get("numpy")
     if numpy is not None:
         into.made(partial(numpy.random.set_state, numpy.random.get_state()))
+
+
+@contextmanager
+def kept_streams() -> Iterator[None]:
+    """Random streams stand after the block where they stood before it."""
+    installation = Installation()
+    keep_streams(installation)
+    try:
+        yield
+    finally:
+        installation.take_back()
 
 
 def _has_mps() -> bool:
