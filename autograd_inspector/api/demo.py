@@ -16,10 +16,10 @@ from torch import nn
 encoder, head = nn.Linear(4, 8), nn.Linear(8, 1)
 hidden = torch.sigmoid(encoder(torch.randn(3, 4)))
 loss = head(hidden).pow(2).mean()
-hidden.add_(1)  # the culprit: head's derivative needs hidden as it was
+hidden.add_(1)  # the culprit
 loss.backward()
 """
-FILE = "<autograd_inspector.demo>"
+FILE = "<demo>"
 
 
 def demo() -> Report:

@@ -26,7 +26,7 @@ class AutogradInspector(Reported):
                 ...
 
     A step goes from its first micro-batch to the end of the one in which the optimizer steps. Options: see
-    :class:`~..options.Options`. ``report`` and ``step`` are the last that were reported. A loop that is left between
+    :class:`.Options`. ``report`` and ``step`` are the last that were reported. A loop that is left between
     two micro-batches of a step is not noticed until ``close()``, or until the inspector is gone.
     """
 

@@ -23,7 +23,7 @@ class AutogradInspectorCallback(Reported, Callback):
         trainer = lightning.Trainer(callbacks=[AutogradInspectorCallback(first=1, every=1000)])
 
     A step is what Lightning counts as one: with gradient accumulation all its batches, from the first forward to the
-    optimizer step; with manual optimization one batch. Options: see :class:`~..options.Options`. ``report`` and
+    optimizer step; with manual optimization one batch. Options: see :class:`.Options`. ``report`` and
     ``step`` are the last that were reported; a strategy that trains in processes of its own ("ddp_spawn", "ddp_fork",
     "ddp_notebook") leaves them there, and what comes back are the files.
     """

@@ -18,7 +18,7 @@ class Options(TypedDict, total=False):
     each step is captured then, and forgotten at its end, for about 0.06 ms of CPU a torch call, however large the
     tensors are. Where that is too much, False captures only the chosen.
     ``every="auto"``: as many steps as make the training ``budget`` (0.03) longer at most, the others untouched, with
-    those where something is new: see :class:`~..schedule.WithinBudget`. ``failing`` is False then.
+    those where something is new: see :class:`.WithinBudget`. ``failing`` is False then.
     ``values``, ``ignore``: as in ``inspect()``. ``directory``: where the reports go, by default a folder beside the
     trainer's own logs; ``formats``: any of "html", "json", "txt", or () for no file.
     ``all_ranks``: with several ranks, rank 0 reports on the chosen steps, and another only on a step that raised there

@@ -35,7 +35,7 @@ class AutogradInspectorCallback(Reported, TrainerCallback):
         trainer = SFTTrainer(..., callbacks=[AutogradInspectorCallback(first=1, every=1000)])
 
     A step goes from the first forward to the end of the optimizer step, gradient accumulation included. Options: see
-    :class:`~..options.Options`. ``report`` and ``step`` are the last that were reported.
+    :class:`.Options`. ``report`` and ``step`` are the last that were reported.
     """
 
     def __init__(self, **options: Unpack[Options]) -> None:

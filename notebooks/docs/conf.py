@@ -23,6 +23,7 @@ nitpick_ignore_regex = [
     ("py:class", r"(os|pathlib|types|typing)\..*|optional|Path|Tensor|nn\.Module|Optimizer"),
     # Types of annotations that are not classes of the public contract: the page says in words what they are.
     ("py:class", r"(autograd_inspector\..*|[A-Za-z_]+)"),
+    ("py:.*", r"code\.co_positions|t\.Any"),
     ("py:obj", r"autograd_inspector\..*"),
 ]
 
@@ -37,9 +38,10 @@ nb_render_markdown_format = "myst"
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
-autodoc_class_signature = "separated"
 python_use_unqualified_type_names = True
 maximum_signature_line_length = 80
+smartquotes_action = "q"
+"""Only quotation marks: of `--fix` a dash would be made."""
 default_role = "code"
 """Docstrings write `name` where reStructuredText wants ``name``."""
 

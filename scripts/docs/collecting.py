@@ -43,6 +43,7 @@ def collected() -> dict[str, bytes]:
 def tutorial(path: Path) -> bytes:
     """The notebook with its saved outputs, without the captures, which only the widget can draw; solutions fold."""
     notebook: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    notebook["metadata"]["language_info"] = {"name": "python", "pygments_lexer": "ipython3"}
     for cell in notebook["cells"]:
         metadata = cell["metadata"]
         if "solution" in metadata.get("tags", ()):

@@ -42,7 +42,7 @@ def callback_page() -> str:
     types = Options.__annotations__
     rows = [(code(f"{name}="), code(_shown(type_))) for name, type_ in types.items()]
     _, *paragraphs = inspect.cleandoc(Options.__doc__ or "").split("\n\n")
-    said = "\n\n".join(paragraph.replace(":class:`~..schedule.WithinBudget`", "below") for paragraph in paragraphs)
+    said = "\n\n".join(paragraph.replace(":class:`.WithinBudget`", "below") for paragraph in paragraphs)
     said = said.replace("``", "`")
     return f"# Options of the callbacks\n\n{CALLBACKS}\n{table(('option', 'type'), rows)}\n{_items(said)}\n{WITHIN}"
 
