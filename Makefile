@@ -27,17 +27,20 @@ OFFLINE := HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
 TESTING := $(OFFLINE) OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup widget panel demo lab tutorials test check fuzz mutate bench lint format clean distclean
+.PHONY: help setup widget panel demo lab tutorials docs test check compat fuzz mutate bench wheel lint format clean distclean
 
 help:
 	@echo "make demo       run the five stories and write their reports to reports/"
 	@echo "make lab        start JupyterLab on notebooks/"
 	@echo "make tutorials  run the tutorials and save them with their outputs"
+	@echo "make docs       build the site in build/docs/html, offline"
 	@echo "make test       ruff, mypy, tsc, biome and all tests"
 	@echo "make check      ruff, mypy and the tests of what was changed, in a minute"
+	@echo "make compat     the core tests on the other Pythons and torches that can be had, as a table"
 	@echo "make fuzz       100,000 random programs, and 5,000 rewritten tests, against the oracles of tests/fuzz"
 	@echo "make mutate     faults planted into training programs: which of them a report names, and where"
 	@echo "make bench      what observing costs, beside other tools"
+	@echo "make wheel      wheel and sdist in dist/, checked"
 	@echo "make lint       ruff, mypy, tsc and biome only"
 	@echo "make format     let ruff and biome rewrite what they can"
 	@echo "make widget     only build the widget (Node.js 20 or newer)"
@@ -115,6 +118,11 @@ $(STAMPS)/bench: $(STAMPS)/package pyproject.toml constraints.txt
 	@$(PIP) -c constraints.txt -e '.[bench]'
 	@touch $@
 
+$(STAMPS)/docs: $(STAMPS)/package pyproject.toml constraints.txt
+	@echo "[docs] installing sphinx, furo and myst-nb"
+	@$(PIP) -c constraints.txt -e '.[docs]'
+	@touch $@
+
 # --- the work ----------------------------------------------------------------------------------------
 
 demo: setup
@@ -127,6 +135,20 @@ lab: setup
 # Run after a change that a report shows: the saved outputs are what people read without running anything.
 tutorials: setup
 	@$(OFFLINE) $(BIN)/python scripts/save_tutorials.py
+
+docs: setup $(STAMPS)/docs
+	@$(OFFLINE) $(BIN)/python -m scripts.docs
+
+# What exists of the front end is shipped as it is: `make clean` first for a release.
+wheel: setup
+	@echo "[wheel 1/2] hatchling build"
+	@$(BIN)/python -m hatchling build -d dist -t wheel -t sdist
+	@echo "[wheel 2/2] twine check, check-wheel-contents"
+	@$(BIN)/python -m twine check --strict dist/autograd_inspector-*
+	@$(BIN)/check-wheel-contents dist/autograd_inspector-*.whl
+
+compat: setup
+	@$(OFFLINE) $(BIN)/python scripts/compat.py
 
 lint: setup
 	@echo "[lint 1/3] ruff check"
@@ -142,7 +164,7 @@ SPREAD := -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 # The browser's tests have a run of their own: Playwright keeps an event loop open, which others may not meet. They
 # wait more than they compute, so that the others run beside them; the closing line of those is the last.
-test: lint $(STAMPS)/browser
+test: lint docs $(STAMPS)/browser
 	@echo "[test 1/3] vitest"
 	@cd $(FRONT) && npm run --silent test
 	@echo "[test 2/3] the tutorials, each run from the top"
