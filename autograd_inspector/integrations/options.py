@@ -8,6 +8,7 @@ from typing import Literal, TypedDict
 
 from autograd_inspector.integrations.delivery import FORMATS
 from autograd_inspector.integrations.schedule import BUDGET, Regularly, Schedule, WithinBudget
+from autograd_inspector.kernel.spelling import did_you_mean
 
 
 class Options(TypedDict, total=False):
@@ -54,7 +55,8 @@ def check_options(options: Options) -> None:
     """Raise TypeError for an option that does not exist, ValueError for what one cannot be."""
     unknown = sorted(set(options) - _KNOWN)
     if unknown:
-        raise TypeError(f"autograd_inspector: no option is called {unknown[0]!r}; there are {sorted(_KNOWN)}")
+        hint = did_you_mean(unknown[0], sorted(_KNOWN)) or f"; there are {sorted(_KNOWN)}"
+        raise TypeError(f"autograd_inspector: no option is called {unknown[0]!r}{hint}")
     unknown_formats = sorted(set(options.get("formats", ())) - set(FORMATS))
     if unknown_formats:
         raise ValueError(f"autograd_inspector: formats are {', '.join(FORMATS)}, not {unknown_formats[0]!r}")

@@ -14,6 +14,7 @@ from autograd_inspector.api.errors import AutogradFindingsError, failure_of, nam
 from autograd_inspector.api.inspect import inspect
 from autograd_inspector.api.report import Report
 from autograd_inspector.kernel.rule_codes import codes
+from autograd_inspector.kernel.spelling import did_you_mean
 from autograd_inspector.model.finding import Finding, Severity
 
 LEVELS = ("error", "warning")
@@ -125,7 +126,8 @@ def options_of(arguments: Sequence[Any], keywords: Mapping[str, Any]) -> dict[st
     accepted = [name for name in signatures.signature(Checks.inspect).parameters if not name.startswith(("_", "self"))]
     for name in keywords:
         if name not in accepted:
-            raise TypeError(f"no argument {name!r}; there are {', '.join(accepted)}")
+            there_are = f"; there are {', '.join(accepted)}"
+            raise TypeError(f"no argument {name!r}{did_you_mean(name, accepted) or there_are}")
     if "fail_on" in keywords and keywords["fail_on"] is None:
         raise ValueError("fail_on=None checks nothing; leave the marker out, or use the fixture autograd_inspect")
     _checked(keywords.get("fail_on"), keywords.get("ignore", ()))

@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autograd_inspector.kernel.rule_codes import codes
+from autograd_inspector.kernel.spelling import spelled
 
 MAGIC = "autograd_inspect"
 _NAME = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
@@ -63,6 +64,14 @@ Run a cell once and show what autograd recorded.
   %autograd_inspect [options] EXPR        report on a live tensor, optimizer, model or report
   %autograd_inspect --torchviz EXPR       torchviz's picture, with the names of our parameters
   %autograd_inspect on [options] | off    inspect every cell from now on, or no longer
+
+Example, a cell whose backward fails:
+
+  %%autograd_inspect --store report
+  hidden = torch.sigmoid(encoder(x))
+  loss = head(hidden).mean()
+  hidden.add_(1)
+  loss.backward()
 """
 
 
@@ -102,7 +111,7 @@ def parse(line: str) -> Options:
     try:
         arguments: dict[str, Any] = vars(PARSER.parse_argstring(line))
     except (UsageError, ValueError) as mistake:
-        raise mistaken(str(mistake)) from None
+        raise mistaken(spelled(str(mistake), PARSER)) from None
     return Options(
         words=tuple(arguments["words"]),
         models=tuple(arguments["model"]),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import re
 
+from autograd_inspector.kernel.spelling import did_you_mean
+
 _CODE = re.compile(r"AG\d{1,3}")
 
 
@@ -19,7 +21,17 @@ def _code(text: str) -> str:
     named = [rule.code for rule in CATALOGUE.values() if rule.name == text.lower()]
     code = named[0] if named else text.upper()
     if not _CODE.fullmatch(code):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a rule code such as AG406, nor the beginning of one")
+        hint = did_you_mean(text, (rule.name for rule in CATALOGUE.values()))
+        raise argparse.ArgumentTypeError(f"{text!r} is not a rule code such as AG406, nor the beginning of one{hint}")
     if not any(rule_code.startswith(code) for rule_code in CATALOGUE):
-        raise argparse.ArgumentTypeError(f"there is no rule {text!r}; `autograd-inspect rule --all` lists them")
+        raise argparse.ArgumentTypeError(missing(text))
     return code
+
+
+def missing(text: str) -> str:
+    """That there is no such rule, with the nearest name or how to see them all."""
+    from autograd_inspector.rules import CATALOGUE
+
+    named = {rule.name: rule.code for rule in CATALOGUE.values()}
+    hint = did_you_mean(text, named) or "; `autograd-inspect rule --all` lists them"
+    return f"there is no rule {text!r}{hint}"

@@ -19,7 +19,10 @@ nitpicky = True
 
 # What docstrings mention of other projects: their pages are not at hand, a build works offline.
 nitpick_ignore_regex = [
-    ("py:.*", r"(torch|IPython|lightning|transformers|accelerate|ipywidgets|pandas|msgspec|contextlib|collections)\b.*"),
+    (
+        "py:.*",
+        r"(torch|IPython|lightning|transformers|accelerate|ipywidgets|pandas|msgspec|contextlib|collections)\b.*",
+    ),
     ("py:class", r"(os|pathlib|types|typing)\..*|optional|Path|Tensor|nn\.Module|Optimizer"),
     # Types of annotations that are not classes of the public contract: the page says in words what they are.
     ("py:class", r"(autograd_inspector\..*|[A-Za-z_]+)"),

@@ -19,6 +19,6 @@ def keys_page() -> str:
     return (
         "# Keys\n\nIn the widget, the panel and `report.html`; `?` shows them there.\n\n"
         f"{table(('keys', 'do'), rows)}\n"
-        "In tabs and tools, Home and End go to the first and the last one. Each toolbar is one stop of Tab. In the search "
-        "Enter goes from one hit to the next.\n"
+        "In tabs and tools, Home and End go to the first and the last one. Each toolbar is one stop of Tab. In the "
+        "search Enter goes from one hit to the next.\n"
     )

@@ -59,6 +59,8 @@ def _page(rule: Rule) -> str:
     if tests:
         parts.append("## Tests\n")
         parts.append(", ".join(f"`tests/rules/{name}`" for name in tests) + "\n")
-    ignoring = block("text", f"%%autograd_inspect --ignore {rule.code}\nautograd-inspect run --ignore {rule.code} train.py")
+    ignoring = block(
+        "text", f"%%autograd_inspect --ignore {rule.code}\nautograd-inspect run --ignore {rule.code} train.py"
+    )
     parts.append(f"## Leave it out\n\n{ignoring}")
     return "\n".join(parts)

@@ -228,7 +228,7 @@ def test_a_block_that_was_forgotten(session):
     ("arguments", "said"),
     [
         ("'warning'", "*keyword arguments*fail_on='warning'"),
-        ("fail_om='error'", "no argument 'fail_om'*fail_on, ignore, values"),
+        ("fail_om='error'", "no argument 'fail_om'; did you mean 'fail_on'?"),
         ("fail_on='sometimes'", "fail_on *'error' or 'warning', not 'sometimes'"),
         ("fail_on=[]", "fail_on *'error' or 'warning', not [[]]"),
         ("fail_on=None", "fail_on=None checks nothing*"),

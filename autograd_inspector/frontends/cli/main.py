@@ -21,7 +21,7 @@ from autograd_inspector.frontends.cli.module import run_module
 from autograd_inspector.frontends.cli.notebook import run_notebook
 from autograd_inspector.frontends.cli.outcome import FINDINGS, UNABLE, Asked, Outcome, ProgramError
 from autograd_inspector.frontends.cli.overlay import lay_over
-from autograd_inspector.frontends.cli.parser import parser_of
+from autograd_inspector.frontends.cli.parser import parsed, parser_of
 from autograd_inspector.frontends.cli.screen import Screen
 from autograd_inspector.frontends.cli.script import run_script
 from autograd_inspector.frontends.cli.show import StoredReportError, show, stored
@@ -36,7 +36,7 @@ _UNREAD = 141
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns the exit status, as ``autograd-inspect --help`` tells them."""
     parser = parser_of()
-    options = parser.parse_args(arguments)
+    options = parsed(parser, arguments)
     try:
         status = _COMMANDS[options.command](parser, options)
         sys.stdout.flush()
@@ -152,6 +152,7 @@ def _sarif(outcome: Outcome, root: Path, exit_code: int) -> str:
 
 
 def _rule(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+    from autograd_inspector.kernel.rule_codes import missing
     from autograd_inspector.rules import CATALOGUE
 
     if options.all == bool(options.code):
@@ -159,7 +160,7 @@ def _rule(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     code_or_name = options.code or ""
     code = next((rule.code for rule in CATALOGUE.values() if rule.name == code_or_name.lower()), code_or_name.upper())
     if code_or_name and code not in CATALOGUE:
-        parser.error(f"no rule {options.code!r}; there are {', '.join(sorted(CATALOGUE))}")
+        parser.error(missing(code_or_name))
     for rule in (CATALOGUE[each] for each in (sorted(CATALOGUE) if options.all else [code])):
         title = f"{rule.code} {rule.name}"
         print(f"{title}\n{'=' * len(title)}\n\n{rule.page}\n")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 import textwrap
+from collections.abc import Sequence
 from typing import NoReturn
 
 from autograd_inspector import __version__
 from autograd_inspector.frontends.cli.outcome import UNABLE
 from autograd_inspector.kernel.rule_codes import codes
+from autograd_inspector.kernel.spelling import spelled
 from autograd_inspector.views.text.terminal import NARROWEST
 
 STATUSES = """\
@@ -38,7 +40,20 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Not argparse's 2, which programs use as well."""
         self.print_usage(sys.stderr)
-        self.exit(UNABLE, f"{self.prog}: error: {message}\n")
+        self.exit(UNABLE, f"{self.prog}: error: {spelled(message, self)}\n")
+
+
+def parsed(parser: argparse.ArgumentParser, arguments: Sequence[str] | None) -> argparse.Namespace:
+    """What was asked for; an option that does not exist is an error of the command that got it: it knows its own."""
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        _command_of(parser, options.command).error(f"unrecognized arguments: {' '.join(unknown)}")
+    return options
+
+
+def _command_of(parser: argparse.ArgumentParser, command: str) -> argparse.ArgumentParser:
+    groups = [one for one in parser._actions if isinstance(one, argparse._SubParsersAction)]  # noqa: SLF001
+    return next((group.choices[command] for group in groups if command in group.choices), parser)
 
 
 def parser_of() -> argparse.ArgumentParser:
