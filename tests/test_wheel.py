@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import venv
 import zipfile
 from pathlib import Path
@@ -15,9 +17,19 @@ ROOT = Path(__file__).parents[1]
 EXTENSION = "share/jupyter/labextensions/autograd-inspector"
 
 
-def run(*command: object) -> str:
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, cwd=ROOT, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+PROGRAM = """\
+import torch
+
+hidden = torch.sigmoid(torch.ones(3, requires_grad=True))
+hidden.add_(1)
+hidden.sum().backward()
+"""
+
+
+def run(*command: object, status: int = 0, **options) -> str:
+    words = [str(part) for part in command]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, **{"cwd": ROOT} | options)
+    assert done.returncode == status, done.stdout + done.stderr
     return done.stdout + done.stderr
 
 
@@ -27,6 +39,15 @@ def wheel(tmp_path_factory):
     folder = tmp_path_factory.mktemp("wheel")
     run(sys.executable, "-m", "pip", "wheel", ".", "--no-deps", "--no-build-isolation", "--wheel-dir", folder)
     [built] = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory):
+    """Built from this checkout as well."""
+    folder = tmp_path_factory.mktemp("sdist")
+    run(sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", folder)
+    [built] = folder.glob("*.tar.gz")
     return built
 
 
@@ -44,17 +65,95 @@ def test_the_wheel_has_all_that_is_built_and_nothing_else(wheel):
     assert [name for name in names if name.endswith((".ts", ".map")) or "/tests/" in name] == []
 
 
-def test_jupyterlab_finds_the_extension_in_an_empty_environment(wheel, tmp_path):
-    """`jupyter labextension list` says enabled and OK after nothing but an install of the wheel."""
-    home = tmp_path / "venv"
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):
+    """A fresh environment with the wheel in it: its folder of programs.
+
+    What the wheel needs is that of the tests: installing it again would only take time.
+    """
+    home = tmp_path_factory.mktemp("venv")
     venv.create(home)
-    python = home / ("Scripts" if sys.platform == "win32" else "bin") / "python"
-    run(sys.executable, "-m", "pip", "--python", python, "install", "--no-index", "--no-deps", wheel)
-    # JupyterLab itself is the one of the tests: installing it again would only take time.
+    programs = home / ("Scripts" if sys.platform == "win32" else "bin")
+    run(sys.executable, "-m", "pip", "--python", programs / "python", "install", "--no-index", "--no-deps", wheel)
     site = next(home.rglob("site-packages"))
-    (site / "jupyterlab-of-the-tests.pth").write_text(sysconfig.get_path("purelib"))
-    listed = run(python, "-m", "jupyterlab.labextensions", "list")
-    own = listed.partition(str(home / "share"))[2]
+    (site / "requirements-of-the-tests.pth").write_text(sysconfig.get_path("purelib"))
+    return programs
+
+
+@pytest.fixture
+def bare(installed, tmp_path):
+    """How a program is run there: no Node.js on the path, nothing of this checkout."""
+    kept = {name: os.environ[name] for name in ("HOME", "LANG", "SYSTEMROOT") if name in os.environ}
+    return {"cwd": tmp_path, "env": kept | {"PATH": str(installed), "IPYTHONDIR": str(tmp_path / "ipython")}}
+
+
+def test_jupyterlab_finds_the_extension_in_an_empty_environment(installed):
+    """`jupyter labextension list` says enabled and OK after nothing but an install of the wheel."""
+    listed = run(installed / "python", "-m", "jupyterlab.labextensions", "list")
+    own = listed.partition(str(installed.parent / "share"))[2]
     [line] = [line for line in own.splitlines() if "autograd-inspector" in line]
     assert "enabled" in line
     assert "OK" in line
+
+
+def test_the_installed_package_works_without_node(installed, bare):
+    """It is the installed one that is imported; the extension loads silently, and the widget's code is there."""
+    program = (
+        "%load_ext autograd_inspector\n"
+        "import autograd_inspector\n"
+        "from autograd_inspector.views.assets import asset\n"
+        "assert len(asset('widget.js')) > 10_000\n"
+        "print('at', autograd_inspector.__file__)"
+    )
+    said = run(installed / "python", "-m", "IPython", "--no-banner", "--colors=nocolor", "-c", program, **bare)
+    assert said.startswith(f"at {installed.parent}")
+    assert said.count("\n") == 1
+
+
+def test_the_installed_command_runs(installed, bare):
+    """`autograd-inspect run` names the line, with the status for findings."""
+    (bare["cwd"] / "train.py").write_text(PROGRAM)
+    said = run(installed / "autograd-inspect", "run", "train.py", status=121, **bare)
+    assert "> modified here  train.py:4  hidden.add_(1)" in said
+
+
+def test_what_is_published_passes_the_checks_of_others(wheel, sdist):
+    """twine renders the description of both, check-wheel-contents finds nothing superfluous in the wheel."""
+    assert run(sys.executable, "-m", "twine", "--no-color", "check", "--strict", wheel, sdist).count("PASSED") == 2
+    run(sys.executable, "-m", "check_wheel_contents", wheel)
+
+
+def test_the_sdist_builds_and_documents_itself(sdist):
+    """What builds the wheel, the tests and the site is in it, the built front end as well; no cache, no modules."""
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    wanted = {
+        "pyproject.toml",
+        "README.md",
+        "LICENSE",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "Makefile",
+        "constraints.txt",
+        "autograd_inspector/static/widget.js",
+        "autograd_inspector/labextension/package.json",
+        "labextension/package.json",
+        "notebooks/docs/conf.py",
+        "notebooks/pictures/gpt-loop.png",
+        "scripts/docs/__main__.py",
+        "tests/test_wheel.py",
+    }
+    assert wanted - names == set()
+    assert [
+        name for name in names if "node_modules/" in name or "__pycache__" in name or name.startswith("build/")
+    ] == []
+
+
+def test_every_python_that_is_supported_is_named(wheel):
+    """A classifier for each version from the first, as the index shows them."""
+    with zipfile.ZipFile(wheel) as archive:
+        [metadata] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        lines = archive.read(metadata).decode().splitlines()
+    assert "Requires-Python: >=3.11" in lines
+    for minor in (11, 12, 13, 14):
+        assert f"Classifier: Programming Language :: Python :: 3.{minor}" in lines

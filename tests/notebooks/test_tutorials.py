@@ -109,9 +109,11 @@ def test_exercises_have_hidden_solutions_that_show_they_are_right(path):
             assert re.search(r"^\s*assert |^%%autograd_inspect", source(parts[-1]), re.MULTILINE), parts[-1]["id"]
 
 
-def test_the_readme_lists_it(path):
-    """README's list of tutorials links to it."""
-    assert f"(notebooks/{path.name})" in (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_site_lists_it(path):
+    """The site's list of tutorials links to it, and shows it in its contents."""
+    listed = (ROOT / "notebooks" / "docs" / "tutorials" / "index.md").read_text(encoding="utf-8")
+    assert f"({path.name})" in listed
+    assert re.search(rf"^{path.stem}$", listed, re.MULTILINE)
 
 
 def test_it_is_small(path):

@@ -28,7 +28,7 @@ PICTURED = {
     "04_resume_optimizer_state": "Optimizer",
     "05_schedule_free_norms": "Findings",
 }
-"""The tab that says most of it, where that is not the graph: README shows these pictures."""
+"""The tab that says most of it, where that is not the graph: the gallery shows these pictures."""
 SHOWS = re.compile(r"%%autograd_inspect\b(?!.*--quiet)")
 COUNTED = "([n, count]) => window.jupyterapp.shell.currentWidget.content.model.cells.get(n).executionCount === count"
 """Cell n is the count-th that ran: no cell before it stopped the run."""
